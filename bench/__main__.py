@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m bench``: measure, keep the results, draw them."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+from bench import checkout, draw, figures_build, figures_image, figures_text, machine
+from bench.engine import private_engine
+from bench.figures_build import Plan
+from bench.result import Figure, load, merged, save
+from bench.session import Session
+from cannery import console
+from cannery.errors import INTERRUPTED, CanneryError, UsageError, did_you_mean
+from cannery.execute.base import building_architecture
+from cannery.execute.buildx import registry
+from cannery.files import write_files
+from cannery.model import Target
+from cannery.project import Project, select
+
+ROOT = Path(__file__).resolve().parent.parent
+MAIN = "py39-torch231-cann8t39"
+SECOND = "py39-torch231-cann8t39-ds0143"
+
+Builds = Callable[[Session, Plan], list[Figure]]
+
+ON_ENGINE: dict[str, Builds] = {
+    "a": figures_build.cold,
+    "b": figures_build.unchanged,
+    "c": figures_build.moved,
+    "d": figures_build.second,
+    "f": figures_image.transfer,
+    "g": figures_image.size,
+    "i": figures_image.tests,
+    "e": figures_build.together,
+}
+"""In the order in which one finds what another has built; (e) forgets all of it."""
+
+LETTERS = sorted([*ON_ENGINE, "h"])
+
+_EPILOG = """\
+figures:
+  a  cold build                         f  bytes pushed and pulled for a second target
+  b  rebuild with nothing changed       g  image size
+  c  rebuild after one library moved    h  render --check, its growth, --help, list
+  d  second target of a family          i  the image tests
+  e  all that can be built here, in one go: time and bytes
+
+All but h start an engine of their own, for which they need root, dockerd, iproute2, iptables and
+disk space (e: about 5 GB a target). f needs docker-registry. All of it takes hours under emulation.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}. 'python -m bench --help' shows what there is.")
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = _Parser(
+        prog="python -m bench",
+        description="Measures this checkout beside what people do today.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    letters = ",".join(LETTERS)
+    parser.add_argument("--only", default=letters, metavar="a,b,...", help="measure only these")
+    parser.add_argument(
+        "--runs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="samples of each figure (default: 3, and 1 of what takes many minutes)",
+    )
+    parser.add_argument("--target", default=MAIN, metavar="ID", help=f"default: {MAIN}")
+    parser.add_argument(
+        "--second", default=SECOND, metavar="ID", help=f"one that shares its CANN; {SECOND}"
+    )
+    parser.add_argument("--draw", action="store_true", help="measure nothing, draw what there is")
+    return parser.parse_args(argv)
+
+
+def run(argv: Sequence[str] | None) -> int:
+    """Measure what is asked for; 1 if a figure is not within its limit.
+
+    Raises:
+        CanneryError: something could not be measured; what was measured before is kept.
+    """
+    options = _arguments(argv)
+    letters = chosen(options.only)
+    if options.runs < 0:
+        raise UsageError("--runs is how often, so it cannot be negative.")
+    project = Project(root=ROOT)
+    matrix = project.matrix()
+    main_, second = (select(matrix, [name])[0] for name in (options.target, options.second))
+    book = Book(emulated=main_.docker_arch != building_architecture())
+    if options.draw:
+        book.draw()
+        return 0
+    with tempfile.TemporaryDirectory(prefix="cannery-bench-") as folder:
+        # A copy, so that work on this checkout can go on, and its own state plays no part.
+        copy = checkout.copied(project, Path(folder) / "checkout")
+        work = Work(
+            project=copy,
+            runs=options.runs,
+            targets=(main_, second),
+            folder=Path(folder),
+            cold=book.baseline_cold,
+        )
+        for figures in measured(work, letters):
+            book.keep(figures)
+    return int(not book.good)
+
+
+def chosen(text: str) -> list[str]:
+    """The letters of figures in ``text``, in the order in which they are measured.
+
+    Raises:
+        UsageError: one is none.
+    """
+    wanted = {letter.strip() for letter in text.split(",") if letter.strip()}
+    if unknown := sorted(wanted - {*LETTERS}):
+        hint = did_you_mean(unknown[0], LETTERS)
+        raise UsageError(f"there is no figure {unknown[0]!r}. {hint}")
+    if not wanted:
+        raise UsageError("--only names no figure.")
+    return [letter for letter in ("h", *ON_ENGINE) if letter in wanted]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What to measure and where. ``cold`` tells the baseline's cold build, once it is known."""
+
+    project: Project
+    runs: int
+    targets: tuple[Target, Target]
+    folder: Path
+    cold: Callable[[], float]
+
+    def plan(self) -> Plan:
+        """What the figures on the engine are to do."""
+        artifacts = self.project.artifacts
+        here = tuple(
+            target
+            for target in self.project.matrix().targets.values()
+            if all((artifacts / file.name).is_file() for file in target.real_artifacts.values())
+        )
+        return Plan(
+            main=self.targets[0],
+            second=self.targets[1],
+            all=here,
+            runs=self.runs or 3,
+            slow_runs=self.runs or 1,
+            cold=self.cold(),
+        )
+
+
+def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
+    """The figures of ``letters``, each as soon as it has been measured.
+
+    Raises:
+        CanneryError: one cannot be measured.
+    """
+    if "h" in letters:
+        yield figures_text.commands(work.project, work.runs)
+        yield figures_text.rendering(work.project, work.runs)
+    if not (left := [letter for letter in letters if letter in ON_ENGINE]):
+        return
+    with private_engine() as engine:
+        session = Session(
+            project=work.project,
+            engine=engine,
+            source=registry("", ""),
+            folder=work.folder,
+            logs=ROOT / ".cannery" / "bench" / "logs",
+        )
+        for letter in left:
+            console.say(f"figure ({letter})")
+            yield ON_ENGINE[letter](session, work.plan())
+
+
+class Book:
+    """The results of this machine: kept after every figure, and drawn."""
+
+    def __init__(self, *, emulated: bool) -> None:
+        self._machine = machine.facts(emulated)
+        self.path = ROOT / "bench" / "results" / f"{machine.name(self._machine)}.json"
+        self._results: dict[str, Any] = load(self.path)
+        self.good = True
+
+    def baseline_cold(self) -> float:
+        """The baseline's cold build, if it has been measured on this machine."""
+        found = self._results.get("figures", {}).get("cold")
+        return float(found["reference"]["median"]) if found else 0.0
+
+    def keep(self, figures: Sequence[Figure]) -> None:
+        """Write ``figures`` to the results and say how they are."""
+        date = datetime.now(tz=UTC).strftime("%Y-%m-%d")
+        commit = machine.commit(ROOT)
+        self._results = merged(self._results, self._machine, figures, date=date, commit=commit)
+        save(self.path, self._results)
+        self.draw()
+        for figure in figures:
+            self.good &= figure.passed is not False
+            print(line(figure), flush=True)
+
+    def draw(self) -> None:
+        """Write docs/bench.md and docs/bench.svg.
+
+        Raises:
+            UsageError: nothing has been measured on this machine.
+        """
+        if not self._results:
+            raise UsageError(f"{self.path} is not there: nothing was measured on this machine.")
+        docs = ROOT / "docs"
+        page, chart = draw.page(self._results), draw.chart(self._results)
+        write_files({docs / "bench.md": page, docs / "bench.svg": chart})
+
+
+def line(figure: Figure) -> str:
+    """One line for the terminal."""
+    text = f"{figure.title}: {draw.quantity(figure.ours.median, figure.unit)}"
+    if figure.reference and figure.ratio is not None:
+        other = draw.quantity(figure.reference.median, figure.unit)
+        text += f", {figure.ratio:.3f} x {other} ({figure.reference.what})"
+    if figure.at_most is not None:
+        verdict = {True: "good", False: "TOO MUCH", None: "not comparable"}[figure.passed]
+        text += f"; at most {figure.at_most:g}: {verdict}"
+    return text
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """As ``run``, with errors as text and an exit code; see docs/exit-codes.md."""
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        return run(argv)
+    except CanneryError as error:
+        for problem in error.problems:
+            print(f"bench: {problem}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("bench: interrupted; its engine and network are gone.", file=sys.stderr)
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

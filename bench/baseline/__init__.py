@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people do today: one Dockerfile a target, in one stage, all of it under emulation.
+
+The shape is that of the NPU Dockerfiles of LLaMA-Factory and of the CANN images that it stands on:
+apt; the installers copied in, run, and deleted; pip for what CANN needs, then for torch and
+torch_npu, then for the rest. The contents are those of our own target: the same Debian packages,
+the same locked wheels, the same files.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from cannery.environment import image_environment
+from cannery.errors import UsageError
+from cannery.model import PythonSource, Target
+from cannery.render import interpreter_paths
+from cannery.wheels import LockedWheel, divide, parse_lock, sdists
+
+TEMPLATE = Path(__file__).parent / "Dockerfile.j2"
+
+CHECK = "import torch, torch_npu"
+"""What an image of either side must be able to do before it is compared."""
+
+PACKAGES = (
+    "ca-certificates",
+    "g++",
+    "libaio-dev",
+    "libnuma-dev",
+    "make",
+    "net-tools",
+    "openssh-client",
+    "pciutils",
+    "procps",
+)
+PYTHON_PACKAGES = ("libpython3-dev", "python3", "python3-dev", "python3-distutils", "python3-pip")
+
+_FIRST = ("cann",)
+_SECOND = ("torch", "torch_npu")
+
+
+def files(target: Target, lock: str) -> dict[str, str]:
+    """Name to text of what the baseline of ``target`` is built from, the artifacts aside.
+
+    Raises:
+        UsageError: the target has no torch, and nothing could be compared.
+    """
+    if not target.torch:
+        raise UsageError(f"{target.id} has no torch; the baseline is written for images with it.")
+    groups, stack = requirements(target, lock), target.stack
+    values: dict[str, Any] = {
+        "target": target,
+        "packages": _packages(target),
+        "env": {**image_environment(target), **(stack.environment if stack else {})},
+        "sources": stack.sources if stack else (),
+        "pip": next(w.version for w in parse_lock(lock) if w.name == "pip"),
+        "last": [name for name in ("rest", "sdists") if name in groups],
+        "sdists": [wheel.name for wheel in groups.get("sdists", ())],
+        "wheels": [target.artifacts[name].name for name in target.vendor_wheels],
+        **interpreter_paths(target),
+    }
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - a Dockerfile is no HTML
+    )
+    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
+    texts = {f"{name}.txt": _text(wheels) for name, wheels in groups.items()}
+    return {"Dockerfile": template.render(values), **texts}
+
+
+def requirements(target: Target, lock: str) -> dict[str, list[LockedWheel]]:
+    """The locked wheels by the ``pip install`` that they belong to; what is built comes last."""
+    built = {*sdists(target)}
+    groups: dict[str, list[LockedWheel]] = {"cann": [], "torch": [], "rest": [], "sdists": []}
+    for group, wheels in divide(target, parse_lock(lock)).items():
+        name = "cann" if group in _FIRST else "torch" if group in _SECOND else "rest"
+        for wheel in wheels:
+            if wheel.name != "pip":
+                groups["sdists" if wheel.name in built else name].append(wheel)
+    return {name: sorted(each, key=lambda w: w.name) for name, each in groups.items() if each}
+
+
+def write(folder: Path, target: Target, lock: str, artifacts: Path) -> None:
+    """Make ``folder`` the build context of the baseline; ``artifacts`` holds the vendor's files.
+
+    Raises:
+        UsageError: as ``files``.
+    """
+    texts: Mapping[str, str] = files(target, lock)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    for file in target.artifacts.values():
+        place = folder / file.name
+        place.unlink(missing_ok=True)
+        try:
+            os.link(artifacts / file.name, place)
+        except OSError:  # on another disk
+            shutil.copy2(artifacts / file.name, place)
+
+
+def _packages(target: Target) -> list[str]:
+    debian = PYTHON_PACKAGES if target.python.source is PythonSource.DEBIAN else ()
+    return sorted({*PACKAGES, *debian, *(target.stack.packages if target.stack else ())})
+
+
+def _text(wheels: list[LockedWheel]) -> str:
+    return "".join(f"{line}\n" for wheel in wheels for line in wheel.lines)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of the checkout to change, and matrices that have been made larger."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cannery.errors import CanneryError
+from cannery.execute.process import run
+from cannery.project import Project
+
+_NEEDED = ("build.py", "matrix.yaml", "compat.yaml", "pyproject.toml", "cannery", "images", "tests")
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*")
+
+
+def copied(project: Project, root: Path) -> Project:
+    """A copy at ``root`` of all that builds and checks; what is simulated is shared with it."""
+    (project.state / "simulator").mkdir(parents=True, exist_ok=True)
+    for name in _NEEDED:
+        source = project.root / name
+        if source.is_dir():
+            shutil.copytree(source, root / name, ignore=_LEFT_OUT)
+        else:
+            root.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, root / name)
+    copied_project = Project(root=root)
+    copied_project.state.mkdir()
+    for mine, theirs in (
+        (project.state / "simulator", copied_project.state / "simulator"),
+        (project.artifacts, copied_project.artifacts),
+    ):
+        if mine.is_dir():
+            theirs.symlink_to(mine)
+    return copied_project
+
+
+def render(project: Project, *options: str) -> None:
+    """``build.py render`` in the checkout of ``project``.
+
+    Raises:
+        CanneryError: it failed.
+    """
+    argv = [sys.executable, str(project.root / "build.py"), "render", *options]
+    code, said = run(argv, cwd=project.root, capture=True)
+    if code:
+        raise CanneryError(f"a copy of this checkout cannot be rendered ({code}):\n{said.strip()}")
+
+
+def grow(project: Project, times: int) -> int:
+    """Put every target of the copy ``project`` into it ``times`` over; return how many it has.
+
+    Each has an id, a lock and a folder of its own, as if someone had written them all.
+
+    Raises:
+        CanneryError: the larger matrix cannot be rendered.
+    """
+    ids = [*project.matrix().targets]
+    path = project.root / "matrix.yaml"
+    text = path.read_text(encoding="utf-8")
+    # Every value as text, as in matrix.yaml: 3.10 is no number.
+    matrix = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - the base loader makes text only
+    larger = yaml.dump(grown(matrix, times), sort_keys=False, default_style='"', width=1000)
+    path.write_text(larger, encoding="utf-8")
+    for number in range(1, times):
+        for name in ids:
+            folder = project.images / f"{name}-g{number}"
+            folder.mkdir()
+            shutil.copy2(project.images / name / "requirements.lock", folder)
+    render(project)
+    return len(ids) * times
+
+
+def grown(matrix: dict[str, Any], times: int) -> dict[str, Any]:
+    """``matrix`` with its targets and families ``times`` over, under ids of their own."""
+    families, targets = matrix.get("families", {}), matrix.get("targets", {})
+    larger = {**matrix, "families": {**families}, "targets": {**targets}}
+    for number in range(1, times):
+        mark = f"-g{number}"
+        for name, family in families.items():
+            again = copy.deepcopy(family)
+            again["id"] += mark
+            if "overrides" in again:
+                again["overrides"] = {id_ + mark: o for id_, o in again["overrides"].items()}
+            larger["families"][name + mark] = again
+        larger["targets"] |= {name + mark: copy.deepcopy(t) for name, t in targets.items()}
+    return larger
+
+
+def factors(count: int, sizes: Sequence[int]) -> list[int]:
+    """How many times ``count`` targets are at least each of ``sizes``."""
+    return sorted({-(-size // count) for size in sizes})

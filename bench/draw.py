@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The results as a page and as a chart. Pure: the same results make the same text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from xml.sax.saxutils import escape
+
+ORDER = (
+    "cold",
+    "unchanged",
+    "unchanged-baseline",
+    "moved",
+    "moved-of-cold",
+    "second",
+    "set",
+    "set-bytes",
+    "set-bytes-engine",
+    "pulled",
+    "pushed",
+    "size",
+    "check",
+    "growth",
+    "help",
+    "list",
+    "tests",
+)
+
+_INTRO = """\
+# Benchmarks
+
+Measured by `python -m bench`, which takes both sides in one run, on an engine of its own that is
+empty at the start of every cold build. The chart shows ours as a part of what it is compared with;
+the mark on a bar is the most that it may be.
+
+![ours, as a part of what it is compared with](bench.svg)
+
+The baseline is what people do today: one Dockerfile in one stage, all of it under emulation, as the
+NPU images of LLaMA-Factory and the CANN images are made
+([the template](../bench/baseline/Dockerfile.j2)). It has the same Debian packages, the same locked
+wheels and the same vendor files; the simulated CANN packages are made beforehand for both. An image
+of either side is compared only once it could `import torch, torch_npu`. Both sides fetch packages
+through the same index, a proxy nearby where these were taken; with a slower one both take longer
+by the same downloads.
+
+"""
+
+_WIDTH, _LEFT, _ROW, _BAR = 880, 400, 24, 380
+_FULL = 2.0
+"""The ratio at the right end of the chart; a longer bar is cut there."""
+
+
+def page(results: Mapping[str, Any]) -> str:
+    """docs/bench.md."""
+    machine = results["machine"]
+    said = (
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory']}; Linux "
+        f"{machine['kernel']}; Docker {machine['engine']}, buildx {machine['buildx']}; Python "
+        f"{machine['python']}; arm64 under emulation: {machine['emulation']}.\n\n"
+    )
+    header = "| | ours | compared with | ratio | at most | | runs | measured |\n"
+    lines = [_row(figure) for _, figure in _ordered(results)]
+    table = header + "|--|--|--|--|--|--|--|--|\n" + "".join(lines)
+    return _INTRO + "Medians, on " + said + table + "\n" + _details(results)
+
+
+def _ordered(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    figures: Mapping[str, Mapping[str, Any]] = results["figures"]
+    known = [key for key in ORDER if key in figures]
+    return [(key, figures[key]) for key in [*known, *sorted(set(figures) - set(known))]]
+
+
+def _row(figure: Mapping[str, Any]) -> str:
+    unit, reference = figure["unit"], figure["reference"]
+    compared = f"{quantity(reference['median'], unit)} ({reference['what']})" if reference else ""
+    ratio = "" if figure["ratio"] is None else f"{figure['ratio']:.2f}"
+    limit = figure["at_most"]
+    absolute = figure["limit_on"] == "value"
+    at_most = "" if limit is None else quantity(limit, unit) if absolute else f"{limit:.2f}"
+    verdict = {True: "yes", False: "**no**", None: ""}[figure["passed"]]
+    runs = str(len(figure["ours"]["samples"]))
+    if reference:
+        runs += f", {len(reference['samples'])}"
+    cells = [figure["title"], quantity(figure["ours"]["median"], unit), compared, ratio, at_most]
+    return f"| {' | '.join([*cells, verdict, runs, figure['date']])} |\n"
+
+
+def _details(results: Mapping[str, Any]) -> str:
+    figure = results["figures"].get("cold")
+    if not figure or not figure["detail"].get("steps"):
+        return ""
+    lines = ["The steps of a cold build that take longest; ours run beside each other:\n\n"]
+    for title, key in (("ours", "steps"), ("baseline", "baseline_steps")):
+        lines.append(f"| {title} | s |\n|--|--|\n")
+        steps = figure["detail"].get(key, {})
+        lines += [f"| `{_cell(name)}` | {seconds:.1f} |\n" for name, seconds in steps.items()]
+        lines.append("\n")
+    return "".join(lines).rstrip("\n") + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "/").replace("`", "'")
+
+
+def quantity(number: float, unit: str) -> str:
+    """For people: ``12.3 s``, ``1.80 GB``, ``47 ms``."""
+    if unit == "bytes":
+        for name, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+            if number >= size:
+                return f"{number / size:.2f} {name}"
+        return f"{number:.0f} bytes"
+    if unit == "exponent":
+        return f"{number:.2f}"
+    return f"{number:.0f} ms" if unit == "ms" else f"{number:.1f} {unit}"
+
+
+def chart(results: Mapping[str, Any]) -> str:
+    """docs/bench.svg: a bar for each figure that is a ratio."""
+    bars = [
+        (figure["title"], figure["ratio"], figure["at_most"], figure["passed"])
+        for _, figure in _ordered(results)
+        if figure["ratio"] is not None and figure["limit_on"] == "ratio"
+    ]
+    height = _ROW * (len(bars) + 1) + 12
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}"',
+        f'  viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12">',
+        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
+    ]
+    one = _LEFT + _x(1.0)
+    parts.append(
+        f'<line x1="{one}" y1="{_ROW}" x2="{one}" y2="{height - 8}" stroke="#999999" '
+        f'stroke-dasharray="3 3"/><text x="{one}" y="16" text-anchor="middle">1.0</text>'
+    )
+    for number, bar in enumerate(bars, start=1):
+        parts += _bar(_ROW * number + 4, *bar)
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _bar(
+    top: int, title: str, ratio: float, at_most: float | None, passed: bool | None
+) -> list[str]:
+    colour = {True: "#2f7d4f", False: "#b3432b", None: "#5b7083"}[passed]
+    end = _LEFT + _x(ratio)
+    found = [
+        f'<text x="{_LEFT - 8}" y="{top + 13}" text-anchor="end">{escape(_short(title))}</text>',
+        f'<rect x="{_LEFT}" y="{top + 2}" width="{_x(ratio)}" height="14" fill="{colour}"/>',
+        f'<text x="{end + 6}" y="{top + 13}">{ratio:.2f}</text>',
+    ]
+    if at_most is not None:
+        mark = _LEFT + _x(at_most)
+        line = f'<line x1="{mark}" y1="{top}" x2="{mark}" y2="{top + 18}"'
+        found.append(f'{line} stroke="#111111" stroke-width="2"/>')
+    return found
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= 62 else title[:61] + "…"
+
+
+def _x(ratio: float) -> int:
+    return round(_BAR * min(ratio, _FULL) / _FULL)

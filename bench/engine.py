@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An engine of the bench's own: empty at first, and gone afterwards.
+
+Cold means that nothing is cached, and the machine's own engine is neither emptied nor stopped for
+that. Its images are read, once, to hand over the operating systems.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.network import bridge, undisturbed
+from cannery import console
+from cannery.errors import EngineError, Problem
+from cannery.execute.process import run
+
+RUN = Path("/run/cannery-bench")
+"""Socket, pid and lock: short, because a socket's path may not be long."""
+
+DATA = Path("/var/lib/cannery-bench")
+"""Images and cache: beside those of the machine's own engine, so on a disk as fast."""
+
+_CONFIG = Path("/etc/docker/daemon.json")
+_KEPT = ("registry-mirrors", "dns", "dns-opts", "dns-search", "proxies", "mtu")
+"""What the machine's engine is set to and a build needs too."""
+
+_TIMEOUT = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """A running private engine; ``outer`` is how the machine's own one is reached."""
+
+    host: str
+    outer: dict[str, str]
+
+    def images(self) -> dict[str, str]:
+        """Name to id of every image that has a name."""
+        form = "{{.Repository}}:{{.Tag}} {{.ID}}"
+        said = must("docker", "images", "--no-trunc", "--format", form)
+        pairs = (line.split() for line in said.splitlines())
+        return {name: image for name, image in pairs if "<none>" not in name}
+
+    def reset(self, keep: tuple[str, ...]) -> None:
+        """Forget all that was built, the caches too; ``keep`` are the bases' names.
+
+        Raises:
+            EngineError: something is left.
+        """
+        ids = must("docker", "images", "--all", "--quiet", "--no-trunc").split()
+        named = self.images()
+        kept = {named[name] for name in keep if name in named}
+        if gone := sorted({*ids} - kept):
+            run(["docker", "image", "rm", "--force", *gone], capture=True)
+        must("docker", "buildx", "prune", "--all", "--force")
+        left = {*self.images().values()} - kept
+        if left or must("docker", "buildx", "du", "--verbose").count("\nID:"):
+            raise EngineError("the bench's engine could not be emptied, so nothing would be cold.")
+        os.sync()
+
+
+@contextmanager
+def private_engine() -> Iterator[Engine]:
+    """Start an engine, point this process and its children at it, and stop it afterwards.
+
+    Raises:
+        EngineError: it does not start, or another bench is running.
+    """
+    if os.geteuid():
+        raise EngineError("these figures need an engine of their own, and starting one needs root.")
+    outer = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+    with _alone(), bridge() as link:
+        DATA.mkdir(parents=True, exist_ok=True)
+        root = Path(tempfile.mkdtemp(prefix="engine-", dir=DATA))
+        process: subprocess.Popen[bytes] | None = None
+        try:
+            process = _start(root, link)
+            for name in _VARIABLES:
+                os.environ.pop(name, None)
+            os.environ["DOCKER_HOST"] = f"unix://{RUN}/docker.sock"
+            os.environ["BUILDX_BUILDER"] = "default"
+            _wait(process, root)
+            yield Engine(host=os.environ["DOCKER_HOST"], outer=outer)
+        finally:
+            with undisturbed():
+                for name in _VARIABLES:
+                    os.environ.pop(name, None)
+                os.environ.update(outer)
+                if process:
+                    _stop(process)
+                _clear(root)
+
+
+_VARIABLES = ("DOCKER_HOST", "DOCKER_CONTEXT", "BUILDX_BUILDER")
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    RUN.mkdir(parents=True, exist_ok=True)
+    with (RUN / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise EngineError("another bench is running on this machine; wait for it.") from error
+        _end_leftover()
+        yield
+
+
+def _start(root: Path, link: str) -> subprocess.Popen[bytes]:
+    settings = _settings(root, link)
+    config = root / "daemon.json"
+    config.write_text(json.dumps(settings, indent=2), encoding="utf-8")
+    console.say("starting an engine of the bench's own")
+    argv = ["dockerd", "--config-file", str(config)]
+    if shutil.which("setpriv"):
+        # So that the engine does not outlive a bench that is killed outright.
+        argv = ["setpriv", "--pdeathsig", "TERM", *argv]
+    with (root / "dockerd.log").open("wb") as log:
+        try:
+            return subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        except FileNotFoundError as error:
+            what = "dockerd is not installed on this machine, and the bench starts one."
+            raise EngineError(Problem(what=what, fix="'bash setup.sh' installs it.")) from error
+
+
+def _settings(root: Path, link: str) -> dict[str, object]:
+    try:
+        own = json.loads(_CONFIG.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        own = {}
+    return {
+        **{name: own[name] for name in _KEPT if name in own},
+        "data-root": str(root / "data"),
+        "exec-root": str(RUN / "exec"),
+        "pidfile": str(RUN / "dockerd.pid"),
+        "hosts": [f"unix://{RUN}/docker.sock"],
+        "bridge": link,
+        "iptables": False,
+        "ip6tables": False,
+        "ip-masq": False,
+        "userland-proxy": False,
+        "storage-driver": "overlay2",
+        "containerd-namespace": "cannery-bench",
+        "containerd-plugins-namespace": "cannery-bench-plugins",
+        "builder": {"gc": {"enabled": False}},
+        # Whose layers storage.py can read.
+        "features": {"containerd-snapshotter": False},
+    }
+
+
+def _wait(process: subprocess.Popen[bytes], root: Path) -> None:
+    end = time.monotonic() + _TIMEOUT
+    while time.monotonic() < end and process.poll() is None:
+        if run(["docker", "info"], capture=True)[0] == 0:
+            return
+        time.sleep(0.5)
+    said = (root / "dockerd.log").read_text(encoding="utf-8", errors="replace")
+    raise EngineError(f"the bench's engine does not answer. It says:\n{said[-2000:]}")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    console.say("stopping the bench's engine")
+    process.terminate()
+    try:
+        process.wait(timeout=_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _end_leftover() -> None:
+    """Stop the engine of a bench that was killed, and remove its files."""
+    try:
+        pid = int((RUN / "dockerd.pid").read_text(encoding="utf-8"))
+        words = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0")
+    except (OSError, ValueError):
+        words = []
+    if any(word.startswith(f"{DATA}/") for word in words):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        for _ in range(2 * _TIMEOUT):
+            if not Path(f"/proc/{pid}").exists():
+                break
+            time.sleep(0.5)
+    for root in DATA.glob("engine-*"):
+        _clear(root)
+
+
+def _clear(root: Path) -> None:
+    """Unmount what is left below ``root`` and the run folder, and remove ``root``."""
+    lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+    mounts = [line.split()[4] for line in lines]
+    for mount in sorted(mounts, reverse=True):
+        if mount.startswith((f"{root}/", f"{RUN}/exec/")):
+            run(["umount", "--lazy", mount], capture=True)
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.rmtree(RUN / "exec", ignore_errors=True)
+    (RUN / "dockerd.pid").unlink(missing_ok=True)
+
+
+def must(*argv: str) -> str:
+    """Run a command that has to work, and return what it says.
+
+    Raises:
+        EngineError: it failed.
+    """
+    code, said = run(argv, capture=True)
+    if code:
+        raise EngineError(f"'{' '.join(argv)}' failed ({code}): {said.strip()[-1500:]}")
+    return said
+
+
+def hand_over(engine: Engine, reference: str) -> bool:
+    """Copy an image of the machine's own engine into ``engine``; false where it has none."""
+    outer = {**dict.fromkeys(_VARIABLES, ""), **engine.outer}
+    environment = {k: v for k, v in {**os.environ, **outer}.items() if v}
+    found = subprocess.run(
+        ["docker", "image", "inspect", reference], env=environment, capture_output=True, check=False
+    )
+    if found.returncode:
+        return False
+    console.say(f"handing {reference} to the bench's engine")
+    with subprocess.Popen(
+        ["docker", "save", reference], env=environment, stdout=subprocess.PIPE
+    ) as saving:
+        loaded = subprocess.run(
+            ["docker", "load", "--quiet"], stdin=saving.stdout, capture_output=True, check=False
+        )
+    if saving.returncode or loaded.returncode:
+        said = loaded.stderr.decode(errors="replace").strip()
+        raise EngineError(f"{reference} could not be handed to the bench's engine: {said}.")
+    return True

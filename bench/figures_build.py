@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures (a) to (e): what builds cost."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import checkout, moves, storage
+from bench.result import Figure, Series
+from bench.session import Session
+from bench.steps import longest
+from bench.timing import Timed, alternating
+from cannery import console
+from cannery.errors import EngineError, Problem
+from cannery.execute import engine as docker
+from cannery.model import Target
+
+_ROOM_FOR_ONE = 5 * 10**9
+"""Bytes that the engine takes for a target with its caches, with some to spare."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is measured, and how often. ``cold`` is the baseline's median of (a), where known."""
+
+    main: Target
+    second: Target
+    all: tuple[Target, ...]
+    runs: int
+    slow_runs: int
+    cold: float = 0.0
+
+
+class _Last:
+    """A side that remembers the longest steps of its last build."""
+
+    def __init__(self, build: Callable[[], Timed]) -> None:
+        self._build = build
+        self.detail: dict[str, float] = {}
+
+    def __call__(self) -> float:
+        done = self._build()
+        self.detail = longest(done.steps)
+        console.say(f"{done.seconds:.1f} s")
+        return done.seconds
+
+
+def cold(session: Session, plan: Plan) -> list[Figure]:
+    """(a) A build on an empty engine, beside the baseline's.
+
+    The baseline comes last, so that what it has built is there for the figures that follow.
+    """
+    session.prepare([plan.main])
+
+    def one_of_ours() -> Timed:
+        done = session.ours_cold(plan.main)
+        session.require_comparable(plan.main)
+        return done
+
+    def one_baseline() -> Timed:
+        done = session.baseline_cold(plan.main)
+        session.require_comparable(plan.main)
+        return done
+
+    ours, baseline = _Last(one_of_ours), _Last(one_baseline)
+    samples = alternating((plan.runs, plan.slow_runs), (ours, baseline))
+    return [
+        Figure(
+            key="cold",
+            title="cold build",
+            unit="s",
+            ours=Series(what="build.py build", samples=samples[0]),
+            reference=Series(what="baseline", samples=samples[1]),
+            at_most=0.30,
+            detail={
+                "target": plan.main.id,
+                "steps": ours.detail,
+                "baseline_steps": baseline.detail,
+                "failed_builds": session.failed,
+            },
+        )
+    ]
+
+
+def unchanged(session: Session, plan: Plan) -> list[Figure]:
+    """(b) A rebuild with nothing changed, beside a bare build and the baseline's."""
+    session.prepare([plan.main])
+    session.baseline_warm(plan.main)
+    session.ours_warm(plan.main)
+    session.ours(plan.main)
+    session.bare(plan.main)
+    session.baseline(plan.main)
+    samples = alternating(
+        (plan.runs, plan.runs, plan.runs),
+        (
+            lambda: session.ours(plan.main).seconds,
+            lambda: session.bare(plan.main).seconds,
+            lambda: session.baseline(plan.main).seconds,
+        ),
+    )
+    ours = Series(what="build.py build", samples=samples[0])
+    return [
+        Figure(
+            key="unchanged",
+            title="rebuild with nothing changed, to a bare docker buildx build of the same file",
+            unit="s",
+            ours=ours,
+            reference=Series(what="docker buildx build", samples=samples[1]),
+            at_most=1.5,
+            detail={"target": plan.main.id},
+        ),
+        Figure(
+            key="unchanged-baseline",
+            title="rebuild with nothing changed",
+            unit="s",
+            ours=ours,
+            reference=Series(what="baseline", samples=samples[2]),
+            detail={"target": plan.main.id},
+        ),
+    ]
+
+
+def moved(session: Session, plan: Plan) -> list[Figure]:
+    """(c) A rebuild after one library's version moved: another one each time, alike for both."""
+    session.prepare([plan.main])
+    session.baseline_warm(plan.main)
+    session.ours_warm(plan.main)
+    lock = session.project.lock(plan.main).read_text(encoding="utf-8")
+    folder = Path(tempfile.mkdtemp(prefix="moves-", dir=session.folder))
+    version = plan.main.python.version
+    steps = moves.earlier(lock, moves.LIBRARY, version, plan.runs, folder)
+    copy = checkout.copied(session.project, folder / "checkout")
+    left, theirs = iter(steps), iter(steps[-plan.slow_runs :])
+
+    def rebuild() -> Timed:
+        step = next(left)
+        copy.lock(plan.main).write_text(moves.moved(lock, step), encoding="utf-8")
+        checkout.render(copy, "--target", plan.main.id)
+        done = session.ours(plan.main, root=copy.root)
+        image = session.ours_name(plan.main)
+        session.require_version(plan.main, image, step.name, step.version)
+        return done
+
+    def baseline_rebuild() -> Timed:
+        step = next(theirs)
+        done = session.baseline(plan.main, moves.moved(lock, step))
+        image = session.baseline_name(plan.main)
+        session.require_version(plan.main, image, step.name, step.version)
+        return done
+
+    ours, baseline = _Last(rebuild), _Last(baseline_rebuild)
+    samples = alternating((plan.runs, plan.slow_runs), (ours, baseline))
+    shutil.rmtree(folder)
+    detail = {"steps": ours.detail, "baseline_steps": baseline.detail}
+    return _moved_figures(plan, samples, steps, detail)
+
+
+def _moved_figures(
+    plan: Plan,
+    samples: tuple[tuple[float, ...], ...],
+    steps: list[moves.Move],
+    detail: Mapping[str, Any],
+) -> list[Figure]:
+    ours = Series(what="build.py build", samples=samples[0])
+    which = f"{moves.LIBRARY} to {', '.join(step.version for step in steps)}"
+    found = [
+        Figure(
+            key="moved",
+            title="rebuild after one library moved",
+            unit="s",
+            ours=ours,
+            reference=Series(what="baseline, after the same move", samples=samples[1]),
+            at_most=0.10,
+            detail={"target": plan.main.id, "moved": which, **detail},
+        )
+    ]
+    if plan.cold:
+        found.append(
+            Figure(
+                key="moved-of-cold",
+                title="rebuild after one library moved, to the baseline's cold build",
+                unit="s",
+                ours=ours,
+                reference=Series(what="baseline, cold", samples=(plan.cold,)),
+                detail={"target": plan.main.id, "moved": which},
+            )
+        )
+    return found
+
+
+def second(session: Session, plan: Plan) -> list[Figure]:
+    """(d) A second target that shares its CANN, where the first has been built already."""
+    session.prepare([plan.main, plan.second])
+    alone: list[float] = []
+    after: list[float] = []
+    steps: dict[str, float] = {}
+    for _ in range(plan.slow_runs):
+        alone.append(session.ours_cold(plan.second).seconds)
+        session.ours_cold(plan.main)
+        done = session.ours(plan.second)
+        after.append(done.seconds)
+        steps = longest(done.steps)
+    return [
+        Figure(
+            key="second",
+            title="second target of a family, to its own cold build",
+            unit="s",
+            ours=Series(what=f"after {plan.main.id}", samples=tuple(after)),
+            reference=Series(what="alone, cold", samples=tuple(alone)),
+            at_most=0.35,
+            detail={"target": plan.second.id, "steps": steps},
+        )
+    ]
+
+
+def together(session: Session, plan: Plan) -> list[Figure]:
+    """(e) All that can be built here, in one go, beside the sum of single cold builds."""
+    _require_room(len(plan.all))
+    session.prepare(plan.all)
+    alone = {}
+    for number, target in enumerate(plan.all, start=1):
+        alone[target.id] = session.ours_cold(target).seconds
+        console.say(f"{number} of {len(plan.all)}: {target.id}: {alone[target.id]:.1f} s")
+    whole = session.ours_cold(*plan.all).seconds
+    found = {target.id: storage.layers(session.ours_name(target)) for target in plan.all}
+    images = [*found.values()]
+    sizes = {name: sum(layer.size for layer in each) for name, each in found.items()}
+    summed = Series(what="the sum of their sizes", samples=(storage.total(images),))
+    return [
+        Figure(
+            key="set",
+            title=f"{len(plan.all)} targets in one go, to the sum of their cold builds",
+            unit="s",
+            ours=Series(what="in one go, cold", samples=(whole,)),
+            reference=Series(what="one by one, each cold", samples=(sum(alone.values()),)),
+            at_most=0.6,
+            detail={"seconds": alone, "failed_builds": session.failed},
+        ),
+        Figure(
+            key="set-bytes",
+            title="their distinct layers, to the sum of their sizes",
+            unit="bytes",
+            ours=Series(what="distinct layers", samples=(storage.distinct(images),)),
+            reference=summed,
+            at_most=0.5,
+            detail={"bytes": sizes},
+        ),
+        Figure(
+            key="set-bytes-engine",
+            title="what the engine keeps of them, to the sum of their sizes",
+            unit="bytes",
+            ours=Series(what="on this engine", samples=(storage.chained(images),)),
+            reference=summed,
+            detail={"why": "overlay2 keeps a layer again for each stack of layers below it"},
+        ),
+    ]
+
+
+def _require_room(targets: int) -> None:
+    root = docker.connect().info()["DockerRootDir"]
+    free, needed = shutil.disk_usage(root).free, targets * _ROOM_FOR_ONE
+    if free < needed:
+        what = f"building {targets} targets needs about {needed // 10**9} GB in {root}"
+        raise EngineError(
+            Problem(what=f"{what}, and {free // 10**9} GB are free.", fix="Make room there.")
+        )

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures (f), (g) and (i): what images weigh, move, and take to check."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+from bench import storage
+from bench.figures_build import Plan
+from bench.registry import new_bytes, registry
+from bench.result import Figure, Series
+from bench.session import Session
+from bench.timing import Line, timed
+
+_CHECKING = re.compile(r"checking .* \(device: (\w+)\)")
+_REPORT = re.compile(r"the report is in ")
+
+
+def transfer(session: Session, plan: Plan) -> list[Figure]:
+    """(f) What the second target of a family costs who has the first."""
+    session.prepare([plan.main, plan.second])
+    session.ours_warm(plan.main, plan.second)
+    folder = Path(tempfile.mkdtemp(prefix="registry-", dir=session.folder))
+    with registry(folder) as place:
+        first = place.push(session.ours_name(plan.main), "first")
+        before = place.stored()
+        second = place.push(session.ours_name(plan.second), "second")
+        pushed = place.stored() - before
+    whole = Series(what="all of it", samples=(sum(second.values()),))
+    detail = {"first": plan.main.id, "second": plan.second.id}
+    return [
+        Figure(
+            key="pulled",
+            title="bytes to pull of the second target of a family, to all its bytes",
+            unit="bytes",
+            ours=Series(what="layers that are new", samples=(new_bytes(second, first),)),
+            reference=whole,
+            at_most=0.35,
+            detail=detail,
+        ),
+        Figure(
+            key="pushed",
+            title="bytes that a registry keeps more for the second target, to all its bytes",
+            unit="bytes",
+            ours=Series(what="more in the registry", samples=(pushed,)),
+            reference=whole,
+            detail=detail,
+        ),
+    ]
+
+
+def size(session: Session, plan: Plan) -> list[Figure]:
+    """(g) The unpacked size of an image, beside the baseline's."""
+    session.prepare([plan.main])
+    session.baseline_warm(plan.main)
+    session.ours_warm(plan.main)
+    session.require_comparable(plan.main)
+    ours = storage.layers(session.ours_name(plan.main))
+    theirs = storage.layers(session.baseline_name(plan.main))
+    return [
+        Figure(
+            key="size",
+            title="image size",
+            unit="bytes",
+            ours=Series(what="ours", samples=(storage.total([ours]),)),
+            reference=Series(what="baseline", samples=(storage.total([theirs]),)),
+            detail={
+                "target": plan.main.id,
+                "layers": [layer.size for layer in ours],
+                "baseline_layers": [layer.size for layer in theirs],
+            },
+        )
+    ]
+
+
+def tests(session: Session, plan: Plan) -> list[Figure]:
+    """(i) The image tests of a target, all of them and by kind of device."""
+    session.prepare([plan.main])
+    session.ours_warm(plan.main)
+    argv = [sys.executable, str(session.project.root / "build.py"), "test"]
+    argv += ["--target", plan.main.id, "--simulate"]
+    done = [timed(argv, session.logs / "tests.log") for _ in range(plan.runs)]
+    return [
+        Figure(
+            key="tests",
+            title="image tests of a target, on every kind of device that there is",
+            unit="s",
+            ours=Series(what="build.py test", samples=tuple(each.seconds for each in done)),
+            at_most=90,
+            limit_on="value",
+            detail={"target": plan.main.id, "by_device": [by_device(d.lines) for d in done]},
+        )
+    ]
+
+
+def by_device(lines: Iterable[Line]) -> dict[str, float]:
+    """Seconds for each kind of device, from when ``build.py test`` said that it began."""
+    begun: list[tuple[str, float]] = []
+    for line in lines:
+        if found := _CHECKING.search(line.text):
+            begun.append((found[1], line.at))
+        elif _REPORT.search(line.text) and begun:
+            begun.append(("", line.at))
+    return {kind: round(end - start, 1) for (kind, start), (_, end) in pairwise(begun) if kind}

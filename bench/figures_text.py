@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure (h): the command line and the matrix. No engine is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from math import log
+from pathlib import Path
+from typing import Any
+
+from bench import checkout
+from bench.result import Figure, Series
+from bench.timing import alternating, once
+from cannery import console
+from cannery.errors import CanneryError
+from cannery.project import Project
+
+SIZES = (10, 100, 1000)
+"""Roughly how many targets the matrices have whose growth is looked at."""
+
+_QUICK = 15
+
+
+def commands(project: Project, runs: int) -> list[Figure]:
+    """``--help`` and ``list``, as whole processes, beside a Python that does nothing."""
+    build = [sys.executable, str(project.root / "build.py")]
+    nothing = partial(once, [sys.executable, "-c", "pass"])
+    found = []
+    for key, words, limit in (("help", ["--help"], 80), ("list", ["list"], 150)):
+        ours = partial(once, [*build, *words])
+        ours()
+        count = max(runs, _QUICK)
+        samples = alternating((count, count), (ours, nothing))
+        found.append(
+            Figure(
+                key=key,
+                title=f"build.py {' '.join(words)}",
+                unit="ms",
+                ours=Series(what="whole process", samples=samples[0]),
+                reference=Series(what="python -c pass", samples=samples[1]),
+                at_most=limit,
+                limit_on="value",
+            )
+        )
+    return found
+
+
+def rendering(project: Project, runs: int) -> list[Figure]:
+    """``render --check`` beside a bare loop in one process, and how both grow."""
+    count = len(project.matrix().targets)
+    measured: dict[int, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory(prefix="bench-matrix-") as folder:
+        for times in checkout.factors(count, SIZES):
+            copy = checkout.copied(project, Path(folder) / str(times))
+            targets = checkout.grow(copy, times) if times > 1 else count
+            console.say(f"render --check of {targets} targets")
+            measured[targets] = _inside(copy, max(runs, 3 if targets > 500 else 7))
+    medians = {n: statistics.median(found["ours"]) for n, found in measured.items()}
+    loops = {n: statistics.median(found["bare"]) for n, found in measured.items()}
+    here = measured[min(measured)]
+    return [
+        Figure(
+            key="check",
+            title=f"render --check of the whole matrix ({count} targets), to a bare loop",
+            unit="ms",
+            ours=Series(what="render --check", samples=tuple(here["ours"])),
+            reference=Series(what="bare loop, same process", samples=tuple(here["bare"])),
+            at_most=2,
+            detail={"filled": here["filled"]},
+        ),
+        Figure(
+            key="growth",
+            title=f"how render --check grows to {max(medians)} targets (1 is linear)",
+            unit="exponent",
+            ours=Series(what="fitted to time by targets", samples=(exponent(medians),)),
+            at_most=1.1,
+            limit_on="value",
+            detail={
+                "ms_per_target": {str(n): round(ms / n, 3) for n, ms in medians.items()},
+                "bare_ms_per_target": {str(n): round(ms / n, 3) for n, ms in loops.items()},
+                "to_bare_loop": {str(n): round(medians[n] / loops[n], 2) for n in medians},
+            },
+        ),
+    ]
+
+
+def exponent(times: dict[int, float]) -> float:
+    """The k for which time grows as targets to the k: the slope of the logarithms' best line."""
+    fit = statistics.linear_regression(
+        [log(n) for n in times], [log(milliseconds_) for milliseconds_ in times.values()]
+    )
+    return float(fit.slope)
+
+
+def _inside(copy: Project, runs: int) -> dict[str, Any]:
+    """What inner.py measures in a process of its own, with the copy's code."""
+    script = Path(__file__).with_name("inner.py")
+    # The copy first, so that its code is what is imported, and its root what is read.
+    environment = {**os.environ, "PYTHONPATH": str(copy.root), "PYTHONSAFEPATH": "1"}
+    done = subprocess.run(
+        [sys.executable, str(script), str(runs)],
+        env=environment,
+        cwd=copy.root,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise CanneryError(f"render --check could not be measured:\n{done.stderr.strip()}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found

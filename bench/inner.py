@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs inside a checkout: ``render --check`` and a bare loop in turn, in one process.
+
+Usage: inner.py RUNS, with the checkout as the first folder on Python's path. Prints JSON. The bare
+loop is what someone would write who has no more than a YAML file and a template: C's YAML loader,
+one Jinja environment, every template filled with the same values, and compared with what is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import jinja2
+import yaml
+
+from cannery.cli import main
+from cannery.cli.common import PROJECT
+
+Fill = tuple[str, tuple[Any, ...], dict[str, Any], str]
+"""A template's name, what it was rendered with, and what came out."""
+
+
+def check() -> None:
+    """Ours, as a user runs it.
+
+    Raises:
+        RuntimeError: images/ is not in sync.
+    """
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        code = main(["render", "--check"])
+    if code:
+        raise RuntimeError(f"render --check ended with {code}: {said.getvalue()[-2000:]}")
+
+
+def recorded() -> list[Fill]:
+    """Every filling of a template that one ``render --check`` does."""
+    fills: list[Fill] = []
+    original = jinja2.Template.render
+
+    def render(self: jinja2.Template, *values: Any, **named: Any) -> str:
+        text = original(self, *values, **named)
+        fills.append((str(self.name), values, named, text))
+        return text
+
+    with mock.patch.object(jinja2.Template, "render", render):
+        check()
+    return fills
+
+
+def placed(fills: list[Fill]) -> list[tuple[Fill, Path]]:
+    """Each filling with the committed file that it is compared with."""
+    files = [path for path in PROJECT.images.glob("*/*") if path.is_file()]
+    by_text = {path.read_text(encoding="utf-8", errors="replace"): path for path in files}
+    return [(fill, by_text[fill[3]]) for fill in fills if fill[3] in by_text]
+
+
+def bare(places: list[tuple[Fill, Path]]) -> None:
+    """The loop that ours is compared with.
+
+    Raises:
+        RuntimeError: images/ is not in sync.
+    """
+    with (PROJECT.root / "matrix.yaml").open(encoding="utf-8") as file:
+        yaml.load(file, Loader=yaml.CSafeLoader)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(PROJECT.templates),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - a Dockerfile is no HTML
+    )
+    for (name, values, named, _), path in places:
+        text = environment.get_template(name).render(*values, **named)
+        if path.read_text(encoding="utf-8") != text:
+            raise RuntimeError(f"{path} is not in sync")
+
+
+def _milliseconds(step: Callable[[], None]) -> float:
+    gc.collect()
+    start = time.perf_counter()
+    step()
+    return (time.perf_counter() - start) * 1000
+
+
+def measure(runs: int) -> dict[str, Any]:
+    """Samples of both, taken in turn, after one of each to warm up."""
+    places = placed(recorded())
+    bare(places)
+    ours, loop = [], []
+    for _ in range(runs):
+        ours.append(_milliseconds(check))
+        loop.append(_milliseconds(lambda: bare(places)))
+    return {"ours": ours, "bare": loop, "filled": len(places)}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(int(sys.argv[1]))))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which machine the figures are of."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from pathlib import Path
+
+from cannery.errors import EngineError
+from cannery.execute.process import run
+
+_MEMORY = re.compile(r"^MemTotal:\s+(\d+) kB", re.MULTILINE)
+_MODEL = re.compile(r"^(?:model name|CPU part)\s*:\s*(.+)$", re.MULTILINE)
+
+
+def facts(emulated: bool) -> dict[str, str]:
+    """What a reader needs to know of this machine; ``emulated`` is whether images are foreign."""
+    return {
+        "cpu": _first(_MODEL, Path("/proc/cpuinfo")) or platform.machine(),
+        "architecture": platform.machine(),
+        "cores": str(len(os.sched_getaffinity(0))),
+        "memory": f"{int(_first(_MEMORY, Path('/proc/meminfo')) or 0) / 2**20:.0f} GiB",
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "engine": _said("dockerd", "--version"),
+        "buildx": _said("docker", "buildx", "version"),
+        "emulation": "yes" if emulated else "no",
+    }
+
+
+def name(machine: dict[str, str]) -> str:
+    """A file name for ``machine``, as in ``amd-epyc-2-cores``."""
+    words = re.sub(r"\((r|tm)\)|@.*|\b\d+-core\b|\bprocessor\b", " ", machine["cpu"].lower())
+    return re.sub(r"[^a-z0-9]+", "-", f"{words} {machine['cores']} cores").strip("-")
+
+
+def commit(root: Path) -> str:
+    """The commit of the checkout, with a plus where something was changed since."""
+    try:
+        code, said = run(["git", "rev-parse", "--short", "HEAD"], cwd=root, capture=True)
+        changed, _ = run(["git", "diff", "--quiet", "HEAD"], cwd=root, capture=True)
+    except EngineError:
+        return "unknown"
+    return "unknown" if code else said.strip() + ("+" if changed else "")
+
+
+def _first(pattern: re.Pattern[str], path: Path) -> str:
+    try:
+        found = pattern.search(path.read_text(encoding="utf-8"))
+    except OSError:
+        return ""
+    return found[1].strip() if found else ""
+
+
+def _said(*argv: str) -> str:
+    try:
+        code, said = run([*argv], capture=True)
+    except EngineError:
+        return "none"
+    version = re.search(r"\d+\.\d+\.\d+\S*", said)
+    return "none" if code or not version else version[0].rstrip(",")

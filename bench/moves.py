@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One library's version moves: the smallest change for which people rebuild.
+
+Nothing of the real tree is touched: the lock is a text, and ours is built from a copy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from cannery.errors import MatrixError, UsageError
+from cannery.execute.process import run
+from cannery.wheels import parse_lock
+
+LIBRARY = "tqdm"
+"""Pure Python, small, and in the last layer of wheels of every target with DeepSpeed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Move:
+    """A version of a package, and the hash of its wheel."""
+
+    name: str
+    version: str
+    sha256: str
+
+
+def locked_version(lock: str, name: str) -> str:
+    """The version of ``name`` in ``lock``.
+
+    Raises:
+        UsageError: it is not in there.
+    """
+    for wheel in parse_lock(lock):
+        if wheel.name == canonicalize_name(name):
+            return wheel.version
+    raise UsageError(f"{name} is not in the lock, so its version cannot move.")
+
+
+def moved(lock: str, move: Move) -> str:
+    """``lock`` with the version and the hashes of one package replaced.
+
+    Raises:
+        MatrixError: the package is not in there exactly once.
+    """
+    pattern = rf"^{re.escape(move.name)}==\S+ \\\n(?:    --hash=\S+(?: \\)?\n)+"
+    new = f"{move.name}=={move.version} \\\n    --hash=sha256:{move.sha256}\n"
+    text, count = re.subn(pattern, lambda _: new, lock, flags=re.MULTILINE)
+    if count != 1:
+        raise MatrixError(f"{move.name} is {count} times in the lock; it should be there once.")
+    return text
+
+
+def earlier(lock: str, name: str, python: str, count: int, folder: Path) -> list[Move]:
+    """The ``count`` versions of ``name`` before the locked one, the newest first.
+
+    pip is asked, for a wheel of no platform that ``python`` can install.
+
+    Raises:
+        UsageError: the index has not as many.
+    """
+    moves: list[Move] = []
+    before = locked_version(lock, name)
+    for number in range(count):
+        place = folder / f"move-{number}"
+        argv = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest"]
+        argv += [str(place), "--only-binary", ":all:", "--platform", "any", "--abi", "none"]
+        argv += ["--implementation", "py", "--python-version", python, f"{name}<{before}"]
+        code, said = run(argv, capture=True)
+        found = [*place.glob("*.whl")]
+        if code or len(found) != 1:
+            what = f"the index has no {name} before {before} to move to. pip says:\n{said.strip()}"
+            raise UsageError(what)
+        before = str(parse_wheel_filename(found[0].name)[1])
+        digest = hashlib.sha256(found[0].read_bytes()).hexdigest()
+        moves.append(Move(name=canonicalize_name(name), version=before, sha256=digest))
+    return moves

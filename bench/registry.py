@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A registry of the bench's own on 127.0.0.1, and what an image has in it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.engine import must
+from cannery import console
+from cannery.errors import EngineError, Problem
+
+_DOCKER = "application/vnd.docker.distribution.manifest.v2+json"
+_OCI = "application/vnd.oci.image.manifest.v1+json"
+_CONFIG = """\
+version: 0.1
+log: {{level: error, accesslog: {{disabled: true}}}}
+storage: {{filesystem: {{rootdirectory: {storage}}}, cache: {{blobdescriptor: inmemory}}}}
+http: {{addr: "127.0.0.1:{port}"}}
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningRegistry:
+    """Where it listens, and where it keeps what it was given."""
+
+    address: str
+    storage: Path
+
+    def push(self, image: str, tag: str) -> dict[str, int]:
+        """Push a local image; return digest to bytes of everything that a pull of it needs.
+
+        Raises:
+            EngineError: it cannot be pushed.
+        """
+        name = f"{self.address}/bench:{tag}"
+        console.say(f"pushing {image} to a registry of the bench's own")
+        must("docker", "tag", image, name)
+        must("docker", "push", "--quiet", name)
+        must("docker", "image", "rm", name)
+        url = f"http://{self.address}/v2/bench/manifests/{tag}"
+        request = urllib.request.Request(url, headers={"Accept": f"{_DOCKER}, {_OCI}"})
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+            return blobs(json.load(answer))
+
+    def stored(self) -> int:
+        """Bytes of all blobs that it holds."""
+        files = (self.storage / "docker/registry/v2/blobs").rglob("data")
+        return sum(path.stat().st_size for path in files)
+
+
+def blobs(manifest: dict[str, list[dict[str, str | int]]]) -> dict[str, int]:
+    """Digest to bytes of the layers and the configuration of an image."""
+    parts = [*manifest["layers"], manifest["config"]]
+    return {str(part["digest"]): int(part["size"]) for part in parts if isinstance(part, dict)}
+
+
+def new_bytes(second: dict[str, int], first: dict[str, int]) -> int:
+    """What who has ``first`` has to fetch for ``second``."""
+    return sum(size for digest, size in second.items() if digest not in first)
+
+
+@contextmanager
+def registry(folder: Path) -> Iterator[RunningRegistry]:
+    """Run an empty registry below ``folder``.
+
+    Raises:
+        EngineError: it is not installed, or does not answer.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = folder / "registry.yml"
+    config.write_text(_CONFIG.format(storage=folder / "registry", port=port), encoding="utf-8")
+    try:
+        process = subprocess.Popen(
+            ["docker-registry", "serve", str(config)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        what = "there is no docker-registry here to push to."
+        fix = "On Debian: apt-get install docker-registry."
+        raise EngineError(Problem(what=what, fix=fix)) from error
+    try:
+        _wait(process, f"127.0.0.1:{port}")
+        yield RunningRegistry(address=f"127.0.0.1:{port}", storage=folder / "registry")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], address: str) -> None:
+    for _ in range(60):
+        if process.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(f"http://{address}/v2/", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.25)
+    raise EngineError(f"the bench's registry does not answer on {address}.")

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How large the images on the bench's engine are, layer by layer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.engine import must
+from cannery.errors import EngineError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """A layer: ``diff`` names its content, ``chain`` its content and all that is below it."""
+
+    diff: str
+    chain: str
+    size: int
+
+
+def layers(image: str) -> list[Layer]:
+    """The layers of an image of the bench's engine, from the bottom.
+
+    Raises:
+        EngineError: the engine does not keep its layers as the bench has told it to.
+    """
+    root = Path(must("docker", "info", "--format", "{{.DockerRootDir}}").strip())
+    driver = must("docker", "info", "--format", "{{.Driver}}").strip()
+    said = must("docker", "image", "inspect", "--format", "{{json .RootFS.Layers}}", image)
+    diffs = [str(diff) for diff in json.loads(said)]
+    found = []
+    for diff, chain in zip(diffs, chains(diffs), strict=True):
+        place = root / "image" / driver / "layerdb" / chain.replace(":", "/") / "size"
+        try:
+            size = int(place.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise EngineError(f"the engine has no size of layer {chain} in {place}.") from error
+        found.append(Layer(diff=diff, chain=chain, size=size))
+    return found
+
+
+def chains(diffs: Sequence[str]) -> list[str]:
+    """The chain ids of layers, as the OCI image specification defines them."""
+    found: list[str] = []
+    for diff in diffs:
+        text = f"{found[-1]} {diff}" if found else ""
+        found.append("sha256:" + hashlib.sha256(text.encode()).hexdigest() if text else diff)
+    return found
+
+
+def total(images: Iterable[Sequence[Layer]]) -> int:
+    """What the images would take if none shared anything: the sum of their sizes."""
+    return sum(layer.size for image in images for layer in image)
+
+
+def distinct(images: Iterable[Sequence[Layer]]) -> int:
+    """What they take where a layer is kept once for each content, as in a registry."""
+    return sum({layer.diff: layer.size for image in images for layer in image}.values())
+
+
+def chained(images: Iterable[Sequence[Layer]]) -> int:
+    """What they take on an engine that keeps a layer once for each stack below it."""
+    return sum({layer.chain: layer.size for image in images for layer in image}.values())

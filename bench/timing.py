@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a command and says how long it took and what it said."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.steps import Step, parse
+from cannery.errors import CanneryError, Problem
+from cannery.execute.process import stream
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line that a command said, and the seconds since its start."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timed:
+    """How long a command took, and what it said."""
+
+    seconds: float
+    lines: tuple[Line, ...]
+    logs: tuple[Path, ...] = ()
+    """Where it has written what it did not say."""
+
+    @property
+    def steps(self) -> list[Step]:
+        """BuildKit's steps, if it said any."""
+        said = [line.text for line in self.lines]
+        for log in self.logs:
+            said += log.read_text(encoding="utf-8", errors="replace").splitlines()
+        return parse(said)
+
+
+def timed(argv: Sequence[str], log: Path) -> Timed:
+    """Run ``argv`` to its end, with its output in ``log``; the disk is idle when it starts.
+
+    Raises:
+        CanneryError: it failed.
+        EngineError: it is not installed.
+    """
+    lines: list[Line] = []
+    log.parent.mkdir(parents=True, exist_ok=True)
+    os.sync()
+    with log.open("w", encoding="utf-8") as file:
+        start = time.monotonic()
+
+        def heard(line: str) -> None:
+            lines.append(Line(at=time.monotonic() - start, text=line.rstrip("\n")))
+            file.write(line)
+
+        code = stream(argv, heard)
+        seconds = time.monotonic() - start
+    if code:
+        said = "\n".join(line.text for line in lines[-15:])
+        what = f"'{' '.join(argv[:6])} ...' failed ({code}). It said:\n{said}\n"
+        raise CanneryError(Problem(what=what, fix=f"The whole of it is in {log}."))
+    return Timed(seconds=seconds, lines=tuple(lines))
+
+
+def once(argv: Sequence[str]) -> float:
+    """Milliseconds of one run whose output nobody reads."""
+    start = time.perf_counter()
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    elapsed = (time.perf_counter() - start) * 1000
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip()
+        raise CanneryError(f"'{' '.join(argv)}' failed ({done.returncode}): {said}")
+    return elapsed
+
+
+def alternating(
+    runs: Sequence[int], sides: Sequence[Callable[[], float]]
+) -> tuple[tuple[float, ...], ...]:
+    """Samples of each side, taken in turn: A B A B. One that has fewer runs joins in last."""
+    samples: list[list[float]] = [[] for _ in sides]
+    for number in range(max(runs)):
+        for side, count, found in zip(sides, runs, samples, strict=True):
+            if number >= max(runs) - count:
+                found.append(side())
+    return tuple(tuple(found) for found in samples)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line. This is the one place where an error becomes text and an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from cannery.cli.parser import make_parser
+from cannery.errors import INTERRUPTED, CanneryError, FileError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command that ``argv`` names and return the exit code; see docs/exit-codes.md."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except CanneryError as error:
+        for problem in error.problems:
+            print(f"build.py: {problem}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("build.py: interrupted; what was running has been stopped.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has gone: as with 'build.py list | head'.
+        _drop_output()
+        return 0
+    except OSError as error:
+        if error.errno is None:
+            raise
+        _drop_output()
+        place = f"{error.filename}: " if error.filename else ""
+        said = f"{place}{os.strerror(error.errno).lower()}."
+        print(f"build.py: {said} Check disk space and permissions, then retry.", file=sys.stderr)
+        return FileError.exit_code
+
+
+def _run(arguments: list[str]) -> int:
+    parser = make_parser()
+    if not arguments:
+        parser.print_help()
+        return 0
+    if arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version"):
+        arguments.insert(0, "build")
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit:
+        # How argparse ends after --help and --version.
+        return 0
+    code: int = options.run(options)
+    return code
+
+
+def _drop_output() -> None:
+    """Send what is still to be written to nowhere, lest Python complain of it on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt

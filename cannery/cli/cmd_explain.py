@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py explain``: which row allows each component of a target."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+
+from cannery.cli.common import PROJECT
+from cannery.compat import OWN_FACTS, Finding, Verdict, judge, load_compat
+from cannery.project import select
+
+_WIDTH = 100
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print every finding on the named targets, with the rows for it and those against it.
+
+    Raises:
+        MatrixError, UsageError, FileError: as ``select`` and ``load_compat``.
+    """
+    targets = select(PROJECT.matrix(), options.targets)
+    compat = load_compat(PROJECT.root / OWN_FACTS.name)
+    for number, target in enumerate(targets):
+        if number:
+            print()
+        print(f"{target.id}: {target.summary}")
+        if target.unverified:
+            print(f"  UNVERIFIED: {target.unverified}")
+        if target.cann.interim:
+            public = target.cann.nearest_public
+            print(f"  CANN {target.cann.version} is an interim build; it is judged as {public}.")
+        for finding in judge(target, compat):
+            for line in _lines(finding):
+                print(line)
+    return 0
+
+
+def _lines(finding: Finding) -> list[str]:
+    mark = "" if finding.verdict is Verdict.ALLOWED else f" [{finding.verdict}]"
+    lines = textwrap.wrap(
+        f"{finding.component}{mark}: {finding.text}",
+        _WIDTH,
+        initial_indent="  ",
+        subsequent_indent="      ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    lines += [f"      by       {row.cited}" for row in finding.rows]
+    lines += [f"      against  {row.cited}" for row in finding.against]
+    notes = [row.note for row in (*finding.rows, *finding.against) if row.note]
+    return lines + [f"      note     {note}" for note in notes]

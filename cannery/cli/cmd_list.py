@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py list``: what there is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from cannery.cli.common import PROJECT, selected
+from cannery.model import Target
+
+_COLUMNS = ("python", "toolkit", "torch", "torch_npu", "apex", "deepspeed")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the selected targets in the format that was asked for."""
+    formats: dict[str, Callable[[list[Target]], str]] = {
+        "table": _table,
+        "json": _json,
+        "names": lambda targets: "\n".join(target.id for target in targets),
+    }
+    print(formats[options.format](selected(options)))
+    return 0
+
+
+def _table(targets: list[Target]) -> str:
+    rows: list[tuple[str, ...]] = [("target", *_COLUMNS, "chip", "stack")]
+    for target in targets:
+        versions = [target.components.get(name, "-") for name in _COLUMNS]
+        stack = f"{target.stack.component} {target.stack.version}" if target.stack else "-"
+        rows.append((target.id, *versions, target.chip, stack))
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        lines.append("  ".join(cells).rstrip())
+    notes = [
+        f"{target.id}: {note}" for target in targets for note in _notes(target, PROJECT.artifacts)
+    ]
+    return "\n".join([*lines, *([""] if notes else []), *notes])
+
+
+def _json(targets: list[Target]) -> str:
+    found = [
+        {
+            "id": target.id,
+            "summary": target.summary,
+            "platform": target.platform,
+            "chip": target.chip,
+            "components": target.components,
+            "unverified": target.unverified,
+            "missing": _missing(target, PROJECT.artifacts),
+        }
+        for target in targets
+    ]
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def _missing(target: Target, artifacts: Path) -> dict[str, str]:
+    """Name to origin of what is not in ``artifacts`` and has no stand-in."""
+    return {
+        file.name: file.origin
+        for file in target.real_artifacts.values()
+        if not (artifacts / file.name).is_file()
+    }
+
+
+def _notes(target: Target, artifacts: Path) -> list[str]:
+    """What a user should know before building ``target``, even on the simulated device."""
+    found = []
+    if target.unverified:
+        found.append(f"not known to work: {target.unverified}")
+    if missing := _missing(target, artifacts):
+        files = "; ".join(f"{name} ({origin})" for name, origin in missing.items())
+        found.append(f"cannot be built, with --simulate either, without {files}")
+    return found

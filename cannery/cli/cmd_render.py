@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py render``: images/ from matrix.yaml."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cannery import console
+from cannery.cli.common import PROJECT
+from cannery.files import write_files
+from cannery.project import select
+from cannery.render import Renderer
+from cannery.sync import compare, require_in_sync
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write what differs, or with --check fail if anything does.
+
+    Raises:
+        OutOfSyncError: with --check, the differences as diffs.
+        MatrixError, FileError: as ``Renderer.render`` and ``write_files``.
+    """
+    matrix = PROJECT.matrix()
+    targets = select(matrix, options.target or ["*"], options.where)
+    renderer = Renderer(PROJECT)
+    rendered: dict[Path, str] = {}
+    for target in targets:
+        rendered |= renderer.render(target)
+    difference = compare(PROJECT, rendered, matrix.targets)
+    if options.check:
+        require_in_sync(PROJECT, difference, "python build.py render")
+        console.say(f"images/ is in sync ({len(targets)} targets)")
+        return 0
+    write_files({path: rendered[path] for path in difference.changed}, remove=difference.orphans)
+    for path in [*difference.changed, *difference.orphans]:
+        verb = "wrote" if path in difference.changed else "removed"
+        console.say(f"{verb} {path.relative_to(PROJECT.root)}")
+    console.say(f"{len(targets)} targets rendered")
+    return 0

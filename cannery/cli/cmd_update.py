@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py update``: what the package index has that the project does not know yet."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+from cannery import console
+from cannery.cli.common import PROJECT, registry_of
+from cannery.compat import OWN_FACTS, load_compat
+from cannery.errors import MatrixError, OutOfSyncError, Problem, UsageError
+from cannery.execute.buildx import Registry
+from cannery.execute.index import ask
+from cannery.files import read_text, write_files
+from cannery.freshness import KEYS, News, compare, questions
+from cannery.matrix_versions import Move, find_uses, rewrite
+from cannery.model import Matrix
+from cannery.project import select
+from cannery.schema import load_matrix
+
+_WIDTH = 100
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what is new and what it would change; with --write change matrix.yaml.
+
+    Raises:
+        UsageError: a target or a file that is not there, or options that contradict each other.
+        MatrixError: matrix.yaml or compat.yaml is wrong.
+        OutOfSyncError: with --check, something is newer.
+        EngineError: the package index cannot be read.
+        FileError: a file cannot be read or written; then none has changed.
+    """
+    if options.check and options.write:
+        raise UsageError("--check writes nothing, and --write does. Leave one of them out.")
+    source = _source(options)
+    path = PROJECT.root / "matrix.yaml"
+    matrix = PROJECT.matrix()
+    chosen = [each.id for each in select(matrix, options.target or ["*"], options.where)]
+    compat = load_compat(PROJECT.root / OWN_FACTS.name)
+    text = read_text(path)
+    uses = find_uses(text, matrix, KEYS)
+    news = compare(uses, chosen, compat, ask(questions(uses, chosen, compat), source))
+    for change, group in groupby(news, key=lambda each: each.change):
+        print(_shown(change, group))
+    count = sum(not each.remark for each in news)
+    if not count:
+        console.say("the package index has nothing newer that calls for a change")
+        return 0
+    if options.check:
+        things = "1 thing is" if count == 1 else f"{count} things are"
+        what = f"{things} newer than matrix.yaml and compat.yaml."
+        raise OutOfSyncError(Problem(what=what, fix="What to do is said with each."))
+    moves = [
+        move for each in news if options.deepspeed or not each.on_request for move in each.moves
+    ]
+    if not moves:
+        console.say("there is nothing in it that --write would put into matrix.yaml")
+    elif not options.write:
+        console.say("nothing was written; add --write to put it into matrix.yaml")
+    else:
+        _write(path, text, matrix, moves)
+    return 0
+
+
+def _source(options: argparse.Namespace) -> Registry:
+    """The index and the certificates that pip would not take by itself.
+
+    Raises:
+        UsageError: as ``registry_of``.
+    """
+    source = registry_of(options)
+    named = options.ca or os.environ.get("SSL_CERT_FILE")
+    return source if named else replace(source, ca=None)
+
+
+def _write(path: Path, text: str, matrix: Matrix, moves: Sequence[Move]) -> None:
+    """Write ``moves`` into ``text``, the matrix in ``path``, if that changes just what is meant.
+
+    Raises:
+        MatrixError: the result would be wrong; nothing is written.
+        FileError: it cannot be written.
+    """
+    after = rewrite(text, moves)
+    wanted = _versions(matrix)
+    for move in moves:
+        for target in move.use.targets:
+            wanted[target.id] = {**wanted[target.id], move.use.key: move.version}
+    if _versions(_loaded(after)) != wanted:
+        what = "matrix.yaml cannot be changed by program: more would change than the versions."
+        raise MatrixError(Problem(what=what, fix="Write the versions there that are listed above."))
+    write_files({path: after})
+    for move in moves:
+        where, old = move.use.where, move.use.version
+        console.say(f"{where}: {move.use.key} {old} is now {move.version}")
+    console.say("now run: python build.py lock, and then: python build.py render")
+
+
+def _loaded(text: str) -> Matrix:
+    """``text`` as the matrix of a folder that has the same compat.yaml."""
+    compat = read_text(PROJECT.root / OWN_FACTS.name)
+    with tempfile.TemporaryDirectory(prefix="cannery-update-") as folder:
+        for name, content in (("matrix.yaml", text), (OWN_FACTS.name, compat)):
+            Path(folder, name).write_bytes(content.encode())
+        return load_matrix(Path(folder, "matrix.yaml"))
+
+
+def _versions(matrix: Matrix) -> dict[str, Mapping[str, str]]:
+    return {name: target.components for name, target in matrix.targets.items()}
+
+
+def _shown(change: str, group: Iterable[News]) -> str:
+    """Everything from which ``change`` follows, each with its targets."""
+    lines = []
+    for news in group:
+        lines += _wrapped(news.what, "")
+        lines += [f"    {name}" for name in news.targets]
+    return "\n".join([*lines, *_wrapped(change, "  -> "), ""])
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=" " * len(indent) or "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

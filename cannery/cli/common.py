@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What several commands need."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cannery.errors import UsageError
+from cannery.execute.buildx import Registry, registry
+from cannery.model import Target
+from cannery.project import Project, select
+
+PROJECT = Project(root=Path(__file__).resolve().parent.parent.parent)
+
+
+def selected(options: argparse.Namespace) -> list[Target]:
+    """The targets that the user named; all of them where none was named, less those left out.
+
+    Raises:
+        UsageError, MatrixError, FileError: as ``select`` and ``load_matrix``.
+    """
+    return select(PROJECT.matrix(), options.target or ["*"], options.where)
+
+
+def registry_of(options: argparse.Namespace) -> Registry:
+    """How the packages of a build are reached.
+
+    Raises:
+        UsageError: the file with the certificates does not exist.
+    """
+    if options.ca and not Path(options.ca).is_file():
+        raise UsageError(f"there is no file {options.ca}, named with --ca.")
+    return registry(options.ca, options.index_url)

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of compat.yaml, once they have been read. Nothing here reads or decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from cannery.cann_version import CannRange, CannVersion
+
+
+class Kind(StrEnum):
+    """What it means that something is missing from a source."""
+
+    MAKER = "maker"
+    """Complete: what it leaves out is not made."""
+    PROJECT = "project"
+    """Complete only for what that project does."""
+    REPORT = "report"
+    """One environment that somebody ran."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Who says something. ``rank`` 1 is believed first; ``date`` is YYYY, YYYY-MM or a day."""
+
+    name: str
+    rank: int
+    kind: Kind
+    date: str
+    cite: str
+    about: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.cite}, {self.date}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Row:
+    """One row: its line in compat.yaml, counted from 1, and its sources, the best one first.
+
+    Two rows are never the same row, even if they say the same.
+    """
+
+    line: int
+    sources: tuple[Source, ...]
+    note: str = ""
+
+    @property
+    def rank(self) -> int:
+        """The rank of its best source."""
+        return self.sources[0].rank
+
+    @property
+    def is_makers(self) -> bool:
+        """Whether a source that is complete says it."""
+        return any(source.kind is Kind.MAKER for source in self.sources)
+
+    @property
+    def cited(self) -> str:
+        """Every source with its date, and the line."""
+        named = "; ".join(str(source) for source in self.sources)
+        return f"{named}, compat.yaml:{self.line}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class When:
+    """Conditions under which a row holds; one that is None always does."""
+
+    cann: CannRange | None = None
+    torch: SpecifierSet | None = None
+    torch_npu: SpecifierSet | None = None
+    requirement: Requirement | None = None
+    pythons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pairing(Row):
+    """A torch, a torch_npu ("" where the source names none) and a CANN that go together.
+
+    ``pythons`` are the minors that the best source names, ``wheels_pythons`` those for which the
+    last source has wheels; both may be empty. ``beside`` is what else the source names.
+    """
+
+    torch: str
+    torch_npu: str
+    cann: CannVersion
+    pythons: tuple[str, ...]
+    wheels_pythons: tuple[str, ...]
+    branch: str
+    beta: bool
+    beside: Mapping[str, str]
+
+    def statements(self) -> Iterable[tuple[Source, tuple[str, ...]]]:
+        """Each source that names Pythons, with the Pythons that it names."""
+        if self.wheels_pythons:
+            yield self.sources[-1], self.wheels_pythons
+        if self.pythons:
+            kept = self.sources[:-1] if self.wheels_pythons else self.sources
+            yield from ((source, self.pythons) for source in kept)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Driver(Row):
+    """The oldest host driver (HDK) that a source names for a CANN release."""
+
+    cann: CannVersion
+    minimum: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CxxAbi(Row):
+    """The libstdc++ ABI, 0 or 1, of a torch or of a vendor image's NNAL."""
+
+    when: When
+    abi: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release(Row):
+    """The chips that kernels were seen for, and whether NNAL was seen."""
+
+    cann: CannVersion
+    chips: tuple[str, ...]
+    nnal: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FileName(Row):
+    """How the vendor names a file; it may hold {version}, {chip} and {machine}."""
+
+    component: str
+    cann: CannRange
+    chips: tuple[str, ...]
+    file: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LayoutRow(Row):
+    """The name that matrix.yaml has for where a release installs itself."""
+
+    cann: CannRange
+    layout: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DeepSpeed(Row):
+    """Whether a range of DeepSpeed works: with which plugin branch, or why not."""
+
+    version: SpecifierSet
+    plugin: str
+    refused: str
+    advised: SpecifierSet | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Apex(Row):
+    """For which Pythons and torches a build of apex can be made."""
+
+    version: str
+    pythons: tuple[str, ...]
+    torch: SpecifierSet
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Package(Row):
+    """What is known of a package; just one of bound, pin, seen and refused is given."""
+
+    package: str
+    when: When
+    bound: SpecifierSet | None
+    pin: SpecifierSet | None
+    seen: SpecifierSet | None
+    refused: str
+    required: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MindSpore(Row):
+    """A MindSpore and its CANN."""
+
+    version: str
+    cann: CannVersion
+    pythons: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KnownBad(Row):
+    """A combination that fails, and why."""
+
+    when: When
+    python_below: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rejected(Row):
+    """A row of a source that must not be used; ``torch_npu`` need not be a version."""
+
+    torch: str
+    torch_npu: str
+    cann: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compat:
+    """All of compat.yaml."""
+
+    sources: Mapping[str, Source]
+    pairings: tuple[Pairing, ...]
+    drivers: tuple[Driver, ...]
+    abis: tuple[CxxAbi, ...]
+    releases: tuple[Release, ...]
+    files: tuple[FileName, ...]
+    layouts: tuple[LayoutRow, ...]
+    deepspeed: tuple[DeepSpeed, ...]
+    apex: tuple[Apex, ...]
+    packages: tuple[Package, ...]
+    mindspore: tuple[MindSpore, ...]
+    known_bad: tuple[KnownBad, ...]
+    rejected: tuple[Rejected, ...]
+    cann_python: tuple[str, ...]
+    """The requirements of CANN's own Python parts."""

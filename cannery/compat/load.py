@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the text of compat.yaml to its rows, or to the list of everything that is wrong with it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from cannery.compat import facts
+from cannery.compat import rows_of as rows
+from cannery.compat.reader import Reader, source
+from cannery.errors import file_error
+from cannery.source import Section, read_yaml
+
+
+def load_compat(path: Path) -> facts.Compat:
+    """Read and check the compat.yaml in ``path``; a file that has not changed is read once.
+
+    Raises:
+        FileError: it cannot be read.
+        MatrixError: with every problem found, each with its line.
+    """
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise file_error("read", path, error) from error
+    return _load(path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, _changed: int, _size: int) -> facts.Compat:
+    return read_yaml(path, path.name, _compat)
+
+
+def _compat(top: Section) -> facts.Compat:
+    if top.text("schema") not in ("1", ""):
+        top.wrong("schema", "this version of cannery reads schema 1 only.")
+    reader = Reader(top)
+    if section := top.section("sources"):
+        for name, each in section.sections():
+            if found := source(name, each):
+                reader.sources[name] = found
+    python = top.section("cann_python")
+    requirements = python.texts("requirements") if python else ()
+    if python:
+        reader.common(python)
+        python.done()
+    return facts.Compat(
+        sources=reader.sources,
+        pairings=reader.rows("torch_npu", lambda each: rows.pairing(each, reader)),
+        drivers=reader.rows("driver", lambda each: rows.driver(each, reader)),
+        abis=reader.rows("cxx_abi", lambda each: rows.cxx_abi(each, reader)),
+        releases=reader.rows("cann", lambda each: rows.release(each, reader)),
+        files=reader.rows("files", lambda each: rows.file_name(each, reader)),
+        layouts=reader.rows("layouts", lambda each: rows.layout(each, reader)),
+        deepspeed=reader.rows("deepspeed", lambda each: rows.deepspeed(each, reader)),
+        apex=reader.rows("apex", lambda each: rows.apex(each, reader)),
+        packages=reader.rows("packages", lambda each: rows.package(each, reader)),
+        mindspore=reader.rows("mindspore", lambda each: rows.mindspore(each, reader)),
+        known_bad=reader.rows("known_bad", lambda each: rows.known_bad(each, reader)),
+        rejected=reader.rows("rejected", lambda each: rows.rejected(each, reader)),
+        cann_python=requirements,
+    )

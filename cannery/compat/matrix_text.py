@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adds entries to the text of matrix.yaml; every comment, blank line and order stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import yaml
+
+from cannery.errors import MatrixError, Problem
+
+
+class MatrixText:
+    """The text of a matrix.yaml that has loaded without problems.
+
+    Raises:
+        MatrixError: it is not made of block mappings where something is to be added.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._root: yaml.Node | None = None
+
+    def keys(self, *path: str) -> list[str]:
+        """The keys of the mapping at ``path``; none where there is no such mapping."""
+        node = self._at(path)
+        if not isinstance(node, yaml.MappingNode):
+            return []
+        return [str(key.value) for key, _ in node.value]
+
+    def value(self, *path: str) -> str:
+        """The text of the scalar at ``path``; "" where there is none."""
+        node = self._at(path)
+        return str(node.value) if isinstance(node, yaml.ScalarNode) else ""
+
+    def add(self, path: Sequence[str], entry: Sequence[str]) -> None:
+        """Put ``entry``, whose first line has no indent, at the end of the mapping at ``path``."""
+        node = self._at(path)
+        if node is None and len(path) == 1:
+            self._add_section(path[0], entry)
+            return
+        if not isinstance(node, yaml.MappingNode) or node.flow_style or not node.value:
+            where = ".".join(path)
+            fix = f"Write {where} as an indented mapping with at least one key, then retry."
+            what = f"matrix.yaml cannot be added to by program: {where} is not in block form."
+            raise MatrixError(Problem(what=what, fix=fix))
+        lines = self._lines()
+        indent = node.value[0][0].start_mark.column
+        first = node.value[0][0].start_mark.line
+        end = _last_line(node)
+        while not lines[end].strip():  # those that end a block text
+            end -= 1
+        end = self._with_comments(lines, end, indent)
+        spaced = any(not line.strip() for line in lines[first : end + 1])
+        self._insert(lines, end + 1, entry, indent=indent, spaced=spaced)
+
+    def _add_section(self, name: str, entry: Sequence[str]) -> None:
+        """Add a new top-level section: the targets at the end, what they name before them all.
+
+        It goes just before the comment that belongs to the first family or target.
+        """
+        lines = self._lines()
+        root = self._at(())
+        assert isinstance(root, yaml.MappingNode)
+        block = [f"{name}:", *("  " + line for line in entry)]
+        users = [key for key, _ in root.value if key.value in ("families", "targets")]
+        if name == "targets" or not users:
+            self._insert(lines, len(lines), block, indent=0, spaced=True)
+            return
+        place = users[0].start_mark.line
+        while place and lines[place - 1].startswith("#"):
+            place -= 1
+        self._insert(lines, place, [*block, ""], indent=0, spaced=False)
+
+    def _at(self, path: Sequence[str]) -> yaml.Node | None:
+        if self._root is None:
+            self._root = yaml.compose(self.text, Loader=yaml.CSafeLoader)
+        node = self._root
+        for step in path:
+            if not isinstance(node, yaml.MappingNode):
+                return None
+            node = next((value for key, value in node.value if key.value == step), None)
+        return node
+
+    def _lines(self) -> list[str]:
+        return self.text.splitlines(keepends=True)
+
+    @staticmethod
+    def _with_comments(lines: list[str], end: int, indent: int) -> int:
+        """The last line of the comment that follows ``end`` directly, if it belongs to it."""
+        while end + 1 < len(lines):
+            line = lines[end + 1]
+            if not line.lstrip().startswith("#") or len(line) - len(line.lstrip()) <= indent:
+                break
+            end += 1
+        return end
+
+    def _insert(
+        self, lines: list[str], place: int, entry: Sequence[str], *, indent: int, spaced: bool
+    ) -> None:
+        newline = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+        block = [(" " * indent + line if line else "") + newline for line in entry]
+        if spaced:
+            block.insert(0, newline)
+        if place and not lines[place - 1].endswith(("\n", "\r")):
+            lines[place - 1] += newline
+        self._root = None
+        self.text = "".join([*lines[:place], *block, *lines[place:]])
+
+
+def _last_line(node: yaml.Node) -> int:
+    """The line, counted from 0, where the last thing in ``node`` ends."""
+    if isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
+        key, value = node.value[-1]
+        # The value of an alias is where its anchor is; the alias itself is beside the key.
+        is_alias = value.start_mark.index < key.start_mark.index
+        return int(key.end_mark.line) if is_alias else max(key.end_mark.line, _last_line(value))
+    if isinstance(node, yaml.SequenceNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        is_alias = last.start_mark.index < node.start_mark.index
+        return int(node.end_mark.line) - 1 if is_alias else _last_line(last)
+    end = int(node.end_mark.line)
+    # A block text ends where the next thing begins.
+    return end - 1 if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">") else end

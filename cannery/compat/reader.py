@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes rows of compat.yaml apart, with all problems collected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import yaml
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from cannery.cann_version import CannRange
+from cannery.compat import facts
+from cannery.errors import did_you_mean
+from cannery.source import Section
+
+T = TypeVar("T")
+
+_PYTHONS = re.compile(r"3\.(\d+)(?:-3\.(\d+))?")
+_DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
+
+
+def python_range(text: str) -> tuple[str, ...]:
+    """The minors of ``3.8-3.10`` or ``3.8``, as ("3.8", "3.9", "3.10").
+
+    Raises:
+        ValueError: it is neither.
+    """
+    match = _PYTHONS.fullmatch(text)
+    if match is None or int(match[2] or match[1]) < int(match[1]):
+        raise ValueError(f"{text!r} is no range of Pythons. Write it as in 3.8-3.11.")
+    return tuple(f"3.{minor}" for minor in range(int(match[1]), int(match[2] or match[1]) + 1))
+
+
+class Reader:
+    """Reads the rows of one file; ``sources`` must have been read before any of them."""
+
+    def __init__(self, top: Section) -> None:
+        self.top = top
+        self.sources: dict[str, facts.Source] = {}
+
+    def rows(self, key: str, parse: Callable[[Section], T | None]) -> tuple[T, ...]:
+        """Each mapping of the list ``key``, parsed; None stands for one that has a problem."""
+        return tuple(row for each in self._items(key) if (row := self._row(each, parse)))
+
+    def _items(self, key: str) -> Iterator[Section]:
+        node = self.top.take(key)
+        if node is None:
+            return
+        if not isinstance(node, yaml.SequenceNode):
+            self.top.wrong(key, f"{key!r} must be a list of rows.")
+            return
+        for item in node.value:
+            yield Section(item, f"a row of {key}", self.top.problems)
+
+    @staticmethod
+    def _row(section: Section, parse: Callable[[Section], T | None]) -> T | None:
+        row = parse(section)
+        section.done()
+        return row
+
+    def common(self, section: Section) -> dict[str, Any] | None:
+        """What every row has: its line, its sources and its note."""
+        node = section.take("source")
+        names = (
+            section.texts("source")
+            if isinstance(node, yaml.SequenceNode)
+            else (section.text("source"),)
+        )
+        found = []
+        for name in filter(None, names):
+            if name in self.sources:
+                found.append(self.sources[name])
+            else:
+                hint = did_you_mean(name, self.sources)
+                section.wrong("source", f"there is no source {name!r}.", hint)
+        note = section.text("note", required=False)
+        if not found:
+            return None
+        sources = tuple(sorted(found, key=lambda source: source.rank))
+        line = section.node.start_mark.line + 1
+        return {"line": line, "sources": sources, "note": note}
+
+
+def value(
+    section: Section, key: str, parse: Callable[[str], T], default: T | None = None
+) -> T | None:
+    """What ``parse`` makes of the text of ``key``; required where there is no ``default``."""
+    text = section.text(key, required=False)
+    if not text:
+        if default is None and section.take(key, required=False) is None:
+            section.problems.add(section.node, f"{section.name} has no {key!r}.", "Add it.")
+        return default
+    try:
+        return parse(text)
+    except (InvalidSpecifier, InvalidVersion, InvalidRequirement) as error:
+        section.wrong(key, f"{key!r} cannot be read: {error}.")
+    except ValueError as error:
+        section.wrong(key, str(error))
+    return None
+
+
+def optional(section: Section, key: str, parse: Callable[[str], T]) -> T | None:
+    """What ``parse`` makes of the text of ``key``, or None where it is not given."""
+    return value(section, key, parse) if section.take(key, required=False) else None
+
+
+def wheel_version(text: str) -> str:
+    """``text`` as a wheel's metadata spells that version: 2.1.0rc1 for a table's 2.1.0.rc1."""
+    return str(Version(text))
+
+
+def when(section: Section) -> facts.When:
+    """The conditions of a row."""
+    return facts.When(
+        cann=optional(section, "cann", CannRange.parse),
+        torch=optional(section, "torch", SpecifierSet),
+        torch_npu=optional(section, "torch_npu", SpecifierSet),
+        requirement=optional(section, "with", Requirement),
+        pythons=optional(section, "pythons", python_range) or (),
+    )
+
+
+def source(name: str, section: Section) -> facts.Source | None:
+    """One source; None where it has a problem."""
+    rank = value(section, "rank", int)
+    kind = section.choose("kind", {str(kind): kind for kind in facts.Kind}, "kind of source")
+    date, cite = section.text("date"), section.text("cite")
+    about = section.text("about", required=False)
+    section.done()
+    if date and not _DATE.fullmatch(date):
+        section.wrong("date", f"{date!r} is no date.", "Write it as 2026, 2026-08 or 2026-08-21.")
+    if rank is None or kind is None:
+        return None
+    return facts.Source(name=name, rank=rank, kind=kind, date=date, cite=cite, about=about)

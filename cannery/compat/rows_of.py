@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One function for each kind of row in compat.yaml; None stands for a row that has a problem."""
+
+from __future__ import annotations
+
+from packaging.specifiers import SpecifierSet
+
+from cannery.cann_version import CannRange, CannVersion
+from cannery.compat import facts
+from cannery.compat.reader import Reader, optional, python_range, value, wheel_version, when
+from cannery.source import Section
+
+_BESIDE = ("driver", "deepspeed", "apex", "app", "triton_ascend")
+
+
+def pairing(section: Section, reader: Reader) -> facts.Pairing | None:
+    """A row of torch_npu."""
+    torch = value(section, "torch", wheel_version)
+    torch_npu = value(section, "torch_npu", wheel_version, "")
+    cann = value(section, "cann", CannVersion.parse)
+    pythons = optional(section, "pythons", python_range) or ()
+    wheels = optional(section, "wheels_pythons", python_range) or ()
+    branch = section.text("branch", required=False)
+    beside = {key: section.text(key, required=False) for key in _BESIDE}
+    beta = section.flag("beta")
+    common = reader.common(section)
+    if common is None or torch is None or torch_npu is None or cann is None:
+        return None
+    return facts.Pairing(
+        **common,
+        torch=torch,
+        torch_npu=torch_npu,
+        cann=cann,
+        pythons=pythons,
+        wheels_pythons=wheels,
+        branch=branch,
+        beta=beta,
+        beside={key: text for key, text in beside.items() if text},
+    )
+
+
+def driver(section: Section, reader: Reader) -> facts.Driver | None:
+    """A row of driver."""
+    cann = value(section, "cann", CannVersion.parse)
+    minimum, common = section.text("minimum"), reader.common(section)
+    if common is None or cann is None:
+        return None
+    return facts.Driver(**common, cann=cann, minimum=minimum)
+
+
+def cxx_abi(section: Section, reader: Reader) -> facts.CxxAbi | None:
+    """A row of cxx_abi."""
+    conditions, abi = when(section), value(section, "abi", int)
+    common = reader.common(section)
+    if common is None or abi is None:
+        return None
+    if abi not in (0, 1):
+        section.wrong("abi", f"there is no libstdc++ ABI {abi}.", "It is 0 or 1.")
+    return facts.CxxAbi(**common, when=conditions, abi=abi)
+
+
+def release(section: Section, reader: Reader) -> facts.Release | None:
+    """A row of cann."""
+    cann = value(section, "cann", CannVersion.parse)
+    chips, nnal = section.texts("chips"), section.flag("nnal")
+    common = reader.common(section)
+    if common is None or cann is None:
+        return None
+    return facts.Release(**common, cann=cann, chips=chips, nnal=nnal)
+
+
+def file_name(section: Section, reader: Reader) -> facts.FileName | None:
+    """A row of files."""
+    component = section.choose(
+        "component", {name: name for name in ("toolkit", "kernels", "nnal")}, "component"
+    )
+    cann, file = value(section, "cann", CannRange.parse), section.text("file")
+    chips, common = section.texts("chips"), reader.common(section)
+    try:
+        file.format(version="", chip="", machine="")
+    except (KeyError, IndexError, ValueError):
+        section.wrong("file", "only {version}, {chip} and {machine} can be filled in.")
+    if common is None or cann is None or component is None:
+        return None
+    return facts.FileName(**common, component=component, cann=cann, chips=chips, file=file)
+
+
+def layout(section: Section, reader: Reader) -> facts.LayoutRow | None:
+    """A row of layouts."""
+    cann, name = value(section, "cann", CannRange.parse), section.text("layout")
+    common = reader.common(section)
+    if common is None or cann is None:
+        return None
+    return facts.LayoutRow(**common, cann=cann, layout=name)
+
+
+def deepspeed(section: Section, reader: Reader) -> facts.DeepSpeed | None:
+    """A row of deepspeed."""
+    version = value(section, "version", SpecifierSet)
+    advised = optional(section, "advised", SpecifierSet)
+    plugin = section.text("plugin", required=False)
+    refused = section.text("refused", required=False)
+    common = reader.common(section)
+    if common is None or version is None:
+        return None
+    return facts.DeepSpeed(
+        **common, version=version, plugin=plugin, refused=refused, advised=advised
+    )
+
+
+def apex(section: Section, reader: Reader) -> facts.Apex | None:
+    """A row of apex."""
+    version, torch = section.text("version"), value(section, "torch", SpecifierSet)
+    pythons = value(section, "pythons", python_range)
+    common = reader.common(section)
+    if common is None or torch is None or pythons is None:
+        return None
+    return facts.Apex(**common, version=version, pythons=pythons, torch=torch)
+
+
+def package(section: Section, reader: Reader) -> facts.Package | None:
+    """A row of packages."""
+    name, conditions = section.text("package"), when(section)
+    keys = ("bound", "pin", "seen", "refused")
+    if sum(section.take(key, required=False) is not None for key in keys) != 1:
+        what = f"{section.name} needs just one of bound, pin, seen and refused."
+        section.problems.add(section.node, what)
+    bound, pin, seen = (optional(section, key, SpecifierSet) for key in keys[:3])
+    refused, required = section.text("refused", required=False), section.flag("required")
+    common = reader.common(section)
+    if common is None:
+        return None
+    return facts.Package(
+        **common,
+        package=name,
+        when=conditions,
+        bound=bound,
+        pin=pin,
+        seen=seen,
+        refused=refused,
+        required=required,
+    )
+
+
+def mindspore(section: Section, reader: Reader) -> facts.MindSpore | None:
+    """A row of mindspore."""
+    version = value(section, "version", wheel_version)
+    cann = value(section, "cann", CannVersion.parse)
+    pythons = optional(section, "pythons", python_range) or ()
+    common = reader.common(section)
+    if common is None or version is None or cann is None:
+        return None
+    return facts.MindSpore(**common, version=version, cann=cann, pythons=pythons)
+
+
+def known_bad(section: Section, reader: Reader) -> facts.KnownBad | None:
+    """A row of known_bad."""
+    conditions, why = when(section), section.text("why")
+    below = section.text("python_below", required=False)
+    common = reader.common(section)
+    if common is None:
+        return None
+    return facts.KnownBad(**common, when=conditions, python_below=below, why=why)
+
+
+def rejected(section: Section, reader: Reader) -> facts.Rejected | None:
+    """A row of rejected."""
+    torch, torch_npu = section.text("torch"), section.text("torch_npu")
+    cann, why = section.text("cann"), section.text("why")
+    for key in ("pythons", "branch"):
+        section.text(key, required=False)
+    common = reader.common(section)
+    if common is None:
+        return None
+    return facts.Rejected(**common, torch=torch, torch_npu=torch_npu, cann=cann, why=why)

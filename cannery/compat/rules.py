@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What compat.yaml says of a target. Pure: from a target and the rows to findings.
+
+``judge`` looks at everything. ``judge_versions`` looks only at what holds whatever the CANN: that
+versions are versions, that torch_npu was compiled for this torch, and that DeepSpeed finds an NPU.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from packaging.version import InvalidVersion, Version
+
+from cannery.cann_version import CannVersion
+from cannery.compat.cann_rules import judge_cann
+from cannery.compat.facts import Compat, Kind, KnownBad, Pairing
+from cannery.compat.finding import Finding, Subject, Verdict, best_first
+from cannery.compat.package_rules import holds, judge_apex, judge_deepspeed, judge_packages
+from cannery.model import Target
+
+_PARTS = 3
+
+
+def judge_versions(target: Target, compat: Compat) -> list[Finding]:
+    """Only what holds whatever the CANN; nothing is ever UNKNOWN."""
+    versions, findings = _versions(target)
+    torch, torch_npu = versions["torch"], versions["torch_npu"]
+    if torch and torch_npu and (finding := _compiled_for(torch, torch_npu)):
+        findings.append(finding)
+    return findings + judge_deepspeed(target, versions["deepspeed"], compat)
+
+
+def judge(target: Target, compat: Compat) -> list[Finding]:
+    """Everything that is known of ``target``, component by component."""
+    versions, findings = _versions(target)
+    try:
+        cann = CannVersion.parse(target.cann.version)
+        judged_as = CannVersion.parse(target.cann.nearest_public) if target.cann.interim else cann
+    except ValueError as error:
+        bad = Finding(component="toolkit", verdict=Verdict.FORBIDDEN, text=str(error), key="cann")
+        return [*findings, bad]
+    subject = Subject(target=target, compat=compat, cann=cann, judged_as=judged_as, **versions)
+    findings += _judge_python(subject)
+    findings += _judge_torch_npu(subject)
+    findings += judge_cann(subject)
+    findings += judge_apex(subject)
+    findings += judge_deepspeed(target, subject.deepspeed, compat)
+    findings += judge_packages(subject)
+    return findings + _judge_known_bad(subject)
+
+
+def _versions(target: Target) -> tuple[dict[str, Version | None], list[Finding]]:
+    versions: dict[str, Version | None] = {}
+    findings = []
+    for key in ("torch", "torch_npu", "deepspeed"):
+        text: str = getattr(target, key)
+        versions[key] = _version(text)
+        if text and versions[key] is None:
+            findings.append(
+                Finding(
+                    component=key,
+                    verdict=Verdict.FORBIDDEN,
+                    text=f"{text!r} is no full version.",
+                    key=key,
+                    fix="Write it as in 2.3.1.",
+                )
+            )
+    return versions, findings
+
+
+def _version(text: str) -> Version | None:
+    try:
+        version = Version(text)
+    except InvalidVersion:
+        return None
+    # Other spellings of a version, as v2.3.1, are not what a wheel's metadata says.
+    return version if str(version) == text and len(version.release) >= _PARTS else None
+
+
+def _compiled_for(torch: Version, torch_npu: Version) -> Finding | None:
+    # torch_npu is compiled against one torch release and its wheel demands exactly that one
+    # (Ascend/pytorch COMPATIBILITY.md); with another, the import fails on an undefined symbol.
+    if torch.release == torch_npu.release:
+        return None
+    return Finding(
+        component="torch_npu",
+        verdict=Verdict.FORBIDDEN,
+        text=f"torch_npu {torch_npu} was built for torch {torch_npu.base_version} "
+        f"and cannot be imported with torch {torch}.",
+        key="torch_npu",
+        fix=f"Take a torch_npu {torch.base_version}, or torch {torch_npu.base_version}.",
+        pairs=True,
+    )
+
+
+def _judge_torch_npu(subject: Subject) -> list[Finding]:
+    if subject.torch is None or subject.torch_npu is None:
+        return []
+    target = subject.target
+    anywhere = [row for row in subject.compat.pairings if row.torch_npu == target.torch_npu]
+    if mismatch := _compiled_for(subject.torch, subject.torch_npu):
+        return [replace(mismatch, rows=best_first(anywhere))]
+    on_this_cann = [
+        row
+        for row in subject.compat.pairings
+        if row.torch == target.torch and subject.is_cann(row.cann)
+    ]
+    rows = [row for row in on_this_cann if row.torch_npu == target.torch_npu]
+    pair = f"torch_npu {target.torch_npu} and torch {target.torch}"
+    if not rows:
+        text = f"{pair} are not known to work on {subject.cann_name}"
+        if releases := ", ".join(dict.fromkeys(str(row.cann) for row in anywhere)):
+            text += f", only on CANN {releases}"
+        found = best_first(anywhere)
+        return [_torch_npu(Verdict.UNKNOWN, text + ".", rows=found, pairs=True)]
+    said = {source.name for row in rows for source in row.sources}
+    against = [
+        row
+        for row in subject.compat.pairings
+        if row.torch_npu
+        and row not in rows
+        and any(each.kind is Kind.MAKER and each.name not in said for each in row.sources)
+        and (row in on_this_cann or row.torch_npu == target.torch_npu)
+    ]
+    seen = [row for row in on_this_cann if not row.torch_npu]
+    text = f"{pair} go together on {subject.cann_name}."
+    if against:
+        other = ", ".join(f"torch_npu {row.torch_npu} with CANN {row.cann}" for row in against)
+        text = f"{pair} go together on {subject.cann_name}; another source has {other} instead."
+    verdict = Verdict.DISPUTED if against else Verdict.ALLOWED
+    rows_named = (*best_first(rows), *best_first(seen))
+    return [_torch_npu(verdict, text, rows=rows_named, against=best_first(against))]
+
+
+def _torch_npu(verdict: Verdict, text: str, **more: object) -> Finding:
+    return Finding(
+        component="torch_npu",
+        verdict=verdict,
+        text=text,
+        key="torch_npu",
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _judge_python(subject: Subject) -> list[Finding]:
+    target = subject.target
+    if subject.torch is None or subject.torch_npu is None:
+        return []
+    pairings = subject.compat.pairings
+    rows = [row for row in pairings if row.torch_npu == target.torch_npu and [*row.statements()]]
+    what = f"torch_npu {target.torch_npu}"
+    if not rows:
+        # Wheels of one torch are made for the same Pythons.
+        what = f"torch {target.torch}"
+        rows = [row for row in pairings if row.torch == target.torch and [*row.statements()]]
+    minor = target.python.minor
+    allows, denies = _divided(rows, minor)
+    known = sorted({each for row in rows for _, names in row.statements() for each in names})
+    known.sort(key=lambda each: int(each.split(".")[1]))
+    verdict, text = Verdict.ALLOWED, f"{what} has wheels for Python {minor}."
+    if allows and denies:
+        verdict = Verdict.DISPUTED
+        text = f"{what} has wheels for Python {minor} by one source, and not by another."
+    elif denies:
+        verdict = Verdict.FORBIDDEN
+        text = f"{what} has no wheel for Python {minor}, only for {', '.join(known)}."
+    elif not allows:
+        verdict = Verdict.UNKNOWN
+        seen = f"; it was seen with {', '.join(known)}" if known else ""
+        text = f"{what} is not known to have a wheel for Python {minor}{seen}."
+    return [
+        Finding(
+            component="python",
+            verdict=verdict,
+            text=text,
+            key="python",
+            rows=best_first(allows or denies),
+            against=best_first(denies if allows else ()),
+            pairs=True,
+        )
+    ]
+
+
+def _divided(rows: list[Pairing], minor: str) -> tuple[list[Pairing], list[Pairing]]:
+    """The rows that have Python ``minor``, and those of a complete source that leave it out."""
+    allows, denies = [], []
+    for row in rows:
+        for source, pythons in row.statements():
+            if minor in pythons:
+                allows.append(row)
+            elif source.kind is Kind.MAKER:
+                denies.append(row)
+    return list(dict.fromkeys(allows)), list(dict.fromkeys(denies))
+
+
+def _judge_known_bad(subject: Subject) -> list[Finding]:
+    return [
+        Finding(
+            component="target",
+            verdict=Verdict.FORBIDDEN,
+            text=f"This combination fails: {row.why}.",
+            key="python" if row.python_below else "torch_npu",
+            rows=(row,),
+            pairs=not row.python_below,
+        )
+        for row in subject.compat.known_bad
+        if _is_bad(subject, row)
+    ]
+
+
+def _is_bad(subject: Subject, row: KnownBad) -> bool:
+    if not holds(row.when, subject):
+        return False
+    return not row.python_below or Version(subject.target.python.version) < Version(
+        row.python_below
+    )

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares version specifiers with each other: what one lets in, and what two have in common.
+
+PEP 440 has no algebra for this. Both questions are decided at probes: every version that a
+specifier names, and one just below and just above it, because only there can an answer change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+_ABOVE = 99999
+
+
+def admits_both(first: SpecifierSet, second: SpecifierSet) -> bool:
+    """Whether some version satisfies both."""
+    return any(_in(first, probe) and _in(second, probe) for probe in _probes(first, second))
+
+
+def lets_out(wanted: SpecifierSet, bound: SpecifierSet) -> bool:
+    """Whether some version satisfies ``wanted`` and not ``bound``."""
+    return any(_in(wanted, probe) and not _in(bound, probe) for probe in _probes(wanted, bound))
+
+
+def parse_requirements(texts: Iterable[str]) -> Sequence[Requirement]:
+    """``texts`` as requirements; the schema has made sure that each is one."""
+    return [parse_requirement(text) for text in texts]
+
+
+@cache
+def parse_requirement(text: str) -> Requirement:
+    """``text`` as a requirement. The same few stand in every target, and parsing one is slow.
+
+    Raises:
+        InvalidRequirement: it is none.
+    """
+    return Requirement(text)
+
+
+@cache
+def normal_name(package: str) -> str:
+    """The one form of a package's name, as PEP 503 has it."""
+    return canonicalize_name(package)
+
+
+def _in(specifiers: SpecifierSet, version: Version) -> bool:
+    return specifiers.contains(version, prereleases=True)
+
+
+@cache
+def _probes(first: SpecifierSet, second: SpecifierSet) -> tuple[Version, ...]:
+    found: set[tuple[int, ...]] = {(0,), (_ABOVE,)}
+    named: set[Version] = set()
+    for specifier in (*first, *second):
+        version = Version(specifier.version.removesuffix(".*"))
+        named.add(version)
+        release = version.release
+        found |= {release, (*release, 1)}
+        for length in range(1, len(release) + 1):
+            head, last = release[: length - 1], release[length - 1]
+            found.add((*head, last + 1))
+            if last:
+                found.add((*head, last - 1, _ABOVE))
+    probes = {Version(".".join(map(str, release))) for release in found}
+    return tuple(sorted(probes | named))

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The environment that CANN's set_env.sh scripts give a shell, as fixed values for ENV.
+
+Source: the ENV blocks of Ascend/cann-container-image (8.1.RC1 and 8.5.0, 910b), which mirror the
+scripts; the op_tiling path as environments on real hosts show it. The image tests compare these
+values with what the installed scripts really set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cannery.model import Layout, Target
+
+ASCEND = "/usr/local/Ascend"
+DRIVER_LIBRARIES = (
+    f"{ASCEND}/driver/lib64",
+    f"{ASCEND}/driver/lib64/common",
+    f"{ASCEND}/driver/lib64/driver",
+)
+"""Mounted from the host; no set_env.sh names them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Folders:
+    """What a layout's set_env.sh puts on search paths, below the toolkit's home."""
+
+    programs: tuple[str, ...]
+    libraries: tuple[str, ...]
+    cmake: tuple[str, ...] = ()
+
+
+_FOLDERS = {
+    Layout.ASCEND_TOOLKIT: _Folders(
+        programs=("bin", "compiler/ccec_compiler/bin", "tools/ccec_compiler/bin"),
+        libraries=(
+            "tools/aml/lib64",
+            "tools/aml/lib64/plugin",
+            "lib64",
+            "lib64/plugin/opskernel",
+            "lib64/plugin/nnengine",
+        ),
+    ),
+    # As the script of that layout itself says.
+    Layout.CANN: _Folders(
+        programs=(
+            "bin",
+            "tools/ccec_compiler/bin",
+            "tools/profiler/bin",
+            "tools/ascend_system_advisor/asys",
+            "tools/show_kernel_debug_data",
+            "tools/msobjdump",
+        ),
+        libraries=("lib64", "lib64/plugin/opskernel", "lib64/plugin/nnengine"),
+        cmake=("toolkit/tools/tikicpulib/lib/cmake", "lib64/cmake"),
+    ),
+}
+
+SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+
+_ATB_SETTINGS = {
+    "ATB_STREAM_SYNC_EVERY_KERNEL_ENABLE": "0",
+    "ATB_STREAM_SYNC_EVERY_RUNNER_ENABLE": "0",
+    "ATB_STREAM_SYNC_EVERY_OPERATION_ENABLE": "0",
+    "ATB_OPSRUNNER_KERNEL_CACHE_LOCAL_COUNT": "1",
+    # The vendor's spelling.
+    "ATB_OPSRUNNER_KERNEL_CACHE_GLOABL_COUNT": "5",
+    "ATB_WORKSPACE_MEM_ALLOC_ALG_TYPE": "1",
+    "ATB_COMPARE_TILING_EVERY_KERNEL": "0",
+    "ATB_SHARE_MEMORY_NAME_SUFFIX": '""',
+    "ATB_MATMUL_SHUFFLE_K_ENABLE": "1",
+    "LCCL_DETERMINISTIC": "0",
+    "LCCL_PARALLEL": "0",
+}
+
+_ATB_SETTINGS_BEFORE_8_5 = {
+    "ATB_OPSRUNNER_SETUP_CACHE_ENABLE": "1",
+    "ATB_OPSRUNNER_KERNEL_CACHE_TYPE": "3",
+    "ATB_OPSRUNNER_KERNEL_CACHE_TILING_SIZE": "10240",
+    "ATB_WORKSPACE_MEM_ALLOC_GLOBAL": "0",
+    "ATB_HOST_TILING_BUFFER_BLOCK_NUM": "128",
+    "ATB_DEVICE_TILING_BUFFER_BLOCK_NUM": "32",
+    "ATB_LAUNCH_KERNEL_WITH_TILING": "1",
+    "ATB_RUNNER_POOL_SIZE": "64",
+    "ASDOPS_MATMUL_PP_FLAG": "1",
+    "ASDOPS_LOG_LEVEL": "ERROR",
+    "ASDOPS_LOG_TO_STDOUT": "0",
+    "ASDOPS_LOG_TO_FILE": "1",
+    "ASDOPS_LOG_TO_FILE_FLUSH": "0",
+    "ASDOPS_LOG_TO_BOOST_TYPE": "atb",
+    "ASDOPS_LOG_PATH": "/root",
+    "ASDOPS_TILING_PARSE_CACHE_DISABLE": "0",
+}
+
+
+def toolkit_home(target: Target) -> str:
+    """The folder that ASCEND_TOOLKIT_HOME names."""
+    if target.cann.layout is Layout.CANN:
+        return f"{ASCEND}/cann-{target.cann.version}"
+    return f"{ASCEND}/ascend-toolkit/latest"
+
+
+def image_environment(target: Target) -> dict[str, str]:
+    """Every variable of the image's ENV, in the order in which it is written there."""
+    home = toolkit_home(target)
+    tbe = f"{home}/opp/built-in/op_impl/ai_core/tbe"
+    env = {
+        "ASCEND_TOOLKIT_HOME": home,
+        "ASCEND_HOME_PATH": home,
+        "ASCEND_AICPU_PATH": home,
+        "ASCEND_OPP_PATH": f"{home}/opp",
+        "TOOLCHAIN_HOME": f"{home}/toolkit",
+        "PYTHONPATH": f"{home}/python/site-packages:{tbe}",
+    }
+    folders = _FOLDERS[target.cann.layout]
+    path = [*(f"{home}/{folder}" for folder in folders.programs), *SYSTEM_PATH]
+    libraries = [
+        *(f"{home}/{folder}" for folder in folders.libraries),
+        f"{tbe}/op_tiling/lib/linux/{target.machine}",
+        *DRIVER_LIBRARIES,
+    ]
+    if folders.cmake:
+        env["CMAKE_PREFIX_PATH"] = ":".join(f"{home}/{folder}" for folder in folders.cmake)
+    if target.with_nnal:
+        atb = f"{ASCEND}/nnal/atb/latest/atb/cxx_abi_{target.cxx_abi}"
+        env |= {"ATB_HOME_PATH": atb} | _ATB_SETTINGS
+        if target.cann.layout is Layout.ASCEND_TOOLKIT:
+            env |= {"ASDOPS_HOME_PATH": atb} | _ATB_SETTINGS_BEFORE_8_5
+        path.insert(0, f"{atb}/bin")
+        libraries = [f"{atb}/lib", f"{atb}/examples", f"{atb}/tests/atbopstest", *libraries]
+    return env | {"PATH": ":".join(path), "LD_LIBRARY_PATH": ":".join(libraries)}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that can go wrong for a user, and the exit code that each kind has.
+
+The codes are listed for users in docs/exit-codes.md. ``cannery.cli.main`` is the one place that
+turns an error into text and a code.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Span:
+    """A place in a file; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One thing that is wrong, and what to do about it."""
+
+    what: str
+    fix: str = ""
+    where: Span | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return place + self.what + (f" {self.fix}" if self.fix else "")
+
+
+class CanneryError(Exception):
+    """A failure that is reported to the user without a traceback."""
+
+    exit_code = 1
+
+    def __init__(self, problems: Problem | str | Sequence[Problem]) -> None:
+        if isinstance(problems, str):
+            problems = Problem(what=problems)
+        self.problems: tuple[Problem, ...] = (
+            (problems,) if isinstance(problems, Problem) else tuple(problems)
+        )
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class UsageError(CanneryError):
+    """The command line asks for something that does not exist."""
+
+    exit_code = 2
+
+
+class MatrixError(CanneryError):
+    """matrix.yaml or a lock is wrong, or asks for a combination that cannot work."""
+
+    exit_code = 3
+
+
+class OutOfSyncError(CanneryError):
+    """images/ is not what matrix.yaml renders to."""
+
+    exit_code = 4
+
+
+class ArtifactError(CanneryError):
+    """A vendor file is missing or is not the file that it should be."""
+
+    exit_code = 5
+
+
+class EngineError(CanneryError):
+    """The container engine, buildx, or a base image cannot be used."""
+
+    exit_code = 6
+
+
+class BuildError(CanneryError):
+    """The engine could not build the image."""
+
+    exit_code = 7
+
+
+class VerificationError(CanneryError):
+    """The image was built, and a check in it failed."""
+
+    exit_code = 8
+
+
+class FileError(CanneryError):
+    """A file of the project cannot be read or written."""
+
+    exit_code = 9
+
+
+INTERRUPTED = 130
+
+
+def file_error(action: str, path: Path, error: OSError) -> FileError:
+    """The error for an ``OSError`` met while doing ``action`` (as "write") to ``path``."""
+    reason = (error.strerror or str(error)).lower()
+    fix = "Nothing was changed there. Check the disk space and the permissions, then retry."
+    if action == "read":
+        fix = "Check that it is there and that you may read it."
+    return FileError(Problem(what=f"cannot {action} {path}: {reason}.", fix=fix))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence that offers the known name nearest to ``name``, or lists the known ones."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    return f"Known: {', '.join(names)}." if names else ""

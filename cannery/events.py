@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Understands what ``docker buildx bake --progress rawjson`` says, line by line.
+
+Every event names what BuildKit calls a vertex, a step. A step that several targets share is told
+for each of them under a name of its own, and what it prints is told once.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+_NAME = re.compile(r"\[(?P<first>[^\]\s]+)(?: (?P<rest>[^\]]*))?\] (?P<text>.*)", re.DOTALL)
+_TIME = re.compile(r"T(\d+):(\d+):(\d+(?:\.\d+)?)")
+_OPTIONAL = "importing cache manifest from "
+"""How the step begins that looks for a cache; a build goes on where there is none."""
+
+_CANCELED = re.compile(r"context canceled|operation was canceled", re.IGNORECASE)
+
+
+def short(step: str) -> str:
+    """A step's stage, number and instruction, as in ``os 1/1 RUN``, without what it runs."""
+    match = re.match(r"\[([^\]]+)\] (\S+)", step)
+    return f"{match[1]} {match[2]}" if match else step.partition("\n")[0]
+
+
+class Kind(StrEnum):
+    """What happened to a step."""
+
+    STARTED = "started"
+    DONE = "done"
+    CACHED = "cached"
+    FAILED = "failed"
+    SAID = "said"
+    """``text`` is what it printed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happened; ``target`` is a bake name, empty for what is about none of them."""
+
+    kind: Kind
+    target: str = ""
+    step: str = ""
+    text: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class _Steps:
+    """The steps of one target: digest to name, and which of them are over."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    state: dict[str, Kind] = field(default_factory=dict)
+
+
+class Events:
+    """Turns lines into events, for the bake targets that are called ``names``."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._targets = {name: _Steps() for name in names}
+        self._open: list[str] = []
+
+    def steps(self, target: str) -> tuple[int, int]:
+        """How many steps of ``target`` are over, and how many are known."""
+        steps = self._targets[target]
+        over = [s for s in steps.state.values() if s is not Kind.STARTED]
+        return len(over), len(steps.names)
+
+    def feed(self, line: str) -> Iterator[Event]:
+        """The events that ``line`` completes. A line that is no JSON is said by buildx itself."""
+        for loaded in self._objects(line):
+            if isinstance(loaded, str):
+                yield Event(kind=Kind.SAID, text=loaded)
+                continue
+            for vertex in loaded.get("vertexes") or ():
+                yield from self._vertex(vertex)
+            for log in loaded.get("logs") or ():
+                yield from self._log(log)
+
+    def _objects(self, line: str) -> Iterator[Mapping[str, Any] | str]:
+        # Some buildx write an object to a line, others spread it over many, of which only the last
+        # begins with the bracket that closes it.
+        if self._open and line.startswith("{"):
+            yield "".join(self._open)
+            self._open.clear()
+        if not self._open and not line.startswith("{"):
+            yield line
+            return
+        self._open.append(line)
+        if not line.startswith(("{", "}")):
+            return
+        text = "".join(self._open)
+        try:
+            loaded = json.loads(text)
+        except ValueError:
+            if not line.startswith("}"):
+                return
+            loaded = text
+        self._open.clear()
+        yield loaded if isinstance(loaded, dict) else text
+
+    def _vertex(self, vertex: Mapping[str, Any]) -> Iterator[Event]:
+        target, step = self._named(str(vertex.get("name", "")))
+        digest = str(vertex.get("digest", ""))
+        if not target or step.startswith("[internal]"):
+            kind, text = _state(vertex)
+            if target and kind is Kind.FAILED:
+                yield Event(kind=kind, target=target, step=step, text=text)
+            return
+        steps = self._targets[target]
+        steps.names[digest] = step
+        kind, text = _state(vertex)
+        if kind is Kind.FAILED and step.startswith(_OPTIONAL):
+            kind = Kind.DONE
+        before = steps.state.get(digest)
+        # A step that is over is told of again when BuildKit fetches what it made.
+        over = before in (Kind.DONE, Kind.CACHED, Kind.FAILED) and kind is not Kind.FAILED
+        if kind is None or kind is before or over:
+            return
+        steps.state[digest] = kind
+        seconds = _seconds(vertex)
+        yield Event(kind=kind, target=target, step=step, text=text, seconds=seconds)
+
+    def _named(self, name: str) -> tuple[str, str]:
+        """The target and the step of a vertex's name; only one of several targets is in it."""
+        match = _NAME.fullmatch(name)
+        if match and match["first"] in self._targets:
+            inner = f"[{match['rest']}] " if match["rest"] else ""
+            return match["first"], inner + match["text"]
+        if len(self._targets) == 1 and name != "[internal] load local bake definitions":
+            return next(iter(self._targets)), name
+        return "", name
+
+    def _log(self, log: Mapping[str, Any]) -> Iterator[Event]:
+        try:
+            text = base64.b64decode(str(log.get("data", ""))).decode(errors="replace")
+        except binascii.Error:
+            return
+        digest = str(log.get("vertex", ""))
+        for target, steps in self._targets.items():
+            if digest in steps.names:
+                step = steps.names[digest]
+                yield Event(kind=Kind.SAID, target=target, step=step, text=text)
+
+
+def _state(vertex: Mapping[str, Any]) -> tuple[Kind | None, str]:
+    error = str(vertex.get("error") or "")
+    if error:
+        return (None, "") if _CANCELED.search(error) else (Kind.FAILED, error)
+    if vertex.get("cached"):
+        return Kind.CACHED, ""
+    if vertex.get("completed"):
+        return Kind.DONE, ""
+    return (Kind.STARTED if vertex.get("started") else None), ""
+
+
+def _seconds(vertex: Mapping[str, Any]) -> float:
+    started = _TIME.search(str(vertex.get("started") or ""))
+    completed = _TIME.search(str(vertex.get("completed") or ""))
+    if not started or not completed:
+        return 0.0
+    hours, minutes, seconds = (
+        float(end) - float(begin)
+        for begin, end in zip(started.groups(), completed.groups(), strict=True)
+    )
+    return (hours * 3600 + minutes * 60 + seconds) % 86400

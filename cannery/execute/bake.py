@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds many images with one ``docker buildx bake``, and goes on when some cannot be built."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from cannery.bake import INDEX_VARIABLE, Caches, ImageBuild, bake_file, bake_names
+from cannery.errors import BuildError, EngineError
+from cannery.events import Event, Events, Kind, short
+from cannery.execute import engine
+from cannery.execute.builder import Builder, progress_mode
+from cannery.execute.buildx import Registry, failure
+from cannery.execute.process import stream
+
+_ENVIRONMENT = {
+    # Newer ones ask for leave to read what is outside of the current folder.
+    "BUILDX_BAKE_ENTITLEMENTS_FS": "0",
+    "BUILDX_NO_DEFAULT_ATTESTATIONS": "1",
+}
+
+_TAIL = 25
+"""How many of the last lines of a target are looked at for what went wrong."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BakeSettings:
+    """What all builds of a run have in common; ``logs`` is the folder of their logs."""
+
+    builder: Builder
+    source: Registry
+    caches: Caches
+    logs: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baked:
+    """The id of each image that was built, and why the others were not."""
+
+    images: Mapping[str, str]
+    failures: Mapping[str, BuildError | EngineError]
+
+
+Heard = Callable[[str, Event, tuple[int, int]], None]
+"""Is told the id of a target, what happened, and how many of how many steps are over."""
+
+
+def bake(builds: Sequence[ImageBuild], settings: BakeSettings, heard: Heard) -> Baked:
+    """Build all of ``builds``; one that fails does not keep the others from it.
+
+    Raises:
+        EngineError: there is no buildx.
+    """
+    mode = progress_mode()
+    failures: dict[str, BuildError | EngineError] = {}
+    images: dict[str, str] = {}
+    begun: set[str] = set()
+    waiting = [list(builds)]
+    while waiting:
+        group = waiting.pop()
+        with ExitStack() as stack:
+            run = _Run(group, settings, heard, mode=mode)
+            run.open_logs(stack, begun)
+            found = run.execute()
+        begun |= {build.id for build in group}
+        if found is not None:
+            images |= found.images
+            failures |= found.failures
+            continue
+        failed = run.failures()
+        failures |= failed
+        left = [build for build in group if build.id not in failed]
+        # bake stops all targets when one fails. Where it cannot be told which, each goes alone.
+        if left:
+            waiting += [left] if failed else [[build] for build in reversed(left)]
+    return Baked(images=images, failures=failures)
+
+
+@dataclass
+class _Run:
+    """One call of bake."""
+
+    builds: list[ImageBuild]
+    settings: BakeSettings
+    heard: Heard
+    mode: str
+    _logs: dict[str, IO[str]] = field(default_factory=dict)
+    _tails: dict[str, deque[str]] = field(default_factory=dict)
+    _failed: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        names = bake_names(build.id for build in self.builds)
+        self._ids = {name: each for each, name in names.items()}
+        self._events = Events(self._ids)
+        self._tails = {build.id: deque(maxlen=_TAIL) for build in self.builds}
+        self._code = 0
+
+    def log(self, target: str) -> Path:
+        return self.settings.logs / f"{target}.log"
+
+    def open_logs(self, stack: ExitStack, begun: set[str]) -> None:
+        """Open a log a target; those in ``begun`` are gone on with."""
+        self.settings.logs.mkdir(parents=True, exist_ok=True)
+        for build in self.builds:
+            mode = "a" if build.id in begun else "w"
+            self._logs[build.id] = stack.enter_context(
+                self.log(build.id).open(mode, encoding="utf-8", buffering=1)
+            )
+
+    def execute(self) -> Baked | None:
+        """What was built; None where bake failed."""
+        settings = self.settings
+        index = settings.source.index_url
+        with tempfile.TemporaryDirectory(prefix="cannery-bake-") as folder:
+            file, metadata = Path(folder) / "bake.json", Path(folder) / "metadata.json"
+            text = bake_file(self.builds, settings.caches, ca=settings.source.ca, index=bool(index))
+            file.write_text(text, encoding="utf-8")
+            argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
+            argv += ["--progress", self.mode, "--file", str(file), "--metadata-file", str(metadata)]
+            secret = {INDEX_VARIABLE: index} if index else {}
+            self._code = stream(argv, self._line, {**_ENVIRONMENT, **secret})
+            if self._code:
+                return None
+            return self._baked(json.loads(metadata.read_text(encoding="utf-8")))
+
+    def _baked(self, metadata: Mapping[str, Any]) -> Baked:
+        images: dict[str, str] = {}
+        failures: dict[str, BuildError | EngineError] = {}
+        for name, target in self._ids.items():
+            # The engine's two ways of keeping images name them by different digests.
+            said = metadata.get(name, {})
+            digests = [said.get(f"containerimage.{key}") for key in ("config.digest", "digest")]
+            found = [engine.image_id(digest) for digest in digests if digest]
+            if image := next(filter(None, found), ""):
+                images[target] = image
+            else:
+                what = f"{target}: it was built, and the engine does not have the image."
+                failures[target] = EngineError(what)
+        return Baked(images=images, failures=failures)
+
+    def failures(self) -> dict[str, BuildError | EngineError]:
+        """Why targets failed; a target alone is to blame, even if nothing was said of it."""
+        failed = self._failed or (set(self._tails) if len(self._tails) == 1 else set())
+        what = f"the build failed ({self._code})"
+        return {
+            each: failure(f"{each}: {what}", [*self._tails[each]], self.log(each))
+            for each in sorted(failed)
+        }
+
+    def _line(self, line: str) -> None:
+        if self.mode == "plain":
+            self._say([*self._tails], line)
+            return
+        for event in self._events.feed(line):
+            if not event.target:
+                self._say([*self._tails], event.text)
+                continue
+            target = self._ids[event.target]
+            self._note(target, event)
+            self.heard(target, event, self._events.steps(event.target))
+
+    def _note(self, target: str, event: Event) -> None:
+        """Write ``event`` into the log of ``target``."""
+        stage = short(event.step).rpartition(" ")[0]
+        if event.kind is Kind.SAID:
+            self._say([target], event.text, f"{stage} | ")
+        elif event.kind is Kind.FAILED:
+            self._failed.add(target)
+            self._say([target], f"{event.step}\nERROR: {event.text}\n")
+        elif event.kind is Kind.STARTED:
+            self._logs[target].write(f"{event.step}\n")
+        else:
+            self._logs[target].write(f"{stage}: {event.kind} ({event.seconds:.1f} s)\n")
+
+    def _say(self, targets: Sequence[str], text: str, prefix: str = "") -> None:
+        """Write what was said into the logs, and remember it without ``prefix``."""
+        lines = [line + "\n" for line in text.splitlines()]
+        for target in targets:
+            self._logs[target].writelines(prefix + line for line in lines)
+            self._tails[target].extend(lines)

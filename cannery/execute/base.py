@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the operating system images, and makes a stand-in where no hub can be reached."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+
+from cannery import console
+from cannery.errors import EngineError, Problem, file_error
+from cannery.execute import engine
+from cannery.execute.process import run
+from cannery.model import Base
+
+# A suite that has been archived keeps a Release file that expired long ago.
+_APT_OPTIONS = ('Acquire::Check-Valid-Until "false"',)
+
+_LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
+"""As in Debian's own slim images."""
+
+
+def building_architecture() -> str:
+    """The architecture of this machine, as the engine names it."""
+    machine = platform.machine()
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
+
+
+def ensure_base(base: Base, architecture: str) -> str:
+    """A reference to a local image of ``base``: what is there, else pulled, else bootstrapped.
+
+    Raises:
+        EngineError: there is none, and none can be had; it says what was tried.
+    """
+    stand_in = base.bootstrap_tag(architecture)
+    if _is_here(base.image, architecture):
+        return base.image
+    if _is_here(stand_in, architecture):
+        return stand_in
+    console.say(f"base {base.name}: pulling {base.image} for {architecture}")
+    if engine.pull(base.image, f"linux/{architecture}"):
+        return base.image
+    console.say(f"base {base.name}: no hub serves it here; bootstrapping Debian {base.suite}")
+    bootstrap(base, architecture)
+    return stand_in
+
+
+def identity(base: Base, architecture: str) -> str:
+    """What tells the image that stands for ``base`` from others: its pinned name, or an image's id.
+
+    Nothing is pulled or made: where neither is here, it is the one that would be pulled.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    stand_in = base.bootstrap_tag(architecture)
+    if not _is_here(base.image, architecture) and _is_here(stand_in, architecture):
+        return engine.image_id(stand_in)
+    return base.image
+
+
+def reference(base: Base, architecture: str) -> str:
+    """What ``ensure_base`` would return, where nothing has to be pulled or made for it.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    stand_in = base.bootstrap_tag(architecture)
+    return base.image if identity(base, architecture) == base.image else stand_in
+
+
+def as_layout(image: str, folder: Path) -> str:
+    """``image`` as a context of a build that does not see the engine's images.
+
+    It is unpacked below ``folder``, once.
+
+    Raises:
+        EngineError: the engine cannot hand it out.
+        FileError: it cannot be written.
+    """
+    place = folder / engine.image_id(image).removeprefix("sha256:")[:12]
+    try:
+        if not (place / "index.json").is_file():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".making-", dir=place.parent) as temporary:
+                archive, tree = Path(temporary) / "image.tar", Path(temporary) / "tree"
+                argv = ["docker", "save", "--output", str(archive), image]
+                _checked(argv, f"the engine could not hand out {image}")
+                with tarfile.open(archive) as opened:
+                    opened.extractall(tree, filter="data")
+                os.replace(tree, place)
+        [manifest] = json.loads((place / "index.json").read_text(encoding="utf-8"))["manifests"]
+    except OSError as error:
+        raise file_error("write", place, error) from error
+    return f"oci-layout://{place}@{manifest['digest']}"
+
+
+def _is_here(reference: str, architecture: str) -> bool:
+    return bool(engine.image_id(reference)) and engine.image_architecture(reference) == architecture
+
+
+def bootstrap(base: Base, architecture: str) -> None:
+    """Make ``base.bootstrap_tag`` from this machine's own Debian mirror.
+
+    Raises:
+        EngineError: mmdebstrap is missing or fails.
+    """
+    if not shutil.which("mmdebstrap"):
+        raise EngineError(
+            Problem(
+                what=f"base {base.name} ({base.image}) is not here, could not be pulled, and "
+                "mmdebstrap, which could make a stand-in, is not installed.",
+                fix="Load the image with 'docker load', or run 'bash setup.sh'.",
+            )
+        )
+    with tempfile.TemporaryDirectory(prefix="cannery-base-") as folder:
+        archive = str(Path(folder) / "root.tar")
+        argv = ["mmdebstrap", "--variant=minbase", f"--architectures={architecture}"]
+        argv += ["--include=ca-certificates", "--quiet"]
+        argv += [f"--aptopt={option}" for option in _APT_OPTIONS]
+        argv += [f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT]
+        argv += [base.suite, archive, *_own_mirror()]
+        _checked(argv, f"Debian {base.suite} for {architecture} could not be bootstrapped")
+        changes = ('CMD ["bash"]', f"LABEL io.cannery.bootstrap={base.suite}")
+        argv = ["docker", "import", "--platform", f"linux/{architecture}"]
+        argv += [word for change in changes for word in ("--change", change)]
+        argv += [archive, base.bootstrap_tag(architecture)]
+        _checked(argv, f"the engine could not import Debian {base.suite}")
+
+
+def _checked(argv: list[str], what: str) -> None:
+    code, said = run(argv, capture=True)
+    if code:
+        raise EngineError(f"{what}:\n{said.strip()}")
+
+
+def _own_mirror() -> list[str]:
+    """The mirror that this machine itself installs Debian packages from, if it is a Debian."""
+    sources = Path("/etc/apt/sources.list.d/debian.sources")
+    if sources.is_file():
+        found = re.search(r"^URIs: *(\S+)", sources.read_text(encoding="utf-8"), re.MULTILINE)
+        return [found[1]] if found else []
+    sources = Path("/etc/apt/sources.list")
+    if sources.is_file():
+        text = sources.read_text(encoding="utf-8")
+        found = re.search(r"^deb (?:\[[^\]]*\] )?(\S+/debian/?) ", text, re.MULTILINE)
+        return [found[1]] if found else []
+    return []

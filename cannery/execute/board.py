@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows how far every target is: a line each, redrawn on a terminal, else written on."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cannery import console
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+_WORTH_A_LINE = 3.0
+"""Seconds that a step has to take to be told of where lines cannot be redrawn."""
+
+_STYLES = {"done": "green", "failed": "red", "skipped": "dim", "waiting": "dim"}
+
+
+@dataclass
+class _Row:
+    state: str = "waiting"
+    detail: str = ""
+    since: float = 0.0
+    took: float | None = None
+
+
+class Board:
+    """The state of every target; may be told from several threads."""
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._rows = {each: _Row() for each in ids}
+        self._lock = threading.Lock()
+        self.live = False
+
+    def tell(self, target: str, state: str, detail: str = "", *, ended: bool = False) -> None:
+        """Say that ``target`` is in ``state``; its seconds run from the first until ``ended``."""
+        with self._lock:
+            row = self._rows[target]
+            changed = row.state != state
+            row.state, row.detail = state, detail
+            row.since = row.since or time.monotonic()
+            if ended:
+                row.took = time.monotonic() - row.since
+        if changed and not self.live:
+            after = f" after {row.took:.1f} s" if row.took and row.took >= 0.1 else ""
+            console.say(f"{target}: {state}{after}" + (f": {detail}" if detail else ""))
+
+    def step(self, target: str, text: str, seconds: float) -> None:
+        """Say that a step of ``target`` took ``seconds``."""
+        if not self.live and seconds >= _WORTH_A_LINE:
+            console.say(f"{target}: {text} took {seconds:.1f} s")
+
+    def rows(self, lines: int) -> list[tuple[str, str, str, str]]:
+        """Target, state, seconds and detail; where ``lines`` are too few, what goes on is first."""
+        now = time.monotonic()
+        with self._lock:
+            rows = list(self._rows.items())
+            if len(rows) > lines:
+                rows = [row for row in rows if row[1].took is None and row[1].since] + [
+                    row for row in rows if row[1].took is not None or not row[1].since
+                ]
+                left = len(rows) - lines + 1
+                rows = rows[: lines - 1]
+            else:
+                left = 0
+            found = [(name, row.state, _clock(row, now), row.detail) for name, row in rows]
+        return [*found, *([("", f"and {left} more", "", "")] if left else [])]
+
+
+def _clock(row: _Row, now: float) -> str:
+    if not row.since:
+        return ""
+    return f"{row.took if row.took is not None else now - row.since:.0f} s"
+
+
+@contextmanager
+def shown(board: Board) -> Iterator[Board]:
+    """Show ``board`` while the block runs; what else is said meanwhile goes above it."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") in (None, "", "dumb"):
+        yield board
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    screen = Console(stderr=True, highlight=False)
+    board.live = True
+    with ExitStack() as stack:
+        live = Live(
+            get_renderable=lambda: _table(board, screen),
+            console=screen,
+            refresh_per_second=4,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        stack.enter_context(live)
+
+        def write(text: str) -> None:
+            screen.print(text, end="", markup=False, soft_wrap=True)
+
+        stack.enter_context(console.written_by(write))
+        try:
+            yield board
+        finally:
+            board.live = False
+
+
+def _table(board: Board, screen: Console) -> RenderableType:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2), expand=False)
+    for column in range(4):
+        table.add_column(no_wrap=True, justify="right" if column == 2 else "left")
+    for name, state, seconds, detail in board.rows(max(screen.height - 2, 3)):
+        table.add_row(name, Text(state, style=_STYLES.get(state, "")), seconds, Text(detail))
+    return table

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Talks to the container engine through its SDK: images, and containers to test in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+import docker
+import docker.errors
+import requests
+from docker.models.containers import Container
+from docker.types import Mount
+
+from cannery.errors import EngineError, Problem
+from cannery.execute.owner import is_gone, own_mark
+from cannery.runspec import RunSpec
+
+LABEL_TEST = "io.cannery.test-container"
+"""The label of test containers; it holds the mark of the run that made it."""
+
+TRUSTED = "/run/cannery-ca.crt"
+"""Where a test container finds the certificates to trust for package indexes."""
+
+
+@cache
+def connect() -> docker.DockerClient:
+    """A client of the local engine.
+
+    Raises:
+        EngineError: no engine answers.
+    """
+    try:
+        client = docker.from_env()
+        client.ping()
+    except docker.errors.DockerException as error:
+        raise EngineError(
+            Problem(
+                what=f"the container engine does not answer: {error}.",
+                fix="Start it ('bash setup.sh' does, where it can), or set DOCKER_HOST.",
+            )
+        ) from error
+    return client
+
+
+@contextmanager
+def _talking() -> Iterator[docker.DockerClient]:
+    try:
+        yield connect()
+    except docker.errors.APIError as error:
+        raise EngineError(f"the engine says: {error.explanation or error}.") from error
+    except requests.RequestException as error:
+        raise EngineError(f"the engine stopped answering: {error}.") from error
+
+
+def image_id(reference: str) -> str:
+    """The id of a local image, or nothing.
+
+    Raises:
+        EngineError: the engine does not answer, or takes ``reference`` for no name.
+    """
+    with _talking() as client:
+        try:
+            return str(client.images.get(reference).id)
+        except docker.errors.ImageNotFound:
+            return ""
+
+
+def image_architecture(reference: str) -> str:
+    """The architecture of a local image, as the engine names it."""
+    with _talking() as client:
+        return str(client.images.get(reference).attrs["Architecture"])
+
+
+def image_labels(reference: str) -> tuple[str, dict[str, str]]:
+    """The id and the labels of a local image, or nothing.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    with _talking() as client:
+        try:
+            image = client.images.get(reference)
+        except docker.errors.ImageNotFound:
+            return "", {}
+        return str(image.id), dict(image.labels or {})
+
+
+def uses_containerd() -> bool:
+    """Whether the engine keeps images in containerd's store."""
+    with _talking() as client:
+        status = client.info().get("DriverStatus") or []
+    return any("io.containerd.snapshotter" in str(value) for _, value in status)
+
+
+def remove_abandoned() -> None:
+    """Remove the test containers of runs that were killed before they could."""
+    with _talking() as client:
+        found = client.containers.list(all=True, filters={"label": LABEL_TEST})
+        for each in found:
+            if is_gone(str(each.labels.get(LABEL_TEST, ""))):
+                with suppress(docker.errors.APIError):
+                    each.remove(force=True)
+
+
+def tag_image(image: str, reference: str) -> None:
+    """Give the image with the id ``image`` the name ``reference``."""
+    repository, tag = reference.rsplit(":", 1)
+    with _talking() as client:
+        client.images.get(image).tag(repository, tag)
+
+
+def pull(reference: str, platform: str) -> bool:
+    """Whether ``reference`` could be pulled."""
+    try:
+        connect().images.pull(reference, platform=platform)
+    except docker.errors.APIError:
+        return False
+    return True
+
+
+@contextmanager
+def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iterator[str]:
+    """The id of a running, idle container of ``image``; it is removed whatever happens.
+
+    ``ca`` is mounted as ``TRUSTED``.
+
+    Raises:
+        EngineError: the container does not start.
+    """
+    running: Container | None = None
+    mounts = {**spec.mounts, **({str(ca): TRUSTED} if ca else {})}
+    try:
+        running = connect().containers.create(
+            image,
+            ["sleep", "infinity"],
+            platform=platform,
+            labels={LABEL_TEST: own_mark()},
+            init=True,
+            shm_size=spec.shm_size,
+            devices=[f"{path}:{path}:rwm" for path in spec.devices],
+            # As mounts, because a volume makes an empty folder of a path that does not exist.
+            mounts=[
+                Mount(target=where, source=source, type="bind", read_only=True)
+                for source, where in mounts.items()
+            ],
+        )
+        running.start()
+        yield str(running.id)
+    except docker.errors.APIError as error:
+        what = f"the engine could not run {image}: {error.explanation or error}."
+        raise EngineError(what) from error
+    except requests.RequestException as error:
+        raise EngineError(f"the engine stopped answering: {error}.") from error
+    finally:
+        if running:
+            with suppress(docker.errors.APIError, requests.RequestException):
+                running.remove(force=True)

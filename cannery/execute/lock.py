@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resolves a target's wheels with uv, for an interpreter that need not be installed here."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from cannery.errors import EngineError, MatrixError
+from cannery.execute.process import run
+from cannery.files import read_text, write_files
+from cannery.model import Target
+from cannery.project import Project
+from cannery.wheels import requirement_groups, sdists
+
+HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
+
+_BUILD_CONSTRAINT = "setuptools<81"
+"""Old sdists import pkg_resources, which setuptools has no more from 82 on."""
+
+_TOOLS = (_BUILD_CONSTRAINT, "uv", "wheel", "packaging", "py-cpuinfo")
+"""uv, and what DeepSpeed's sdist needs to become a wheel."""
+
+_TOOLS_PYTHON = "3.11"
+"""Of the ``tools`` image."""
+
+
+def lock_target(project: Project, target: Target, upgrade: Iterable[str] = ()) -> str:
+    """The text of the lock of ``target``; versions already locked stay unless in ``upgrade``.
+
+    Raises:
+        MatrixError: no set of wheels fits, with uv's explanation.
+        EngineError: uv failed for another reason, as an index that cannot be reached.
+    """
+    glibc = target.base.glibc.replace(".", "_")
+    return _compile(
+        requirement_groups(target),
+        overrides=target.stack.overrides if target.stack else (),
+        old=project.lock(target),
+        name=target.id,
+        options=[
+            *("--python-version", target.python.version),
+            *("--python-platform", f"{target.machine}-manylinux_{glibc}"),
+            *("--only-binary", ":all:"),
+            *(word for name in sdists(target) for word in ("--no-binary", name)),
+            *(option for package in upgrade for option in ("--upgrade-package", package)),
+        ],
+    )
+
+
+def lock_tools(project: Project) -> str:
+    """The text of the lock of the ``tools`` stage, for every platform that may build."""
+    return _compile(
+        {"tools": _TOOLS},
+        old=project.tools_lock,
+        name="the tools stage",
+        options=["--python-version", _TOOLS_PYTHON, "--universal", "--only-binary", ":all:"],
+    )
+
+
+def write_locks(project: Project, targets: Iterable[Target], upgrade: Iterable[str]) -> list[Path]:
+    """Lock the tools and every target; return the files that changed.
+
+    Raises:
+        FileError: a lock cannot be written; then none has changed.
+        MatrixError: no set of wheels fits; then none has changed.
+    """
+    upgrade = list(upgrade)
+    texts = {project.tools_lock: lock_tools(project)}
+    for target in targets:
+        texts[project.lock(target)] = lock_target(project, target, upgrade)
+    changed = {
+        path: text for path, text in texts.items() if not path.exists() or read_text(path) != text
+    }
+    write_files(changed)
+    return [*changed]
+
+
+def _compile(
+    groups: dict[str, tuple[str, ...]],
+    *,
+    old: Path,
+    name: str,
+    options: list[str],
+    overrides: tuple[str, ...] = (),
+) -> str:
+    with tempfile.TemporaryDirectory(prefix="cannery-lock-") as folder:
+        inputs = []
+        for group, wanted in groups.items():
+            (Path(folder) / f"{group}.in").write_text("\n".join(wanted) + "\n", encoding="utf-8")
+            inputs.append(f"{group}.in")
+        if overrides:
+            (Path(folder) / "overrides.txt").write_text("\n".join(overrides), encoding="utf-8")
+            options = [*options, "--override", "overrides.txt"]
+        (Path(folder) / "build.txt").write_text(_BUILD_CONSTRAINT + "\n", encoding="utf-8")
+        output = Path(folder) / "lock.txt"
+        if old.exists():
+            output.write_text(read_text(old), encoding="utf-8")
+        fixed = [
+            "--build-constraint",
+            "build.txt",
+            "--generate-hashes",
+            "--no-header",
+            "--quiet",
+            "--annotation-style",
+            "split",
+        ]
+        argv = [sys.executable, "-m", "uv", "pip", "compile", *inputs, *fixed, *options]
+        code, said = run([*argv, "--output-file", output.name], cwd=Path(folder), capture=True)
+        if code and "No solution found" in said:
+            raise MatrixError(f"no set of wheels fits {name}. uv says:\n{said.strip()}")
+        if code:
+            raise EngineError(f"uv could not resolve {name}. It says:\n{said.strip()}")
+        return HEADER + output.read_text(encoding="utf-8").removeprefix(HEADER)

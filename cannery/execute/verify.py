@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the image tests in containers of an image, one for each kind of device."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from cannery import console
+from cannery.errors import CanneryError
+from cannery.execute import engine
+from cannery.execute.process import run
+from cannery.execute.threads import each_in_thread
+from cannery.model import Target
+from cannery.project import Project
+from cannery.report.verification import Check, DeviceRun, Verification
+from cannery.runspec import RunSpec
+
+
+def components(project: Project) -> list[str]:
+    """What there are checks for: the folders of the image tests."""
+    return sorted(path.parent.name for path in _tests(project).glob("*/test_*.py"))
+
+
+def _tests(project: Project) -> Path:
+    return project.root / "tests" / "image"
+
+
+def checks_digest(project: Project) -> str:
+    """What tells these checks from those of another version of the project."""
+    digest = hashlib.sha256()
+    for path in sorted(_tests(project).rglob("*.py")):
+        digest.update(str(path.relative_to(project.root)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def verify(
+    project: Project,
+    target: Target,
+    *,
+    image: str,
+    name: str,
+    specs: Sequence[RunSpec],
+    ca: Path | None = None,
+    only: Sequence[str] = (),
+) -> Verification:
+    """Run the checks of ``target`` in ``image`` for each of ``specs``, at the same time.
+
+    ``name`` is what the report calls the image; ``ca`` holds the certificates to trust for package
+    indexes; ``only`` names components, and empty means all.
+
+    Raises:
+        EngineError: the engine cannot run the image.
+        CanneryError: the checks themselves could not be run.
+    """
+
+    def checked(spec: RunSpec) -> DeviceRun:
+        console.say(f"{target.id}: checking {name} (device: {spec.kind})")
+        with engine.container(image, target.platform, spec, ca) as container:
+            checks = _checks(project, target, container, spec, only)
+        return DeviceRun(device=spec.kind, checks=checks)
+
+    runs = each_in_thread(checked, specs, len(specs))
+    digest = "" if only else checks_digest(project)
+    return Verification(
+        target=target.id, image=name, image_id=image, runs=tuple(runs), checks=digest
+    )
+
+
+def _checks(
+    project: Project, target: Target, container: str, spec: RunSpec, only: Sequence[str]
+) -> tuple[Check, ...]:
+    with tempfile.TemporaryDirectory(prefix="cannery-test-") as folder:
+        report = Path(folder) / "report.json"
+        folders = [str(_tests(project) / component) for component in only]
+        argv = [sys.executable, "-m", "pytest", *(folders or [str(_tests(project))])]
+        argv += ["--quiet", "--no-header", "-p", "no:cacheprovider", "--tb=short"]
+        argv += ["--hosts", f"docker://{container}", "--device", str(spec.kind)]
+        argv += ["--record", str(project.images / target.id / "target.json")]
+        argv += ["--report", str(report), "--rootdir", str(project.root)]
+        code, said = run(argv, cwd=project.root, capture=True)
+        # 0: all passed; 1: some failed. Anything else means that pytest itself did not get through.
+        if code not in (0, 1) or not report.exists():
+            what = f"the image tests could not be run (pytest ended with {code}):\n{said}"
+            raise CanneryError(what)
+        checks = json.loads(report.read_text(encoding="utf-8"))
+    return tuple(Check(name=name, **each) for name, each in checks.items())

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes files so that each is either the old one or the new one, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from cannery.errors import FileError, file_error
+
+
+def read_text(path: Path) -> str:
+    """The text of ``path``, with its line ends as they are.
+
+    Raises:
+        FileNotFoundError: there is no such file; what that means is the caller's to say.
+        FileError: it cannot be read, or is no UTF-8 text.
+    """
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise file_error("read", path, error) from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path} is not UTF-8 text: {error.reason}.") from error
+
+
+def write_files(files: Mapping[Path, str], *, remove: Iterable[Path] = ()) -> None:
+    """Write every file, then delete those in ``remove``.
+
+    All new contents are on the disk before the first old file is replaced, so a disk that fills or
+    a folder that cannot be written changes nothing. An executable file stays executable.
+
+    Raises:
+        FileError: a file cannot be written.
+    """
+    staged: dict[Path, Path] = {}
+    made: list[Path] = []
+    path = Path()
+    try:
+        for path, text in files.items():
+            _make_folder(path.parent, made)
+            staged[path] = _stage(path, text)
+        for path, temporary in staged.items():
+            os.replace(temporary, path)
+        for path in remove:
+            path.unlink(missing_ok=True)
+            _remove_empty(path.parents)
+    except BaseException as error:
+        for temporary in staged.values():
+            temporary.unlink(missing_ok=True)
+        for folder in reversed(made):
+            _remove_empty([folder])
+        if isinstance(error, OSError):
+            raise file_error("write", path, error) from error
+        raise
+
+
+def _make_folder(folder: Path, made: list[Path]) -> None:
+    """Make ``folder`` and its missing parents, and note each in ``made``, outermost first."""
+    for each in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
+        each.mkdir()
+        made.append(each)
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    """Remove ``folders``, innermost first, up to the first that holds something."""
+    for folder in folders:
+        if any(folder.iterdir()):
+            return
+        folder.rmdir()
+
+
+def _stage(path: Path, text: str) -> Path:
+    if path.is_dir():
+        # os.replace would find out only after other files have been replaced.
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    mode = 0o755 if text.startswith("#!") else 0o644
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+            os.fchmod(stream.fileno(), mode)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return Path(name)

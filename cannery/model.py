@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a matrix says, once it has been read and found valid. Nothing here reads or writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cannery.errors import Span
+
+
+class PythonSource(StrEnum):
+    """Where an image's interpreter comes from."""
+
+    DEBIAN = "debian"
+    """The base's own packages."""
+    STANDALONE = "standalone"
+    """A python-build-standalone archive, handed in as an artifact."""
+
+
+class Layout(StrEnum):
+    """How a CANN release lays itself out below /usr/local/Ascend."""
+
+    ASCEND_TOOLKIT = "ascend-toolkit"
+    """``ascend-toolkit/latest``: every release before 8.5."""
+    CANN = "cann"
+    """``cann-VERSION``: 8.5 and later."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Base:
+    """An operating system image, and the Debian suite it can be made from."""
+
+    name: str
+    image: str
+    suite: str
+    glibc: str
+
+    def bootstrap_tag(self, architecture: str) -> str:
+        """The local tag of the image that is bootstrapped in this one's place."""
+        return f"cannery/bootstrap:{self.suite}-{architecture}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """A file that no package registry serves; ``sha256`` is empty where nobody publishes one."""
+
+    name: str
+    origin: str
+    sha256: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Python:
+    """One interpreter. ``version`` has the patch level; ``archive`` is set for STANDALONE."""
+
+    name: str
+    version: str
+    source: PythonSource
+    archive: File | None
+
+    @property
+    def minor(self) -> str:
+        """As in ``3.9``."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
+    def tag(self) -> str:
+        """The wheel tag of the interpreter, as in ``cp39``."""
+        return "cp" + self.minor.replace(".", "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CannRelease:
+    """One CANN release: the vendor's file names, and what its Python parts need."""
+
+    version: str
+    layout: Layout
+    interim: bool
+    nearest_public: str
+    toolkit: File
+    kernels: Mapping[str, File]
+    nnal: File | None
+    requirements: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VendorWheel:
+    """A wheel that no registry serves.
+
+    ``file`` may hold ``{tag}`` for the interpreter's wheel tag and ``{machine}``.
+    """
+
+    version: str
+    file: str
+    origin: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A source archive that goes, unpacked, into ``/opt/FOLDER``, where Python finds it."""
+
+    folder: str
+    file: File
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stack:
+    """What people run on an environment: a trainer, a server, an evaluator.
+
+    ``component`` names the folder of its image tests. ``overrides`` replace what other packages ask
+    for, ``sdists`` are packages that have no wheel, ``wheels`` those that no registry serves, and
+    ``packages`` are Debian's. ``ports`` and
+    ``volumes`` (a folder of the host to one of the container) go into its compose file.
+    """
+
+    component: str
+    version: str
+    requirements: tuple[str, ...]
+    overrides: tuple[str, ...]
+    sdists: tuple[str, ...]
+    wheels: Mapping[str, VendorWheel]
+    packages: tuple[str, ...]
+    environment: Mapping[str, str]
+    sources: tuple[Source, ...]
+    ports: tuple[str, ...]
+    volumes: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """One environment. Its id is looked up and never parsed for meaning.
+
+    ``torch`` and ``torch_npu`` are empty for an environment of another framework. ``requirements``
+    holds those of the stack too.
+    """
+
+    id: str
+    summary: str
+    platform: str
+    base: Base
+    tools: Base
+    python: Python
+    cann: CannRelease
+    chip: str
+    with_nnal: bool
+    torch: str
+    torch_npu: str
+    torch_npu_wheel: VendorWheel | None = None
+    apex: VendorWheel | None
+    deepspeed: str
+    deepspeed_wheel: VendorWheel | None = None
+    deepspeed_plugin: VendorWheel | None
+    stack: Stack | None = None
+    requirements: tuple[str, ...]
+    leave_out: tuple[str, ...] = ()
+    """Patterns of paths that its layers go without; ``*`` matches a '/' too."""
+    unverified: str = ""
+    """Why it is built although compat.yaml does not know that it works; shown wherever it is."""
+    span: Span
+
+    @property
+    def docker_arch(self) -> str:
+        """As the engine names it: ``arm64`` or ``amd64``."""
+        return self.platform.split("/")[1]
+
+    @property
+    def machine(self) -> str:
+        """As the vendor and uname name it: ``aarch64`` or ``x86_64``."""
+        return {"arm64": "aarch64", "amd64": "x86_64"}[self.docker_arch]
+
+    @property
+    def operators(self) -> str:
+        """The folder of the chip's operator kernels below the toolkit's ``kernel`` folder."""
+        return {"a3": "ascend910_93"}.get(self.chip, f"ascend{self.chip}")
+
+    @property
+    def cxx_abi(self) -> int:
+        """The libstdc++ ABI of torch, which NNAL's libraries must match.
+
+        0 for torch's aarch64 wheels before 2.6 and 1 from there on; the image tests compare it
+        with ``torch.compiled_with_cxx11_abi()``.
+        """
+        major, minor = (int(part) for part in (self.torch or "2.6").split(".")[:2])
+        return int((major, minor) >= (2, 6))
+
+    @property
+    def components(self) -> dict[str, str]:
+        """Component name to version, in the order in which they are installed."""
+        found = {
+            "base": self.base.name,
+            "python": self.python.version,
+            "toolkit": self.cann.version,
+            "kernels": f"{self.cann.version} ({self.chip})",
+            "nnal": self.cann.version if self.with_nnal else "",
+            "torch": self.torch,
+            "torch_npu": self.torch_npu,
+            "apex": self.apex.version if self.apex else "",
+            "deepspeed": self.deepspeed,
+            "deepspeed_plugin": self.deepspeed_plugin.version if self.deepspeed_plugin else "",
+        }
+        if self.stack:
+            found[self.stack.component] = self.stack.version
+        return {name: version for name, version in found.items() if version}
+
+    @property
+    def artifacts(self) -> dict[str, File]:
+        """Component name to the file that the ``artifacts`` build context must hold."""
+        found: dict[str, File] = {}
+        if self.python.archive:
+            found["python"] = self.python.archive
+        found["toolkit"] = self.cann.toolkit
+        found["kernels"] = self.cann.kernels[self.chip]
+        if self.with_nnal and self.cann.nnal:
+            found["nnal"] = self.cann.nnal
+        for component, wheel in self.vendor_wheels.items():
+            name = wheel.file.format(tag=self.python.tag, machine=self.machine)
+            found[component] = File(name=name, origin=wheel.origin)
+        if self.stack:
+            found |= {source.folder: source.file for source in self.stack.sources}
+        return found
+
+    @property
+    def real_artifacts(self) -> dict[str, File]:
+        """Those of the artifacts that the simulator has no stand-in for."""
+        stand_ins = {"toolkit", "kernels", "nnal", "apex"}
+        return {name: file for name, file in self.artifacts.items() if name not in stand_ins}
+
+    @property
+    def vendor_wheels(self) -> dict[str, VendorWheel]:
+        """Component name to the wheel that comes from the vendor and from no registry."""
+        wheels = {
+            "torch_npu": self.torch_npu_wheel,
+            "apex": self.apex,
+            "deepspeed": self.deepspeed_wheel,
+            "deepspeed_plugin": self.deepspeed_plugin,
+            **(self.stack.wheels if self.stack else {}),
+        }
+        return {component: wheel for component, wheel in wheels.items() if wheel}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix:
+    """Every target of a matrix.yaml, in the order of the file."""
+
+    targets: Mapping[str, Target]

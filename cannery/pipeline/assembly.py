@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts together what buildx is asked to build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from cannery import console
+from cannery.artifacts import check_artifacts
+from cannery.bake import ImageBuild, bake_file
+from cannery.errors import ArtifactError
+from cannery.execute import base
+from cannery.execute.builder import Builder
+from cannery.execute.simulator import Simulated, simulated
+from cannery.hashes import Hashes
+from cannery.key import LABEL
+from cannery.model import Base, File, Matrix, Target
+from cannery.pipeline.images import image_tag
+from cannery.pipeline.options import Options, Selection
+from cannery.pipeline.planning import Planned, Ready, bases, key_of
+from cannery.plan import Action
+from cannery.project import Project
+from cannery.render import NAMESPACE
+
+
+@dataclass
+class Assembly:
+    """Makes the builds of a run, with bases that are pulled or bootstrapped where they must be."""
+
+    project: Project
+    matrix: Matrix
+    options: Options
+    builder: Builder
+    _references: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def image(self, ready: Ready, made: Simulated | None) -> ImageBuild:
+        """The build of one image, from the simulated files where those were ``made``.
+
+        Raises:
+            ArtifactError, FileError: as ``check_artifacts``.
+            EngineError: there is no base, and none can be had.
+        """
+        folder = made.artifacts if made else self.options.artifacts
+        hashes = Hashes(self.project.state / "hashes.json")
+        files = _files(ready.target, simulate=self.options.simulate)
+        found = check_artifacts(ready.target, folder, files, hash_of=hashes.of)
+        hashes.keep()
+        used = {name: self._ensured(*each) for name, each in bases(ready.target).items()}
+        contexts = {"artifacts": str(folder)}
+        if not self.builder.local:
+            contexts |= self._foreign(used.values())
+        return _image(
+            self,
+            ready,
+            arguments={**used, **_sha_arguments(found)},
+            contexts=contexts,
+            # Only now is it sure which images stand for the bases.
+            key=key_of(ready, self.options),
+        )
+
+    def _ensured(self, wanted: Base, architecture: str) -> str:
+        place = (wanted.name, architecture)
+        if place not in self._references:
+            self._references[place] = base.ensure_base(wanted, architecture)
+        return self._references[place]
+
+    def _foreign(self, references: Iterable[str]) -> dict[str, str]:
+        """Contexts for the bases that no hub serves, which only this machine's engine has."""
+        folder = self.project.state / "bases"
+        return {
+            each: base.as_layout(each, folder) for each in sorted({*references}) if "@" not in each
+        }
+
+
+def printed(project: Project, selection: Selection, options: Options, planned: Planned) -> str:
+    """The bake file of what ``planned`` builds; nothing is built, pulled or made for it.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    assembly = Assembly(project, selection.matrix, options, Builder(name="", local=True))
+    hashes = Hashes(project.state / "hashes.json")
+    builds = []
+    for step in planned.plan.of(Action.BUILD):
+        ready = planned.ready[step.id]
+        target = ready.target
+        folder = simulated(project, target).artifacts if options.simulate else options.artifacts
+        found: dict[str, str] = {}
+        try:
+            files = _files(target, simulate=options.simulate)
+            found = check_artifacts(target, folder, files, hash_of=hashes.of)
+        except ArtifactError:
+            console.say(f"{target.id}: {folder} is made by a build")
+        used = {name: base.reference(*each) for name, each in bases(target).items()}
+        arguments = {**used, **_sha_arguments(found)}
+        contexts = {"artifacts": str(folder)}
+        builds.append(_image(assembly, ready, arguments=arguments, contexts=contexts, key=step.key))
+    if not builds:
+        console.say("nothing is to be built; with --force all of it would be printed")
+    source = options.registry
+    return bake_file(builds, options.caches, ca=source.ca, index=bool(source.index_url))
+
+
+def _image(
+    assembly: Assembly,
+    ready: Ready,
+    *,
+    arguments: dict[str, str],
+    contexts: dict[str, str],
+    key: str,
+) -> ImageBuild:
+    target, simulate = ready.target, assembly.options.simulate
+    folder = assembly.project.images / target.id
+    return ImageBuild(
+        id=target.id,
+        tag=image_tag(target, simulate=simulate),
+        kin=tuple(image_tag(each, simulate=simulate) for each in _kin(target, assembly.matrix)),
+        dockerfile=folder / "Dockerfile",
+        folder=folder,
+        platform=target.platform,
+        contexts=contexts,
+        arguments=arguments,
+        labels={f"{NAMESPACE}.simulated": str(simulate).lower(), LABEL: key},
+    )
+
+
+def _kin(target: Target, matrix: Matrix) -> list[Target]:
+    """The other targets that have the same CANN, or the same torch for the same Python."""
+    own = (target.cann.version, target.torch, target.python.version)
+    return [
+        each
+        for each in matrix.targets.values()
+        if each.id != target.id
+        and each.platform == target.platform
+        and (each.cann.version == own[0] or (each.torch, each.python.version) == own[1:])
+    ]
+
+
+def _files(target: Target, *, simulate: bool) -> dict[str, File]:
+    """The files of a build; what the simulator has made is not what the vendor has published."""
+    if not simulate:
+        return target.artifacts
+    real = target.real_artifacts
+    return {n: f if n in real else replace(f, sha256="") for n, f in target.artifacts.items()}
+
+
+def _sha_arguments(hashes: dict[str, str]) -> dict[str, str]:
+    return {f"{component.upper()}_SHA256": digest for component, digest in hashes.items()}

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the images of targets are called, on what they are checked, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cannery import console
+from cannery.errors import EngineError, FileError, Problem, VerificationError
+from cannery.execute import engine
+from cannery.execute.simulator import simulated
+from cannery.execute.verify import checks_digest, verify
+from cannery.files import read_text, write_files
+from cannery.key import LABEL
+from cannery.model import Target
+from cannery.plan import Local
+from cannery.project import Project
+from cannery.report.verification import passed_on
+from cannery.runspec import DeviceKind, RunSpec, no_device, npu_device, simulated_device
+
+REPOSITORY = "cannery"
+
+
+def image_tag(target: Target, *, simulate: bool) -> str:
+    """The tag of a target's image; a simulated one can be told by it."""
+    return target.id + ("-sim" if simulate else "")
+
+
+def image_name(target: Target, *, simulate: bool) -> str:
+    """The local name of a target's image."""
+    return f"{REPOSITORY}:{image_tag(target, simulate=simulate)}"
+
+
+def simulated_host(project: Project, target: Target) -> Path:
+    """The simulated driver tree, made by an earlier build, that a container of ``target`` mounts.
+
+    Raises:
+        EngineError: it has not been made.
+    """
+    host = simulated(project, target).host
+    if not host.is_dir():
+        raise EngineError(
+            Problem(
+                what="the simulated driver has not been made, or the simulator has changed since.",
+                fix=f"Run: python build.py --target {target.id} --simulate",
+            )
+        )
+    return host
+
+
+def device_specs(host: Path | None) -> list[RunSpec]:
+    """On what an image is checked: without a driver, then on what there is.
+
+    ``host`` is the simulated driver tree; without it, this machine's NPUs are what there is.
+    """
+    device = simulated_device(host) if host else npu_device()
+    return [no_device(), device] if device else [no_device()]
+
+
+def device_kinds(*, simulate: bool) -> frozenset[str]:
+    """The kinds of device on which a run checks images."""
+    real = npu_device()
+    kind = DeviceKind.SIMULATED if simulate else real.kind if real else DeviceKind.NONE
+    return frozenset({str(DeviceKind.NONE), str(kind)})
+
+
+def here(project: Project, name: str) -> Local:
+    """What this machine has under ``name``.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    image, labels = engine.image_labels(name)
+    if not image:
+        return Local()
+    try:
+        report = read_text(_report(project, name))
+    except (FileNotFoundError, FileError):
+        report = ""
+    passed = passed_on(report, image_id=image, checks=checks_digest(project))
+    return Local(image=image, key=labels.get(LABEL, ""), passed=passed)
+
+
+def _report(project: Project, name: str) -> Path:
+    return project.state / "reports" / f"{name.replace('/', '_').replace(':', '_')}.json"
+
+
+def check(
+    project: Project,
+    target: Target,
+    *,
+    image: str,
+    name: str,
+    specs: Sequence[RunSpec],
+    ca: Path | None = None,
+    only: Sequence[str] = (),
+    brief: bool = False,
+) -> None:
+    """Check ``image`` as an image of ``target``, show the report and keep it as JSON.
+
+    ``brief`` leaves out of what is shown what passed. The other arguments are those of ``verify``.
+
+    Raises:
+        VerificationError: a check failed.
+        EngineError: the image cannot be run.
+    """
+    result = verify(project, target, image=image, name=name, specs=specs, ca=ca, only=only)
+    report = _report(project, name)
+    write_files({report: result.to_json()})
+    console.show(result.to_brief() if brief else result.to_text())
+    console.say(f"{target.id}: the report is in {report}")
+    if result.failed:
+        names = sorted({check.name for _, check in result.failed})
+        raise VerificationError(
+            Problem(
+                what=f"{target.id}: {len(result.failed)} checks failed: {', '.join(names)}.",
+                fix=f"The image is {image}; no name was moved to it.",
+            )
+        )

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds out what a run has to do. Nothing is built, pulled or written for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from cannery import console
+from cannery.artifacts import check_artifacts
+from cannery.errors import ArtifactError, CanneryError, EngineError, UsageError
+from cannery.execute import base, engine
+from cannery.execute.published import published_key
+from cannery.execute.simulator import recipe
+from cannery.hashes import Hashes
+from cannery.journal import Entry, Journal, Progress
+from cannery.key import LABEL, content_key
+from cannery.model import Base, File, Target
+from cannery.parts import Part, parts_of
+from cannery.pipeline.images import device_kinds, here, image_name, image_tag
+from cannery.pipeline.options import Options, Selection
+from cannery.plan import Action, Plan, Step, change_of, decide, missing
+from cannery.project import Project
+from cannery.render import Renderer
+from cannery.shard import divide, item, parse_shard
+from cannery.sync import compare, require_in_sync
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """A target whose files are all here. ``files`` are the rendered ones, by name.
+
+    ``hashes`` maps each component to the sha256 of its file, or says how that will be made.
+    """
+
+    target: Target
+    files: Mapping[str, str]
+    parts: tuple[Part, ...]
+    hashes: Mapping[str, str]
+
+
+@dataclass(kw_only=True)
+class Planned:
+    """A plan, with what carrying it out needs.
+
+    ``failures`` are of targets that were named and cannot be built, ``unavailable`` of others.
+    """
+
+    plan: Plan
+    ready: dict[str, Ready] = field(default_factory=dict)
+    failures: dict[str, CanneryError] = field(default_factory=dict)
+    unavailable: dict[str, CanneryError] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What else is asked of a plan: a registry to compare with, a component that may change.
+
+    ``earlier`` is the run that is resumed. With ``offline`` the engine need not answer.
+    """
+
+    published: str = ""
+    changed: str = ""
+    earlier: Journal | None = None
+    offline: bool = False
+
+
+def make_plan(
+    project: Project, selection: Selection, options: Options, wish: Wish | None = None
+) -> Planned:
+    """What a run does with each target of ``selection``.
+
+    Raises:
+        OutOfSyncError, MatrixError: images/ is not what the matrix says.
+        EngineError: the engine, or the registry that is asked, does not answer.
+        UsageError: there is no such shard, or nothing has the component.
+    """
+    wish = wish or Wish()
+    rendered = _rendered(project, selection)
+    parts = {t.id: parts_of(t, rendered[t.id]) for t in selection.targets}
+    targets, elsewhere = _shard(selection, parts)
+    change = change_of(wish.changed, targets, parts) if wish.changed else None
+    planned = Planned(plan=Plan(steps=()))
+    hashes = Hashes(project.state / "hashes.json")
+    for target in targets:
+        try:
+            found = _hashes(target, options, hashes)
+        except CanneryError as error:
+            absent = isinstance(error, UsageError) or bool(_missing(target, options))
+            skip = absent and target.id not in selection.named
+            (planned.unavailable if skip else planned.failures)[target.id] = error
+        else:
+            planned.ready[target.id] = Ready(
+                target=target, files=rendered[target.id], parts=parts[target.id], hashes=found
+            )
+    steps = _steps(project, targets, planned, options, wish)
+    hashes.keep()
+    shard = selection.shard
+    plan = Plan(steps=tuple(steps), shard=shard, elsewhere=elsewhere, change=change)
+    return replace(planned, plan=plan)
+
+
+def _rendered(project: Project, selection: Selection) -> dict[str, dict[str, str]]:
+    """Id to the rendered files, which are those on the disk."""
+    renderer = Renderer(project)
+    found = {target.id: renderer.render(target) for target in selection.targets}
+    every = {path: text for files in found.values() for path, text in files.items()}
+    one = f" --target {selection.targets[0].id}" if len(selection.targets) == 1 else ""
+    difference = compare(project, every, selection.matrix.targets)
+    require_in_sync(project, difference, f"python build.py render{one}")
+    return {
+        name: {str(path.relative_to(project.images / name)): text for path, text in files.items()}
+        for name, files in found.items()
+    }
+
+
+def _shard(
+    selection: Selection, parts: Mapping[str, Iterable[Part]]
+) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+    """The targets of the shard, and the ids of the others."""
+    if not selection.shard:
+        return selection.targets, ()
+    index, count = parse_shard(selection.shard)
+    items = [item(target.id, [*parts[target.id]]) for target in selection.targets]
+    ours = set(divide(items, count)[index - 1])
+    here = tuple(target for target in selection.targets if target.id in ours)
+    return here, tuple(target.id for target in selection.targets if target.id not in ours)
+
+
+def _missing(target: Target, options: Options) -> dict[str, str]:
+    """Name to origin of the files of ``target`` that are not here."""
+    files = target.real_artifacts if options.simulate else target.artifacts
+    return {f.name: f.origin for f in files.values() if not (options.artifacts / f.name).is_file()}
+
+
+def _hashes(target: Target, options: Options, hashes: Hashes) -> dict[str, str]:
+    """What identifies the files of ``target``.
+
+    Raises:
+        ArtifactError: one is missing or wrong.
+        UsageError: there is no software device for it.
+    """
+    simulate = options.simulate
+    files: Mapping[str, File] = target.real_artifacts if simulate else target.artifacts
+    stand_ins = {"simulator": recipe(target)} if simulate else {}
+    check = partial(check_artifacts, hash_of=hashes.of, simulated=simulate)
+    return {**stand_ins, **check(target, options.artifacts, files)}
+
+
+def bases(target: Target) -> dict[str, tuple[Base, str]]:
+    """Build argument to the base that it names, and for which architecture."""
+    return {
+        "BASE_IMAGE": (target.base, target.docker_arch),
+        "TOOL_IMAGE": (target.tools, base.building_architecture()),
+        "INSTALLER_IMAGE": (target.tools, target.docker_arch),
+    }
+
+
+def key_of(ready: Ready, options: Options) -> str:
+    """The key of the image that would be built now.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    used = {name: base.identity(*each) for name, each in bases(ready.target).items()}
+    return content_key(ready.files, ready.hashes, used, simulate=options.simulate)
+
+
+def _steps(
+    project: Project,
+    targets: Iterable[Target],
+    planned: Planned,
+    options: Options,
+    wish: Wish,
+) -> list[Step]:
+    ready = planned.ready
+    answers = bool(ready) and _answers(offline=wish.offline)
+    steps = []
+    for target in targets:
+        if target.id in ready and answers:
+            steps.append(_step(project, ready[target.id], options, wish))
+        elif target.id in ready:
+            why = "no engine answers, so nothing is known of images"
+            parts = ready[target.id].parts
+            steps.append(Step(id=target.id, action=Action.BUILD, why=why, missing={}, parts=parts))
+        elif target.id in planned.unavailable:
+            error = planned.unavailable[target.id]
+            lacks = _missing(target, options)
+            why = missing(lacks) if isinstance(error, ArtifactError) else str(error)
+            steps.append(Step(id=target.id, action=Action.SKIP, why=why, missing=lacks))
+    return steps
+
+
+def _answers(*, offline: bool) -> bool:
+    try:
+        engine.connect()
+    except EngineError as error:
+        if not offline:
+            raise
+        console.say(str(error))
+        return False
+    return True
+
+
+def _step(project: Project, ready: Ready, options: Options, wish: Wish) -> Step:
+    target = ready.target
+    name = image_name(target, simulate=options.simulate)
+    key = key_of(ready, options)
+    local = here(project, name)
+    decided = None
+    if wish.earlier and (entry := wish.earlier.entries.get(target.id)):
+        decided = _resumed(entry, key)
+    if decided:
+        action, why, image = decided
+    else:
+        kinds = device_kinds(simulate=options.simulate)
+        action, why = decide(
+            name=name, key=key, here=local, kinds=kinds, test=options.test, force=options.force
+        )
+        image = local.image if action is not Action.BUILD else ""
+    return Step(
+        id=target.id,
+        action=action,
+        why=why,
+        key=key,
+        image=image,
+        missing={},
+        parts=ready.parts,
+        published=_published(target, key, options, wish.published),
+    )
+
+
+def _resumed(entry: Entry, key: str) -> tuple[Action, str, str] | None:
+    """What is left to do of a target that was built; None where that is what any run would do."""
+    if entry.progress is not Progress.BUILT or entry.key != key:
+        return None
+    image, labels = engine.image_labels(entry.image)
+    if image and labels.get(LABEL) == key:
+        return Action.VERIFY, "built before, and not verified", image
+    return None
+
+
+def _published(target: Target, key: str, options: Options, repository: str) -> str:
+    if not repository:
+        return ""
+    reference = f"{repository}:{image_tag(target, simulate=options.simulate)}"
+    found = published_key(reference, target.platform)
+    if found is None:
+        return f"{reference} does not exist"
+    return f"{reference} is {'up to date' if found == key else 'out of date'}"

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the text of matrix.yaml to a Matrix, or to the list of everything that is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cannery.axes import expand_families
+from cannery.compat import check_target, facts_beside
+from cannery.compat.facts import Compat
+from cannery.components import Parts, read_parts, read_requirements
+from cannery.errors import did_you_mean
+from cannery.model import CannRelease, Matrix, Target
+from cannery.source import Section, read_yaml
+
+_ID = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
+_PLATFORMS = ("linux/arm64", "linux/amd64")
+
+
+def load_matrix(path: Path) -> Matrix:
+    """Read the matrix in ``path`` and check it against the compat.yaml beside it.
+
+    Raises:
+        FileError: one of them cannot be read.
+        MatrixError: with every problem found, each with its line.
+    """
+    compat = facts_beside(path)
+    return read_yaml(path, path.name, lambda top: _matrix(top, compat))
+
+
+def _matrix(top: Section, compat: Compat | None) -> Matrix:
+    if top.text("schema") not in ("1", ""):
+        top.wrong("schema", "this version of cannery reads schema 1 only.")
+    parts = read_parts(top, compat)
+    families = top.section("families", required=False)
+    found = expand_families(families) if families else []
+    if section := top.section("targets", required=families is None):
+        found += section.sections()
+    targets: dict[str, Target] = {}
+    for name, each in found:
+        if name in targets:
+            first = targets[name].span.line
+            each.problems.add(
+                each.node, f"there is a target {name!r} already, in line {first}.", "Rename one."
+            )
+        elif target := _target(name, each, parts):
+            targets[name] = target
+    return Matrix(targets=targets)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CannChoice:
+    release: CannRelease
+    chip: str
+    with_nnal: bool
+
+
+def _cann_choice(section: Section | None, parts: Parts) -> _CannChoice | None:
+    if section is None:
+        return None
+    release = section.choose("toolkit", parts.cann, "CANN release")
+    kernels = section.text("kernels")
+    nnal = section.text("nnal", required=False)
+    chip = section.text("chip")
+    section.done()
+    if release is None:
+        return None
+    for name, version in (("kernels", kernels), ("nnal", nnal)):
+        if version and version != release.version:
+            section.wrong(
+                name,
+                f"{name} {version} cannot be installed on toolkit {release.version}: "
+                "the installer demands the same version.",
+                f"Write {release.version}.",
+            )
+    if chip not in release.kernels:
+        if chip:
+            what = f"CANN {release.version} has no kernels for chip {chip!r}."
+            section.wrong("chip", what, did_you_mean(chip, release.kernels))
+        return None
+    if nnal and release.nnal is None:
+        section.wrong("nnal", f"CANN {release.version} has no NNAL package.", "Leave nnal out.")
+    return _CannChoice(release=release, chip=chip, with_nnal=bool(nnal))
+
+
+def _target(name: str, section: Section, parts: Parts) -> Target | None:
+    if not _ID.fullmatch(name):
+        section.problems.add(
+            section.node, f"{name!r} cannot be an image tag.", "Use a-z, 0-9 and '-', '_', '.'."
+        )
+    summary = section.text("summary")
+    unverified = section.text("unverified", required=False)
+    for key, text in (("summary", summary), ("unverified", unverified)):
+        # Both go into a comment and a label of the Dockerfile.
+        if set(text) & set('"\\$\n\r'):
+            what = f"{key!r} may not have quotes, backslashes, '$' or line breaks."
+            section.wrong(key, what)
+    platform = section.text("platform")
+    if platform and platform not in _PLATFORMS:
+        section.wrong("platform", f"{platform!r} is unknown.", did_you_mean(platform, _PLATFORMS))
+    base = section.choose("base", parts.bases, "base")
+    python = section.choose("python", parts.pythons, "python")
+    cann = _cann_choice(section.section("cann"), parts)
+    wheels = _wheels(section, parts)
+    leave_out = _leave_out(section, parts)
+    section.done()
+    if base is None or python is None or cann is None or parts.tools is None:
+        return None
+    own_base = parts.python_bases.get(python.name, base.name)
+    if own_base != base.name:
+        section.wrong("python", f"{python.name} comes with base {own_base}, not {base.name}.")
+    if platform not in _PLATFORMS:
+        return None
+    target = Target(
+        id=name,
+        summary=summary,
+        platform=platform,
+        base=base,
+        tools=parts.tools,
+        python=python,
+        cann=cann.release,
+        chip=cann.chip,
+        with_nnal=cann.with_nnal,
+        leave_out=leave_out,
+        unverified=unverified,
+        span=section.problems.span(section.node),
+        **wheels,
+    )
+    for key, problem in check_target(target, parts.compat):
+        section.wrong(key, problem.what, problem.fix)
+    return target
+
+
+def _leave_out(section: Section, parts: Parts) -> tuple[str, ...]:
+    """The patterns of everything that is left out of images, but for what this target keeps."""
+
+    def wrong(name: str) -> str:
+        hint = did_you_mean(name, parts.leave_out)
+        known = name in parts.leave_out
+        return "" if known else f"nothing named {name!r} is left out. {hint}".rstrip()
+
+    keep = section.texts("keep", wrong)
+    left_out = (paths for name, paths in parts.leave_out.items() if name not in keep)
+    return tuple(path for paths in left_out for path in paths)
+
+
+def _wheels(section: Section, parts: Parts) -> dict[str, Any]:
+    """What a target has beyond the operating system, its interpreter and CANN."""
+    # Neither is anything without the other.
+    torch = section.text("torch", required="torch_npu" in section)
+    torch_npu = section.text("torch_npu", required="torch" in section)
+    apex_version = section.text("apex", required=False)
+    stack_name = section.text("stack", required=False)
+    stack = section.choose("stack", parts.stacks, "stack") if stack_name else None
+    deepspeed = section.text("deepspeed", required=False)
+    return {
+        "torch": torch,
+        "torch_npu": torch_npu,
+        "torch_npu_wheel": parts.torch_npu_wheels.get(torch_npu),
+        "apex": section.choose("apex", parts.apex, "apex build") if apex_version else None,
+        "deepspeed": deepspeed,
+        "deepspeed_wheel": parts.deepspeed_wheels.get(deepspeed),
+        "deepspeed_plugin": parts.plugins.get(deepspeed),
+        "stack": stack,
+        "requirements": (*(stack.requirements if stack else ()), *read_requirements(section)),
+    }

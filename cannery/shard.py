@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Divides a selection among machines: of about equal cost, with what shares much kept together.
+
+Every machine computes the same division, because nothing but the matrix and the locks counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cannery.errors import UsageError
+from cannery.parts import Part
+
+_SECONDS = {
+    "os": 30.0,
+    "toolkit": 15.0,
+    "kernels": 10.0,
+    "nnal": 10.0,
+    "python": 5.0,
+    "wheels-torch": 20.0,
+    "wheels-torch_npu": 10.0,
+    "wheels-stack": 20.0,
+    "wheels-deepspeed": 5.0,
+    "guard": 1.0,
+}
+"""What the layers took when this table was made: linux/arm64 under emulation on two cores, with
+simulated packages. Only their proportions matter."""
+
+_OTHER = 5.0
+"""Seconds for a layer that is not in the table."""
+
+_CHECKS = 60.0
+"""Seconds for exporting an image and testing it, which no other target can spare it."""
+
+_SLACK = 1.25
+"""How much more than its even share a machine may get to keep targets together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """A target: what each of its layers costs, by identity, and with whom it shares most."""
+
+    id: str
+    costs: Mapping[str, float]
+    kin: tuple[str, ...]
+
+
+@dataclass
+class _Machine:
+    ids: list[str] = field(default_factory=list)
+    layers: dict[str, float] = field(default_factory=dict)
+
+    def cost(self, items: Sequence[Item] = ()) -> float:
+        """What it would cost to build ``items`` too."""
+        layers = dict(self.layers)
+        for item in items:
+            layers |= item.costs
+        return sum(layers.values()) + _CHECKS * (len(self.ids) + len(items))
+
+    def take(self, items: Sequence[Item]) -> None:
+        for item in items:
+            self.ids.append(item.id)
+            self.layers |= item.costs
+
+
+def item(target: str, parts: Sequence[Part]) -> Item:
+    """What building ``target`` costs; its kin are the targets of the same CANN and torch."""
+    costs = {part.identity: _SECONDS.get(part.name, _OTHER) for part in parts}
+    kin = [part.identity for part in parts if part.name in ("toolkit", "wheels-torch")]
+    return Item(id=target, costs=costs, kin=tuple(kin))
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """The two numbers of ``I/N``.
+
+    Raises:
+        UsageError: it is none, or there is no such shard.
+    """
+    match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text, re.ASCII)
+    if not match:
+        raise UsageError(f"{text!r} is no shard. Write it as in 1/3: the first of three.")
+    index, count = int(match[1]), int(match[2])
+    if not 1 <= index <= count:
+        raise UsageError(f"there is no shard {text}. They are 1/{count or 1} to {count}/{count}.")
+    return index, count
+
+
+def divide(items: Sequence[Item], count: int) -> list[list[str]]:
+    """The ids of ``items`` for each of ``count`` machines, each in the order of ``items``."""
+    machines = [_Machine() for _ in range(count)]
+    even = _Machine().cost(items) / count
+    limit = max([even * _SLACK, *(_Machine().cost([each]) for each in items)])
+    waiting = sorted(_families(items), key=_weight)
+    while waiting:
+        family = waiting.pop()
+        machine = min(machines, key=lambda each: (each.cost(family), machines.index(each)))
+        if len(family) > 1 and machine.cost(family) > limit:
+            middle = len(family) // 2
+            waiting = sorted([*waiting, family[:middle], family[middle:]], key=_weight)
+        else:
+            machine.take(family)
+    order = [each.id for each in items]
+    return [sorted(machine.ids, key=order.index) for machine in machines]
+
+
+def _families(items: Sequence[Item]) -> list[list[Item]]:
+    found: dict[tuple[str, ...], list[Item]] = {}
+    for each in items:
+        found.setdefault(each.kin, []).append(each)
+    return [*found.values()]
+
+
+def _weight(family: Sequence[Item]) -> tuple[float, str]:
+    return _Machine().cost(family), family[0].id

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and writing elements at positions that other tensors hold.
+#include "rows.h"
+
+using namespace npusim;
+
+namespace {
+
+int64_t checkedIndex(int64_t index, int64_t extent) {
+  if (index < -extent || index >= extent) {
+    throw Error(kAclnnInvalidParam, "index " + std::to_string(index) + " is out of range " +
+                                        std::to_string(extent));
+  }
+  return index < 0 ? index + extent : index;
+}
+
+// For each element of `index`, the position in dense `whole` that has the same coordinates but
+// the element's value in `dim`.
+std::vector<int64_t> positionsAlong(const Shape& whole, int64_t dim, const Tensor& index) {
+  const Shape strides = denseStrides(whole), own = denseStrides(index.shape);
+  std::vector<int64_t> positions = load<int64_t>(index);
+  for (int64_t i = 0; i < static_cast<int64_t>(positions.size()); ++i) {
+    int64_t position = 0;
+    for (int64_t d = 0; d < index.rank(); ++d) {
+      const int64_t at = d == dim ? checkedIndex(positions[i], whole[d])
+                                  : (i / own[d]) % index.shape[d];
+      position += at * strides[d];
+    }
+    positions[i] = position;
+  }
+  return positions;
+}
+
+void Gather(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& out) {
+  withComputeType({&self}, [&](auto zero) {
+    using T = decltype(zero);
+    const std::vector<T> values = load<T>(self);
+    std::vector<T> gathered;
+    for (int64_t at : positionsAlong(self.shape, self.wrapped(dim), index)) {
+      gathered.push_back(values[at]);
+    }
+    store(out, gathered);
+  });
+}
+
+enum Scattering { kReplace = 0, kAccumulate = 1, kMultiply = 2 };
+
+// `source` has a value for each element of `index`, or one for all.
+template <class T>
+void scatter(const Tensor& self, int64_t dim, const Tensor& index, const std::vector<T>& source,
+             int64_t scattering, const Tensor& out) {
+  std::vector<T> values = load<T>(self);
+  const auto positions = positionsAlong(self.shape, self.wrapped(dim), index);
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const T value = source.at(source.size() == 1 ? 0 : i);
+    T& target = values[positions[i]];
+    target = scattering == kAccumulate ? target + value
+             : scattering == kMultiply ? target * value
+                                       : value;
+  }
+  store(out, values);
+}
+
+void Scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+             int64_t scattering, const Tensor& out) {
+  withComputeType({&self}, [&](auto zero) {
+    using T = decltype(zero);
+    Tensor part = source;  // only the part that the index covers is used
+    part.shape = index.shape;
+    scatter(self, dim, index, load<T>(part), scattering, out);
+  });
+}
+void InplaceScatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                    int64_t scattering) {
+  Scatter(self, dim, index, source, scattering, self);
+}
+void ScatterAdd(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                const Tensor& out) {
+  Scatter(self, dim, index, source, kAccumulate, out);
+}
+void ScatterValue(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                  int64_t scattering, const Tensor& out) {
+  withComputeType({&self}, [&](auto zero) {
+    using T = decltype(zero);
+    scatter(self, dim, index, std::vector<T>{value.as<T>()}, scattering, out);
+  });
+}
+void InplaceScatterValue(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                         int64_t scattering) {
+  ScatterValue(self, dim, index, value, scattering, self);
+}
+
+void IndexSelect(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& out) {
+  withComputeType({&self}, [&](auto zero) {
+    using T = decltype(zero);
+    Rows<T> rows = loadRows<T>(self, {dim});
+    const std::vector<int64_t> wanted = load<int64_t>(index);
+    std::vector<T> selected;
+    for (int64_t r = 0; r < rows.count; ++r) {
+      for (int64_t at : wanted) selected.push_back(rows.row(r)[checkedIndex(at, rows.length)]);
+    }
+    storeRows(out, {dim}, selected);
+  });
+}
+
+void IndexAdd(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+              const Scalar& alpha, const Tensor& out) {
+  withComputeType({&self}, {&alpha}, [&](auto zero) {
+    using T = decltype(zero);
+    Rows<T> rows = loadRows<T>(self, {dim}), added = loadRows<T>(source, {dim});
+    const std::vector<int64_t> wanted = load<int64_t>(index);
+    for (int64_t r = 0; r < rows.count; ++r) {
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        rows.row(r)[checkedIndex(wanted[i], rows.length)] += alpha.as<T>() * added.row(r)[i];
+      }
+    }
+    storeRows(out, {dim}, rows.values);
+  });
+}
+
+void InplaceIndexCopy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  withComputeType({&self}, [&](auto zero) {
+    using T = decltype(zero);
+    Rows<T> rows = loadRows<T>(self, {dim}), taken = loadRows<T>(source, {dim});
+    const std::vector<int64_t> wanted = load<int64_t>(index);
+    for (int64_t r = 0; r < rows.count; ++r) {
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        rows.row(r)[checkedIndex(wanted[i], rows.length)] = taken.row(r)[i];
+      }
+    }
+    storeRows(self, {dim}, rows.values);
+  });
+}
+
+// Rows of a table: the shape of the result is that of the indices, then that of a row.
+void Embedding(const Tensor& weight, const Tensor& indices, const Tensor& out) {
+  const std::vector<double> table = load<double>(weight);
+  const int64_t width = weight.dim(1);
+  std::vector<double> result;
+  for (int64_t index : load<int64_t>(indices)) {
+    auto row = table.begin() + checkedIndex(index, weight.dim(0)) * width;
+    result.insert(result.end(), row, row + width);
+  }
+  store(out, result);
+}
+
+void EmbeddingDenseBackward(const Tensor& gradient, const Tensor& indices, int64_t,
+                            int64_t padding, bool by_frequency, const Tensor& out) {
+  const std::vector<double> rows = load<double>(gradient);
+  const std::vector<int64_t> wanted = load<int64_t>(indices);
+  const int64_t width = out.dim(1);
+  std::vector<double> result(out.size(), 0), times(out.dim(0), 0);
+  for (int64_t index : wanted) ++times.at(index);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == padding) continue;
+    const double share = by_frequency ? 1 / times[wanted[i]] : 1;
+    for (int64_t c = 0; c < width; ++c) {
+      result[wanted[i] * width + c] += share * rows[i * width + c];
+    }
+  }
+  store(out, result);
+}
+
+}  // namespace
+
+ACLNN(Gather, Gather)
+ACLNN(Scatter, Scatter)
+ACLNN(InplaceScatter, InplaceScatter)
+ACLNN(ScatterAdd, ScatterAdd)
+ACLNN(ScatterValue, ScatterValue)
+ACLNN(InplaceScatterValue, InplaceScatterValue)
+ACLNN(IndexSelect, IndexSelect)
+ACLNN(IndexAdd, IndexAdd)
+ACLNN(InplaceIndexCopy, InplaceIndexCopy)
+ACLNN(Embedding, Embedding)
+ACLNN(EmbeddingDenseBackward, EmbeddingDenseBackward)

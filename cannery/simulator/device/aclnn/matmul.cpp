@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products. cube_math_type (may the device round to a narrower type?) is ignored.
+#include "../core/fault.h"
+#include "entry.h"
+
+using namespace npusim;
+
+namespace {
+
+template <class T>
+struct Matrix {
+  int64_t rows;
+  int64_t columns;
+  const T* values;
+};
+
+template <class T>
+void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out) {
+  for (int64_t row = 0; row < a.rows; ++row, out += b.columns) {
+    for (int64_t k = 0; k < a.columns; ++k) {
+      const T factor = a.values[row * a.columns + k];
+      const T* line = b.values + k * b.columns;
+      for (int64_t column = 0; column < b.columns; ++column) out[column] += factor * line[column];
+    }
+  }
+}
+
+Shape leading(const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); }
+
+Shape withMatrix(Shape batch, int64_t rows, int64_t columns) {
+  batch.push_back(rows);
+  batch.push_back(columns);
+  return batch;
+}
+
+// A vector on the left is one row, on the right one column; the result drops that dimension, which
+// its dense elements do not show.
+template <class T>
+std::vector<T> matrixProduct(Tensor a, Tensor b) {
+  if (a.rank() == 1) a.shape.insert(a.shape.begin(), 1), a.strides.insert(a.strides.begin(), 0);
+  if (b.rank() == 1) b.shape.push_back(1), b.strides.push_back(0);
+  const int64_t rows = a.dim(-2), inner = a.dim(-1), columns = b.dim(-1);
+  if (inner != b.dim(-2)) throw Error(kAclnnInvalidParam, "matrix shapes do not fit");
+  Shape batch = broadcastShape(leading(a.shape), leading(b.shape));
+  std::vector<T> left = load<T>(a, withMatrix(batch, rows, inner));
+  std::vector<T> right = load<T>(b, withMatrix(batch, inner, columns));
+  std::vector<T> result(product(batch) * rows * columns);
+  for (int64_t i = 0; i < product(batch); ++i) {
+    multiply<T>({rows, inner, left.data() + i * rows * inner},
+                {inner, columns, right.data() + i * inner * columns},
+                result.data() + i * rows * columns);
+  }
+  if (faultyMatmul()) {
+    for (T& value : result) value += value / 2 + 1;
+  }
+  return result;
+}
+
+void Matmul(const Tensor& self, const Tensor& other, const Tensor& out, int8_t) {
+  withComputeType({&self, &other}, [&](auto zero) {
+    store(out, matrixProduct<decltype(zero)>(self, other));
+  });
+}
+
+void Dot(const Tensor& self, const Tensor& other, const Tensor& out) {
+  Matmul(self, other, out, 0);
+}
+
+// out = beta * self + alpha * (a @ b), in which beta 0 also drops NaN in self.
+void Addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+           const Scalar& alpha, const Tensor& out, int8_t) {
+  withComputeType({&self, &a, &b}, {&beta, &alpha}, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> values = matrixProduct<T>(a, b);
+    std::vector<T> added = load<T>(self, out.shape);
+    const T keep = beta.as<T>(), scale = alpha.as<T>();
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = scale * values[i] + (keep == 0 ? T{0} : keep * added[i]);
+    }
+    store(out, values);
+  });
+}
+
+void InplaceAddmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+                  const Scalar& alpha, int8_t cube_math_type) {
+  Addmm(self, a, b, beta, alpha, self, cube_math_type);
+}
+
+// The only one of the family that takes alpha before beta.
+void Addmv(const Tensor& self, const Tensor& matrix, const Tensor& vector, const Scalar& alpha,
+           const Scalar& beta, const Tensor& out, int8_t cube_math_type) {
+  Addmm(self, matrix, vector, beta, alpha, out, cube_math_type);
+}
+
+void Addbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+            const Scalar& alpha, const Tensor& out, int8_t) {
+  withComputeType({&self, &a, &b}, {&beta, &alpha}, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> products = matrixProduct<T>(a, b);
+    std::vector<T> values = load<T>(self, out.shape);
+    for (T& value : values) value *= beta.as<T>();
+    for (size_t i = 0; i < products.size(); ++i) {
+      values[i % values.size()] += alpha.as<T>() * products[i];
+    }
+    store(out, values);
+  });
+}
+
+}  // namespace
+
+ACLNN(Matmul, Matmul)
+ACLNN(Mm, Matmul)
+ACLNN(BatchMatMul, Matmul)
+ACLNN(Mv, Matmul)
+ACLNN(Dot, Dot)
+ACLNN(Addmm, Addmm)
+ACLNN(InplaceAddmm, InplaceAddmm)
+ACLNN(Baddbmm, Addmm)
+ACLNN(InplaceBaddbmm, InplaceAddmm)
+ACLNN(Addmv, Addmv)
+ACLNN(Addbmm, Addbmm)

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that compare the elements of one dimension: where the extreme is, sorting, the k-th.
+#include <algorithm>
+#include <numeric>
+
+#include "rows.h"
+
+using namespace npusim;
+
+namespace {
+
+// NaN sorts as the greatest number, as in PyTorch.
+template <class T>
+bool less(T a, T b) {
+  return a < b || (b != b && a == a);
+}
+
+template <class T>
+std::vector<int64_t> sortedPositions(const T* row, int64_t length, bool descending) {
+  std::vector<int64_t> positions(length);
+  std::iota(positions.begin(), positions.end(), 0);
+  std::stable_sort(positions.begin(), positions.end(), [&](int64_t a, int64_t b) {
+    return descending ? less(row[b], row[a]) : less(row[a], row[b]);
+  });
+  return positions;
+}
+
+// Stores for each row the elements first..first+count of the order, and where they came from.
+void pick(const Tensor& self, int64_t dim, bool descending, int64_t first, int64_t count,
+          const Tensor* values, const Tensor& indices) {
+  withComputeType({&self}, [&](auto zero) {
+    using T = decltype(zero);
+    Rows<T> rows = loadRows<T>(self, {dim});
+    std::vector<T> picked;
+    std::vector<int64_t> origins;
+    for (int64_t i = 0; i < rows.count; ++i) {
+      auto positions = sortedPositions(rows.row(i), rows.length, descending);
+      for (int64_t at = first; at < first + count; ++at) {
+        origins.push_back(positions.at(at));
+        picked.push_back(rows.row(i)[positions[at]]);
+      }
+    }
+    // A reduced output (count 1) may lack the dimension, but then its order is the rows' order.
+    auto dims = count == 1 && indices.rank() != self.rank() ? everyDim(indices) : Shape{dim};
+    if (values != nullptr) storeRows(*values, dims, picked);
+    storeRows(indices, dims, origins);
+  });
+}
+
+void Sort(const Tensor& self, bool, int64_t dim, bool descending, const Tensor& values,
+          const Tensor& indices) {
+  pick(self, dim, descending, 0, self.rank() ? self.dim(dim) : 1, &values, indices);
+}
+void Argsort(const Tensor& self, int64_t dim, bool descending, const Tensor& indices) {
+  pick(self, dim, descending, 0, self.rank() ? self.dim(dim) : 1, nullptr, indices);
+}
+void Topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool, const Tensor& values,
+          const Tensor& indices) {
+  pick(self, dim, largest, 0, k, &values, indices);
+}
+void Kthvalue(const Tensor& self, int64_t k, int64_t dim, bool, const Tensor& values,
+              const Tensor& indices) {
+  pick(self, dim, false, k - 1, 1, &values, indices);
+}
+void MaxDim(const Tensor& self, int64_t dim, bool, const Tensor& values, const Tensor& indices) {
+  pick(self, dim, true, 0, 1, &values, indices);
+}
+void MinDim(const Tensor& self, int64_t dim, bool, const Tensor& values, const Tensor& indices) {
+  pick(self, dim, false, 0, 1, &values, indices);
+}
+void MedianDim(const Tensor& self, int64_t dim, bool, const Tensor& values,
+               const Tensor& indices) {
+  int64_t length = self.rank() ? self.dim(dim) : 1;
+  pick(self, dim, false, (length - 1) / 2, 1, &values, indices);
+}
+void ArgMax(const Tensor& self, int64_t dim, bool, const Tensor& out) {
+  pick(self, dim, true, 0, 1, nullptr, out);
+}
+void ArgMin(const Tensor& self, int64_t dim, bool, const Tensor& out) {
+  pick(self, dim, false, 0, 1, nullptr, out);
+}
+
+void Median(const Tensor& self, const Tensor& out) {
+  withComputeType({&self}, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> values = load<T>(self);
+    auto middle = sortedPositions(values.data(), self.size(), false).at((self.size() - 1) / 2);
+    store(out, std::vector<T>{values[middle]});
+  });
+}
+
+void searchSorted(const Tensor& sorted, const Tensor& wanted, bool right, const Tensor& out) {
+  Rows<double> rows = loadRows<double>(sorted, {-1});
+  std::vector<double> values = load<double>(wanted);
+  std::vector<int64_t> found;
+  const int64_t per_row = rows.count > 1 ? wanted.size() / rows.count : wanted.size();
+  for (size_t i = 0; i < values.size(); ++i) {
+    double* row = rows.row(static_cast<int64_t>(i) / std::max<int64_t>(1, per_row));
+    double* end = row + rows.length;
+    found.push_back((right ? std::upper_bound(row, end, values[i])
+                           : std::lower_bound(row, end, values[i])) - row);
+  }
+  store(out, found);
+}
+
+void SearchSorted(const Tensor& sorted, const Tensor& wanted, bool, bool right, const Tensor*,
+                  const Tensor& out) {
+  searchSorted(sorted, wanted, right, out);
+}
+
+}  // namespace
+
+ACLNN(Sort, Sort)
+ACLNN(Argsort, Argsort)
+ACLNN(Topk, Topk)
+ACLNN(Kthvalue, Kthvalue)
+ACLNN(MaxDim, MaxDim)
+ACLNN(MinDim, MinDim)
+ACLNN(MedianDim, MedianDim)
+ACLNN(Median, Median)
+ACLNN(ArgMax, ArgMax)
+ACLNN(ArgMin, ArgMin)
+ACLNN(SearchSorted, SearchSorted)

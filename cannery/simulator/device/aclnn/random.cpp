@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers. Each element depends on seed, offset and its position only, so a seed repeats
+// its numbers; they are not the numbers that the hardware draws from the same seed.
+#include <algorithm>
+#include <numeric>
+
+#include "rows.h"
+
+using namespace npusim;
+
+namespace {
+
+class Generator {
+ public:
+  Generator(int64_t seed, int64_t offset)
+      : state_(mixed(static_cast<uint64_t>(seed)) ^ mixed(~static_cast<uint64_t>(offset))) {}
+
+  uint64_t bits() { return mixed(state_ += 0x9e3779b97f4a7c15); }  // splitmix64
+  double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(2 * M_PI * uniform());
+  }
+
+ private:
+  static uint64_t mixed(uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+  }
+  uint64_t state_;
+};
+
+template <class Draw>
+void drawInto(const Tensor& out, int64_t seed, int64_t offset, Draw&& draw) {
+  Generator generator(seed, offset);
+  std::vector<double> values(out.size());
+  for (double& value : values) value = draw(generator);
+  store(out, values);
+}
+
+void InplaceUniform(const Tensor& self, double from, double to, int64_t seed, int64_t offset) {
+  // Rounding to a narrow type may reach `to`, which is outside the interval.
+  const double limit = self.dtype == DataType::Double  ? to
+                       : self.dtype == DataType::Float ? from + (to - from) * (1 - 0x1p-24)
+                       : self.dtype == DataType::Half  ? from + (to - from) * (1 - 0x1p-11)
+                                                       : from + (to - from) * (1 - 0x1p-8);
+  drawInto(self, seed, offset,
+           [=](Generator& g) { return std::min(limit, from + (to - from) * g.uniform()); });
+}
+
+void InplaceNormal(const Tensor& self, float mean, float deviation, int64_t seed, int64_t offset) {
+  drawInto(self, seed, offset, [=](Generator& g) { return mean + deviation * g.normal(); });
+}
+void NormalFloatFloat(float mean, float deviation, int64_t seed, int64_t offset,
+                      const Tensor& out) {
+  InplaceNormal(out, mean, deviation, seed, offset);
+}
+void normal(const std::vector<double>& means, const std::vector<double>& deviations, int64_t seed,
+            int64_t offset, const Tensor& out) {
+  size_t at = 0;
+  drawInto(out, seed, offset, [&](Generator& g) {
+    const double value = means[at] + deviations[at] * g.normal();
+    ++at;
+    return value;
+  });
+}
+void NormalTensorTensor(const Tensor& mean, const Tensor& deviation, int64_t seed, int64_t offset,
+                        const Tensor& out) {
+  normal(load<double>(mean, out.shape), load<double>(deviation, out.shape), seed, offset, out);
+}
+void NormalTensorFloat(const Tensor& mean, float deviation, int64_t seed, int64_t offset,
+                       const Tensor& out) {
+  std::vector<double> same(out.size(), deviation);
+  normal(load<double>(mean, out.shape), same, seed, offset, out);
+}
+void NormalFloatTensor(float mean, const Tensor& deviation, int64_t seed, int64_t offset,
+                       const Tensor& out) {
+  std::vector<double> same(out.size(), mean);
+  normal(same, load<double>(deviation, out.shape), seed, offset, out);
+}
+
+void InplaceRandom(const Tensor& self, int64_t from, int64_t to, int64_t seed, int64_t offset) {
+  Generator generator(seed, offset);
+  std::vector<int64_t> values(self.size());
+  const uint64_t span = std::max<uint64_t>(1, static_cast<uint64_t>(to) - from);
+  for (int64_t& value : values) value = from + static_cast<int64_t>(generator.bits() % span);
+  store(self, values);
+}
+
+void InplaceBernoulli(const Tensor& self, const Scalar& p, int64_t seed, int64_t offset) {
+  drawInto(self, seed, offset,
+           [p = p.as<double>()](Generator& g) { return g.uniform() < p ? 1.0 : 0.0; });
+}
+void InplaceBernoulliTensor(const Tensor& self, const Tensor& p, int64_t seed, int64_t offset) {
+  std::vector<double> chances = load<double>(p, self.shape);
+  size_t at = 0;
+  drawInto(self, seed, offset,
+           [&](Generator& g) { return g.uniform() < chances[at++] ? 1.0 : 0.0; });
+}
+
+void Randperm(int64_t n, int64_t seed, int64_t offset, const Tensor& out) {
+  Generator generator(seed, offset);
+  std::vector<int64_t> values(n);
+  std::iota(values.begin(), values.end(), 0);
+  for (int64_t i = n; i > 1; --i) {
+    std::swap(values[i - 1], values[generator.bits() % static_cast<uint64_t>(i)]);
+  }
+  store(out, values);
+}
+
+void Multinomial(const Tensor& self, int64_t samples, bool replacement, int64_t seed,
+                 int64_t offset, const Tensor& out) {
+  Generator generator(seed, offset);
+  Rows<double> weights = loadRows<double>(self, {-1});
+  std::vector<int64_t> drawn;
+  for (int64_t r = 0; r < weights.count; ++r) {
+    double* row = weights.row(r);
+    for (int64_t s = 0; s < samples; ++s) {
+      double left = generator.uniform() * std::accumulate(row, row + weights.length, 0.0);
+      int64_t at = 0;
+      while (at + 1 < weights.length && (left -= row[at]) >= 0) ++at;
+      drawn.push_back(at);
+      if (!replacement) row[at] = 0;
+    }
+  }
+  store(out, drawn);
+}
+
+// The mask has one bit for each element: 1 keeps it.
+void DropoutGenMaskV2(const IntArray&, double p, int64_t seed, int64_t offset, int,
+                      const Tensor& mask) {
+  Generator generator(seed, offset);
+  std::vector<int64_t> bytes(mask.size(), 0);
+  for (int64_t& byte : bytes) {
+    for (int bit = 0; bit < 8; ++bit) byte |= int64_t{generator.uniform() >= p} << bit;
+  }
+  store(mask, bytes);
+}
+void DropoutGenMask(const IntArray& shape, double p, int64_t seed, int64_t offset,
+                    const Tensor& mask) {
+  DropoutGenMaskV2(shape, p, seed, offset, 0, mask);
+}
+void DropoutDoMask(const Tensor& self, const Tensor& mask, double p, const Tensor& out) {
+  std::vector<double> values = load<double>(self);
+  std::vector<int64_t> bytes = load<int64_t>(mask);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const bool keep = p < 1 && ((bytes.at(i / 8) >> (i % 8)) & 1);
+    values[i] = keep ? values[i] / (1 - p) : 0;
+  }
+  store(out, values);
+}
+
+}  // namespace
+
+ACLNN(InplaceUniform, InplaceUniform)
+ACLNN(InplaceNormal, InplaceNormal)
+ACLNN(NormalFloatFloat, NormalFloatFloat)
+ACLNN(NormalTensorTensor, NormalTensorTensor)
+ACLNN(NormalTensorFloat, NormalTensorFloat)
+ACLNN(NormalFloatTensor, NormalFloatTensor)
+ACLNN(InplaceRandom, InplaceRandom)
+ACLNN(InplaceBernoulli, InplaceBernoulli)
+ACLNN(InplaceBernoulliTensor, InplaceBernoulliTensor)
+ACLNN(Randperm, Randperm)
+ACLNN(Multinomial, Multinomial)
+ACLNN(DropoutGenMask, DropoutGenMask)
+ACLNN(DropoutGenMaskV2, DropoutGenMaskV2)
+ACLNN(DropoutDoMask, DropoutDoMask)

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax and its logarithm, forward and backward.
+#include <algorithm>
+
+#include "rows.h"
+
+using namespace npusim;
+
+namespace {
+
+double logOfSum(const double* row, int64_t length) {
+  const double top = *std::max_element(row, row + length);
+  double sum = 0;
+  for (int64_t i = 0; i < length; ++i) sum += std::exp(row[i] - top);
+  return top + std::log(sum);
+}
+
+void LogSoftmax(const Tensor& self, int64_t dim, const Tensor& out) {
+  transformRows<double>(self, dim, out, [](double* row, int64_t length) {
+    const double shift = logOfSum(row, length);
+    for (int64_t i = 0; i < length; ++i) row[i] -= shift;
+  });
+}
+
+void Softmax(const Tensor& self, int64_t dim, const Tensor& out) {
+  transformRows<double>(self, dim, out, [](double* row, int64_t length) {
+    const double shift = logOfSum(row, length);
+    for (int64_t i = 0; i < length; ++i) row[i] = std::exp(row[i] - shift);
+  });
+}
+
+// `step(gradient, output, sum)` gives one element of the result; `sum` is of weight(g, y).
+template <class Weight, class Step>
+void backward(const Tensor& gradient, const Tensor& output, int64_t dim, const Tensor& out,
+              Weight&& weight, Step&& step) {
+  Rows<double> g = loadRows<double>(gradient, {dim});
+  Rows<double> y = loadRows<double>(output, {dim});
+  for (int64_t r = 0; r < g.count; ++r) {
+    double sum = 0;
+    for (int64_t i = 0; i < g.length; ++i) sum += weight(g.row(r)[i], y.row(r)[i]);
+    for (int64_t i = 0; i < g.length; ++i) g.row(r)[i] = step(g.row(r)[i], y.row(r)[i], sum);
+  }
+  storeRows(out, {dim}, g.values);
+}
+
+void SoftmaxBackward(const Tensor& gradient, const Tensor& output, int64_t dim,
+                     const Tensor& out) {
+  backward(gradient, output, dim, out, [](double g, double y) { return g * y; },
+           [](double g, double y, double sum) { return y * (g - sum); });
+}
+
+void LogSoftmaxBackward(const Tensor& gradient, const Tensor& output, int64_t dim,
+                        const Tensor& out) {
+  backward(gradient, output, dim, out, [](double g, double) { return g; },
+           [](double g, double y, double sum) { return g - std::exp(y) * sum; });
+}
+
+}  // namespace
+
+ACLNN(LogSoftmax, LogSoftmax)
+ACLNN(Softmax, Softmax)
+ACLNN(SoftmaxBackward, SoftmaxBackward)
+ACLNN(LogSoftmaxBackward, LogSoftmaxBackward)

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor.h"
+
+namespace npusim {
+namespace {
+
+std::string text(const Shape& shape) {
+  std::string result = "[";
+  for (size_t i = 0; i < shape.size(); ++i) {
+    result += (i ? ", " : "") + std::to_string(shape[i]);
+  }
+  return result + "]";
+}
+
+Shape broadcastStrides(const Tensor& tensor, const Shape& shape) {
+  Shape strides(shape.size(), 0);
+  size_t missing = shape.size() - tensor.shape.size();
+  if (tensor.shape.size() > shape.size()) missing = shape.size() + 1;
+  for (size_t i = 0; i < tensor.shape.size() && missing <= shape.size(); ++i) {
+    if (tensor.shape[i] == shape[missing + i]) {
+      strides[missing + i] = tensor.strides[i];
+    } else if (tensor.shape[i] != 1) {
+      missing = shape.size() + 1;
+    }
+  }
+  if (missing > shape.size()) {
+    throw Error(kAclnnInvalidParam,
+                "shape " + text(tensor.shape) + " does not fit " + text(shape));
+  }
+  return strides;
+}
+
+// Calls visit(offset) for each element in row-major order.
+template <class Visit>
+void walk(const Shape& shape, const Shape& strides, int64_t offset, Visit&& visit) {
+  if (product(shape) == 0) return;
+  if (shape.empty()) return visit(offset);
+  const size_t last = shape.size() - 1;
+  Shape index(shape.size(), 0);
+  while (true) {
+    for (int64_t i = 0, at = offset; i < shape[last]; ++i, at += strides[last]) visit(at);
+    size_t dim = last;
+    while (true) {
+      if (dim == 0) return;
+      --dim;
+      offset += strides[dim];
+      if (++index[dim] < shape[dim]) break;
+      offset -= strides[dim] * shape[dim];
+      index[dim] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+int64_t Tensor::size() const { return product(shape); }
+
+int64_t Tensor::wrapped(int64_t index) const {
+  int64_t dims = rank() == 0 ? 1 : rank();
+  if (index < -dims || index >= dims) {
+    throw Error(kAclnnInvalidParam, "dimension " + std::to_string(index) + " of " + text(shape));
+  }
+  return index < 0 ? index + dims : index;
+}
+
+int64_t product(const Shape& shape) {
+  int64_t result = 1;
+  for (int64_t extent : shape) result *= extent;
+  return result;
+}
+
+Shape denseStrides(const Shape& shape) {
+  Shape strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+Shape broadcastShape(const Shape& a, const Shape& b) {
+  Shape result(std::max(a.size(), b.size()), 1);
+  for (size_t i = 0; i < result.size(); ++i) {
+    int64_t left = i < a.size() ? a[a.size() - 1 - i] : 1;
+    int64_t right = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (left != right && left != 1 && right != 1) {
+      throw Error(kAclnnInvalidParam, "shapes " + text(a) + " and " + text(b) + " do not fit");
+    }
+    result[result.size() - 1 - i] = left == 1 ? right : left;
+  }
+  return result;
+}
+
+template <class T>
+std::vector<T> load(const Tensor& tensor, const Shape& shape) {
+  Shape strides = broadcastStrides(tensor, shape);
+  std::vector<T> values(product(shape));
+  withElementType(tensor.dtype, [&](auto element) {
+    using Element = decltype(element);
+    auto* elements = reinterpret_cast<const Element*>(tensor.storage);
+    T* next = values.data();
+    walk(shape, strides, tensor.offset,
+         [&](int64_t at) { *next++ = decoded<T>(elements[at]); });
+  });
+  return values;
+}
+
+template <class T>
+void store(const Tensor& tensor, const std::vector<T>& values) {
+  if (static_cast<int64_t>(values.size()) != tensor.size()) {
+    throw Error(kAclnnInvalidParam, std::to_string(values.size()) + " results for the output " +
+                                        text(tensor.shape));
+  }
+  withElementType(tensor.dtype, [&](auto element) {
+    using Element = decltype(element);
+    auto* elements = reinterpret_cast<Element*>(tensor.storage);
+    const T* next = values.data();
+    walk(tensor.shape, tensor.strides, tensor.offset,
+         [&](int64_t at) { elements[at] = encoded<Element>(*next++); });
+  });
+}
+
+template std::vector<int64_t> load(const Tensor&, const Shape&);
+template std::vector<double> load(const Tensor&, const Shape&);
+template void store(const Tensor&, const std::vector<int64_t>&);
+template void store(const Tensor&, const std::vector<double>&);
+
+}  // namespace npusim

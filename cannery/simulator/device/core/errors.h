@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors inside the library are exceptions; at the C boundary they become a code and a message.
+#pragma once
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+#include "acl_types.h"
+
+namespace npusim {
+
+struct Error : std::runtime_error {
+  Error(int code, const std::string& message) : std::runtime_error(message), code(code) {}
+  int code;
+};
+
+// Keeps the message for aclGetRecentErrMsg of this thread and returns the code.
+int report(int code, const std::string& message);
+
+template <class Action>
+int guarded(Action&& action) noexcept {
+  try {
+    action();
+    return kSuccess;
+  } catch (const Error& error) {
+    return report(error.code, error.what());
+  } catch (const std::exception& error) {
+    return report(kInternalError, error.what());
+  }
+}
+
+}  // namespace npusim
+
+#define NPUSIM_API extern "C" __attribute__((visibility("default")))

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_description.h"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <stdexcept>
+
+#include "../core/fault.h"
+
+namespace npusim {
+namespace {
+
+constexpr uint32_t kMostDevices = 64;
+
+std::string parentDirectory(const std::string& path) {
+  auto slash = path.rfind('/');
+  return slash == std::string::npos ? ".." : path.substr(0, slash);
+}
+
+std::string descriptionPath() {
+  Dl_info library{};
+  if (dladdr(reinterpret_cast<const void*>(&describedDevices), &library) == 0) return "";
+  std::string lib64_driver = parentDirectory(library.dli_fname);
+  return parentDirectory(parentDirectory(lib64_driver)) + "/simulated_devices.conf";
+}
+
+uint64_t wholeNumber(const std::string& key, const std::string& text) {
+  if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != text.npos) {
+    throw std::runtime_error(key + "=" + text + " is not a whole number");
+  }
+  return std::stoull(text);
+}
+
+void assign(DeviceDescription& devices, const std::string& key, const std::string& value) {
+  if (key == "count") {
+    devices.count = static_cast<uint32_t>(wholeNumber(key, value));
+    if (devices.count > kMostDevices) throw std::runtime_error("count is above 64");
+  } else if (key == "name" && !value.empty() && value.size() < 32) {
+    devices.name = value;
+  } else if (key == "hbm_mb") {
+    devices.hbm_mb = wholeNumber(key, value);
+  } else {
+    throw std::runtime_error("cannot use '" + key + "=" + value + "'");
+  }
+}
+
+DeviceDescription parse(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot be read");
+  DeviceDescription devices;
+  std::set<std::string> missing = {"count", "name", "hbm_mb"};
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.empty() || line[0] == '#') continue;
+    auto equals = line.find('=');
+    if (equals == line.npos) throw std::runtime_error("'" + line + "' is not key=value");
+    assign(devices, line.substr(0, equals), line.substr(equals + 1));
+    missing.erase(line.substr(0, equals));
+  }
+  if (!missing.empty()) throw std::runtime_error("has no line '" + *missing.begin() + "='");
+  return devices;
+}
+
+}  // namespace
+
+const DeviceDescription& describedDevices() {
+  static const DeviceDescription devices = [] {
+    // Hidden here, where the runtime and torch_npu's own look at the driver both end.
+    if (hiddenDevices()) return DeviceDescription{};
+    std::string path = descriptionPath();
+    try {
+      return parse(path);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "npusim: %s %s: no devices\n", path.c_str(), error.what());
+      return DeviceDescription{};
+    }
+  }();
+  return devices;
+}
+
+}  // namespace npusim

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices that this simulated host has: <driver>/simulated_devices.conf, where <driver> is
+// the tree in which the library lies as <driver>/lib64/driver/libascend_hal.so.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace npusim {
+
+struct DeviceDescription {
+  uint32_t count = 0;
+  std::string name;
+  uint64_t hbm_mb = 0;
+};
+
+// A missing or bad file is told on stderr and means no devices.
+const DeviceDescription& describedDevices();
+
+}  // namespace npusim

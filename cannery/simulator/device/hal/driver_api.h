@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few functions of libascend_hal.so that the runtime and npu-smi call, with the vendor's names.
+#pragma once
+
+#include <cstdint>
+
+namespace npusim {
+
+enum DriverStatus : int32_t {
+  kDriverOk = 0,
+  kDriverNoDevice = 1,
+  kDriverInvalidDevice = 2,
+  kDriverInvalidValue = 3,
+  kDriverNotSupported = 0xfffe,
+};
+
+struct ChipInfo {
+  char type[32];
+  char name[32];
+  char version[32];
+};
+
+struct DriverMemoryInfo {
+  uint64_t total;
+  uint64_t free;
+};
+
+constexpr uint32_t kDriverMemoryHbm = 1;
+
+using GetDeviceNumber = int32_t (*)(uint32_t* count);
+using GetChipInfo = int32_t (*)(uint32_t device, ChipInfo* info);
+using GetMemoryInfo = int32_t (*)(uint32_t device, uint32_t type, DriverMemoryInfo* info);
+
+}  // namespace npusim

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// aclInit and the settings that torch_npu makes and reads: accepted, since a simulated device has
+// no precision modes, no timeouts and no compiler.
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "../core/errors.h"
+#include "devices.h"
+
+using namespace npusim;
+
+namespace {
+
+constexpr int kRepeatedInit = 100002;
+constexpr int kOptionJitCompile = 10;
+constexpr int64_t kAiCores = 24;
+constexpr int64_t kVectorCores = 48;
+
+bool initialised = false;
+std::mutex options_mutex;
+
+std::map<int, std::string>& compileOptions() {
+  static auto* options = new std::map<int, std::string>{{kOptionJitCompile, "disable"}};
+  return *options;
+}
+
+const std::string& compileOption(int option) {
+  std::lock_guard<std::mutex> lock(options_mutex);
+  return compileOptions()[option];
+}
+
+}  // namespace
+
+NPUSIM_API int aclInit(const char*) {
+  if (initialised) return kRepeatedInit;
+  initialised = true;
+  return kSuccess;
+}
+
+NPUSIM_API int aclFinalize() {
+  initialised = false;
+  return kSuccess;
+}
+
+NPUSIM_API int aclSetCompileopt(int option, const char* value) {
+  if (value == nullptr) return kInvalidParam;
+  std::lock_guard<std::mutex> lock(options_mutex);
+  compileOptions()[option] = value;
+  return kSuccess;
+}
+
+NPUSIM_API size_t aclGetCompileoptSize(int option) { return compileOption(option).size() + 1; }
+
+NPUSIM_API int aclGetCompileopt(int option, char* value, size_t length) {
+  const std::string& text = compileOption(option);
+  if (value == nullptr || length < text.size() + 1) return kInvalidParam;
+  std::memcpy(value, text.c_str(), text.size() + 1);
+  return kSuccess;
+}
+
+// Attributes: 0 infinities and NaN are kept, 1 bfloat16, 2 JIT compilation (off).
+NPUSIM_API int aclGetCannAttribute(int attribute, int32_t* value) {
+  if (value == nullptr || attribute < 0 || attribute > 2) return kInvalidParam;
+  *value = attribute != 2;
+  return kSuccess;
+}
+
+NPUSIM_API int aclGetCannAttributeList(const int** attributes, size_t* count) {
+  static const int supported[] = {0, 1};
+  *attributes = supported;
+  *count = 2;
+  return kSuccess;
+}
+
+// Capabilities: 0 AI cores, 1 vector cores, 2 bytes of L2 cache.
+NPUSIM_API int aclGetDeviceCapability(uint32_t device, int capability, int64_t* value) {
+  const int64_t values[] = {kAiCores, kVectorCores, int64_t{192} << 20};
+  if (device >= deviceCount() || capability < 0 || capability > 2) return kInvalidParam;
+  *value = values[capability];
+  return kSuccess;
+}
+
+NPUSIM_API int aclrtGetDeviceUtilizationRate(int32_t, int32_t* rates) {
+  std::memset(rates, 0, 4 * sizeof *rates);  // cube, vector, AI CPU and memory: all idle
+  return kSuccess;
+}
+
+NPUSIM_API int aclrtCtxSetSysParamOpt(int, int64_t) { return kSuccess; }
+NPUSIM_API int aclrtSetSysParamOpt(int, int64_t) { return kSuccess; }
+NPUSIM_API int aclrtGetSysParamOpt(int, int64_t* value) { return *value = 0, kSuccess; }
+NPUSIM_API int aclrtSetDeviceSatMode(int) { return kSuccess; }
+NPUSIM_API int aclrtSetOpExecuteTimeOut(uint32_t) { return kSuccess; }
+NPUSIM_API int aclrtSetOpWaitTimeout(uint32_t) { return kSuccess; }
+NPUSIM_API int aclrtSetExceptionInfoCallback(void*) { return kSuccess; }
+NPUSIM_API int aclrtPeekAtLastError(int) { return kSuccess; }
+NPUSIM_API int aclrtGetLastError(int) { return kSuccess; }
+NPUSIM_API int aclmdlInitDump() { return kSuccess; }
+NPUSIM_API int aclmdlSetDump(const char*) { return kSuccess; }
+NPUSIM_API int aclmdlFinalizeDump() { return kSuccess; }
+NPUSIM_API void aclAppLog(int, const char*, const char*, uint32_t, const char*, ...) {}

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stand-in for the Ascend apex wheel, which no package index serves."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import re
+import zipfile
+
+from .errors import PackError
+from .layout import PACKAGES
+
+WHEEL_NAME = re.compile(
+    r"(?P<name>[A-Za-z0-9_.]+)-(?P<version>[^-]+)-(?P<tag>[^-]+-[^-]+-[^-]+)\.whl"
+)
+
+SUMMARY = (
+    "Stand-in for the Ascend apex wheel, made by cannery's simulator: it lets programs import "
+    "apex and is not for training"
+)
+
+
+def apex_wheel(file_name: str) -> bytes:
+    """The wheel; its name, version and tag are those of ``file_name``, or PackError is raised."""
+    match = WHEEL_NAME.fullmatch(file_name)
+    if match is None:
+        raise PackError(f"spec.apex.file: {file_name!r} is not a wheel's name")
+    name, version, tag = match["name"], match["version"], match["tag"]
+    info = f"{name}-{version}.dist-info"
+    files = module_files()
+    files[f"{info}/METADATA"] = (
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {SUMMARY}\n"
+        "License: Apache-2.0\n"
+    ).encode()
+    # Not pure, as the vendor's: an image that installs the wrong tag must fail in the same way.
+    files[f"{info}/WHEEL"] = (
+        f"Wheel-Version: 1.0\nGenerator: cannery-simulator\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    ).encode()
+    files[f"{info}/top_level.txt"] = f"{name}\n".encode()
+    record = f"{info}/RECORD"
+    files[record] = record_text(files, record).encode()
+    return zip_bytes(files)
+
+
+def module_files() -> dict[str, bytes]:
+    """The Python files of the stand-in, by their path in the wheel."""
+    root = PACKAGES / "apex"
+    return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*.py"))}
+
+
+def record_text(files: dict[str, bytes], record: str) -> str:
+    """The text of RECORD: a hash for each file and, as the format asks, none for ``record``."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for path, content in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
+        writer.writerow([path, f"sha256={digest.decode()}", len(content)])
+    writer.writerow([record, "", ""])
+    return text.getvalue()
+
+
+def zip_bytes(files: dict[str, bytes]) -> bytes:
+    """Pack in the order given and under a fixed date, so that the bytes are reproducible."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path, content in files.items():
+            member = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.create_system = 3
+            member.external_attr = 0o100644 << 16
+            archive.writestr(member, content)
+    return buffer.getvalue()

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is inside the three CANN packages: toolkit, kernels (called ops from 8.5 on) and NNAL."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from .layout import Layout, render_template
+from .spec import PackageSpec, Spec
+from .tree import Tree
+
+# The release alone is read by torch_npu; a likely internal version would be an invention.
+INTERNAL_VERSION = "0.0.0.0.0"
+INNER_VERSION = "V000R000C00-simulated"
+
+TOOLKIT_PARTS = ("runtime", "compiler", "hccl", "opp", "toolkit", "aoe", "ncs")
+CXX_ABIS = (0, 1)
+
+
+@dataclass(frozen=True)
+class Package:
+    """A tree relative to the install path, and what its installer has to know."""
+
+    name: str
+    log_name: str
+    version: str
+    arch: str
+    tree: Tree
+    # Files in which the installer writes the install path.
+    templates: tuple[str, ...]
+    needs_toolkit: bool = False
+    needs_environment: bool = False
+    # Where version.cfg lists these parts; empty when the package is not listed there.
+    version_cfg: str = ""
+    version_parts: tuple[str, ...] = ()
+    # Written to ascend_cann_install.info; empty for all but the toolkit.
+    record: str = ""
+    set_env: str = ""
+
+
+def build_package(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Package:
+    """The package of ``entry``; PackError when ``device`` lacks a library that goes into it."""
+    if entry.component == "kernels":
+        return kernels(spec, entry, layout)
+    builder = {"toolkit": toolkit, "nnal": nnal}[entry.component]
+    return builder(spec, entry, layout, device)
+
+
+def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Package:
+    """The software device's libraries in the layout's tree, with set_env.sh."""
+    root = fill(layout.toolkit_tree, spec)
+    tree = Tree()
+    for directory in layout.tree_directories:
+        tree.add_directory(f"{root}/{fill(directory, spec)}")
+    for path, text in layout.tree_files.items():
+        tree.add_file(f"{root}/{path}", text)
+    for path, target in layout.tree_links.items():
+        tree.add_link(f"{root}/{fill(path, spec)}", fill(target, spec))
+    for path, target in layout.links.items():
+        tree.add_link(path, fill(target, spec))
+    for name in ("lib64", "devlib"):
+        tree.add_copy(device / "toolkit" / name, f"{root}/{spec.arch}-linux/{name}", spec.arch)
+    values = {"LAYOUT": layout.fragment("toolkit_env.sh"), "VERSION": spec.cann}
+    tree.add_file(f"{root}/set_env.sh", render_template("toolkit_set_env.sh", values))
+    info = add_install_info(tree, spec, entry, layout, "toolkit")
+    add_marker(tree, root, entry)
+    return Package(
+        name=package_name(entry),
+        log_name="toolkit",
+        version=spec.cann,
+        arch=spec.arch,
+        tree=tree,
+        templates=(f"{root}/set_env.sh", info),
+        version_cfg=f"{root}/version.cfg",
+        version_parts=TOOLKIT_PARTS,
+        record=fill(layout.toolkit_record, spec),
+        set_env="ascend-toolkit/set_env.sh",
+    )
+
+
+def kernels(spec: Spec, entry: PackageSpec, layout: Layout) -> Package:
+    """The folder in which a chip's kernels are looked for: it has none, and needs no device."""
+    root = fill(layout.toolkit_tree, spec)
+    folder = f"{root}/opp/built-in/op_impl/ai_core/tbe/kernel/{entry.kernel_folder}"
+    tree = Tree()
+    content = {"simulated": True, "kernels": [], "chip": entry.chip, "version": spec.cann}
+    tree.add_file(f"{folder}/simulated_kernels.json", json.dumps(content, indent=2) + "\n")
+    info = add_install_info(tree, spec, entry, layout, layout.operators)
+    add_marker(tree, folder, entry)
+    return Package(
+        name=package_name(entry),
+        log_name=layout.operators,
+        version=spec.cann,
+        arch=spec.arch,
+        tree=tree,
+        templates=(info,),
+        needs_toolkit=True,
+        version_cfg=f"{root}/version.cfg",
+        version_parts=("opp_kernel",),
+    )
+
+
+def nnal(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Package:
+    """The same library under both C++ ABIs: set_env.sh chooses one by torch's."""
+    root = f"nnal/atb/{spec.cann}"
+    tree = Tree()
+    for abi in CXX_ABIS:
+        home = f"{root}/atb/cxx_abi_{abi}"
+        tree.add_copy(device / "nnal" / "lib", f"{home}/lib", spec.arch)
+        for directory in ("bin", "examples", "include", "tests/atbopstest"):
+            tree.add_directory(f"{home}/{directory}")
+    tree.add_link("nnal/atb/latest", spec.cann)
+    tree.add_link("nnal/atb/set_env.sh", "latest/atb/set_env.sh")
+    values = {"LAYOUT": layout.fragment("atb_env.sh"), "VERSION": spec.cann}
+    set_env = f"{root}/atb/set_env.sh"
+    tree.add_file(set_env, render_template("atb_set_env.sh", values))
+    tree.add_file(
+        f"{root}/version.info",
+        f"Ascend-cann-atb : {spec.cann}\n"
+        f"Ascend-cann-atb Version : {spec.cann}.simulated\n"
+        f"Platform : {spec.arch}\n",
+    )
+    info = f"{root}/ascend_nnal_install.info"
+    tree.add_file(info, install_info(spec, entry, root))
+    add_marker(tree, root, entry)
+    return Package(
+        name=package_name(entry),
+        log_name="nnal",
+        version=spec.cann,
+        arch=spec.arch,
+        tree=tree,
+        templates=(set_env, info),
+        needs_toolkit=True,
+        needs_environment=True,
+        set_env="nnal/atb/set_env.sh",
+    )
+
+
+def fill(text: str, spec: Spec) -> str:
+    """Put the spec's version and architecture in place of {version} and {arch}."""
+    return text.format(version=spec.cann, arch=spec.arch)
+
+
+def package_name(entry: PackageSpec) -> str:
+    """The vendor's name of the package: its file's name up to the version."""
+    return entry.file.split("_", 1)[0]
+
+
+def add_marker(tree: Tree, root: str, entry: PackageSpec) -> None:
+    """Say in ``root`` itself that what is there is simulated."""
+    tree.add_file(
+        f"{root}/SIMULATED",
+        f"This {package_name(entry)} is a software stand-in made by cannery's simulator; "
+        "it contains nothing of the vendor's and drives no NPU.\n",
+    )
+
+
+def add_install_info(tree: Tree, spec: Spec, entry: PackageSpec, layout: Layout, name: str) -> str:
+    """Put the .info file where the vendor has it, and return its path."""
+    place = f"{fill(layout.toolkit_tree, spec)}/{spec.arch}-linux"
+    path = f"{place}/ascend_{name}_install.info"
+    tree.add_file(path, install_info(spec, entry, place))
+    return path
+
+
+def install_info(spec: Spec, entry: PackageSpec, place: str) -> str:
+    """The .info file's text; the installer fills in the install path."""
+    return (
+        f"package_name={package_name(entry)}\n"
+        f"version={spec.cann}\n"
+        f"innerversion={INNER_VERSION}\n"
+        f"arch={spec.arch}\n"
+        "os=linux\n"
+        f"path=@INSTALL_PATH@/{place}\n"
+    )

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads and checks the spec; every problem is reported at once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import PackError
+
+ARCHITECTURES = ("aarch64", "x86_64")
+COMPONENTS = ("toolkit", "kernels", "nnal")
+LAYOUTS = tuple(sorted(p.name for p in (Path(__file__).parent.parent / "layouts").iterdir()))
+
+# The folder of a chip's kernels in the operator package, as torch_npu's soc names need it.
+KERNEL_FOLDERS = {
+    "310b": "ascend310b",
+    "310p": "ascend310p",
+    "910": "ascend910",
+    "910b": "ascend910b",
+    "a3": "ascend910_93",
+}
+
+# Versions and file names end up in paths and in shell code: no blanks, quotes or slashes.
+PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+
+
+@dataclass(frozen=True)
+class PackageSpec:
+    """One .run file; ``chip``, in upper or lower case, is there for kernels alone."""
+
+    component: str
+    file: str
+    chip: str | None
+
+    @property
+    def kernel_folder(self) -> str:
+        return KERNEL_FOLDERS[(self.chip or "").lower()]
+
+
+@dataclass(frozen=True)
+class DriverSpec:
+    """The host's driver and devices; ``hbm_mb`` is the memory of one device, in MiB."""
+
+    version: str
+    chip_name: str
+    devices: int
+    hbm_mb: int
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is to be packed; ``apex`` is the wheel's file name."""
+
+    arch: str
+    cann: str
+    layout: str
+    packages: tuple[PackageSpec, ...]
+    apex: str | None
+    driver: DriverSpec | None
+
+
+class Reader:
+    """One JSON object, read key by key; remembers what was wrong and what was never asked for."""
+
+    def __init__(self, value: object, where: str, problems: list[str]) -> None:
+        self.values: dict[str, object] = {}
+        self.where = where
+        self.problems = problems
+        self.asked: set[str] = set()
+        if isinstance(value, dict):
+            self.values = value
+        else:
+            problems.append(f"{where}: expected an object, found {type(value).__name__}")
+
+    def get(self, key: str) -> object:
+        self.asked.add(key)
+        return self.values.get(key)
+
+    def text(self, key: str, choices: tuple[str, ...] = ()) -> str:
+        value = self.get(key)
+        if not isinstance(value, str) or not PLAIN.fullmatch(value):
+            self.problems.append(f"{self.where}.{key}: expected a plain name, found {value!r}")
+            return ""
+        if choices and value not in choices:
+            self.problems.append(
+                f"{self.where}.{key}: {value!r} is not one of {', '.join(choices)}"
+            )
+        return value
+
+    def count(self, key: str) -> int:
+        value = self.get(key)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            self.problems.append(f"{self.where}.{key}: expected a number, found {value!r}")
+            return 0
+        return value
+
+    def finish(self) -> None:
+        for key in sorted(set(self.values) - self.asked):
+            self.problems.append(f"{self.where}.{key}: unknown key")
+
+
+def parse_spec(value: object) -> Spec:
+    """``value`` is what JSON gave; raises PackError with a line for each problem."""
+    problems: list[str] = []
+    reader = Reader(value, "spec", problems)
+    spec = Spec(
+        arch=reader.text("arch", ARCHITECTURES),
+        cann=reader.text("cann"),
+        layout=reader.text("layout", LAYOUTS),
+        packages=parse_packages(reader.get("packages"), problems),
+        apex=parse_apex(reader.get("apex"), problems),
+        driver=parse_driver(reader.get("driver"), problems),
+    )
+    reader.finish()
+    if problems:
+        raise PackError("the spec is wrong:\n  " + "\n  ".join(problems))
+    return spec
+
+
+def parse_packages(value: object, problems: list[str]) -> tuple[PackageSpec, ...]:
+    """No packages at all are no problem: a spec may ask for the wheel or the driver alone."""
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        problems.append(f"spec.packages: expected a list, found {type(value).__name__}")
+        return ()
+    return tuple(parse_package(v, f"spec.packages[{i}]", problems) for i, v in enumerate(value))
+
+
+def parse_package(value: object, where: str, problems: list[str]) -> PackageSpec:
+    """``where`` is the entry's place in the spec, for the messages."""
+    reader = Reader(value, where, problems)
+    component = reader.text("component", COMPONENTS)
+    file = reader.text("file")
+    if file and not file.endswith(".run"):
+        problems.append(f"{where}.file: {file!r} does not end in .run")
+    chip = None
+    if component == "kernels":
+        chip = reader.text("chip")
+        if chip and chip.lower() not in KERNEL_FOLDERS:
+            problems.append(
+                f"{where}.chip: {chip!r} is not one of {', '.join(sorted(KERNEL_FOLDERS))}"
+            )
+    reader.finish()
+    return PackageSpec(component, file, chip)
+
+
+def parse_apex(value: object, problems: list[str]) -> str | None:
+    """The wheel's file name; its form is checked when the wheel is made."""
+    if value is None:
+        return None
+    reader = Reader(value, "spec.apex", problems)
+    file = reader.text("file")
+    reader.finish()
+    return file
+
+
+def parse_driver(value: object, problems: list[str]) -> DriverSpec | None:
+    """None when there is to be no host/."""
+    if value is None:
+        return None
+    reader = Reader(value, "spec.driver", problems)
+    driver = DriverSpec(
+        version=reader.text("version"),
+        chip_name=reader.text("chip_name"),
+        devices=reader.count("devices"),
+        hbm_mb=reader.count("hbm_mb"),
+    )
+    reader.finish()
+    return driver

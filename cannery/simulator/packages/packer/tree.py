@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file tree in memory, and the byte-reproducible archives that are made of it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from .errors import PackError
+
+# 1980-01-01 UTC, the earliest moment that zip can express: one date for all that is packed.
+TIMESTAMP = 315532800
+
+ELF_MACHINES = {183: "aarch64", 62: "x86_64"}
+
+
+@dataclass(frozen=True)
+class File:
+    """Of the permissions only the executable bit is kept; all may read."""
+
+    content: bytes
+    executable: bool = False
+
+
+@dataclass(frozen=True)
+class Link:
+    """A symbolic link; the target is kept as it is written, mostly relative."""
+
+    target: str
+
+
+class Tree:
+    """Paths are relative, with slashes; the folders above a path are added with it."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, File] = {}
+        self.links: dict[str, Link] = {}
+        self.directories: set[str] = set()
+
+    def add_directory(self, path: str) -> None:
+        pure = PurePosixPath(path)
+        self.directories.update(str(p) for p in (pure, *pure.parents) if p.name)
+
+    def add_file(self, path: str, content: bytes | str, *, executable: bool = False) -> None:
+        data = content.encode() if isinstance(content, str) else content
+        self.add_directory(str(PurePosixPath(path).parent))
+        self.files[path] = File(data, executable)
+
+    def add_link(self, path: str, target: str) -> None:
+        self.add_directory(str(PurePosixPath(path).parent))
+        self.links[path] = Link(target)
+
+    def add_copy(self, source: Path, destination: str, arch: str) -> None:
+        """Copies a compiled file, or a folder of them, that must be for `arch`."""
+        if source.is_symlink() and not source.is_dir():
+            self.add_link(destination, str(source.readlink()))
+        elif source.is_dir():
+            self.add_directory(destination)
+            for child in sorted(source.iterdir()):
+                self.add_copy(child, f"{destination}/{child.name}", arch)
+        elif source.is_file():
+            content = source.read_bytes()
+            require_arch(source, content, arch)
+            self.add_file(destination, content, executable=os.access(source, os.X_OK))
+        else:
+            raise PackError(f"the device has no {source}: run device/build.sh first")
+
+    def tar_gz(self) -> bytes:
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
+            for path in sorted({*self.directories, *self.files, *self.links}):
+                self._add_member(archive, path)
+        packed = io.BytesIO()
+        # Not gzip.compress, whose header differs between versions of Python.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as stream:
+            stream.write(buffer.getvalue())
+        return packed.getvalue()
+
+    def _add_member(self, archive: tarfile.TarFile, path: str) -> None:
+        member = tarfile.TarInfo(path)
+        member.mtime = TIMESTAMP
+        if path in self.files:
+            file = self.files[path]
+            member.mode = 0o755 if file.executable else 0o644
+            member.size = len(file.content)
+            archive.addfile(member, io.BytesIO(file.content))
+            return
+        member.mode = 0o755
+        if path in self.links:
+            member.type, member.linkname = tarfile.SYMTYPE, self.links[path].target
+        else:
+            member.type = tarfile.DIRTYPE
+        archive.addfile(member)
+
+    def write_to(self, root: Path) -> None:
+        for path in sorted(self.directories):
+            (root / path).mkdir(parents=True, exist_ok=True)
+        for path, file in sorted(self.files.items()):
+            (root / path).write_bytes(file.content)
+            (root / path).chmod(0o755 if file.executable else 0o644)
+        for path, link in sorted(self.links.items()):
+            (root / path).symlink_to(link.target)
+
+
+def require_arch(source: Path, content: bytes, arch: str) -> None:
+    """Raises PackError for an ELF file of another architecture; other files fit every one."""
+    if content[:4] != b"\x7fELF":
+        return
+    machine = int.from_bytes(content[18:20], "little")
+    found = ELF_MACHINES.get(machine, f"ELF machine {machine}")
+    if found != arch:
+        raise PackError(f"{source} is for {found}, the spec asks for {arch}")

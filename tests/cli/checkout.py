@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A throw-away copy of the checkout, and what a run of its build.py did."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+CAN_MOUNT = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+"""Begins a command that may mount what only it and its children see."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def messages(self) -> list[str]:
+        """What was said of what is wrong, without the progress before it."""
+        before, *found = ("\n" + self.err).split("\nbuild.py: ")
+        assert all(line.startswith("[") for line in before.splitlines() if line), self.err
+        return [text.rstrip("\n") for text in found]
+
+    def refused(self, code: int, *said: str) -> None:
+        """Assert that it ended with ``code`` and one message for each of ``said``, in order."""
+        assert "Traceback" not in self.err, self.err
+        assert self.code == code, self.err
+        assert self.out == ""
+        assert len(self.messages) == len(said), self.err
+        for message, part in zip(self.messages, said, strict=True):
+            assert part in message
+
+    def accepted(self, *said: str) -> None:
+        """Assert that it ended well and said every one of ``said`` on stderr."""
+        assert (self.code, self.messages) == (0, []), self.err
+        for part in said:
+            assert part in self.err
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkout:
+    root: Path
+
+    def argv(self, *arguments: str) -> list[str]:
+        return [sys.executable, str(self.root / "build.py"), *arguments]
+
+    def environ(self, env: Mapping[str, str] | None = None) -> dict[str, str]:
+        """This environment, in which no engine can be reached."""
+        own = {name: value for name, value in os.environ.items() if name[:6] != "PYTHON"}
+        return {**own, "DOCKER_HOST": "unix:///nonexistent/docker.sock", **(env or {})}
+
+    def run(
+        self,
+        *arguments: str,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        before: Sequence[str] = (),
+    ) -> Result:
+        """Run build.py; ``before`` are words that go before the command."""
+        done = subprocess.run(
+            [*before, *self.argv(*arguments)],
+            cwd=cwd or self.root,
+            env=self.environ(env),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        return Result(code=done.returncode, out=done.stdout, err=done.stderr)
+
+    def edit(self, old: str, new: str, name: str = "matrix.yaml") -> None:
+        """Replace the first ``old`` in a file."""
+        path = self.root / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    def place(self, text: str) -> str:
+        """Where ``text`` first is in matrix.yaml, as a message says it."""
+        before = (self.root / "matrix.yaml").read_text(encoding="utf-8").partition(text)[0]
+        return f"matrix.yaml:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: "
+
+    def state(self) -> dict[str, str]:
+        """Every file, with mode and a hash of its content, that is not only kept for speed."""
+        return {
+            str(path.relative_to(self.root)): f"{path.stat().st_mode:o} "
+            + sha256(path.read_bytes()).hexdigest()
+            for path in sorted(self.root.rglob("*"))
+            if path.is_file()
+            and "__pycache__" not in path.parts
+            and path.parent != self.root / ".cannery" / "templates"
+        }

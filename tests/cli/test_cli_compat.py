@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``check``, ``explain`` and ``new``, run as a user runs them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checkout import Checkout
+
+LAST = "py39-torch231-cann8t39"
+FIRST = "py38-torch210-cann8rc2"
+INDENT = " " * 10
+"""Before the keys of LAST in matrix.yaml, where they are first those of a value of an axis."""
+
+
+def lines_of(checkout: Checkout) -> list[str]:
+    return (checkout.root / "matrix.yaml").read_text(encoding="utf-8").splitlines()
+
+
+def test_check_says_in_one_line_that_all_is_well(checkout: Checkout) -> None:
+    done = checkout.run("check")
+    done.accepted()
+    assert re.fullmatch(r"\d+ targets checked: all is known to work.*\n", done.out)
+
+
+def test_check_of_one_target(checkout: Checkout) -> None:
+    done = checkout.run("check", "--target", LAST)
+    done.accepted()
+    assert done.out.startswith("1 target checked: all is known to work")
+
+
+def test_check_of_no_target_is_wrong_use(checkout: Checkout) -> None:
+    checkout.run("check", "--target", "py27-*").refused(2, "there is no target 'py27-*'")
+
+
+# What is replaced (the first time it is in matrix.yaml), by what, where the message points at,
+# what it says. Each breaks one fact.
+BROKEN = {
+    "torch_npu of another torch": (
+        "torch_npu: 2.3.1.post2",
+        "torch_npu: 2.1.0.post6",
+        "2.1.0.post6\n          deepspeed: 0.15.0",
+        "cannot be imported with torch 2.3.1. Source: Ascend/pytorch@HEAD:COMPATIBILITY.md",
+    ),
+    "torch_npu of another CANN": (
+        "torch_npu: 2.3.1.post2",
+        "torch_npu: 2.3.1.post4",
+        "2.3.1.post4",
+        "Nearest known: change torch_npu to 2.3.1.post2 (CANN 8.0.RC3, Ascend/pytorch@HEAD",
+    ),
+    "kernels of another chip": (
+        "Ascend-cann-kernels-910b_8.0.T39_linux",
+        "Ascend-cann-kernels-310p_8.0.T39_linux",
+        "{toolkit: 8.0.T39",
+        "it is for chip 310p, and the target's chip is 910b",
+    ),
+    "numpy 2": (
+        f"{INDENT}torch_npu: 2.3.1.post2\n",
+        f"{INDENT}torch_npu: 2.3.1.post2\n{INDENT}requirements: [numpy>=2]\n",
+        "[numpy>=2]",
+        "contradicts numpy<2, which CANN 8.0.T39 (interim, judged as 8.0.RC3) needs",
+    ),
+    "Python outside the range": (
+        "version: 3.8.18",
+        "version: 3.7.18",
+        "cpython-3.8.18}",
+        "torch_npu 2.1.0.post6 has no wheel for Python 3.7, only for 3.8, 3.9, 3.10, 3.11",
+    ),
+    "refused DeepSpeed": (
+        "deepspeed: 0.15.0",
+        "deepspeed: 0.10.0",
+        "0.10.0\n    common:",
+        "deepspeed 0.10.0 does not find the NPU",
+    ),
+    "public release that does not fit": (
+        "nearest_public: 8.0.RC3",
+        "nearest_public: 8.0.RC1",
+        "2.3.1.post2",
+        "not known to work on CANN 8.0.T39 (interim, judged as 8.0.RC1)",
+    ),
+}
+
+
+@pytest.mark.parametrize("command", ["check", "render", "list"])
+@pytest.mark.parametrize(("old", "new", "anchor", "said"), BROKEN.values(), ids=BROKEN)
+def test_one_broken_fact_is_caught_by_name_and_line(
+    checkout: Checkout, command: str, old: str, new: str, anchor: str, said: str
+) -> None:
+    checkout.edit(old, new)
+    before = checkout.state()
+    done = checkout.run(command)
+    assert (done.code, done.out) == (3, "")
+    assert any(checkout.place(anchor) in each and said in each for each in done.messages), done.err
+    assert checkout.state() == before
+
+
+def test_numpy_2_in_canns_own_requirements_with_torch_2_1_0(checkout: Checkout) -> None:
+    checkout.edit("- numpy<2", "- numpy==2.0.1")
+    done = checkout.run("check")
+    assert done.code == 3
+    assert all(each.startswith("matrix.yaml:") for each in done.messages)
+    assert all("contradicts numpy<2" in each for each in done.messages)
+
+
+def test_wrong_abi_in_compat_yaml_is_caught(checkout: Checkout) -> None:
+    checkout.edit('{torch: "<2.6", abi: 0,', '{torch: "<2.6", abi: 1,', "compat.yaml")
+    done = checkout.run("check")
+    assert done.code == 3
+    assert all("NNAL would be taken with cxx_abi 0" in each for each in done.messages)
+
+
+def test_compat_yaml_must_be_there_and_right(checkout: Checkout) -> None:
+    checkout.edit("schema: 1", "schema: 2", "compat.yaml")
+    checkout.run("list").refused(3, "compat.yaml:5:9: this version of cannery reads schema 1 only")
+    (checkout.root / "compat.yaml").unlink()
+    for command in ("list", "check", "render"):
+        checkout.run(command).refused(9, f"cannot read {checkout.root}/compat.yaml: no such file")
+
+
+def test_a_reason_lets_the_unknown_through_and_is_shown(checkout: Checkout) -> None:
+    checkout.edit(
+        "torch_npu: 2.3.1.post2\n",
+        f"torch_npu: 2.3.1.post4\n{INDENT}unverified: our own build\n",
+    )
+    done = checkout.run("check")
+    done.accepted()
+    assert f"{LAST}: unverified: our own build\n" in done.out
+    assert "1 component is unverified" in done.out
+    explained = checkout.run("explain", LAST)
+    assert "  UNVERIFIED: our own build\n" in explained.out
+    assert "torch_npu [unknown]: " in explained.out
+
+
+def test_a_reason_lets_nothing_through_that_fails(checkout: Checkout) -> None:
+    checkout.edit("deepspeed: 0.15.0", f"deepspeed: 0.10.0\n{INDENT}unverified: it does for me")
+    checkout.run("check").refused(3, "deepspeed 0.10.0 does not find the NPU")
+
+
+def test_a_reason_that_is_not_needed_any_more_is_told(checkout: Checkout) -> None:
+    checkout.edit("deepspeed: 0.15.0", f"deepspeed: 0.15.0\n{INDENT}unverified: it was new")
+    done = checkout.run("check")
+    done.accepted()
+    assert "all of it is known by now" in done.out
+
+
+def test_explain_names_the_row_of_each_component(checkout: Checkout) -> None:
+    done = checkout.run("explain", LAST)
+    done.accepted()
+    for component in ("python", "torch_npu", "kernels", "nnal", "driver", "deepspeed", "numpy"):
+        assert re.search(rf"^  {component}( \[\w+\])?: ", done.out, re.MULTILINE), component
+    assert "CANN 8.0.T39 is an interim build; it is judged as 8.0.RC3." in done.out
+    rows = (checkout.root / "compat.yaml").read_text(encoding="utf-8").splitlines()
+    cited = re.findall(r"COMPATIBILITY\.md, 2026-08-21, compat\.yaml:(\d+)", done.out)
+    assert cited
+    assert all("torch_npu: 2.3.1.post2" in rows[int(number) - 1] for number in cited)
+
+
+def test_explain_shows_both_sides_of_a_disagreement(checkout: Checkout) -> None:
+    out = checkout.run("explain", FIRST).out
+    assert "protobuf [disputed]: 'protobuf==3.20.3' is known to work; another source" in out
+    assert re.search(r"^      by       Ascend/cann-container-image", out, re.MULTILINE)
+    assert re.search(r"^      against  ascend_deployer", out, re.MULTILINE)
+
+
+def test_explain_of_a_target_that_is_not_there(checkout: Checkout) -> None:
+    checkout.run("explain", "py39-torch231").refused(2, f"Did you mean '{LAST}'?")
+    checkout.run("explain").refused(2, "TARGET")
+
+
+def test_new_shows_a_proposal_and_writes_nothing(checkout: Checkout) -> None:
+    before = checkout.state()
+    done = checkout.run("new", "--python", "3.10", "--torch", "2.6.0", "--cann", "8.3.RC1")
+    done.accepted("nothing was written")
+    assert "  py310-torch260-cann83rc1:\n" in done.out
+    assert "    torch_npu: 2.6.0.post3\n" in done.out
+    assert checkout.state() == before
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        ("--python", "3.10", "--torch", "2.6.0", "--cann", "8.3.RC1"),
+        ("--python", "3.9", "--torch", "2.3.1", "--cann", "8.0.RC2", "--apex"),
+        ("--python", "3.11", "--torch", "2.7.1", "--cann", "8.3.RC1", "--chip", "A3"),
+        ("--python", "3.9", "--torch", "1.11.0", "--cann", "8.0.RC2"),
+        ("--python", "3.9.19", "--cann", "8.0.T39", "--id", "mine", "--deepspeed", "none"),
+    ],
+)
+def test_new_writes_a_target_and_keeps_every_line(
+    checkout: Checkout, wishes: tuple[str, ...]
+) -> None:
+    before = lines_of(checkout)
+    done = checkout.run("new", *wishes, "--write")
+    done.accepted("added ", "now run: python build.py lock --target ")
+    rest = iter(lines_of(checkout))
+    assert all(line in rest for line in before), "a line is gone, or not in its place"
+    name = done.err.split("--target ")[1].strip()
+    assert name in checkout.run("list").out
+    checkout.run("check", "--target", name).accepted()
+    checkout.run("new", *wishes, "--write").refused(2, f"there is a target {name} already")
+
+
+def test_new_knows_the_targets_of_families(checkout: Checkout) -> None:
+    before = checkout.state()
+    wishes = ("--python", "3.9", "--torch", "2.1.0", "--cann", "8.0.RC2")
+    for words in (wishes, ("--python", "3.11", "--id", "py311-torch290-cann910-a3")):
+        checkout.run("new", *words, "--write").refused(2, "there is a target py3")
+    assert checkout.state() == before
+
+
+WRONG_WISHES = {
+    "no python": ((), 2, "--python"),
+    "no minor": (("--python", "3"), 2, "--python '3' cannot be read. Write it as in 3.10"),
+    "torch": (("--python", "3.9", "--torch", "2.1"), 2, "--torch '2.1' cannot be read"),
+    "deepspeed": (("--python", "3.9", "--deepspeed", "new"), 2, "--deepspeed 'new'"),
+    "id": (("--python", "3.9", "--id", "A B"), 2, "--id 'A B' cannot be read"),
+    "cann": (("--python", "3.9", "--cann", "8"), 2, "'8' is no CANN version"),
+    "no such pair": (
+        ("--python", "3.12", "--torch", "2.1.0"),
+        3,
+        "nothing that is known has python 3.12, torch 2.1.0, chip 910b. It would with --python",
+    ),
+    "refused deepspeed": (
+        ("--python", "3.9", "--cann", "8.0.RC2", "--deepspeed", "0.10.0"),
+        3,
+        "deepspeed 0.10.0 does not find the NPU",
+    ),
+    "chip": (("--python", "3.9", "--cann", "8.0.RC2", "--chip", "b200"), 3, "--chip 910b"),
+}
+
+
+@pytest.mark.parametrize(("wishes", "code", "said"), WRONG_WISHES.values(), ids=WRONG_WISHES)
+def test_new_with_a_wish_that_cannot_be_fulfilled(
+    checkout: Checkout, wishes: tuple[str, ...], code: int, said: str
+) -> None:
+    before = checkout.state()
+    checkout.run("new", *wishes, "--write").refused(code, said)
+    assert checkout.state() == before
+
+
+def test_new_on_a_matrix_that_is_wrong_already(checkout: Checkout) -> None:
+    checkout.edit("deepspeed: 0.15.0", "deepspeed: 0.10.0")
+    before = checkout.state()
+    checkout.run("new", "--python", "3.9", "--write").refused(3, "deepspeed 0.10.0")
+    assert checkout.state() == before
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("check", "Compares every target with what compat.yaml knows"),
+        ("explain", "where sources disagree both sides"),
+        ("new", "Picks the newest CANN, torch and torch_npu"),
+    ],
+)
+def test_help(checkout: Checkout, command: str, said: str) -> None:
+    done = checkout.run(command, "--help")
+    done.accepted()
+    assert said in " ".join(done.out.split())
+
+
+def test_help_reads_no_yaml() -> None:
+    root = Path(__file__).resolve().parents[2]
+    code = (
+        "import sys\nfrom cannery.cli import main\n"
+        "try:\n    main(['new', '--help'])\nexcept SystemExit:\n    pass\n"
+        "sys.exit('yaml' in sys.modules or 'packaging' in sys.modules)"
+    )
+    env = {**os.environ, "PYTHONPATH": str(root)}
+    argv = [sys.executable, "-c", code]
+    assert subprocess.run(argv, env=env, capture_output=True, check=False).returncode == 0

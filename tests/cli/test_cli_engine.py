@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said before, and instead of, a build: no engine can be reached in these tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.project import Project
+from tests.cli.checkout import Checkout
+
+TARGET = "py39-torch231-cann8t39"
+STANDALONE = "py38-torch210-cann8rc2"
+NO_ENGINE = "the container engine does not answer: "
+
+
+def vendor_files(checkout: Checkout, target: str) -> list[str]:
+    found = Project(root=checkout.root).matrix().targets[target].artifacts.values()
+    return [file.name for file in found]
+
+
+@pytest.fixture
+def artifacts(checkout: Checkout, tmp_path: Path) -> Path:
+    """A folder with a file for every one that the target needs."""
+    folder = tmp_path / "vendor"
+    folder.mkdir()
+    for name in vendor_files(checkout, TARGET):
+        (folder / name).write_text("#!/bin/sh\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("target", [TARGET, STANDALONE])
+def test_missing_files_are_listed_before_any_engine_is_asked(
+    checkout: Checkout, target: str
+) -> None:
+    before = checkout.state()
+    result = checkout.run("--target", target)
+    folder = checkout.root / "artifacts"
+    names = vendor_files(checkout, target)
+    said = [f"{folder}/{name} is missing. Get it from: " for name in names]
+    result.refused(5, *said, f"Put the files into {folder}")
+    assert "add --simulate" in result.messages[-1]
+    assert ("nearest public release is 8.0.RC3" in result.messages[-1]) == (target == TARGET)
+    assert checkout.state() == before
+
+
+def test_the_folder_that_was_named_is_meant_from_where_one_is(
+    checkout: Checkout, artifacts: Path
+) -> None:
+    [*_, last] = vendor_files(checkout, TARGET)
+    (artifacts / last).unlink()
+    result = checkout.run("--target", TARGET, "--artifacts", "vendor", cwd=artifacts.parent)
+    result.refused(5, f"{artifacts}/{last} is missing.", f"Put the files into {artifacts}")
+
+
+def test_an_empty_file(checkout: Checkout, artifacts: Path) -> None:
+    (artifacts / vendor_files(checkout, TARGET)[0]).write_bytes(b"")
+    result = checkout.run("--target", TARGET, "--artifacts", str(artifacts))
+    result.refused(5, "is empty. The download failed. Get it again.", "cannot be built.")
+
+
+def test_what_is_wrong_with_each_target_is_said(checkout: Checkout) -> None:
+    result = checkout.run("--target", "py39-*-cann8???")
+    assert result.code == 5
+    assert "Traceback" not in result.err
+    found = [line for line in result.err.splitlines() if line.startswith("build.py: ")]
+    assert [line.split("]")[0] for line in found if "cannot be built" in line] == [
+        "build.py: [py39-torch210-cann8rc2",
+        "build.py: [py39-torch231-cann8t39",
+    ]
+    assert len(found) == 10
+
+
+@pytest.mark.parametrize(
+    "host", ["unix:///nonexistent/docker.sock", "tcp://127.0.0.1:9", "nonsense://x"]
+)
+@pytest.mark.parametrize("arguments", [["--simulate"], ["--artifacts", "../vendor"]])
+def test_an_engine_that_is_not_running(
+    checkout: Checkout, artifacts: Path, arguments: list[str], host: str
+) -> None:
+    assert artifacts.is_dir()
+    before = checkout.state()
+    result = checkout.run("--target", TARGET, *arguments, env={"DOCKER_HOST": host})
+    result.refused(6, NO_ENGINE)
+    assert "bash setup.sh" in result.messages[0]
+    assert "DOCKER_HOST" in result.messages[0]
+    assert checkout.state() == before
+
+
+def test_images_cannot_be_checked_without_an_engine(checkout: Checkout) -> None:
+    before = checkout.state()
+    checkout.run("test", "--target", TARGET, "--simulate").refused(6, NO_ENGINE)
+    assert checkout.state() == before

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Disks that are full or cannot be written, and interruptions: nothing is ever half-written."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checkout import CAN_MOUNT, Checkout, Result
+
+TARGET = "py39-torch231-cann8t39"
+
+READ_ONLY = """
+mount --bind "$1/images" "$1/images" && mount -o remount,bind,ro "$1/images" || exit 99
+shift
+exec "$@"
+"""
+
+# $1 the checkout, $2 where its images/ are shown afterwards, $3 how much of the disk is left.
+FULL_DISK = """
+cp -a "$1/images" "$2" &&
+mount -t tmpfs -o size=32m tmpfs "$1/images" &&
+cp -a "$2/." "$1/images/" && rm -r "$2" || exit 99
+cat /dev/zero >"$1/images/templates/fill" 2>/dev/null
+truncate -s "-$3" "$1/images/templates/fill"
+root="$1" shown="$2"
+shift 3
+"$@"
+code=$?
+rm "$root/images/templates/fill"
+cp -a "$root/images" "$shown"
+exit $code
+"""
+
+# Stands in for uv: locks what it is asked to as uv would write it, without a registry.
+UV = """
+import os, pathlib, re, sys, time
+if note := os.environ.get("UV_NOTE"):
+    pathlib.Path(note).write_text(str(os.getpid()))
+    time.sleep(60)
+if os.environ.get("UV_FAILS"):
+    sys.exit("No solution found when resolving dependencies")
+text = "# by a stand-in for uv\\n" * 100
+for path in sorted(pathlib.Path().glob("*.in")):
+    for line in path.read_text().split():
+        name, _, version = re.sub("[<>].*", "", line).partition("==")
+        text += f"{name}=={version or 26} \\\\\\n    --hash=sha256:{'0' * 64}\\n"
+        text += f"    # via -r {path.name}\\n"
+pathlib.Path(sys.argv[sys.argv.index("--output-file") + 1]).write_text(text)
+"""
+
+
+@pytest.fixture
+def uv(tmp_path: Path) -> dict[str, str]:
+    """The environment in which build.py finds the stand-in for uv."""
+    package = tmp_path / "stand-in" / "uv"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(UV, encoding="utf-8")
+    return {"PYTHONPATH": str(package.parent)}
+
+
+def make_stale(checkout: Checkout) -> None:
+    for path in checkout.root.glob("images/*/Dockerfile"):
+        path.write_text("stale", encoding="utf-8")
+    (checkout.root / "images" / TARGET / "orphan").write_text("orphan", encoding="utf-8")
+
+
+def images(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.usefixtures("mounts")
+@pytest.mark.parametrize("command", ["render", "lock"])
+def test_images_that_cannot_be_written(
+    checkout: Checkout, uv: dict[str, str], command: str
+) -> None:
+    make_stale(checkout)
+    before = checkout.state()
+    words = [*CAN_MOUNT, "sh", "-c", READ_ONLY, "sh", str(checkout.root)]
+    result = checkout.run(command, before=words, env=uv)
+    result.refused(9, f"cannot write {checkout.root}/images/")
+    assert "read-only file system" in result.messages[0]
+    assert checkout.state() == before
+
+
+@pytest.mark.usefixtures("mounts")
+@pytest.mark.parametrize("space", ["0", "16K"])
+@pytest.mark.parametrize("command", ["render", "lock"])
+def test_a_disk_that_fills(
+    checkout: Checkout, tmp_path: Path, uv: dict[str, str], command: str, space: str
+) -> None:
+    make_stale(checkout)
+    before = images(checkout.root / "images")
+    words = ["sh", "-c", FULL_DISK, "sh", str(checkout.root), str(tmp_path / "after"), space]
+    result = checkout.run(command, before=[*CAN_MOUNT, *words], env=uv)
+    result.refused(9, f"cannot write {checkout.root}/images/")
+    assert "no space left on device" in result.messages[0]
+    assert images(tmp_path / "after") == before
+
+
+def test_locks_are_written_and_then_stay(checkout: Checkout, uv: dict[str, str]) -> None:
+    images = checkout.root / "images"
+    result = checkout.run("lock", "--target", TARGET, env=uv)
+    result.accepted(
+        "wrote images/templates/tools.txt",
+        f"wrote images/{TARGET}/requirements.lock",
+        "1 targets locked, 2 locks changed",
+        "now run: python build.py render",
+    )
+    assert "torch==2.3.1" in (images / TARGET / "requirements.lock").read_text(encoding="utf-8")
+    before = checkout.state()
+    again = checkout.run("lock", "--target", TARGET, env=uv)
+    again.accepted("1 targets locked, 0 locks changed")
+    assert checkout.state() == before
+
+
+def test_wheels_that_do_not_fit_each_other(checkout: Checkout, uv: dict[str, str]) -> None:
+    before = checkout.state()
+    result = checkout.run("lock", env={**uv, "UV_FAILS": "1"})
+    result.refused(3, "no set of wheels fits the tools stage. uv says:\nNo solution found")
+    assert checkout.state() == before
+
+
+def test_a_place_for_what_is_made_that_cannot_be_used(checkout: Checkout) -> None:
+    shutil.rmtree(checkout.root / ".cannery", ignore_errors=True)
+    (checkout.root / ".cannery").write_text("a file in the way", encoding="utf-8")
+    before = checkout.state()
+    checkout.run("--target", TARGET, "--simulate").refused(9, f"cannot write {checkout.root}/.cann")
+    assert checkout.state() == before
+
+
+@pytest.mark.usefixtures("mounts")
+def test_no_room_for_temporary_files(
+    checkout: Checkout, tmp_path: Path, uv: dict[str, str]
+) -> None:
+    (tmp_path / "small").mkdir()
+    before = checkout.state()
+    mount = 'mount -t tmpfs -o size=4k tmpfs "$TMPDIR" && exec "$@"'
+    env = {**uv, "TMPDIR": str(tmp_path / "small")}
+    result = checkout.run("lock", before=[*CAN_MOUNT, "sh", "-c", mount, "sh"], env=env)
+    result.refused(9, "no space left on device. Check disk space and permissions, then retry.")
+    assert checkout.state() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption(
+    checkout: Checkout, tmp_path: Path, uv: dict[str, str], number: signal.Signals
+) -> None:
+    before = checkout.state()
+    note = tmp_path / "note"
+    with subprocess.Popen(
+        checkout.argv("lock"),
+        env=checkout.environ({**uv, "UV_NOTE": str(note)}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        for _ in range(500):
+            if note.exists() and note.read_text(encoding="utf-8"):
+                break
+            time.sleep(0.02)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    result = Result(code=process.returncode, out=out, err=err)
+    result.refused(130, "interrupted; what was running has been stopped.")
+    assert not Path(f"/proc/{note.read_text(encoding='utf-8')}").exists()
+    assert checkout.state() == before

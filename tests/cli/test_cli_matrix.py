@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input ends in one clear message and a documented code, and changes nothing."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checkout import Checkout
+
+LAST = "py39-torch231-cann8t39"
+VLLM = "py39-torch251-cann81rc1-vllm073"
+CANN = "cann: {toolkit: 8.0.T39, kernels: 8.0.T39, nnal: 8.0.T39, chip: 910b}"
+
+# What is replaced in matrix.yaml, by what, the text that the message points at, what it says.
+MISTAKES = {
+    "misspelt key": (
+        "torch_npu: 2.3.1.post2\n",
+        "torch_npi: 2.3.1.post2\n",
+        "torch_npi: 2",
+        f"unknown key 'torch_npi' in training.{LAST}. Did you mean 'torch_npu'?",
+    ),
+    "duplicate key": (
+        "          torch: 2.3.1\n",
+        "          torch: 2.3.1\n          torch: 2.1.0\n",
+        "torch: 2.1.0\n          torch_npu: 2.3.1",
+        "'torch' is given twice in matrix.yaml.families.training.axes.pair.torch231-cann8t39, ",
+    ),
+    "misspelt key of a target of its own": (
+        "    torch_npu: 2.5.1\n",
+        "    torch_npi: 2.5.1\n",
+        "torch_npi: 2",
+        f"unknown key 'torch_npi' in matrix.yaml.targets.{VLLM}. Did you mean 'torch_npu'?",
+    ),
+    "duplicate key of a target of its own": (
+        "    torch: 2.5.1\n",
+        "    torch: 2.5.1\n    torch: 2.1.0\n",
+        "torch: 2.1.0\n    torch_npu: 2.5.1",
+        f"'torch' is given twice in matrix.yaml.targets.{VLLM}, first in line",
+    ),
+    "key in two parts of a target": (
+        "          deepspeed: 0.15.0\n",
+        "          deepspeed: 0.15.0\n          base: debian-12\n",
+        "base: debian-12\n    common",
+        "'base' is in pair torch231-cann8t39, and already in common of training. Write base: {repl",
+    ),
+    "wrong type": ("torch: 2.3.1\n", "torch: [2.3.1]\n", "[2.3.1]", "must be text, not a list."),
+    "bad yaml": ("pythons:\n", "pythons:\n\tx: 1\n", "\tx: 1", "this is not YAML"),
+    "unknown name": (
+        "toolkit: 8.0.T39, kernels",
+        "toolkit: 8.0.T40, kernels",
+        "8.0.T40",
+        "there is no CANN release '8.0.T40'. Did you mean '8.0.T39'?",
+    ),
+    "a pair that cannot work": (
+        "torch_npu: 2.3.1.post2",
+        "torch_npu: 2.1.0.post6\n    # here",
+        "2.1.0.post6\n    # here",
+        "torch_npu 2.1.0.post6 was built for torch 2.1.0 and cannot be imported with torch 2.3.1.",
+    ),
+    "kernels of another release": (
+        CANN,
+        CANN.replace("kernels: 8.0.T39", "kernels: 8.0.RC2"),
+        "8.0.RC2, nnal: 8.0.T39",
+        "kernels 8.0.RC2 cannot be installed on toolkit 8.0.T39: the installer demands the same",
+    ),
+}
+
+
+@pytest.mark.parametrize("command", [["list"], ["render", "--check"], ["--target", "*"]])
+@pytest.mark.parametrize(("old", "new", "at", "said"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_in_the_matrix(
+    checkout: Checkout, old: str, new: str, at: str, said: str, command: list[str]
+) -> None:
+    checkout.edit(old, new)
+    before = checkout.state()
+    result = checkout.run(*command)
+    result.refused(3, said)
+    assert result.messages[0].startswith(checkout.place(at))
+    assert checkout.state() == before
+
+
+def test_several_mistakes_are_listed_in_the_order_of_the_file(checkout: Checkout) -> None:
+    checkout.edit("    torch: 2.3.1\n", "    torch: {}\n")
+    checkout.edit("suite: bookworm", "siute: bookworm")
+    checkout.edit("source: standalone", "source: standalon")
+    checkout.edit("tools: debian-12", "tools: none")
+    before = checkout.state()
+    result = checkout.run("render")
+    result.refused(3, "'none'", "'siute'", "'standalon'", "must be text, not a mapping")
+    lines = [int(message.split(":")[1]) for message in result.messages]
+    assert lines == sorted(lines)
+    assert checkout.state() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "matrix.yaml is empty."),
+        (b"\xff\xfe\x00", "matrix.yaml is not UTF-8 text"),
+        (b"- a list\n", "matrix.yaml:1:1: matrix.yaml must be a mapping"),
+        (b"\x00", "matrix.yaml is not YAML"),
+    ],
+)
+def test_a_file_that_is_no_matrix(checkout: Checkout, content: bytes, said: str) -> None:
+    (checkout.root / "matrix.yaml").write_bytes(content)
+    checkout.run("list").refused(3, said)
+
+
+def test_no_matrix(checkout: Checkout) -> None:
+    (checkout.root / "matrix.yaml").unlink()
+    result = checkout.run("list")
+    result.refused(9, f"cannot read {checkout.root}/matrix.yaml: no such file or directory.")
+    assert result.messages[0].endswith("Check that it is there and that you may read it.")
+
+
+def test_a_target_that_is_not_locked(checkout: Checkout) -> None:
+    shutil.rmtree(checkout.root / "images" / LAST)
+    before = checkout.state()
+    for command in (["render"], ["render", "--check"], ["--target", LAST, "--simulate"]):
+        checkout.run(*command).refused(
+            3, f"{LAST} is not locked. Run 'python build.py lock --target {LAST}'."
+        )
+    assert checkout.state() == before
+
+
+LOCKS = {
+    "another version": ("torch==2.3.1 ", "torch==2.4.0 ", "torch==2.3.1 is locked as 2.4.0."),
+    "missing": ("deepspeed==0.15.0 ", "deepsleep==0.15.0 ", "deepspeed==0.15.0 is not locked."),
+    "no hash": ("pip==26", "pip==26.0 \n    # via -r pip.in\npip==26", "pip has no hash."),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), LOCKS.values(), ids=LOCKS)
+def test_a_lock_that_does_not_fit(checkout: Checkout, old: str, new: str, said: str) -> None:
+    checkout.edit(f"\n{old}", f"\n{new}", f"images/{LAST}/requirements.lock")
+    before = checkout.state()
+    result = checkout.run("render")
+    result.refused(3, said)
+    assert result.messages[0].startswith(f"images/{LAST}/requirements.lock: ")
+    assert result.messages[0].endswith(f"Run 'python build.py lock --target {LAST}'.")
+    assert checkout.state() == before
+
+
+def test_a_template_that_is_wrong(checkout: Checkout) -> None:
+    checkout.edit("{{ target.id }}", "{{ target.di }}", "images/templates/Dockerfile.j2")
+    before = checkout.state()
+    checkout.run("render", "--target", LAST).refused(
+        3, f"images/templates/Dockerfile.j2 cannot be rendered for {LAST}"
+    )
+    assert checkout.state() == before
+
+
+def test_a_lock_that_is_no_text(checkout: Checkout) -> None:
+    path = Path("images") / LAST / "requirements.lock"
+    (checkout.root / path).write_bytes(b"\xff\xfe\x00")
+    result = checkout.run("render", "--target", LAST)
+    assert result.code in (3, 9)
+    assert "Traceback" not in result.err
+    assert len(result.messages) == 1

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans, shards, resuming, and what cannot be asked of them: no engine can be reached here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cannery.journal import Asked, Journal, Progress
+from cannery.project import Project
+from tests.cli.checkout import Checkout
+
+TARGET = "py39-torch231-cann8t39"
+SECOND = "py39-torch210-cann8rc2"
+NEEDS_A_FILE = "py38-torch210-cann8rc2"
+NO_ENGINE = "the container engine does not answer: "
+
+
+def test_the_whole_matrix(original: Checkout) -> None:
+    before = original.state()
+    result = original.run("--all", "--simulate", "--plan")
+    result.accepted("the container engine does not answer")
+    lines = {line.split()[1]: line for line in result.out.split("\n\n")[0].splitlines()}
+    assert {*lines} == {*Project(root=original.root).matrix().targets}
+    assert lines[TARGET].startswith("build ")
+    assert "no engine answers, so nothing is known of images" in lines[TARGET]
+    assert lines[NEEDS_A_FILE].startswith("skip ")
+    assert "cpython-3.8.18" in lines[NEEDS_A_FILE]
+    assert "made once for several targets:\n" in result.out
+    assert original.state() == before
+
+
+def test_a_plan_for_programs(original: Checkout) -> None:
+    words = ["--target", TARGET, "--target", "py38-*", "--simulate"]
+    result = original.run(*words, "--plan", "--format", "json", "--if-changed", "torch")
+    assert result.code == 0, result.err
+    plan = json.loads(result.out)
+    actions = {each["id"]: each["action"] for each in plan["targets"]}
+    assert actions == {TARGET: "build", NEEDS_A_FILE: "skip"}
+    [name] = next(each["missing"] for each in plan["targets"] if each["id"] == NEEDS_A_FILE)
+    assert name.startswith("cpython-3.8.18")
+    assert plan["change"]["anew"][TARGET] == ["wheels-torch", "guard"]
+    assert "toolkit" in plan["change"]["stays"][TARGET]
+
+
+def test_what_was_named_and_cannot_be_built_is_an_error_of_a_plan_too(original: Checkout) -> None:
+    words = ["--target", TARGET, "--target", NEEDS_A_FILE, "--simulate", "--plan"]
+    result = original.run(*words)
+    assert result.code == 5
+    assert f"build   {TARGET}  " in result.out
+    assert f"build.py: [{NEEDS_A_FILE}] " in result.err
+
+
+def test_shards_are_the_selection(original: Checkout) -> None:
+    ids = []
+    for index in (1, 2, 3):
+        words = ["--all", "--simulate", "--plan", "--format", "json", "--shard", f"{index}/3"]
+        plan = json.loads(original.run(*words).out)
+        assert plan["shard"] == f"{index}/3"
+        found = [each["id"] for each in plan["targets"]]
+        assert found
+        assert not {*found} & {*plan["elsewhere"]}
+        ids += found
+    assert sorted(ids) == sorted(Project(root=original.root).matrix().targets)
+
+
+WRONG = {
+    "a plan of what is not there": (
+        ["--all", "--plan", "--if-changed", "torhc"],
+        ["no selected target has a 'torhc'. Did you mean 'torch'?"],
+    ),
+    "all, and some": (["--all", "--target", TARGET], ["--all means every target."]),
+    "what needs a plan": (
+        ["--all", "--format", "json", "--if-changed", "torch", "--registry", "r.test/x"],
+        ["--format needs --plan.", "--if-changed needs --plan.", "--registry needs --plan."],
+    ),
+    "two ways to do nothing": (["--all", "--plan", "--print"], ["--plan and --print are two"]),
+    "another format": (
+        ["--all", "--plan", "--format", "jsn"],
+        ["there is no 'jsn'. Did you mean 'json'?"],
+    ),
+    "no jobs": (["--all", "--jobs", "0"], ["'0' is no number from 1 to 999"]),
+    "jobs that are no number": (["--all", "--jobs", "many"], ["'many' is no number"]),
+    "no shard": (["--all", "--shard", "3"], ["'3' is no shard. Write it as in 1/3"]),
+    "a shard too many": (["--all", "--shard", "4/3"], ["there is no shard 4/3. They are 1/3 to"]),
+    "a cache without a type": (
+        ["--all", "--cache-to", "ref=r.test/x"],
+        ["--cache-to 'ref=r.test/x' says no type."],
+    ),
+    "a cache that is no repository": (
+        ["--all", "--cache-from", "https://r.test/x"],
+        ["--cache-from 'https://r.test/x' is no name of a repository."],
+    ),
+    "one place for many caches": (
+        ["--all", "--cache-to", "type=registry,ref=r.test/x"],
+        ["each target would overwrite the cache of the others. Put {target} into it"],
+    ),
+    "an unknown condition": (["--where", "torhc=1"], ["targets have no 'torhc'."]),
+    "resuming something else": (
+        ["--resume", "--target", TARGET, "--simulate", "--shard", "1/2"],
+        ["Leave out --target, --simulate, --shard."],
+    ),
+    "resuming with more": (["--resume", "--all", "--force"], ["Leave out --all, --force."]),
+    "nothing to resume": (
+        ["--resume"],
+        ["there is no run to resume. Start one with --target or --all."],
+    ),
+    "what list does not take": (["list", "--resume"], ["unrecognized arguments: --resume"]),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_asked(original: Checkout, arguments: list[str], said: list[str]) -> None:
+    before = original.state()
+    original.run(*arguments).refused(2, *said)
+    assert original.state() == before
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 99}', '{"schema": 1}'])
+def test_a_journal_that_is_none(checkout: Checkout, text: str) -> None:
+    state = checkout.root / ".cannery"
+    state.mkdir(exist_ok=True)
+    (state / "journal.json").write_text(text, encoding="utf-8")
+    before = checkout.state()
+    checkout.run("--resume").refused(9, "journal.json is no journal of this build.py. Remove it")
+    assert checkout.state() == before
+
+
+def journal(checkout: Checkout, asked: Asked, **progress: Progress) -> Journal:
+    made = Journal(path=checkout.root / ".cannery" / "journal.json", asked=asked)
+    for name, each in progress.items():
+        made.note(name, each)
+    return made
+
+
+def test_a_run_that_is_finished(checkout: Checkout) -> None:
+    journal(checkout, Asked(), **{TARGET: Progress.DONE, SECOND: Progress.SKIPPED})
+    before = checkout.state()
+    checkout.run("--resume").accepted("nothing to resume: the last run finished")
+    assert checkout.state() == before
+
+
+def test_a_run_is_resumed_as_it_was_asked(checkout: Checkout, tmp_path: Path) -> None:
+    asked = Asked(simulate=True, artifacts=str(tmp_path), named=(SECOND, TARGET))
+    journal(checkout, asked, **{TARGET: Progress.DONE, SECOND: Progress.FAILED})
+    before = checkout.state()
+    result = checkout.run("--resume", "--plan")
+    result.accepted()
+    assert result.out.splitlines()[0].split()[:2] == ["build", SECOND]
+    assert TARGET not in result.out
+    checkout.run("--resume").refused(6, NO_ENGINE)
+    assert checkout.state() == before
+
+
+def test_a_target_that_is_no_more(checkout: Checkout) -> None:
+    journal(checkout, Asked(artifacts="/x"), gone=Progress.WAITING)
+    checkout.run("--resume").refused(2, "there is no target 'gone'.")
+
+
+def test_an_index_is_asked_for_again(checkout: Checkout) -> None:
+    asked = Asked(simulate=True, asked_index=True, artifacts="/x")
+    journal(checkout, asked, **{TARGET: Progress.WAITING})
+    checkout.run("--resume").refused(2, "the last run was told a package index, which is written")
+    result = checkout.run("--resume", "--plan", "--index-url", "https://index.test/simple")
+    result.accepted()
+    assert "index.test" not in (checkout.root / ".cannery" / "journal.json").read_text()
+
+
+def test_printing_needs_an_engine_to_know_the_bases(original: Checkout) -> None:
+    before = original.state()
+    original.run("--target", TARGET, "--simulate", "--print").refused(6, NO_ENGINE)
+    assert original.state() == before
+
+
+OPTIONS = [
+    *("--all", "--plan", "--format", "--if-changed", "--registry", "--print", "--resume"),
+    *("--force", "--jobs", "--builder", "--cache-to", "--cache-from", "--shard"),
+]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_every_option_has_help(original: Checkout, option: str) -> None:
+    text = original.run("build", "--help").out
+    [line, *more] = text.partition(f"\n  {option} ")[2].splitlines()
+    assert line.strip() or more[0].strip()

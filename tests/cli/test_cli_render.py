@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from cannery.project import Project
+from tests.cli.checkout import Checkout
+
+TARGET = "py39-torch231-cann8t39"
+OTHER = "py39-torch210-cann8rc2"
+DOCKERFILE = f"images/{TARGET}/Dockerfile"
+MEND = "images/ is not what matrix.yaml says. Run: python build.py render"
+
+
+def test_in_sync(original: Checkout) -> None:
+    before = original.state()
+    count = len(Project(root=original.root).matrix().targets)
+    original.run("render", "--check").accepted(f"images/ is in sync ({count} targets)")
+    result = original.run("render")
+    result.accepted(f"{count} targets rendered")
+    assert "wrote" not in result.err
+    assert original.state() == before
+
+
+def test_what_is_stale_is_shown_and_mended(checkout: Checkout) -> None:
+    before = checkout.state()
+    checkout.edit("ARG TOOL_IMAGE", "ARG TOOL_IMAGES", DOCKERFILE)
+    (checkout.root / "images" / OTHER / "target.json").unlink()
+    stale = checkout.state()
+    result = checkout.run("render", "--check")
+    result.refused(4, "--- (missing)\n", f"--- {DOCKERFILE}\n+++ {DOCKERFILE} (rendered)\n", MEND)
+    assert "\n-ARG TOOL_IMAGES=" in result.messages[1]
+    assert "\n+ARG TOOL_IMAGE=" in result.messages[1]
+    assert checkout.state() == stale
+    checkout.run("render").accepted(f"wrote {DOCKERFILE}", f"wrote images/{OTHER}/target.json")
+    assert checkout.state() == before
+    checkout.run("render", "--check").accepted()
+
+
+def test_a_change_of_the_matrix_shows_in_the_images_it_is_about(checkout: Checkout) -> None:
+    checkout.edit("summary: PyTorch 2.3.1", "summary: The PyTorch 2.3.1")
+    result = checkout.run("render", "--check")
+    result.refused(4, f"--- {DOCKERFILE}\n", MEND)
+    checkout.run("render", "--check", "--target", OTHER).accepted("in sync (1 targets)")
+
+
+@pytest.mark.parametrize("name", [f"{TARGET}/notes.txt", f"{TARGET}/wheels/old.txt"])
+def test_a_file_that_nothing_renders(checkout: Checkout, name: str) -> None:
+    before = checkout.state()
+    (checkout.root / "images" / name).write_text("old", encoding="utf-8")
+    said = f"images/{name}: nothing in matrix.yaml renders this file."
+    checkout.run("render", "--check").refused(4, said, MEND)
+    checkout.run("render", "--target", OTHER).accepted("1 targets rendered")
+    assert (checkout.root / "images" / name).exists()
+    checkout.run("render").accepted(f"removed images/{name}")
+    assert checkout.state() == before
+
+
+def test_the_folder_of_a_target_that_is_gone(checkout: Checkout) -> None:
+    images = checkout.root / "images"
+    before = checkout.state()
+    shutil.copytree(images / OTHER, images / "py37-gone")
+    count = sum(path.is_file() for path in (images / "py37-gone").rglob("*"))
+    orphans = ["images/py37-gone/"] * count
+    checkout.run("render", "--check").refused(4, *orphans, MEND)
+    checkout.run("render").accepted("removed images/py37-gone/requirements.lock")
+    assert not (images / "py37-gone").exists()
+    assert checkout.state() == before
+
+
+def test_nothing_is_built_from_images_that_are_out_of_sync(checkout: Checkout) -> None:
+    checkout.edit("ARG TOOL_IMAGE", "ARG TOOL_IMAGES", DOCKERFILE)
+    before = checkout.state()
+    mend = f"{MEND} --target {TARGET}"
+    checkout.run("--target", TARGET, "--simulate").refused(4, DOCKERFILE, mend)
+    assert checkout.state() == before

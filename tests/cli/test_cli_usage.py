@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be typed, and what is said to what cannot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cannery.project import Project
+from tests.cli.checkout import Checkout, Result
+
+TARGETS = ["py38-torch210-cann8rc2", "py39-torch210-cann8rc2", "py39-torch231-cann8t39"]
+"""Some of those that are there, in the order of the matrix."""
+
+
+def test_nothing_and_help_say_what_there_is(original: Checkout) -> None:
+    texts = set()
+    for arguments in ([], ["--help"], ["-h"]):
+        result = original.run(*arguments)
+        result.accepted()
+        assert result.err == ""
+        texts.add(result.out)
+    [text] = texts
+    for word in ("build", "test", "run", "list", "render", "lock", "--target", "exit codes:"):
+        assert word in text
+
+
+@pytest.mark.parametrize("command", ["build", "test", "run", "list", "render", "lock"])
+def test_every_command_has_help(original: Checkout, command: str) -> None:
+    result = original.run(command, "--help")
+    result.accepted()
+    assert result.out.startswith(f"usage: build.py {command} ")
+    assert "--target" in result.out
+
+
+def test_help_works_where_the_matrix_is_broken(checkout: Checkout) -> None:
+    (checkout.root / "matrix.yaml").write_text("[", encoding="utf-8")
+    checkout.run("--help").accepted()
+
+
+def test_the_version(original: Checkout) -> None:
+    result = original.run("--version")
+    assert result.code == 0
+    assert result.out.startswith("cannery ")
+
+
+@pytest.mark.parametrize(
+    ("patterns", "ids"),
+    [
+        ([], TARGETS),
+        (["py39-*-cann8???"], TARGETS[1:]),
+        (["*torch231-cann8t39", "py38-*"], [TARGETS[0], TARGETS[2]]),
+        ([TARGETS[1]], [TARGETS[1]]),
+    ],
+)
+def test_the_list(original: Checkout, patterns: list[str], ids: list[str]) -> None:
+    words = [word for pattern in patterns for word in ("--target", pattern)]
+    result = original.run("list", *words)
+    result.accepted()
+    # What else is said of some of the targets comes after an empty line.
+    head, *rows = result.out.split("\n\n")[0].splitlines()
+    assert head.split() == [
+        *("target", "python", "toolkit", "torch", "torch_npu", "apex", "deepspeed"),
+        *("chip", "stack"),
+    ]
+    named = [row.split()[0] for row in rows]
+    assert [name for name in named if name in TARGETS] == ids
+    known = Project(root=original.root).matrix().targets
+    assert named == (ids if patterns else [*known])
+
+
+def test_it_works_from_anywhere(original: Checkout, tmp_path: Path) -> None:
+    for cwd in (tmp_path, Path("/"), original.root / "cannery"):
+        original.run("render", "--check", cwd=cwd).accepted("images/ is in sync")
+
+
+WRONG = {
+    "a target that is nearly there": (
+        ["list", "--target", "py39-torch231-cann8t93"],
+        ["there is no target 'py39-torch231-cann8t93'. Did you mean 'py39-torch231-cann8t39'?"],
+    ),
+    "several": (
+        ["--target", "py37", "--target", "py39-*", "--target", "nothing*", "--simulate"],
+        ["there is no target 'py37'. ", "there is no target 'nothing*'. "],
+    ),
+    "no target": (["build"], ["no target is named. Add --target ID, --all, or --resume."]),
+    "a command that is nearly there": (
+        ["lst"],
+        ["there is no 'lst'. Did you mean 'list'? 'build.py --help'"],
+    ),
+    "an unknown option": (["list", "--all"], ["unrecognized arguments: --all"]),
+    "an option without its value": (["render", "--target"], ["expected one argument"]),
+    "the start of an option": (["render", "--che"], ["unrecognized arguments: --che"]),
+    "a certificate that is not there": (
+        ["--target", TARGETS[2], "--ca", "/nonexistent"],
+        ["there is no file /nonexistent, named with --ca."],
+    ),
+    "an image for several targets": (
+        ["test", "--target", "py39-*", "--image", "x"],
+        ["--image names one image, and --target several targets."],
+    ),
+    "a container of several targets": (
+        ["run", "--target", "py39-*-cann8???", "--print"],
+        [f"run takes one target, and these were named: {', '.join(TARGETS[1:])}."],
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG.values(), ids=WRONG)
+def test_wrong_use(original: Checkout, arguments: list[str], said: list[str]) -> None:
+    before = original.state()
+    original.run(*arguments).refused(2, *said)
+    assert original.state() == before
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["list"], ["list", "--help"]])
+def test_a_reader_that_has_gone_is_no_error(original: Checkout, arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        original.argv(*arguments),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env=original.environ(),
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_head_of_the_list(original: Checkout) -> None:
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", '"$0" "$1" list | head -1', *original.argv()],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("target ")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["list"]])
+def test_output_that_cannot_be_written(original: Checkout, arguments: list[str]) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            original.argv(*arguments),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=original.environ(),
+            check=False,
+        )
+    Result(code=done.returncode, out="", err=done.stderr).refused(9, "no space left on device")
+
+
+@pytest.mark.skipif(bool([*Path("/dev").glob("davinci[0-9]*")]), reason="this machine has an NPU")
+def test_a_container_where_there_is_no_npu(original: Checkout) -> None:
+    original.run("run", "--target", TARGETS[2], "--print").refused(
+        6, "this host has no NPU (/dev/davinci*). Add --simulate to try it."
+    )
+
+
+def test_a_container_on_a_device_that_was_not_made(original: Checkout) -> None:
+    original.run("run", "--target", TARGETS[2], "--simulate", "--print").refused(
+        6, f"Run: python build.py --target {TARGETS[2]} --simulate"
+    )

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real engine, the images that 'nox -s image' has built, and images spoiled on purpose."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cannery.execute import engine
+from cannery.execute.buildx import Registry, registry
+from cannery.execute.simulator import Simulated, simulate
+from cannery.journal import Asked, Journal
+from cannery.model import Target
+from cannery.pipeline.build import build_all
+from cannery.pipeline.images import image_name
+from cannery.pipeline.options import Options, Selection
+from cannery.pipeline.planning import make_plan
+from cannery.project import Project
+
+ROOT = Path(__file__).parent.parent.parent
+MAIN = "py39-torch231-cann8t39"
+SECOND = "py39-torch210-cann8rc2"
+
+Spoil = Callable[..., str]
+"""Makes an image from an image with some Dockerfile lines more; returns its name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    """A target whose simulated image is here, with what it was made from."""
+
+    target: Target
+    image: str
+    simulated: Simulated
+
+
+@pytest.fixture(scope="session")
+def project() -> Project:
+    return Project(root=ROOT)
+
+
+@pytest.fixture(scope="session")
+def packages() -> Registry:
+    return registry("", "")
+
+
+def _built(project: Project, packages: Registry, name: str) -> Built:
+    target = project.matrix().targets[name]
+    image = image_name(target, simulate=True)
+    if not engine.image_id(image):
+        pytest.fail(f"{image} is not here; 'nox -s image' builds it")
+    made = simulate(project, target, packages, project.artifacts)
+    return Built(target=target, image=image, simulated=made)
+
+
+def build_one(project: Project, target: Target, options: Options) -> None:
+    """Build one target, without writing down that this was the last run."""
+    selection = Selection(matrix=project.matrix(), targets=(target,), named=frozenset({target.id}))
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Journal(path=Path(folder) / "journal.json", asked=Asked())
+        build_all(project, selection, options, make_plan(project, selection, options), journal)
+
+
+@pytest.fixture(scope="session")
+def main(project: Project, packages: Registry) -> Built:
+    return _built(project, packages, MAIN)
+
+
+@pytest.fixture(scope="session")
+def second(project: Project, packages: Registry) -> Built:
+    return _built(project, packages, SECOND)
+
+
+@pytest.fixture
+def spoil(tmp_path: Path) -> Iterator[Spoil]:
+    made: list[str] = []
+
+    def derive(image: str, *lines: str, name: str) -> str:
+        tag = f"cannery-spoiled:{name}"
+        (tmp_path / "Dockerfile").write_text("\n".join([f"FROM {image}", *lines, ""]))
+        subprocess.run(
+            [
+                *("docker", "buildx", "build", "--quiet", "--platform", "linux/arm64"),
+                *("--provenance", "false", "--output", f"type=docker,name={tag}", str(tmp_path)),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        made.append(tag)
+        return tag
+
+    yield derive
+    for tag in made:
+        subprocess.run(["docker", "image", "rm", "--force", tag], check=True, capture_output=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What a run of build.py ended with."""
+
+    code: int
+    text: str
+
+
+@pytest.fixture(scope="session")
+def build_py() -> Callable[..., Said]:
+    def run(*arguments: str) -> Said:
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "build.py"), *arguments],
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert 'Traceback (most recent call last):\n  File "' + str(ROOT) not in done.stderr
+        return Said(code=done.returncode, text=done.stdout + done.stderr)
+
+    return run

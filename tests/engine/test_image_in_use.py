@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An image as people use it, without this project's code between."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+
+import docker
+
+from cannery.runspec import no_device
+
+from .conftest import Built, Said
+
+PRINT_VERSION = ["python3", "-c", "import torch; print(torch.__version__)"]
+
+# The first thing that people run in a new environment, to the letter.
+SNIPPET = """\
+import torch
+import torch_npu
+from torch_npu.contrib import transfer_to_npu
+
+torch.rand([100, 100]).cuda() @ torch.rand([100, 100]).cuda()
+"""
+
+
+def _output(*argv: str, stdin: str = "") -> str:
+    done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_run_and_exec_need_no_profile(main: Built) -> None:
+    run = no_device().docker_argv(main.image, main.target.platform, PRINT_VERSION)
+    assert _output(*run) == "2.3.1"
+
+    idle = ["docker", "run", "--detach", "--rm", "--platform", main.target.platform]
+    container = _output(*idle, main.image, "sleep", "60")
+    try:
+        assert _output("docker", "exec", container, *PRINT_VERSION) == "2.3.1"
+    finally:
+        _output("docker", "rm", "--force", container)
+
+
+def test_printed_run_command_runs_the_snippet(main: Built, build_py: Callable[..., Said]) -> None:
+    said = build_py("run", "--target", main.target.id, "--simulate", "--print", "python3", "-")
+    assert said.code == 0, said.text
+    command = said.text.replace("docker run", "docker run --interactive", 1)
+    program = f"{SNIPPET}print((torch.ones(2, 2).cuda() @ torch.ones(2, 2).cuda()).sum().item())"
+    assert _output("bash", "-c", command, stdin=program) == "8.0"
+
+
+def test_labels_say_what_is_inside(main: Built) -> None:
+    labels = docker.from_env().images.get(main.image).labels
+    assert labels["io.cannery.simulated"] == "true"
+    assert labels["io.cannery.python"] == "3.9.2"
+    for name, version in main.target.components.items():
+        assert labels[f"io.cannery.{name.replace('_', '-')}"] == version
+
+
+def test_nothing_secret_is_in_the_history(main: Built) -> None:
+    history = docker.from_env().images.get(main.image).history()
+    said = " ".join(str(layer["CreatedBy"]) for layer in history)
+    assert "COPY /layer/ /" in said  # or this would look at the wrong thing
+    assert "BEGIN CERTIFICATE" not in said

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that are interrupted or killed: nothing is left broken, and what was finished stays so."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import docker
+import pytest
+
+from cannery.execute.engine import LABEL_TEST
+from cannery.journal import Entry, Progress, read_journal
+
+from .conftest import MAIN, ROOT, Built
+
+NAMES = "cannery-killed"
+"""How images are called here, so that those of other tests stay what they are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy:
+    """A checkout of its own, whose images have names of their own."""
+
+    root: Path
+
+    @property
+    def state(self) -> Path:
+        return self.root / ".cannery"
+
+    def entry(self) -> Entry:
+        return read_journal(self.state / "journal.json").entries[MAIN]
+
+    @property
+    def half_made(self) -> list[Path]:
+        return [*self.state.glob("simulator/.making-*")]
+
+    def argv(self, *words: str) -> list[str]:
+        return [sys.executable, str(self.root / "build.py"), *words]
+
+    def run(self, *words: str) -> str:
+        """What build.py says, which ends well."""
+        done = subprocess.run(self.argv(*words), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    def stop(self, name: str, when: Callable[[int], bool], *words: str) -> str:
+        """Send ``name`` to a run as soon as ``when`` holds of its process; what it said."""
+        process = subprocess.Popen(
+            self.argv("--target", MAIN, "--simulate", *words),
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + 240
+        while not when(process.pid):
+            if process.poll() is not None or time.monotonic() > deadline:
+                process.kill()
+                raise AssertionError(process.communicate()[1])
+            time.sleep(0.01)
+        process.send_signal(signal.Signals[name])
+        # What it has started may go on, and hold its end of the pipe.
+        code = process.wait(timeout=60)
+        if name == "SIGKILL":
+            assert process.stderr
+            process.stderr.close()
+            assert code == -signal.SIGKILL
+            return ""
+        said = process.communicate(timeout=60)[1]
+        assert code == 130
+        assert "interrupted" in said and "Traceback" not in said
+        return said
+
+    def named(self) -> list[str]:
+        # An image that was built from the same things elsewhere is the same, and has other names.
+        tags = [tag for image in docker.from_env().images.list(NAMES) for tag in image.tags]
+        return [tag for tag in tags if tag.startswith(f"{NAMES}:")]
+
+
+@pytest.fixture(scope="module")
+def copy(main: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
+    assert main.target.id == MAIN
+    root = tmp_path_factory.mktemp("killed") / "checkout"
+    root.mkdir()
+    for name in ("cannery", "images"):
+        shutil.copytree(ROOT / name, root / name)
+    for name in ("build.py", "matrix.yaml", "compat.yaml"):
+        shutil.copy2(ROOT / name, root / name)
+    shutil.copytree(ROOT / "tests" / "image", root / "tests" / "image")
+    place = root / "cannery" / "pipeline" / "images.py"
+    text = place.read_text(encoding="utf-8")
+    renamed = text.replace('REPOSITORY = "cannery"', f'REPOSITORY = "{NAMES}"')
+    assert renamed != text
+    place.write_text(renamed, encoding="utf-8")
+    found = Copy(root=root)
+    yield found
+    for tag in found.named():
+        docker.from_env().images.remove(tag, force=True)
+
+
+@pytest.fixture(autouse=True)
+def _tidy(copy: Copy) -> Iterator[None]:
+    shutil.rmtree(copy.state / "reports", ignore_errors=True)
+    yield
+    for tag in copy.named():
+        docker.from_env().images.remove(tag, force=True)
+
+
+def _test_containers(process: int) -> list[str]:
+    """Those that the run with the number ``process`` has made."""
+    found = docker.from_env().containers.list(all=True, filters={"label": LABEL_TEST})
+    mark = f":{process}:"
+    return [str(each.id) for each in found if mark in str(each.labels[LABEL_TEST])]
+
+
+def _checking(process: int) -> bool:
+    return bool(_test_containers(process))
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+def test_a_stop_while_simulating(copy: Copy, name: str) -> None:
+    shutil.rmtree(copy.state / "simulator", ignore_errors=True)
+    copy.stop(name, lambda _: bool(copy.half_made), "--no-test")
+    assert copy.named() == []
+    assert copy.entry().progress is Progress.WAITING
+    finished = [p for p in (copy.state / "simulator").iterdir() if p not in copy.half_made]
+    assert finished == []
+    assert "compiling the software device" in copy.run("--resume")
+    assert copy.half_made == []
+    assert copy.named() == [f"{NAMES}:{MAIN}-sim"]
+    assert copy.entry().progress is Progress.DONE
+    assert "nothing to resume" in copy.run("--resume")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+def test_a_stop_while_building(copy: Copy, name: str) -> None:
+    log = copy.state / "logs" / f"{MAIN}.log"
+    log.unlink(missing_ok=True)
+    copy.stop(name, lambda _: log.exists(), "--no-test")
+    assert copy.named() == []
+    assert copy.entry().progress is Progress.WAITING
+    said = copy.run("--resume")
+    assert f"{MAIN}: building" in said
+    assert copy.named() == [f"{NAMES}:{MAIN}-sim"]
+    assert f"{NAMES}:{MAIN}-sim is up to date" in copy.run(
+        "--target", MAIN, "--simulate", "--no-test"
+    )
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_stop_while_checking_cleans_up(copy: Copy, name: str) -> None:
+    seen: list[int] = []
+
+    def when(process: int) -> bool:
+        seen.append(process)
+        return _checking(process)
+
+    copy.stop(name, when)
+    assert _test_containers(seen[-1]) == []
+    assert copy.named() == []
+    assert copy.entry().progress is Progress.BUILT
+
+
+def test_a_kill_while_checking_is_resumed_with_the_checks(copy: Copy) -> None:
+    seen: list[int] = []
+
+    def when(process: int) -> bool:
+        seen.append(process)
+        return _checking(process)
+
+    copy.stop("SIGKILL", when)
+    assert _test_containers(seen[-1])
+    assert copy.named() == []
+    built = copy.entry()
+    assert built.progress is Progress.BUILT
+    before = (copy.state / "logs" / f"{MAIN}.log").stat().st_mtime_ns
+    said = copy.run("--resume")
+    assert f"{MAIN}: verifying" in said and f"{MAIN}: building" not in said
+    assert (copy.state / "logs" / f"{MAIN}.log").stat().st_mtime_ns == before
+    assert _test_containers(seen[-1]) == []
+    assert copy.entry() == Entry(progress=Progress.DONE, key=built.key, image=built.image)
+    image = docker.from_env().images.get(f"{NAMES}:{MAIN}-sim")
+    assert image.id == built.image
+    [report] = copy.state.glob("reports/*.json")
+    assert json.loads(report.read_text(encoding="utf-8"))["image_id"] == built.image
+    assert "is up to date" in copy.run("--target", MAIN, "--simulate")

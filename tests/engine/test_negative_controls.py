@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Things that are wrong on purpose, and must be found out."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import BuildError
+from cannery.execute.base import ensure_base
+from cannery.execute.buildx import Registry
+from cannery.execute.verify import verify
+from cannery.pipeline.options import Options
+from cannery.project import Project
+from cannery.report.verification import Verification
+from cannery.runspec import DeviceKind, RunSpec, simulated_device
+
+from .conftest import Built, Said, Spoil, build_one
+
+TORCH_NPU = ["torch_npu"]
+
+
+def _failed(result: Verification) -> set[str]:
+    return {check.name.split("::")[1] for _, check in result.failed}
+
+
+def _verify(project: Project, built: Built, image: str, spec: RunSpec) -> Verification:
+    return verify(project, built.target, image=image, name=image, specs=[spec], only=TORCH_NPU)
+
+
+@pytest.fixture
+def artifacts(main: Built, tmp_path: Path) -> Path:
+    """The vendor's files of the main target, to be spoiled."""
+    return Path(shutil.copytree(main.simulated.artifacts, tmp_path / "artifacts"))
+
+
+@pytest.fixture
+def build_from(
+    project: Project, main: Built, packages: Registry, artifacts: Path
+) -> Callable[[], None]:
+    options = Options(simulate=False, artifacts=artifacts, test=False, registry=packages)
+    return lambda: build_one(project, main.target, options)
+
+
+def _install(main: Built, folder: Path, file: str) -> subprocess.CompletedProcess[str]:
+    argv = ["docker", "run", "--rm", "--platform", main.target.platform]
+    argv += [
+        "--volume",
+        f"{folder}:/artifacts:ro",
+        ensure_base(main.target.base, main.target.docker_arch),
+    ]
+    argv += ["bash", f"/artifacts/{file}", "--quiet", "--install"]
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
+def test_kernels_before_toolkit(main: Built) -> None:
+    kernels = main.target.artifacts["kernels"].name
+    done = _install(main, main.simulated.artifacts, kernels)
+    assert done.returncode == 5, done
+    assert "no CANN toolkit is installed" in done.stderr
+
+
+def test_kernels_of_another_version(
+    main: Built, second: Built, artifacts: Path, build_from: Callable[[], None]
+) -> None:
+    foreign = second.simulated.artifacts / second.target.artifacts["kernels"].name
+    shutil.copy(foreign, artifacts / main.target.artifacts["kernels"].name)
+    with pytest.raises(BuildError, match=r"8\.0\.RC2") as caught:
+        build_from()
+    assert "8.0.T39" in str(caught.value)
+
+
+def test_truncated_package(main: Built, artifacts: Path, build_from: Callable[[], None]) -> None:
+    toolkit = artifacts / main.target.artifacts["toolkit"].name
+    toolkit.write_bytes(toolkit.read_bytes()[:-1000])
+    with pytest.raises(BuildError, match=r"toolkit\.run --check|damaged|truncated"):
+        build_from()
+
+
+def test_torch_of_another_version(
+    main: Built, second: Built, build_py: Callable[..., Said], spoil: Spoil
+) -> None:
+    site = "/usr/local/lib/python3.9/dist-packages"
+    image = spoil(
+        main.image,
+        f"RUN rm -rf {site}/torch {site}/torch-2.3.1*",
+        f"COPY --from={second.image} {site}/torch {site}/torch",
+        f"COPY --from={second.image} {site}/torch.libs {site}/torch.libs",
+        f"COPY --from={second.image} {site}/torch-2.1.0.dist-info {site}/torch-2.1.0.dist-info",
+        name="torch-2.1.0",
+    )
+    said = build_py(
+        *("test", "--target", main.target.id, "--simulate", "--image", image),
+        *("--component", "torch_npu", "--component", "torch"),
+    )
+    assert said.code == 8, said.text
+    assert "torch_npu/test_torch_npu.py::test_imports" in said.text
+    assert "undefined symbol" in said.text
+
+
+def test_wrong_product(project: Project, main: Built, spoil: Spoil) -> None:
+    image = spoil(main.image, "ENV NPUSIM_FAULT=matmul", name="wrong-product")
+    result = _verify(project, main, image, simulated_device(main.simulated.host))
+    assert _failed(result) == {"test_matmul"}
+
+
+def test_no_driver(project: Project, main: Built) -> None:
+    result = _verify(project, main, main.image, RunSpec(kind=DeviceKind.SIMULATED))
+    assert {"test_is_available", "test_matmul", "test_random_tensor"} <= _failed(result)
+    assert "test_imports" not in _failed(result)
+
+
+def test_no_devices(project: Project, main: Built, tmp_path: Path) -> None:
+    host = Path(shutil.copytree(main.simulated.host, tmp_path / "host", symlinks=True))
+    devices = host / "usr/local/Ascend/driver/simulated_devices.conf"
+    devices.write_text(devices.read_text().replace("count=8", "count=0"))
+    result = _verify(project, main, main.image, simulated_device(host))
+    assert "test_is_available" in _failed(result)
+    assert "test_imports" not in _failed(result)

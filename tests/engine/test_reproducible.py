@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two builds of one commit are the same, layer by layer; so are equal parts of two targets.
+
+On an engine with containerd's image store: the other store writes the files of a layer that several
+images share in one of two orders.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import docker
+import pytest
+
+from cannery.execute.base import building_architecture, ensure_base
+from cannery.execute.buildx import Registry
+from cannery.model import Target
+from cannery.parts import parts_of
+
+from .conftest import ROOT, Built
+from .engines import Engine, engine
+
+NAME = "cannery-test:reproducible"
+Image = dict[str, Any]
+Layers = dict[str, str]
+"""Stage to digest."""
+
+
+def _bases(target: Target) -> dict[str, str]:
+    """Build argument to image. Only because no hub can be reached from here."""
+    return {
+        "BASE_IMAGE": ensure_base(target.base, target.docker_arch),
+        "TOOL_IMAGE": ensure_base(target.tools, building_architecture()),
+        "INSTALLER_IMAGE": ensure_base(target.tools, target.docker_arch),
+    }
+
+
+@pytest.fixture(scope="module")
+def elsewhere(main: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """An engine that has the bases of the main target, and nothing else."""
+    folder = tmp_path_factory.mktemp("engine")
+    archive = folder / "bases.tar"
+    images = sorted({*_bases(main.target).values()})
+    subprocess.run(["docker", "save", "--output", str(archive), *images], check=True)
+    with engine(folder, 3, containerd=True) as started:
+        started.docker("load", "--input", str(archive))
+        archive.unlink()
+        yield started
+
+
+def _build(elsewhere: Engine, built: Built, packages: Registry, *options: str) -> Image:
+    """Build a target again, by plain buildx: its Dockerfile needs nothing else."""
+    words = ["buildx", "build", "--platform", built.target.platform, *options]
+    words += ["--progress", "plain"]
+    words += ["--build-context", f"artifacts={built.simulated.artifacts}", "--provenance=false"]
+    for name, image in _bases(built.target).items():
+        words += ["--build-arg", f"{name}={image}"]
+    words += ["--secret", f"id=ca,src={packages.ca}"] if packages.ca else []
+    # This engine keeps its hands off the firewall, so its own network leads nowhere.
+    words += ["--network", "host", "--output", f"type=docker,name={NAME}"]
+    elsewhere.docker(*words, str(ROOT / "images" / built.target.id))
+    found: Image = json.loads(elsewhere.docker("image", "inspect", NAME))[0]
+    return found
+
+
+def _layers(image: Image, target: Target) -> Layers:
+    text = (ROOT / "images" / target.id / "Dockerfile").read_text(encoding="utf-8")
+    stages = re.findall(r"^COPY --link --from=(\S+) /layer/ /$", text, re.MULTILINE)
+    return dict(zip(["base", *stages], image["RootFS"]["Layers"], strict=True))
+
+
+def _parts(target: Target) -> dict[str, str]:
+    """Part to what a plan takes for its identity."""
+    folder = ROOT / "images" / target.id
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    files = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in paths}
+    return {part.name: part.identity for part in parts_of(target, files)}
+
+
+@pytest.fixture(scope="module")
+def first(elsewhere: Engine, main: Built, packages: Registry) -> Image:
+    return _build(elsewhere, main, packages)
+
+
+def test_two_builds_from_nothing_give_the_same_layers(
+    elsewhere: Engine, main: Built, packages: Registry, first: Image
+) -> None:
+    again = _build(elsewhere, main, packages, "--no-cache")
+    assert _layers(again, main.target) == _layers(first, main.target)
+
+
+def test_the_image_is_the_one_that_build_py_makes(main: Built, first: Image) -> None:
+    ours = docker.from_env().images.get(main.image)
+    only_ours = {"io.cannery.simulated", "io.cannery.key"}
+    labels = {k: v for k, v in ours.labels.items() if k not in only_ours}
+    assert first["Config"]["Labels"] == labels
+    assert first["Config"]["Env"] == ours.attrs["Config"]["Env"]
+
+
+def test_equal_components_of_two_targets_are_one_layer(
+    elsewhere: Engine, main: Built, second: Built, packages: Registry, first: Image
+) -> None:
+    """Made anew beside other neighbours, they are the same bytes."""
+    again = ("--no-cache-filter", "os,wheels-tools,wheels-pip,wheels-vendor-apex")
+    other = _layers(_build(elsewhere, second, packages, *again), second.target)
+    mine = _layers(first, main.target)
+    equal = {name.removeprefix("layer-") for name in mine if mine[name] == other.get(name)}
+    parts = _parts(main.target)
+    same = {name for name in parts if parts[name] == _parts(second.target).get(name)}
+    assert equal == {"base", *same}
+    assert {"os", "wheels-tools"} <= same

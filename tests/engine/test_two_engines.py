@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many machines: caches in a registry, engines that keep images in two ways, a remote builder.
+
+The builds are small, and made of what the real ones are made of: stages of their own, vendor files
+from a context, bound files, a cache folder, and linked layers.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from cannery.bake import Caches, ImageBuild
+from cannery.events import Event, Kind
+from cannery.execute import base
+from cannery.execute import engine as local
+from cannery.execute.bake import Baked, BakeSettings, bake
+from cannery.execute.builder import Builder, check_cache_export, find_builder
+from cannery.execute.buildx import Registry
+from cannery.execute.published import published_key
+from cannery.key import LABEL
+from cannery.project import Project
+
+from .engines import Engine, buildkit_socket, engine, registry
+
+DOCKERFILE = """\
+ARG BASE_IMAGE
+FROM --platform=$BUILDPLATFORM ${BASE_IMAGE} AS tools
+RUN echo tools >/tools
+
+FROM tools AS toolkit
+ARG TOOLKIT_SHA256=
+RUN --mount=type=bind,from=artifacts,source=toolkit.run,target=/tmp/toolkit.run \\
+    test -n "${TOOLKIT_SHA256}"; mkdir -p /layer/opt; cp /tmp/toolkit.run /layer/opt/toolkit; \\
+    touch -d @0 /layer/opt/toolkit /layer/opt /layer
+
+FROM tools AS wheels-torch
+RUN --mount=type=bind,source=wheels/torch.txt,target=/tmp/wheels.txt \\
+    --mount=type=cache,target=/root/.cache/uv \\
+    mkdir -p /layer/opt; cp /tmp/wheels.txt /layer/opt/wheels; \\
+    touch -d @0 /layer/opt/wheels /layer/opt /layer
+
+FROM ${BASE_IMAGE} AS image
+COPY --link --from=toolkit /layer/ /
+COPY --link --from=wheels-torch /layer/ /
+ENV HOME=/root
+"""
+
+
+@dataclass
+class Heard:
+    """What happened to the steps that do something: RUN and COPY."""
+
+    done: list[str] = field(default_factory=list)
+    cached: list[str] = field(default_factory=list)
+
+    def __call__(self, target: str, event: Event, _: tuple[int, int]) -> None:
+        if "] RUN" in event.step or "] COPY" in event.step:
+            kinds = {Kind.DONE: self.done, Kind.CACHED: self.cached}
+            name = f"{target} {event.step.partition(']')[0][1:]}"
+            kinds.get(event.kind, []).append(name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Two engines that keep images in containerd's store, and what both can reach."""
+
+    folder: Path
+    registry: str
+    first: Engine
+    second: Engine
+    base: str
+
+    def builds(self, *, torch: str = "torch") -> list[ImageBuild]:
+        found = []
+        for name in ("one", "two"):
+            folder = self.folder / "images" / name
+            (folder / "wheels").mkdir(parents=True, exist_ok=True)
+            (folder / "Dockerfile").write_text(DOCKERFILE, encoding="utf-8")
+            text = f"{torch} of {name}\n"
+            (folder / "wheels" / "torch.txt").write_text(text, encoding="utf-8")
+            found.append(
+                ImageBuild(
+                    id=name,
+                    tag=f"{name}-sim",
+                    kin=("two-sim" if name == "one" else "one-sim",),
+                    dockerfile=folder / "Dockerfile",
+                    folder=folder,
+                    platform="linux/amd64",
+                    contexts={"artifacts": str(self.folder / "artifacts")},
+                    arguments={"BASE_IMAGE": self.base, "TOOLKIT_SHA256": "0"},
+                    labels={LABEL: f"sha256:{name}"},
+                )
+            )
+        return found
+
+    def cook(
+        self, builds: list[ImageBuild], caches: Caches, builder: Builder | None = None
+    ) -> tuple[Baked, Heard]:
+        heard = Heard()
+        settings = BakeSettings(
+            builder=builder or find_builder(""),
+            source=Registry(ca=None, index_url=""),
+            caches=caches,
+            logs=self.folder / "logs",
+        )
+        return bake(builds, settings, heard), heard
+
+
+@contextmanager
+def using(engine: Engine) -> Iterator[None]:
+    """Let ``engine`` be the one that everything talks to."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOCKER_HOST", engine.host)
+        local.connect.cache_clear()
+        try:
+            yield
+        finally:
+            local.connect.cache_clear()
+
+
+def _around() -> str:
+    """What another engine could spoil for the one that runs here."""
+    rules = subprocess.run(["iptables-save"], capture_output=True, text=True, check=True).stdout
+    kept = [line for line in rules.splitlines() if not line.startswith(("#", ":"))]
+    link = subprocess.run(["ip", "-4", "-o", "addr"], capture_output=True, text=True, check=True)
+    return "\n".join([*kept, link.stdout])
+
+
+@pytest.fixture(scope="module")
+def around() -> Iterator[None]:
+    before = _around()
+    yield
+    assert _around() == before
+    local.connect.cache_clear()
+    assert local.connect().ping()
+
+
+@pytest.fixture(scope="module")
+def world(
+    around: None, project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("engines")
+    tools = next(iter(project.matrix().targets.values())).tools
+    image = base.ensure_base(tools, base.building_architecture())
+    archive = folder / "base.tar"
+    subprocess.run(["docker", "save", "--output", str(archive), image], check=True)
+    (folder / "artifacts").mkdir()
+    (folder / "artifacts" / "toolkit.run").write_text("the vendor's\n", encoding="utf-8")
+    with ExitStack() as stack:
+        place = stack.enter_context(registry(folder))
+        engines = []
+        for number in (1, 2):
+            own = folder / f"engine{number}"
+            own.mkdir()
+            engines.append(stack.enter_context(engine(own, number, containerd=True)))
+            engines[-1].docker("load", "--input", str(archive))
+        first, second = engines
+        yield World(folder=folder, registry=place, first=first, second=second, base=image)
+
+
+@pytest.fixture(scope="module")
+def built(world: World) -> Baked:
+    """Both images, from the first engine, which has put all layers into the registry."""
+    with using(world.first):
+        check_cache_export(find_builder(""))
+        caches = Caches(destinations=(f"{world.registry}/cache",))
+        baked, heard = world.cook(world.builds(), caches)
+    assert not baked.failures
+    assert "one toolkit 1/1" in heard.done
+    assert "two image 2/3" in heard.done or "two image 3/3" in heard.done
+    return baked
+
+
+def layers(engine: Engine, image: str) -> str:
+    return engine.docker("image", "inspect", "--format", "{{json .RootFS.Layers}}", image)
+
+
+def test_an_engine_with_containerd_s_store_has_the_image(world: World, built: Baked) -> None:
+    assert {*built.images} == {"one", "two"}
+    with using(world.first):
+        image, labels = local.image_labels(built.images["one"])
+        assert image == built.images["one"]
+        assert labels[LABEL] == "sha256:one"
+        local.tag_image(image, "cannery-test:one")
+        assert local.image_id("cannery-test:one") == image
+
+
+def test_the_cache_holds_layers_as_zstd(world: World, built: Baked) -> None:
+    inspect = ("buildx", "imagetools", "inspect", "--raw", f"{world.registry}/cache:one-sim")
+    manifest = json.loads(world.first.docker(*inspect))
+    blobs = manifest.get("layers") or manifest["manifests"]
+    kinds = {each["mediaType"] for each in blobs if "layer" in each["mediaType"]}
+    assert kinds == {"application/vnd.oci.image.layer.v1.tar+zstd"}
+
+
+def test_a_second_engine_rebuilds_nothing(world: World, built: Baked) -> None:
+    with using(world.second):
+        caches = Caches(sources=(f"{world.registry}/cache",))
+        baked, heard = world.cook(world.builds(), caches)
+    assert not baked.failures
+    assert heard.done == []
+    assert {name.split()[0] for name in heard.cached} == {"one", "two"}
+    for name in ("one", "two"):
+        there = layers(world.second, baked.images[name])
+        assert there == layers(world.first, built.images[name])
+
+
+def test_only_what_changed_is_made_anew(world: World, built: Baked) -> None:
+    with using(world.second):
+        world.second.docker("builder", "prune", "--all", "--force")
+        caches = Caches(sources=(f"{world.registry}/cache",))
+        baked, heard = world.cook(world.builds(torch="newer"), caches)
+    assert not baked.failures
+    made = {name.split(" ", 1)[1].split()[0] for name in heard.done}
+    assert made <= {"wheels-torch", "image"}
+    assert "one wheels-torch 1/1" in heard.done
+    assert not [name for name in heard.done if "toolkit" in name or "tools" in name]
+
+
+def test_a_build_that_fails_leaves_the_others(world: World, built: Baked) -> None:
+    builds = world.builds(torch="one that fails")
+    broken = builds[0].dockerfile.with_name("Dockerfile.broken")
+    text = DOCKERFILE.replace("cp /tmp/wheels.txt", "sleep 1; echo no such wheel; false #")
+    broken.write_text(text, encoding="utf-8")
+    builds[0] = ImageBuild(**{**vars(builds[0]), "dockerfile": broken})
+    with using(world.first):
+        baked, heard = world.cook(builds, Caches())
+    assert {*baked.images} == {"two"}
+    assert "one: the build failed" in str(baked.failures["one"])
+    assert "did not complete successfully: exit code: 1" in str(baked.failures["one"])
+    log = (world.folder / "logs" / "one.log").read_text(encoding="utf-8")
+    assert "wheels-torch 1/1 | no such wheel\n" in log
+    assert not [name for name in heard.done if name.startswith("one wheels")]
+
+
+def test_a_registry_tells_what_its_images_were_made_from(world: World, built: Baked) -> None:
+    name = f"{world.registry}/cannery:one-sim"
+    world.first.docker("tag", built.images["one"], name)
+    world.first.docker("push", name)
+    assert published_key(name, "linux/amd64") == "sha256:one"
+    assert published_key(f"{world.registry}/cannery:none", "linux/amd64") is None
+
+
+def test_an_engine_without_that_store_cannot_write_a_cache_and_can_read_one(
+    world: World, built: Baked
+) -> None:
+    if local.uses_containerd():
+        pytest.skip("the engine that runs here keeps images in containerd's store")
+    caches = Caches(sources=(f"{world.registry}/cache",))
+    baked, _ = world.cook(world.builds(torch="for the engine that runs here"), caches)
+    assert not baked.failures
+    for image in baked.images.values():
+        subprocess.run(["docker", "image", "rm", image], check=True, capture_output=True)
+
+
+def test_a_remote_builder(world: World, built: Baked, tmp_path: Path) -> None:
+    """Its images are loaded into the engine that runs here, where they are checked."""
+    name = f"cannery-test-{world.registry.rpartition(':')[2]}"
+    with buildkit_socket(world.second, tmp_path) as address:
+        create = ["docker", "buildx", "create", "--name", name, "--driver", "remote", address]
+        subprocess.run(create, check=True, capture_output=True)
+        try:
+            builder = find_builder(name)
+            assert not builder.local
+            layout = base.as_layout(world.base, tmp_path / "bases")
+            [one, _] = world.builds(torch="remote")
+            contexts = {**one.contexts, world.base: layout}
+            elsewhere = ImageBuild(**{**vars(one), "contexts": contexts})
+            caches = Caches(
+                sources=(f"{world.registry}/remote",), destinations=(f"{world.registry}/remote",)
+            )
+            baked, heard = world.cook([elsewhere], caches, builder)
+            assert not baked.failures
+            assert heard.done
+            image, labels = local.image_labels(baked.images["one"])
+            assert labels[LABEL] == "sha256:one"
+            subprocess.run(["docker", "image", "rm", image], check=True, capture_output=True)
+        finally:
+            subprocess.run(["docker", "buildx", "rm", name], check=True, capture_output=True)

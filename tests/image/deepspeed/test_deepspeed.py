@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DeepSpeed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+Facts = dict[str, Any]
+
+
+def test_version(facts: Facts, record: Facts) -> None:
+    """DeepSpeed is the target's version."""
+    assert facts["distributions"]["deepspeed"]["version"] == record["components"]["deepspeed"]
+
+
+@pytest.mark.device
+def test_accelerator(probe: Any) -> None:
+    """DeepSpeed finds the NPU by itself, and talks over HCCL."""
+    answer = probe("train")
+    assert (answer["accelerator"], answer["backend"]) == ("npu", "hccl")
+    assert answer["device"] == "npu:0"
+
+
+@pytest.mark.device
+def test_trains(probe: Any) -> None:
+    """Three ZeRO-2 steps lower the loss."""
+    losses = probe("train")["losses"]
+    assert len(losses) == 3 and all(math.isfinite(loss) for loss in losses)
+    assert losses[0] > losses[1] > losses[2], losses

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contract between host and image: the driver is mounted, and never in the image."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from testinfra.host import Host
+
+Facts = dict[str, Any]
+
+
+def test_mount_points(facts: Facts) -> None:
+    """The places where the host's driver goes exist and are empty."""
+    assert facts["mount_points"] == {
+        "/usr/local/Ascend/driver": [True, 0],
+        "/usr/local/dcmi": [True, 0],
+    }
+    assert not facts["npu_smi"]
+
+
+@pytest.mark.device
+def test_npu_smi(host: Host, record: Facts) -> None:
+    """The host's ``npu-smi info`` works inside and lists the devices."""
+    result = host.run("npu-smi info")
+    assert result.rc == 0, result.stderr
+    chip = record["operators"].removeprefix("ascend").upper()
+    assert "OK" in result.stdout and chip in result.stdout, result.stdout
+
+
+@pytest.mark.device
+@pytest.mark.torch
+def test_driver_is_the_mounted_one(probe: Any) -> None:
+    """The driver library that a process loads is the mounted one, no stand-in of the toolkit."""
+    loaded = [path for path in probe("device")["libraries"] if "/libascend_hal.so" in path]
+    assert loaded and all(path.startswith("/usr/local/Ascend/driver/") for path in loaded), loaded

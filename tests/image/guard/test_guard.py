@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The image keeps what fits its CANN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from testinfra.backend.base import CommandResult
+from testinfra.host import Host
+
+Facts = dict[str, Any]
+
+CONSTRAINTS = "/usr/local/share/cannery/constraints.txt"
+
+
+def test_constraints(facts: Facts, record: Facts) -> None:
+    """The constraints that pip and uv read pin torch, torch_npu and numpy."""
+    pins = [line for line in facts["constraints"].splitlines() if not line.startswith("#")]
+    found = {name: each["version"] for name, each in facts["distributions"].items()}
+    assert pins == [f"{name}=={found[name]}" for name in record["constrained"]]
+    framework = {"torch", "torch-npu"} if "torch" in record["components"] else {"mindspore"}
+    assert framework | {"numpy"} <= set(record["constrained"])
+
+
+def _pip_install(host: Host, trust: str, *arguments: str) -> CommandResult:
+    command = f"{trust} PIP_RETRIES=0 PIP_TIMEOUT=10 pip install" + " %s" * len(arguments)
+    return host.run(command, *arguments)
+
+
+def _torch(host: Host, record: Facts) -> list[str]:
+    return [
+        name.removesuffix(".dist-info")
+        for name in host.file(record["site_packages"]).listdir()
+        if name.startswith("torch-") and name.endswith(".dist-info")
+    ]
+
+
+@pytest.mark.torch
+def test_pip_refuses_another_torch(host: Host, record: Facts, trust: str) -> None:
+    """``pip install torch==2.4.0`` is refused, changes nothing, and says what to do."""
+    wanted = "2.4.0" if record["components"]["torch"] != "2.4.0" else "2.5.1"
+    result = _pip_install(host, trust, f"torch=={wanted}")
+    said = result.stdout + result.stderr
+    assert result.rc != 0, said
+    assert f"constraint) torch=={record['components']['torch']}" in said, said
+    assert CONSTRAINTS in said and "unset PIP_CONSTRAINT" in said, said
+    assert _torch(host, record) == [f"torch-{record['components']['torch']}"]
+
+
+@pytest.mark.torch
+def test_pip_refuses_a_package_that_brings_another_torch(
+    host: Host, record: Facts, trust: str
+) -> None:
+    """``pip install torchvision==0.22.1``, which wants torch 2.7.1, is refused too."""
+    if record["components"]["torch"] == "2.7.1":
+        pytest.skip("torchvision 0.22.1 fits this torch")
+    result = _pip_install(host, trust, "torchvision==0.22.1")
+    said = result.stdout + result.stderr
+    assert result.rc != 0, said
+    if "depends on torch==2.7.1" not in said:
+        pytest.skip("no package index can be reached from the container")
+    assert CONSTRAINTS in said and "unset PIP_CONSTRAINT" in said, said
+    assert _torch(host, record) == [f"torch-{record['components']['torch']}"]

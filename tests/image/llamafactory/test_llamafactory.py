@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LLaMA-Factory."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from testinfra.host import Host
+
+Facts = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def env(host: Host) -> dict[str, str]:
+    """What ``llamafactory-cli env`` says."""
+    result = host.run("llamafactory-cli env")
+    assert result.rc == 0, result.stdout + result.stderr
+    return dict(re.findall(r"^- (.+?): (.+)$", result.stdout, re.MULTILINE))
+
+
+def test_version(env: dict[str, str], record: Facts) -> None:
+    """``llamafactory-cli env`` runs, and names this version and the target's torch."""
+    assert env["`llamafactory` version"] == record["components"]["llamafactory"]
+    assert env["PyTorch version"].split()[0] == record["components"]["torch"]
+
+
+def test_accelerate(env: dict[str, str], record: Facts) -> None:
+    """accelerate is the locked one, which LLaMA-Factory's own requirement may not allow."""
+    assert env["Accelerate version"] == record["wheels"]["accelerate"]
+
+
+@pytest.mark.device
+def test_sees_the_npu(env: dict[str, str]) -> None:
+    """``llamafactory-cli env`` names the NPU."""
+    assert env["PyTorch version"].endswith("(NPU)")
+    assert env["NPU type"].startswith("Ascend910")

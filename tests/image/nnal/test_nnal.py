@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The acceleration library (ATB)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+Facts = dict[str, Any]
+
+
+def test_version(facts: Facts, record: Facts) -> None:
+    """NNAL is of the toolkit's version."""
+    assert facts["infos"]["nnal"]["version"] == record["components"]["nnal"]
+
+
+def test_libraries(facts: Facts) -> None:
+    """ATB_HOME_PATH leads to the libraries."""
+    assert "libatb.so" in facts["nnal_libraries"]
+
+
+@pytest.mark.torch
+def test_abi_is_torch_s(probe: Any, facts: Facts) -> None:
+    """The ABI of the chosen ATB build is the one that torch was compiled with."""
+    abi = int(probe("imports", "torch")["cxx11_abi"])
+    assert facts["environment"]["ATB_HOME_PATH"].endswith(f"cxx_abi_{abi}")

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The image as a file system and as an environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testinfra.host import Host
+
+Facts = dict[str, Any]
+
+
+def test_architecture(facts: Facts, record: Facts) -> None:
+    """The container runs on the target's architecture."""
+    assert facts["machine"] == record["machine"]
+
+
+def test_elf_files(facts: Facts, record: Facts) -> None:
+    """Every program and library of CANN and of the wheels is for that architecture."""
+    assert facts["elf"]["counts"].get(record["machine"], 0) > 100, facts["elf"]
+    assert facts["elf"]["wrong"] == []
+
+
+def test_nothing_left_over(facts: Facts) -> None:
+    """No installer, archive, cache or package list is left."""
+    assert facts["left_overs"] == []
+
+
+def test_environment_without_profile(facts: Facts, record: Facts) -> None:
+    """``docker exec`` has the whole environment: nothing needs a shell profile."""
+    environment = facts["environment"]
+    assert {name: environment.get(name) for name in record["environment"]} == record["environment"]
+
+
+def test_search_paths_have_no_empty_element(facts: Facts) -> None:
+    """No search path has an empty element, which would mean the current directory."""
+    for name in ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH"):
+        elements = facts["environment"][name].split(":")
+        assert "" not in elements, f"{name}={facts['environment'][name]}"
+        assert not [element for element in elements if "devlib" in element]
+
+
+def test_scripts_have_an_interpreter(facts: Facts) -> None:
+    """Every script in /usr/local/bin names an interpreter that exists."""
+    assert facts["broken_scripts"] == []
+
+
+def test_tools_for_building_extensions(host: Host) -> None:
+    """A compiler, make and Python's headers are there, for extensions built on first use."""
+    script = 'g++ --version && make --version && test -f "$(python3 -c %s)/Python.h"'
+    result = host.run(script, "import sysconfig; print(sysconfig.get_paths()['include'])")
+    assert result.rc == 0, result.stderr

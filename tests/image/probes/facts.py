@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in the container: prints what is there as one line of JSON. Python 3.7, stdlib only."""
+
+import json
+import os
+import platform
+import re
+import struct
+import subprocess
+import sys
+
+RECORD = json.loads(sys.argv[1])
+HOME = RECORD["toolkit_home"]
+ASCEND = "/usr/local/Ascend"
+LEFT_OVER = re.compile(r"\.(run|whl|tar\.gz|tgz)$")
+ATB = os.environ.get("ATB_HOME_PATH", "/nowhere") + "/lib"
+NOT_OURS = ("/proc", "/sys", "/dev", "/run", ASCEND + "/driver")
+
+
+def walk(top):
+    for folder, folders, files in os.walk(top):
+        folders[:] = [f for f in folders if os.path.join(folder, f) not in NOT_OURS]
+        for name in files:
+            yield os.path.join(folder, name)
+
+
+def sourced_environment():
+    """What the vendor's scripts set, starting from what only the image can know."""
+    scripts = ". %s/ascend-toolkit/set_env.sh" % ASCEND
+    if "nnal" in RECORD["components"]:
+        scripts += " && . %s/nnal/atb/set_env.sh --cxx_abi=%d" % (ASCEND, RECORD["cxx_abi"])
+    start = {
+        "HOME": os.environ.get("HOME", "/root"),
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "LD_LIBRARY_PATH": ":".join(
+            "%s/driver/%s" % (ASCEND, lib) for lib in ("lib64", "lib64/common", "lib64/driver")
+        ),
+    }
+    done = subprocess.run(
+        ["/bin/bash", "-c", scripts + " && env -0"], env=start, stdout=subprocess.PIPE
+    )
+    pairs = (item.split("=", 1) for item in done.stdout.decode().split("\0") if "=" in item)
+    noise = ("PWD", "SHLVL", "_", "OLDPWD", "HOME")
+    return {name: value for name, value in pairs if name not in noise}
+
+
+def install_infos():
+    found = {}
+    for path in walk(ASCEND):
+        match = re.match(r"ascend_(\w+)_install\.info$", os.path.basename(path))
+        if match:
+            with open(path) as stream:
+                found[match.group(1)] = dict(
+                    line.strip().split("=", 1) for line in stream if "=" in line
+                )
+    return found
+
+
+def elf_machines(folders):
+    names = {183: "aarch64", 62: "x86_64"}
+    counts, wrong = {}, []
+    for folder in folders:
+        for path in walk(folder):
+            if os.path.islink(path):
+                continue
+            with open(path, "rb") as stream:
+                head = stream.read(20)
+            if head[:4] == b"\x7fELF":
+                # What is for neither is for the NPU: operators are ELF files too.
+                machine = names.get(struct.unpack_from("<H", head, 18)[0], "npu")
+                counts[machine] = counts.get(machine, 0) + 1
+                if machine not in (RECORD["machine"], "npu"):
+                    wrong.append(path)
+    return {"counts": counts, "wrong": wrong[:20]}
+
+
+def broken_scripts():
+    broken = []
+    for name in os.listdir("/usr/local/bin"):
+        path = "/usr/local/bin/" + name
+        with open(path, "rb") as stream:
+            first = stream.readline().decode("utf-8", "replace").strip()
+        if first.startswith("#!") and not os.path.exists(first[2:].split()[0]):
+            broken.append("%s: %s" % (path, first))
+    return broken
+
+
+def distributions():
+    try:
+        from importlib.metadata import distributions as installed
+    except ImportError:
+        from importlib_metadata import distributions as installed
+    names = {}
+    for each in installed():
+        meta = each.metadata
+        names[re.sub(r"[-_.]+", "-", meta["Name"]).lower()] = {
+            "version": meta["Version"],
+            "summary": meta["Summary"] or "",
+        }
+    return names
+
+
+def left_overs():
+    # What a wheel brings is part of it, whatever its name ends in.
+    own = RECORD["site_packages"]
+    found = [path for path in walk("/") if LEFT_OVER.search(path) and not path.startswith(own)]
+    for folder in ("/var/lib/apt/lists", "/root/.cache", "/tmp", "/var/tmp", "/var/cache/apt"):
+        if os.path.isdir(folder):
+            found += [p for p in walk(folder) if os.path.getsize(p) and "/lock" not in p]
+    return sorted(set(found) - {path for path in found if "/ensurepip/_bundled/" in path})
+
+
+def read(path):
+    if not os.path.exists(path):
+        return ""
+    with open(path) as stream:
+        return stream.read()
+
+
+print(
+    json.dumps(
+        {
+            "machine": platform.machine(),
+            "python": platform.python_version(),
+            "executable": os.path.realpath(sys.executable),
+            "environment": dict(os.environ),
+            "sourced": sourced_environment(),
+            "infos": install_infos(),
+            "version_cfg": read(HOME + "/version.cfg"),
+            "elf": elf_machines([RECORD["site_packages"], ASCEND]),
+            "broken_scripts": broken_scripts(),
+            "distributions": distributions(),
+            "left_overs": left_overs(),
+            "constraints": read(os.environ.get("PIP_CONSTRAINT", "")),
+            "mount_points": {
+                path: [os.path.isdir(path), len(os.listdir(path)) if os.path.isdir(path) else 0]
+                for path in (ASCEND + "/driver", "/usr/local/dcmi")
+            },
+            "npu_smi": os.path.exists("/usr/local/bin/npu-smi"),
+            "operators": sorted(
+                os.listdir(HOME + "/opp/built-in/op_impl/ai_core/tbe/kernel")
+                if os.path.isdir(HOME + "/opp/built-in/op_impl/ai_core/tbe/kernel")
+                else []
+            ),
+            "nnal_libraries": sorted(os.listdir(ATB) if os.path.isdir(ATB) else []),
+        }
+    )
+)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in the container: trains a small model with DeepSpeed for three steps."""
+
+import json
+import os
+
+os.environ.update(
+    MASTER_ADDR="127.0.0.1", MASTER_PORT="29511", RANK="0", LOCAL_RANK="0", WORLD_SIZE="1"
+)
+
+import torch  # noqa: E402
+import torch_npu  # noqa: E402, F401
+import deepspeed  # noqa: E402
+from deepspeed.accelerator import get_accelerator  # noqa: E402
+
+torch.manual_seed(3)
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
+config = {
+    "train_batch_size": 4,
+    "optimizer": {"type": "Adam", "params": {"lr": 0.05, "torch_adam": True}},
+    "zero_optimization": {"stage": 2},
+}
+engine, _, _, _ = deepspeed.initialize(
+    model=model, model_parameters=model.parameters(), config=config
+)
+inputs, wanted = torch.randn(4, 8).to(engine.device), torch.randn(4, 1).to(engine.device)
+losses = []
+for _ in range(3):
+    loss = torch.nn.functional.mse_loss(engine(inputs), wanted)
+    engine.backward(loss)
+    engine.step()
+    losses.append(float(loss))
+print()
+print(
+    json.dumps(
+        {
+            "accelerator": get_accelerator().device_name(),
+            "backend": torch.distributed.get_backend(),
+            "device": str(engine.device),
+            "losses": losses,
+        }
+    ),
+    flush=True,
+)
+os._exit(0)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interpreter and the set of installed packages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testinfra.host import Host
+
+Facts = dict[str, Any]
+
+
+def test_version(facts: Facts, record: Facts) -> None:
+    """The interpreter has the target's version, patch level included."""
+    assert facts["python"] == record["components"]["python"]
+
+
+def test_is_the_only_python3(host: Host, record: Facts) -> None:
+    """``python`` and ``python3`` are that interpreter."""
+    result = host.run("realpath $(command -v python) $(command -v python3)")
+    assert set(result.stdout.split()) == {record["interpreter"]}
+
+
+def test_packages(facts: Facts, record: Facts) -> None:
+    """Every locked wheel is installed in its locked version."""
+    found = {name: each["version"] for name, each in facts["distributions"].items()}
+    assert {name: found.get(name) for name in record["wheels"]} == record["wheels"]
+
+
+def test_pip_check(host: Host, record: Facts) -> None:
+    """``pip check`` finds the packages consistent, but for what the matrix overrides."""
+    result = host.run("pip check")
+    said = (result.stdout + result.stderr).splitlines()
+    expected = [f"{verb} {n}" for verb in ("requires", "requirement") for n in record["overridden"]]
+    unexpected = [line for line in said if not any(text in line for text in expected)]
+    assert result.rc == 0 or not unexpected, unexpected
+
+
+def test_py_spy(host: Host) -> None:
+    """py-spy, which shows where a training hangs, is there and runs."""
+    assert host.run("py-spy --version").rc == 0

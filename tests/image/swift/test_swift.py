@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ms-swift."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from testinfra.host import Host
+
+Facts = dict[str, Any]
+
+# What its guide has people run in a new environment, but for printing in place of asserting.
+THREE_LINES = """
+from transformers.utils import is_torch_npu_available
+import torch
+
+assert is_torch_npu_available()
+assert torch.npu.device_count() >= 1
+print(torch.randn(10, device='npu:0'))
+"""
+
+
+def test_command(host: Host) -> None:
+    """The command ``swift sft`` starts and explains itself."""
+    result = host.run("swift sft --help")
+    assert result.rc == 0, result.stdout + result.stderr
+    assert "--model_type" in result.stdout
+
+
+@pytest.mark.device
+def test_three_lines(host: Host) -> None:
+    """The three-line check of its guide passes."""
+    result = host.run("python3 -c %s", THREE_LINES)
+    assert result.rc == 0, result.stderr
+    assert result.stdout.startswith("tensor([")

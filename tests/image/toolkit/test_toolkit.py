@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The CANN toolkit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from testinfra.host import Host
+
+Facts = dict[str, Any]
+
+
+def test_version(facts: Facts, record: Facts) -> None:
+    """The installed toolkit says that it is the target's version."""
+    info = facts["infos"]["toolkit"]
+    assert info["version"] == record["components"]["toolkit"]
+    assert info["arch"] == record["machine"]
+
+
+def test_version_cfg(facts: Facts, record: Facts) -> None:
+    """version.cfg names the same version for everything that is installed."""
+    lines = [line for line in facts["version_cfg"].splitlines() if "_running_version" in line]
+    assert lines
+    wanted = f":{record['components']['toolkit']}]"
+    assert not [line for line in lines if not line.endswith(wanted)], lines
+
+
+def test_environment_is_what_set_env_sets(facts: Facts) -> None:
+    """ENV has exactly the values that the installed set_env.sh scripts set."""
+    sourced = facts["sourced"]
+    assert "ASCEND_HOME_PATH" in sourced, "set_env.sh set nothing"
+    ours = {name: facts["environment"].get(name, "") for name in sourced}
+    assert {name: _searched(name, value) for name, value in ours.items()} == {
+        name: _searched(name, value) for name, value in sourced.items()
+    }
+
+
+def _searched(name: str, value: str) -> list[str]:
+    """What is searched, in order. A second mention of a folder changes nothing.
+
+    Newer scripts append devlib, the stand-in for the driver, where they find no driver; an image
+    must not have it, because a driver may be mounted later.
+    """
+    if not name.endswith("PATH"):
+        return [value]
+    folders = (folder.rstrip("/") for folder in value.split(":"))
+    return [*dict.fromkeys(f for f in folders if not f.endswith("/devlib"))]
+
+
+@pytest.mark.device
+@pytest.mark.torch
+def test_loaded_library(probe: Any, record: Facts) -> None:
+    """The libascendcl.so that a process loads is this toolkit's."""
+    loaded = [path for path in probe("device")["libraries"] if "/libascendcl.so" in path]
+    assert loaded, "no libascendcl.so was loaded"
+    version = record["components"]["toolkit"]
+    home = record["toolkit_home"].replace("latest", version)
+    assert [path for path in loaded if not path.startswith(home + "/")] == []
+
+
+def test_installer_record(host: Host) -> None:
+    """Third-party builds find the toolkit through /etc/Ascend/ascend_cann_install.info."""
+    text = host.file("/etc/Ascend/ascend_cann_install.info").content_string
+    assert "Toolkit_InstallPath=/usr/local/Ascend" in text

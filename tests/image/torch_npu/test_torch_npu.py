@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch_npu, which makes the NPU a device of PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+Facts = dict[str, Any]
+
+
+def test_version(facts: Facts, record: Facts) -> None:
+    """torch_npu is the target's version, post-release included."""
+    assert facts["distributions"]["torch-npu"]["version"] == record["components"]["torch_npu"]
+
+
+def test_imports(imported: Facts) -> None:
+    """torch_npu imports, so it fits this torch; without a driver too."""
+    error = imported["torch_npu"]["error"]
+    assert not error, error
+
+
+def test_no_device_is_found(imported: Facts) -> None:
+    """Without a driver ``torch.npu.is_available()`` is False, and no error."""
+    assert imported["npu_available"] is False
+
+
+@pytest.mark.device
+def test_is_available(probe: Any) -> None:
+    """``torch.npu.is_available()`` is True and there is a device."""
+    answer = probe("device")
+    assert answer["available"] is True
+    assert answer["count"] >= 1
+
+
+@pytest.mark.device
+def test_matmul(probe: Any) -> None:
+    """The matmul snippet gives, on the NPU, the product that the CPU gives."""
+    matmul = probe("device")["matmul"]
+    assert "error" not in matmul, matmul
+    assert matmul["device"] == "npu:0"
+    assert matmul["shape"] == [100, 100]
+    assert matmul["largest_error"] <= 1e-3 * matmul["largest_value"], matmul
+
+
+@pytest.mark.device
+def test_random_tensor(probe: Any) -> None:
+    """``torch.randn(10, device='npu:0')`` makes a tensor that can be printed."""
+    random = probe("device")["random"]
+    assert "error" not in random, random
+    assert (random["device"], random["shape"]) == ("npu:0", [10])
+    assert random["text"].startswith("tensor([")
+
+
+@pytest.mark.device
+def test_numpy(probe: Any) -> None:
+    """``.cpu().numpy()`` works, so numpy fits this torch."""
+    array = probe("device")["numpy"]
+    assert array == {"type": "ndarray", "values": [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]}

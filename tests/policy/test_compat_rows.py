@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""compat.yaml holds every row that is known, and agrees with the rest of the project."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.version import InvalidVersion, Version
+
+from cannery.cann_version import CannVersion
+from cannery.compat import OWN_FACTS, load_compat
+from cannery.model import Layout, Target
+from cannery.schema import load_matrix
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "data" / "torch_npu_compat.json").read_text(encoding="utf-8")
+)
+RAW: dict[str, Any] = yaml.load(OWN_FACTS.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+COMPAT = load_compat(OWN_FACTS)
+BESIDE = ("driver", "deepspeed", "apex", "app", "triton_ascend")
+
+
+def minors(text: str) -> list[str]:
+    if not text:
+        return []
+    first, _, last = text.replace("3.", "").partition("-")
+    return [f"3.{minor}" for minor in range(int(first), int(last or first) + 1)]
+
+
+def value(row: dict[str, Any]) -> dict[str, Any]:
+    """All that a row of compat.yaml says, in the words of the table."""
+    names = [row["source"]] if isinstance(row["source"], str) else row["source"]
+    found = {
+        key: row[key] for key in ("torch", "torch_npu", "cann", "branch", *BESIDE) if key in row
+    }
+    found["pythons"] = minors(row.get("pythons", ""))
+    found["wheels_pythons"] = minors(row.get("wheels_pythons", ""))
+    found["beta"] = row.get("beta") == "true"
+    found["sources"] = {RAW["sources"][name]["cite"] for name in names}
+    return found
+
+
+def wanted(row: dict[str, Any]) -> dict[str, Any]:
+    """All that a row of the table says; null is nothing."""
+    found = {key: text for key, text in row.items() if text and key not in ("beta", "source")}
+    found.setdefault("pythons", [])
+    found.setdefault("wheels_pythons", [])
+    found["beta"] = bool(row.get("beta"))
+    # A remark in brackets is about where in the source it is.
+    whole = {each["cite"] for each in RAW["sources"].values()}
+    named = row["source"] if row["source"] in whole else re.sub(r" \([^)]*\)$", "", row["source"])
+    found["sources"] = {named} if named in whole else set(named.split("; "))
+    return found
+
+
+HAS = [value(row) for row in RAW["torch_npu"]]
+REJECTED = [
+    value({key: text for key, text in row.items() if key != "why"}) for row in RAW["rejected"]
+]
+
+
+def test_the_table_is_whole() -> None:
+    assert len(TABLE) == 107
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row['torch_npu']}-{row['cann']}")
+def test_every_row_is_there_by_value_or_rejected(row: dict[str, Any]) -> None:
+    assert (wanted(row) in HAS) != (wanted(row) in REJECTED)
+
+
+def test_rows_that_are_twice_in_the_table_are_twice_here() -> None:
+    for row in map(wanted, TABLE):
+        assert HAS.count(row) + REJECTED.count(row) == [*map(wanted, TABLE)].count(row)
+
+
+@pytest.mark.parametrize("row", COMPAT.rejected, ids=lambda row: row.torch_npu)
+def test_what_is_rejected_says_why_and_is_truly_wrong(row: Any) -> None:
+    assert len(row.why) > 20
+    try:
+        version = Version(row.torch_npu)
+    except InvalidVersion:
+        return
+    assert version.release != Version(row.torch).release
+
+
+def test_a_row_pairs_a_torch_npu_with_the_torch_it_is_built_for() -> None:
+    for row in COMPAT.pairings:
+        assert not row.torch_npu or Version(row.torch_npu).release == Version(row.torch).release
+
+
+def test_every_row_has_a_source_with_a_date() -> None:
+    known = {*RAW["sources"]}
+    for name, rows in RAW.items():
+        for row in rows if isinstance(rows, list) else []:
+            names = [row["source"]] if isinstance(row["source"], str) else row["source"]
+            assert names, name
+            assert {*names} <= known
+    assert all(source.date for source in COMPAT.sources.values())
+
+
+def test_no_source_is_idle() -> None:
+    used = {
+        name
+        for rows in RAW.values()
+        for row in (rows if isinstance(rows, list) else [rows] if isinstance(rows, dict) else [])
+        if "source" in row
+        for name in ([row["source"]] if isinstance(row["source"], str) else row["source"])
+    }
+    assert used == {*RAW["sources"]}
+
+
+def test_no_address_of_a_package_index_is_in_it() -> None:
+    assert not re.search(r"https?://", OWN_FACTS.read_text(encoding="utf-8"))
+
+
+def test_model_and_compat_agree_on_the_abi_of_every_torch() -> None:
+    target = next(iter(load_matrix(ROOT / "matrix.yaml").targets.values()))
+    for torch in {row.torch for row in COMPAT.pairings}:
+        said = [
+            row
+            for row in COMPAT.abis
+            if row.when.torch is not None and row.when.torch.contains(torch, prereleases=True)
+        ]
+        best = min(said, key=lambda row: row.rank)
+        assert replace(target, torch=torch).cxx_abi == best.abi
+
+
+def test_every_release_of_a_row_has_one_layout_and_one_name_for_each_file() -> None:
+    versions = {row.cann for row in COMPAT.pairings} | {row.cann for row in COMPAT.releases}
+    for version in versions - {each for each in versions if each.is_interim}:
+        assert len([row for row in COMPAT.layouts if version in row.cann]) == 1
+        for chip in ("910b", "a3"):
+            names = [
+                row
+                for row in COMPAT.files
+                if row.component == "kernels" and version in row.cann and chip in row.chips
+            ]
+            assert len(names) == 1 or (chip == "a3" and version < CannVersion.parse("8.0.RC3"))
+    assert "ascend-toolkit" in {str(layout) for layout in Layout}
+
+
+def test_no_version_of_deepspeed_has_two_answers() -> None:
+    versions = [f"0.{minor}.{patch}" for minor in range(20) for patch in range(12)]
+    for version in versions:
+        rows = [row for row in COMPAT.deepspeed if version in row.version and row.rank == 1]
+        answers = {(bool(row.plugin), bool(row.refused)) for row in rows}
+        assert len(answers) == 1, version
+
+
+@pytest.mark.parametrize("key", ["torch_npu", "cann", "driver", "packages"])
+def test_no_row_is_there_twice(key: str) -> None:
+    rows = [json.dumps(row, sort_keys=True) for row in RAW[key]]
+    assert len(rows) == len({*rows})
+
+
+def matrix_targets() -> list[Target]:
+    return [*load_matrix(ROOT / "matrix.yaml").targets.values()]
+
+
+@pytest.mark.parametrize("target", matrix_targets(), ids=lambda target: target.id)
+def test_the_files_of_the_matrix_have_the_vendors_names(target: Target) -> None:
+    public = target.cann.nearest_public if target.cann.interim else target.cann.version
+    judged = CannVersion.parse(public)
+    files = {"toolkit": target.cann.toolkit, "kernels": target.cann.kernels[target.chip]}
+    if target.with_nnal and target.cann.nnal:
+        files["nnal"] = target.cann.nnal
+    for row in COMPAT.files:
+        if judged in row.cann and target.chip in (row.chips or (target.chip,)):
+            if row.component not in files:
+                continue
+            expected = row.file.format(
+                version=target.cann.version, chip=target.chip, machine=target.machine
+            )
+            assert files[row.component].name == expected

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for every Dockerfile that is committed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from cannery.environment import image_environment
+from cannery.model import Target
+from cannery.runspec import DRIVER_MOUNTS
+from tests.policy.dockerfile import Instruction, assignments, parse
+
+Dockerfile = list[Instruction]
+
+DOWNLOADERS = re.compile(
+    r"\b(curl|wget|git|aria2c|pip3?|uv|conda|mamba|npm|gem|cargo|go|scp|rsync|docker)\b"
+)
+"""Programs that can bring in bytes. apt is not among them: it checks Debian's signatures."""
+
+CHECKED_DOWNLOAD = re.compile(
+    r"^\S*(pip install|install-wheels) .*--require-hashes --requirement \S+$"
+)
+LOCAL_FILE = re.compile(r"^\S*install-wheels .*--no-index --find-links /tmp /tmp/\S+\.whl$")
+
+
+def unchecked_downloads(dockerfile: Dockerfile) -> list[str]:
+    """The commands that can bring in bytes without comparing them with a hash."""
+    return [
+        step
+        for instruction in dockerfile
+        if instruction.word == "RUN"
+        for step in instruction.steps
+        for program in [re.sub(r"^(\w+=\S* +)*", "", step).split(" ")[0].rsplit("/", 1)[-1]]
+        if DOWNLOADERS.fullmatch(program) or program in ("install-wheels", "apt", "python3")
+        if not CHECKED_DOWNLOAD.match(step) and not LOCAL_FILE.match(step)
+        if not re.match(r"python3 (-m venv|-c) ", step)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("step", "refused"),
+    [
+        ("curl -O x", True),
+        ("X=1 /usr/bin/wget x", True),
+        ("/opt/tools/bin/pip install torch", True),
+        ("pip install --requirement x", True),
+        ("install-wheels a b --requirement x", True),
+        ("install-wheels a b --require-hashes --requirement x", False),
+        ("python3 -m pip install torch", True),
+        ("python3 -m venv /opt", False),
+        ("true && git clone x", True),
+    ],
+)
+def test_the_rule_against_unchecked_downloads_can_tell(step: str, refused: bool) -> None:
+    assert bool(unchecked_downloads(parse(f"FROM x AS y\nRUN set -e; {step}\n"))) is refused
+
+
+def test_every_download_is_compared_with_a_hash(dockerfile: Dockerfile) -> None:
+    assert not unchecked_downloads(dockerfile)
+    assert not [each for each in dockerfile if each.word == "ADD"]
+
+
+def test_the_script_that_unpacks_wheels_adds_no_way_around(folder: Path) -> None:
+    text = (folder / "install-wheels").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    steps = re.sub(r"\\\n *", "", "\n".join(lines)).splitlines()
+    installs = [line for line in steps if DOWNLOADERS.match(line.strip())]
+    assert len(installs) == 1
+    assert "--no-deps" in installs[0]
+    assert installs[0].endswith('"$@"')
+    assert text.startswith("#!/bin/bash\n")
+    assert "set -euo pipefail" in text
+
+
+def test_no_address_is_written_down(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            found = re.findall(r"\b(?:https?|ftp|git)\w*://\S+", path.read_text(encoding="utf-8"))
+            assert not found, path
+
+
+def test_no_secret_is_an_argument_or_a_variable(dockerfile: Dockerfile) -> None:
+    named = r"token|password|passwd|secret|credential|_key\b|index_url|proxy"
+    for each in dockerfile:
+        if each.word in ("ARG", "ENV", "LABEL"):
+            assert not re.search(named, " ".join(assignments(each.rest)), re.IGNORECASE), each
+
+
+def test_bases_are_pinned_by_digest(dockerfile: Dockerfile) -> None:
+    first = next(n for n, each in enumerate(dockerfile) if each.word == "FROM")
+    arguments = dict(each.rest.split("=", 1) for each in dockerfile[:first])
+    assert sorted(arguments) == ["BASE_IMAGE", "INSTALLER_IMAGE", "TOOL_IMAGE"]
+    for image in arguments.values():
+        assert re.fullmatch(r"\S+:\S+@sha256:[0-9a-f]{64}", image)
+    stages = {each.stage for each in dockerfile if each.word == "FROM"}
+    known = stages | {f"${{{name}}}" for name in arguments}
+    for each in dockerfile:
+        if each.word == "FROM":
+            assert each.rest.split()[-3] in known, each
+
+
+def test_every_stage_is_used(dockerfile: Dockerfile) -> None:
+    froms = [each for each in dockerfile if each.word == "FROM"]
+    used = {each.rest.split()[-3] for each in froms}
+    used |= set(re.findall(r"\bfrom=([^\s,]+)", "\n".join(map(str, dockerfile))))
+    assert {each.stage for each in froms} - used == {froms[-1].stage}
+    assert len({each.stage for each in froms}) == len(froms)
+
+
+def test_vendor_files_are_mounted_checked_and_in_no_layer(
+    target: Target, dockerfile: Dockerfile, folder: Path
+) -> None:
+    mounted = {
+        mount["source"]: each
+        for each in dockerfile
+        for mount in each.mounts
+        if mount.get("from") == "artifacts"
+    }
+    assert mounted.keys() == {file.name for file in target.artifacts.values()}
+    for component, file in target.artifacts.items():
+        run = mounted[file.name]
+        assert [mount["type"] for mount in run.mounts if "from" in mount] == ["bind"]
+        [where] = [mount["target"] for mount in run.mounts if "from" in mount]
+        name = f"{component.upper()}_SHA256"
+        assert run.steps[0] == f"test -s {where}"
+        [check] = [n for n, step in enumerate(run.steps) if "sha256sum" in step]
+        assert run.steps[check - 1 : check + 4] == [
+            f'if [ -n "${{{name}}}" ]',
+            f'[ "$(sha256sum <{where})" != "${{{name}}} -" ]',
+            f'then echo "{file.name} has not the sha256 ${{{name}}}" >&2',
+            "exit 1",
+            "fi",
+        ]
+        assert not [step for step in run.steps[1:check] if where in step]
+        # The steps above have one space where there are several, and sha256sum prints two.
+        assert f'!= "${{{name}}}  -" ]' in (folder / "Dockerfile").read_text(encoding="utf-8")
+        declared = [e.rest for e in dockerfile if e.word == "ARG" and e.rest.startswith(name)]
+        assert declared == [f"{name}={file.sha256}"]
+        for each in dockerfile:
+            assert each.word not in ("COPY", "ADD") or file.name not in each.rest
+
+
+def test_what_is_copied_is_ours(dockerfile: Dockerfile, folder: Path) -> None:
+    for each in dockerfile:
+        if each.word != "COPY":
+            continue
+        words = [word for word in each.rest.split() if not word.startswith("--")]
+        if "--from=" in each.rest:
+            assert each.rest.endswith(" /layer/ /"), each
+        else:
+            assert all((folder / word).is_file() for word in words[:-1]), each
+        assert not re.search(r"\.(run|whl|gz|zip|xz|tar|deb)\b", each.rest), each
+
+
+def test_the_image_is_its_base_and_a_layer_a_component(dockerfile: Dockerfile) -> None:
+    """So that a layer depends on no other, and nothing that an image is made of is emulated."""
+    image = [each for each in dockerfile if each.stage == "image"]
+    assert image[0].rest == "base AS image"
+    assert not [each for each in image if each.word in ("RUN", "ADD")]
+    copies = [each.rest for each in image if each.word == "COPY"]
+    assert all(re.fullmatch(r"--link --from=[\w-]+ /layer/ /", each) for each in copies)
+    assert copies[0] == "--link --from=os /layer/ /"
+    assert copies[-1] == "--link --from=guard /layer/ /"
+
+
+def test_only_the_installers_of_cann_run_on_the_machine_of_the_target(
+    dockerfile: Dockerfile,
+) -> None:
+    parents = {e.stage: e.rest.split()[-3] for e in dockerfile if e.word == "FROM"}
+    building = {each.stage for each in dockerfile if "--platform=$BUILDPLATFORM" in each.rest}
+    emulated = set()
+    for each in dockerfile:
+        stage = each.stage
+        while stage in parents and stage not in building:
+            stage = parents[stage]
+        if each.word == "RUN" and stage not in building:
+            emulated.add(each.stage)
+    assert {"toolkit", "kernels"} <= emulated <= {"toolkit", "kernels", "nnal"}
+
+
+def test_every_layer_is_sealed(dockerfile: Dockerfile) -> None:
+    copied = {e.rest.split()[1] for e in dockerfile if e.word == "COPY" and e.stage == "image"}
+    for stage in (each.removeprefix("--from=") for each in copied):
+        last = [each for each in dockerfile if each.stage == stage][-1]
+        assert last.word == "RUN", stage
+        assert re.match(r"seal-layer( |$)", last.steps[-1]), stage
+
+
+def test_cann_is_checked_then_installed_in_the_order_that_its_packages_demand(
+    target: Target, dockerfile: Dockerfile
+) -> None:
+    done = re.findall(
+        r"bash /tmp/(\w+)\.run (--check|--quiet --install)", "\n".join(map(str, dockerfile))
+    )
+    order = ["toolkit", "kernels", *(["nnal"] if target.with_nnal else [])]
+    assert done == [(name, step) for name in order for step in ("--check", "--quiet --install")]
+    installs = [each for each in dockerfile if "--quiet --install" in each.rest]
+    assert [each.stage for each in installs] == order
+    parents = {e.stage: e.rest.split()[-3] for e in dockerfile if e.word == "FROM"}
+    assert [parents[stage] for stage in order] == ["installer", *order[:-1]]
+    for each in installs:
+        assert "--install-for-all --install-path=/usr/local/Ascend" in each.rest
+        assert each.rest.endswith("rm -rf /var/log/ascend_seclog")
+
+
+def environment(dockerfile: Dockerfile) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in dockerfile:
+        if each.word == "ENV" and each.stage == "image":
+            found |= assignments(each.rest)
+    return found
+
+
+def test_no_path_is_empty_or_for_the_compiler_only(dockerfile: Dockerfile) -> None:
+    env = environment(dockerfile)
+    for name in ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH"):
+        parts = env[name].split(":")
+        assert all(part.startswith("/") and "$" not in part for part in parts), env[name]
+        assert len(set(parts)) == len(parts)
+    assert "devlib" not in str(env)
+    assert {"ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "PIP_CONSTRAINT", "UV_CONSTRAINT"} <= env.keys()
+
+
+def test_the_environment_is_the_one_on_record(
+    target: Target, dockerfile: Dockerfile, folder: Path
+) -> None:
+    ours = {"PIP_CONSTRAINT", "UV_CONSTRAINT"}
+    env = {name: value for name, value in environment(dockerfile).items() if name not in ours}
+    stack = target.stack.environment if target.stack else {}
+    assert not image_environment(target).keys() & stack.keys()
+    record = {name: value.strip('"') for name, value in image_environment(target).items()}
+    assert env == {**record, **stack}
+    text = (folder / "target.json").read_text(encoding="utf-8")
+    assert json.loads(text)["environment"] == record
+
+
+def test_the_places_of_the_driver_are_there(dockerfile: Dockerfile) -> None:
+    made = [
+        word
+        for each in dockerfile
+        if each.word == "RUN" and each.stage == "os"
+        for step in each.steps
+        if step.startswith("mkdir -p ")
+        for word in step.replace("/rootfs", "").split()[2:]
+    ]
+    folders = [path for path in DRIVER_MOUNTS if not path.startswith(("/usr/local/bin/", "/etc/"))]
+    assert sorted(made) == sorted(folders)
+
+
+def test_caches_of_apt_go_in_the_step_that_made_them(dockerfile: Dockerfile) -> None:
+    for each in dockerfile:
+        if "apt-get install" in each.rest:
+            assert each.stage == "tools"
+            assert "--no-install-recommends" in each.rest
+            assert "apt-get clean" in each.steps
+            assert "rm -rf /var/lib/apt/lists/*" in each.rest
+
+
+def test_labels_say_what_is_inside(target: Target, dockerfile: Dockerfile) -> None:
+    [label] = [assignments(each.rest) for each in dockerfile if each.word == "LABEL"]
+    for component, version in target.components.items():
+        assert label[f"io.cannery.{component.replace('_', '-')}"] == version
+    assert label["io.cannery.target"] == target.id
+    assert label["org.opencontainers.image.title"] == target.id
+    assert label["org.opencontainers.image.base.name"] == "${BASE_IMAGE}"
+    interim = {"io.cannery.cann-edition", "io.cannery.cann-nearest-public"}
+    if target.cann.interim:
+        assert label["io.cannery.cann-edition"] == "interim"
+        assert label["io.cannery.cann-nearest-public"] == target.cann.nearest_public != ""
+    else:
+        assert not interim & label.keys()
+
+
+def test_a_step_that_fails_in_a_pipe_fails_the_build(dockerfile: Dockerfile) -> None:
+    for stage in ("tools", "installer"):
+        words = [each for each in dockerfile if each.stage == stage]
+        assert str(words[1]) == 'SHELL ["/bin/bash", "-euo", "pipefail", "-c"]'

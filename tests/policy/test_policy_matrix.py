@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for every target of the matrix, its lock and its generated files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from cannery.model import Target
+from cannery.project import Project
+from cannery.render import Renderer
+from cannery.sync import compare, require_in_sync
+from cannery.wheels import LockedWheel, parse_lock
+
+HASH_LINE = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")
+PACKAGE_LINE = re.compile(r"[a-z0-9._-]+==[^\s;]+( ; [^\\]+)? \\")
+
+
+def wheels_of(path: Path) -> list[LockedWheel]:
+    return parse_lock(path.read_text(encoding="utf-8"))
+
+
+def test_images_are_what_the_matrix_says(project: Project) -> None:
+    renderer = Renderer(project)
+    targets = project.matrix().targets
+    rendered = {p: text for each in targets.values() for p, text in renderer.render(each).items()}
+    require_in_sync(project, compare(project, rendered, targets), "python build.py render")
+
+
+def test_torch_npu_is_made_for_the_torch_beside_it(target: Target, folder: Path) -> None:
+    locked = {wheel.name: wheel.version for wheel in wheels_of(folder / "requirements.lock")}
+    assert locked.get("torch", "") == target.torch
+    assert bool(target.torch) == bool(target.torch_npu)
+    if target.torch:
+        assert Version(target.torch_npu).base_version == target.torch
+    if wheel := target.torch_npu_wheel:
+        # It is in no registry, so it comes as a file.
+        assert wheel.version == target.torch_npu
+        assert target.torch_npu in target.artifacts["torch_npu"].name
+        assert "torch-npu" not in locked
+    else:
+        assert locked.get("torch-npu", "") == target.torch_npu
+
+
+def test_a_lock_holds_packages_with_hashes_and_nothing_else(folder: Path) -> None:
+    text = (folder / "requirements.lock").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        known = PACKAGE_LINE.fullmatch(line) or HASH_LINE.fullmatch(line)
+        assert known or re.match(r"(    )?# ", line) or line == "    #", line
+    assert "://" not in text
+    names = [wheel.name for wheel in wheels_of(folder / "requirements.lock")]
+    assert len(set(names)) == len(names) > 20
+
+
+def test_the_layers_are_the_lock_divided(folder: Path) -> None:
+    lock = {wheel.name: wheel.lines for wheel in wheels_of(folder / "requirements.lock")}
+    divided: dict[str, tuple[str, ...]] = {}
+    for path in sorted((folder / "wheels").iterdir()):
+        wheels = wheels_of(path)
+        assert wheels
+        for wheel in wheels:
+            assert wheel.name not in divided, f"{wheel.name} is in two layers"
+            divided[wheel.name] = wheel.lines
+            assert len(wheel.lines) > 1
+            assert all(HASH_LINE.fullmatch(line) for line in wheel.lines[1:])
+    assert divided == lock
+
+
+def test_a_layer_is_for_what_it_is_named_after(target: Target, folder: Path) -> None:
+    found = {path.stem: {w.name for w in wheels_of(path)} for path in folder.glob("wheels/*.txt")}
+    assert "numpy" in found["cann"]
+    assert ("torch" in found.get("torch", set())) == bool(target.torch)
+    assert ("torch_npu" in found) == bool(target.torch_npu)
+    if target.torch_npu:
+        assert ("torch-npu" in found["torch_npu"]) == (target.torch_npu_wheel is None)
+    assert found["pip"] == {"pip"}
+    assert found["tools"] == {"py-spy"}
+    locked = bool(target.deepspeed) and target.deepspeed_wheel is None
+    assert ("deepspeed" in found.get("deepspeed", set())) == locked
+    for requirement in map(Requirement, target.requirements):
+        name = canonicalize_name(requirement.name)
+        assert any(name in members for members in found.values()), name
+
+
+def test_the_tools_are_locked_for_every_building_machine(folder: Path, project: Project) -> None:
+    wheels = wheels_of(folder / "tools.txt")
+    assert {"uv", "setuptools", "wheel"} <= {wheel.name for wheel in wheels}
+    assert all(HASH_LINE.fullmatch(line) for wheel in wheels for line in wheel.lines[1:])
+    assert all(len(wheel.lines) > 1 for wheel in wheels)
+
+
+def test_constraints_keep_what_must_not_move(target: Target, folder: Path) -> None:
+    lines = (folder / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
+    locked = {wheel.name: wheel.version for wheel in wheels_of(folder / "requirements.lock")}
+    framework = {"torch": target.torch, "torch-npu": target.torch_npu}
+    if not target.torch:
+        framework = {"mindspore": locked["mindspore"]}
+    assert pins == {**framework, "numpy": locked["numpy"]}
+
+
+def test_the_record_says_what_is_locked(target: Target, folder: Path) -> None:
+    record = json.loads((folder / "target.json").read_text(encoding="utf-8"))
+    locked = {wheel.name: wheel.version for wheel in wheels_of(folder / "requirements.lock")}
+    assert record["wheels"] == locked
+    assert record["components"] == target.components
+    framework = ["torch", "torch-npu", "numpy"] if target.torch else ["numpy", "mindspore"]
+    assert record["constrained"] == framework
+    lock = (folder / "requirements.lock").read_bytes()
+    label = f'io.cannery.lock="sha256:{hashlib.sha256(lock).hexdigest()}"'
+    assert label in (folder / "Dockerfile").read_text(encoding="utf-8")
+
+
+def test_every_vendor_file_says_where_it_comes_from(target: Target) -> None:
+    names = [file.name for file in target.artifacts.values()]
+    assert len(set(names)) == len(names)
+    for file in target.artifacts.values():
+        assert re.fullmatch(r"[A-Za-z0-9._+-]+", file.name)
+        assert len(file.origin) > 10
+    machine = [name for name in names if re.search(r"aarch64|arm64|x86_64|amd64", name)]
+    assert all(target.machine in name for name in machine)
+
+
+def test_the_summary_fits_a_label_and_a_line(target: Target) -> None:
+    assert re.fullmatch(r'[^"\\$\n]{10,100}', target.summary)
+
+
+def test_the_targets_of_the_seed_are_there(project: Project) -> None:
+    wanted = {"py38-torch210-cann8rc2", "py39-torch210-cann8rc2", "py39-torch231-cann8t39"}
+    assert wanted <= project.matrix().targets.keys()

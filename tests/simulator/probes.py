@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a test does inside a process of its own: python -m simulator.probes NAME ARGUMENT...
+
+Each probe prints its result as one line of JSON.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from collections.abc import Callable
+
+from .acl import (
+    BFLOAT16,
+    FLOAT,
+    HALF,
+    HIGH_BANDWIDTH_MEMORY,
+    INT32,
+    INT64,
+    Acl,
+    CallError,
+    decode,
+    encode,
+)
+
+DTYPES = {"float": FLOAT, "half": HALF, "bfloat16": BFLOAT16, "int32": INT32, "int64": INT64}
+SUM = 0
+
+
+def devices() -> object:
+    acl = Acl()
+    acl.library.aclrtGetSocName.restype = ctypes.c_char_p
+    name = acl.library.aclrtGetSocName()
+    return {
+        "init": acl.code("aclInit", None),
+        "count": acl.device_count(),
+        "soc": name.decode() if name else None,
+        "set": acl.code("aclrtSetDevice", 0),
+    }
+
+
+def copy_round_trip(text: str) -> object:
+    acl = Acl()
+    acl.start()
+    return acl.download(acl.upload(text.encode()), len(text.encode())).decode()
+
+
+def copy_beyond_the_end() -> object:
+    acl = Acl()
+    acl.start()
+    size = ctypes.c_size_t(8)
+    return acl.code("aclrtMemcpy", acl.allocate(4), ctypes.c_size_t(4), b"12345678", size, 1)
+
+
+def free_twice() -> object:
+    acl = Acl()
+    acl.start()
+    memory = acl.allocate(16)
+    return [acl.code("aclrtFree", memory), acl.code("aclrtFree", memory)]
+
+
+def free_memory_after_allocating(size: str) -> object:
+    acl = Acl()
+    acl.start()
+    acl.allocate(int(size))
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    acl.call("aclrtGetMemInfo", HIGH_BANDWIDTH_MEMORY, ctypes.byref(free), ctypes.byref(total))
+    return [free.value, total.value]
+
+
+def matmul(dtype: str) -> object:
+    acl = Acl()
+    acl.start()
+    return acl.matmul([[1, 2, 3], [4, 5, 6]], [[1, 0], [2, -1], [0, 3]], DTYPES[dtype])
+
+
+def matmul_of_views() -> object:
+    """Multiplies the transpose of one matrix by the right half of another."""
+    acl = Acl()
+    acl.start()
+    left = acl.upload(encode([1, 4, 2, 5, 3, 6], FLOAT))
+    right = acl.upload(encode([9, 9, 1, 0, 9, 9, 2, -1, 9, 9, 0, 3], FLOAT))
+    out = acl.upload(encode([7] * 8, FLOAT))
+    acl.operate(
+        "aclnnMatmul",
+        acl.view(left, FLOAT, [2, 3], [1, 2]),
+        acl.view(right, FLOAT, [3, 2], [4, 1], offset=2),
+        acl.view(out, FLOAT, [2, 2], [4, 2]),
+        ctypes.c_int8(0),
+    )
+    return decode(acl.download(out, 32), FLOAT)
+
+
+def add_integers(a: str, b: str) -> object:
+    acl = Acl()
+    acl.start()
+    left, right = (acl.upload(encode([int(x)], INT64)) for x in (a, b))
+    one = ctypes.c_int64(1)
+    alpha = ctypes.c_void_p(acl.library.aclCreateScalar(ctypes.byref(one), INT64))
+    out = acl.allocate(8)
+    views = [acl.view(memory, INT64, [1]) for memory in (left, right, out)]
+    acl.operate("aclnnAdd", views[0], views[1], alpha, views[2])
+    return decode(acl.download(out, 8), INT64)[0]
+
+
+def wrong_handles() -> object:
+    """The codes for a scalar, a number, a destroyed tensor and null where a tensor belongs."""
+    acl = Acl()
+    acl.start()
+    memory = acl.upload(encode([1.0], FLOAT))
+    value = ctypes.c_double(1)
+    tensor, gone = acl.view(memory, FLOAT, [1]), acl.view(memory, FLOAT, [1])
+    acl.call("aclDestroyTensor", gone)
+    wrong = [
+        ctypes.c_void_p(acl.library.aclCreateScalar(ctypes.byref(value), 11)),
+        ctypes.c_void_p(12345),
+        gone,
+        None,
+    ]
+    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+    tail = (ctypes.byref(size), ctypes.byref(executor))
+    codes = [acl.code("aclnnAbsGetWorkspaceSize", handle, tensor, *tail) for handle in wrong]
+    return [*codes, acl.code("aclnnAbs", None, size, ctypes.c_void_p(1), None)]
+
+
+def stub_twice() -> object:
+    acl = Acl()
+    return [acl.code("acltdtGetDatasetSize", None), acl.code("acltdtGetDatasetSize", None)]
+
+
+def communicate(name: str, rank: str) -> object:
+    """All collectives of two ranks, on values that differ in every rank and place."""
+    acl = Acl()
+    acl.start()
+    own, comm = int(rank), ctypes.c_void_p()
+    acl.call("HcclCommInitRootInfo", 2, name.encode(), own, ctypes.byref(comm))
+    send = acl.upload(encode([own + 1, 10 * (own + 1)], INT32))
+    results = {}
+    for operation, (count, length) in {
+        "AllReduce": (2, 2),
+        "AllGather": (2, 4),
+        "ReduceScatter": (1, 1),
+        "Broadcast": (2, 2),
+    }.items():
+        out = acl.upload(acl.download(send, 8)) if operation == "Broadcast" else acl.allocate(16)
+        buffers = (out,) if operation == "Broadcast" else (send, out)
+        middle = {"Broadcast": (1,), "AllGather": ()}.get(operation, (SUM,))
+        acl.call(f"Hccl{operation}", *buffers, ctypes.c_uint64(count), 2, *middle, comm, None)
+        results[operation] = decode(acl.download(out, 4 * length), INT32)
+    acl.call("HcclBarrier", comm, None)
+    acl.call("HcclCommDestroy", comm)
+    return results
+
+
+PROBES: dict[str, Callable[..., object]] = {
+    probe.__name__: probe
+    for probe in (
+        devices,
+        copy_round_trip,
+        copy_beyond_the_end,
+        free_twice,
+        free_memory_after_allocating,
+        matmul,
+        matmul_of_views,
+        add_integers,
+        wrong_handles,
+        stub_twice,
+        communicate,
+    )
+}
+
+
+def main() -> None:
+    try:
+        result = PROBES[sys.argv[1]](*sys.argv[2:])
+    except CallError as error:
+        result = {"code": error.code, "message": error.message}
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A target of real versions that is known to work, and what the project's own compat.yaml says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cannery.compat import OWN_FACTS, Finding, check_target, judge, load_compat
+from cannery.errors import Span
+from cannery.model import (
+    Base,
+    CannRelease,
+    File,
+    Layout,
+    Python,
+    PythonSource,
+    Target,
+    VendorWheel,
+)
+
+COMPAT = load_compat(OWN_FACTS)
+BASE = Base(name="debian-11", image="debian:11@sha256:0", suite="bullseye", glibc="2.31")
+APEX = VendorWheel(version="0.1+ascend", file="apex-{tag}-{machine}.whl", origin="its makers")
+PLUGIN = VendorWheel(version="0.6.0", file="deepspeed_npu.whl", origin="its makers")
+NUMPY = ("numpy<2", "protobuf==3.20.3")
+
+
+def python(version: str) -> Python:
+    return Python(name=version, version=version, source=PythonSource.DEBIAN, archive=None)
+
+
+def cann(version: str, *, chip: str = "910b", nearest_public: str = "") -> CannRelease:
+    return CannRelease(
+        version=version,
+        layout=Layout.ASCEND_TOOLKIT,
+        interim=bool(nearest_public),
+        nearest_public=nearest_public,
+        toolkit=File(name="toolkit.run", origin="its makers"),
+        kernels={chip: File(name="kernels.run", origin="its makers")},
+        nnal=File(name="nnal.run", origin="its makers"),
+        requirements=NUMPY,
+    )
+
+
+GOOD = Target(
+    id="good",
+    summary="what is known to work",
+    platform="linux/arm64",
+    base=BASE,
+    tools=BASE,
+    python=python("3.9.19"),
+    cann=cann("8.0.RC3"),
+    chip="910b",
+    with_nnal=True,
+    torch="2.3.1",
+    torch_npu="2.3.1.post2",
+    apex=APEX,
+    deepspeed="0.15.0",
+    deepspeed_plugin=None,
+    requirements=(),
+    span=Span(file="matrix.yaml", line=1, column=1),
+)
+
+
+def changed(**changes: object) -> Target:
+    return replace(GOOD, **changes)  # type: ignore[arg-type]
+
+
+def findings(target: Target) -> dict[str, Finding]:
+    """Component to what is said of it; the last one, where there are several."""
+    return {finding.component: finding for finding in judge(target, COMPAT)}
+
+
+def problems(target: Target) -> list[str]:
+    """Each problem with the key that it is at."""
+    return [f"{key}: {problem}" for key, problem in check_target(target, COMPAT)]

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.matrices import Checkout, make_checkout
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    root = tmp_path / "checkout"
+    root.mkdir()
+    return make_checkout(root)

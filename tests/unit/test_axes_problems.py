@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with a family is said once, at its own line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.families import FAMILY, HEAD, TARGETS, place, refused
+from tests.unit.matrices import edited
+
+TWO_OF_THEM = "    exclude: [{pair: new}]\n"
+
+# What is replaced in FAMILY, by what, where the problem is, what is said of it.
+PROBLEMS = {
+    "the same key in common and in a value": (
+        "own: {base",
+        "own: {summary: another, base",
+        "summary: another",
+        "'summary' is in python own, and already in common of many. Write summary: {replace: ",
+    ),
+    "the same key in two values": (
+        "new: {torch",
+        "new: {base: debian-12, torch",
+        "base: debian-12",
+        "'base' is in pair new, and already in python ",
+    ),
+    "a list without a word on merging": (
+        "platform: linux/arm64",
+        "requirements: [six]\n      platform: linux/arm64",
+        "requirements: [tqdm",
+        "'requirements' is in pair old, and already in common of many.",
+    ),
+    "append on text": (
+        "new: {torch",
+        "new: {summary: {append: [x]}, torch",
+        "{append",
+        "append works on lists, and 'summary' of common of many is none.",
+    ),
+    "prepend of text": (
+        "    common:\n",
+        "    overrides: {own-old: {requirements: {prepend: x}}}\n    common:\n",
+        "{prepend",
+        "prepend works on lists",
+    ),
+    "a misspelt replace": (
+        "new: {torch",
+        "new: {summary: {repalce: x}, torch",
+        "summary: {",
+        "'summary' is in pair new, and already in common of many.",
+    ),
+    "a key twice in common": (
+        "platform: linux/arm64",
+        "platform: linux/arm64\n      summary: again",
+        "summary: again",
+        "'summary' is given twice in matrix.yaml.families.many.common, first in line",
+    ),
+    "a key twice in a value": (
+        "new: {torch",
+        "new: {deepspeed: 0.9.2, torch",
+        "deepspeed: 0.15.0",
+        "'deepspeed' is given twice in matrix.yaml.families.many.axes.pair.new, first in line",
+    ),
+    "a list as a key": ("new: {torch", "new: {[a]: b, torch", "[a]", "must be plain text"),
+    "a value without what it is": (
+        "own: {base: debian-11, python: own-python}",
+        "own: 3.8",
+        "3.8",
+        "matrix.yaml.families.many.axes.python.own must be a mapping",
+    ),
+    "a value that is null": (
+        "own: {base: debian-11, python: own-python}",
+        "own: ~",
+        "~",
+        "matrix.yaml.families.many.axes.python.own must be a mapping",
+    ),
+    "a list of axes": (
+        "axes:\n",
+        "axes: [python, pair]\n    ax:\n",
+        "[python",
+        "must be a mapping",
+    ),
+    "no axes": ("axes:\n", "axs:\n", "axs", "unknown key 'axs' in matrix.yaml.families.many. Did"),
+    "no rule": ('    id: "{python}-{pair}"\n', "", "axes:\n", "many has no 'id'. Add it."),
+    "a rule that is no text": ('"{python}-{pair}"', "[a]", "[a]", "must be text, not a list"),
+    "a rule with a misspelt axis": (
+        "{python}-",
+        "{pyton}-",
+        '"{pyton}',
+        "'pyton' is no axis of many. Did you mean 'python'?",
+    ),
+    "a rule with an attribute": (
+        "{python}-",
+        "{python.x}-",
+        '"{python.x}',
+        "'python.x' is no axis",
+    ),
+    "a rule with a number": ("{python}-", "{0}-", '"{0}', "'0' is no axis of many. Known: pair, "),
+    "a rule with nothing": ("{python}-", "{}-", '"{}', "'' is no axis of many. Known: pair, "),
+    "a rule with a format": (
+        "{python}-",
+        "{python:>9}-",
+        '"{python:',
+        "is no axis of many. Did you mean 'python'?",
+    ),
+    "a rule with a number's format": (
+        "{python}-",
+        "{python:d}-",
+        '"{python:',
+        "is no axis of many. Did you mean 'python'?",
+    ),
+    "a rule with a conversion": (
+        "{python}-",
+        "{python!z}-",
+        '"{python!',
+        "is no axis of many. Did you mean 'python'?",
+    ),
+    "a rule in a rule": (
+        "{python}-",
+        "{python:{pair}}-",
+        '"{python:',
+        "is no axis of many. Did you mean 'python'?",
+    ),
+    "a rule with an open bracket": (
+        "{python}-",
+        "{python-",
+        '"{python-',
+        "'{python-{pair}' is no axis of many.",
+    ),
+    "a rule that leaves out an axis": (
+        "{python}-{pair}",
+        "{pair}",
+        '"{pair}',
+        "the rule gives 'new' twice. Use every axis in it.",
+    ),
+    "a misspelt key": (
+        "common:",
+        "comon:",
+        "comon",
+        "unknown key 'comon' in matrix.yaml.families.many. Did you mean 'common'?",
+    ),
+    "common that is a list": (
+        "    common:\n",
+        "    common: []\n    x:\n",
+        "[]",
+        "must be a mapping",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "anchor", "said"), PROBLEMS.values(), ids=PROBLEMS)
+def test_a_problem_is_at_its_own_line(
+    tmp_path: Path, old: str, new: str, anchor: str, said: str
+) -> None:
+    text = edited(old, new, FAMILY)
+    found = refused(tmp_path, text)
+    where = place(text, anchor)
+    assert [each for each in found if each.startswith(where) and said in each], found
+
+
+# What is added to FAMILY, where the problem is, what is said of it.
+ADDED = {
+    "an unknown axis in exclude": (
+        "exclude: [{pyton: own}]",
+        "pyton",
+        "'pyton' in an item of 'exclude' in matrix.yaml.families.many. Did you mean 'python'?",
+    ),
+    "an unknown value in exclude": (
+        "exclude: [{pair: nwe}]",
+        "nwe",
+        "pair has no 'nwe'. Did you mean 'new'?",
+    ),
+    "an unknown axis in include": (
+        "include: [{python: own, pair: new, chp: x}]",
+        "chp",
+        "unknown key 'chp' in an item of 'include'",
+    ),
+    "an unknown value in include": (
+        "include: [{python: onw, pair: new}]",
+        "onw",
+        "python has no 'onw'. Did you mean 'own'?",
+    ),
+    "an include without an axis": (
+        "include: [{python: own}]",
+        "{python: own}]",
+        "an item of 'include' in matrix.yaml.families.many has no 'pair'. Add it.",
+    ),
+    "an exclude of everything": (
+        "exclude: [{}]",
+        "{}",
+        "an item of 'exclude' names no value of an axis.",
+    ),
+    "a list in exclude": ("exclude: [[own]]", "[own]", "must be a mapping"),
+    "text for exclude": ("exclude: own", "own\n", "'exclude' in matrix.yaml.families.many must be"),
+    "a value that is a list": ("exclude: [{pair: [new, old]}]", "[new", "must be text, not a list"),
+    "an override of no target": (
+        "overrides: {own-nwe: {deepspeed: 0.15.0}}",
+        "{deepspeed: 0.15.0}}",
+        "many has no target 'own-nwe'. Did you mean 'own-new'?",
+    ),
+    "an override of a target that is left out": (
+        "exclude: [{pair: new}]\n    overrides: {own-new: {torch: {replace: 2.1.0}}}",
+        "{torch: {",
+        "many has no target 'own-new'. Known: base-old, own-old.",
+    ),
+    "an override that is text": ("overrides: {own-new: x}", "x}", "must be a mapping"),
+    "a list of overrides": ("overrides: [own-new]", "[own-new]", "must be a mapping"),
+    "an override of what is there": (
+        "overrides: {own-new: {torch: 2.1.0}}",
+        "torch: 2.1.0}}",
+        "'torch' is in overrides of own-new, and already in pair new. Write torch: {replace: ...}",
+    ),
+    "nothing left": (
+        "exclude: [{pair: new}, {pair: old}]",
+        "[{pair: new}",
+        "nothing is left of many.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "anchor", "said"), ADDED.values(), ids=ADDED)
+def test_one_problem_with_combinations(tmp_path: Path, text: str, anchor: str, said: str) -> None:
+    text = f"{FAMILY}    {text}\n"
+    [problem] = refused(tmp_path, text)
+    assert problem.startswith(place(text, anchor))
+    assert said in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("families: {x: {id: y, axes: {}}}", ":63:29: there is no axis."),
+        ("families: {x: {id: y, axes: {a: {}}}}", ":63:33: axis a has no values."),
+        ("families: {x: {id: y}}", ":63:15: matrix.yaml.families.x has no 'axes'. Add it."),
+        ("families: {x: []}", ":63:15: matrix.yaml.families.x must be a mapping"),
+        ("families: x", ":63:11: matrix.yaml.families must be a mapping"),
+        ("families: [x]", ":63:11: matrix.yaml.families must be a mapping"),
+        ("families:", ":63:10: matrix.yaml.families must be a mapping"),
+    ],
+)
+def test_a_family_without_axes_is_one_problem(tmp_path: Path, text: str, said: str) -> None:
+    assert HEAD.count("\n") == 62
+    [problem] = refused(tmp_path, text + "\n")
+    assert said in problem
+    [again] = refused(tmp_path, f"{text}\n{TARGETS}")
+    assert again == problem
+
+
+def test_a_target_is_there_once(tmp_path: Path) -> None:
+    more = FAMILY.replace("families:\n", "").replace("many:", "more:")
+    first = place(FAMILY, "id:").split(":")[1]
+    text = FAMILY + more
+    problems = refused(tmp_path, text)
+    assert [
+        f"there is a target {name!r} already, in line {first}. Rename one."
+        for name in ("own-new", "own-old", "base-new", "base-old")
+    ] == [problem.split(": ", 1)[1] for problem in problems]
+    second = (HEAD + text)[: (HEAD + text).rindex("    id:")].count("\n") + 1
+    assert {problem.split(":")[1] for problem in problems} == {str(second)}
+
+
+def test_a_target_is_there_once_under_targets_too(tmp_path: Path) -> None:
+    text = FAMILY + TARGETS.replace("  bare:", "  own-new:")
+    [problem] = refused(tmp_path, text)
+    assert problem.startswith(place(text, "summary: nothing"))
+    assert "there is a target 'own-new' already, in line " in problem
+
+
+def test_what_is_wrong_with_a_target_is_said_where_it_is_written(tmp_path: Path) -> None:
+    text = edited("torch_npu: 2.1.0.post6", "torch_npu: 2.3.1.post2\n          # here", FAMILY)
+    problems = refused(tmp_path, text)
+    assert all(problem.startswith(place(text, "2.3.1.post2\n")) for problem in problems)
+    assert all("cannot be imported with torch 2.1.0" in problem for problem in problems)
+
+
+def test_what_a_target_lacks_is_said_with_its_name(tmp_path: Path) -> None:
+    text = edited("      summary: one of many\n", "", FAMILY) + TWO_OF_THEM
+    problems = refused(tmp_path, text)
+    assert [problem.split(": ", 1)[1] for problem in problems] == [
+        "many.own-old has no 'summary'. Add it.",
+        "many.base-old has no 'summary'. Add it.",
+    ]
+    assert all(problem.startswith(place(text, "id:")) for problem in problems)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.result import Figure, LimitOn, Series, load, merged, save
+from cannery.errors import FileError
+
+
+def figure(
+    ours: tuple[float, ...] = (2.0, 1.0, 9.0),
+    reference: tuple[float, ...] | None = (4.0,),
+    *,
+    at_most: float | None = 0.5,
+    limit_on: LimitOn = "ratio",
+    key: str = "cold",
+) -> Figure:
+    return Figure(
+        key=key,
+        title="cold build",
+        unit="s",
+        ours=Series(what="ours", samples=ours),
+        reference=Series(what="baseline", samples=reference) if reference else None,
+        at_most=at_most,
+        limit_on=limit_on,
+    )
+
+
+def test_the_median_is_compared_and_not_the_mean() -> None:
+    assert figure().ours.median == 2
+    assert figure().ratio == 0.5
+    assert figure().passed is True
+
+
+@pytest.mark.parametrize(
+    ("at_most", "limit_on", "passed"),
+    [
+        (0.5, "ratio", True),
+        (0.49, "ratio", False),
+        (2.0, "value", True),
+        (1.9, "value", False),
+        (None, "ratio", None),
+    ],
+)
+def test_a_limit_is_on_the_ratio_or_on_the_value(
+    at_most: float | None, limit_on: LimitOn, passed: bool | None
+) -> None:
+    assert figure(at_most=at_most, limit_on=limit_on).passed is passed
+
+
+def test_nothing_to_compare_with_is_neither_good_nor_bad() -> None:
+    assert figure(reference=None).ratio is None
+    assert figure(reference=None).passed is None
+    assert figure(reference=(0.0,)).passed is None
+
+
+def test_a_series_without_samples_is_refused() -> None:
+    with pytest.raises(ValueError, match="no samples"):
+        Series(what="ours", samples=())
+
+
+def test_what_is_kept_tells_all_samples_and_the_verdict() -> None:
+    kept = figure().to_json(date="2026-01-02", commit="abc")
+    assert kept["ours"] == {"what": "ours", "median": 2.0, "samples": [2.0, 1.0, 9.0]}
+    assert (kept["ratio"], kept["at_most"], kept["passed"]) == (0.5, 0.5, True)
+    assert (kept["date"], kept["commit"]) == ("2026-01-02", "abc")
+
+
+def keep(old: dict[str, Any], *figures: Figure, date: str) -> dict[str, Any]:
+    return merged(old, {"cpu": "a"}, figures, date=date, commit="abc")
+
+
+def test_a_later_run_keeps_the_other_figures() -> None:
+    first = keep({}, figure(), figure(key="size"), date="2026-01-01")
+    second = keep(first, figure((1.0,)), date="2026-01-02")
+    assert {key: each["date"] for key, each in second["figures"].items()} == {
+        "cold": "2026-01-02",
+        "size": "2026-01-01",
+    }
+    assert second["figures"]["cold"]["ours"]["median"] == 1
+    assert first["figures"]["cold"]["ours"]["median"] == 2
+
+
+def test_results_survive_the_disk(tmp_path: Path) -> None:
+    path = tmp_path / "results" / "machine.json"
+    assert load(path) == {}
+    results = keep({}, figure(), date="2026-01-01")
+    save(path, results)
+    assert load(path) == results
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 0}'])
+def test_what_is_no_results_file_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "machine.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FileError, match=r"machine\.json holds no results"):
+        load(path)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run of write_files changes everything that it was asked to, or nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import FileError
+from cannery.files import write_files
+from tests.unit.matrices import CHECKOUT, tree
+
+FULL_DISK = f"""
+import sys
+sys.path.insert(0, {str(CHECKOUT)!r})
+from pathlib import Path
+from cannery.errors import FileError
+from cannery.files import write_files
+root = Path(sys.argv[1])
+(root / "a").write_text("old a")
+(root / "b").write_text("old b")
+try:
+    write_files({{root / "a": "new a", root / "sub" / "b": "b" * 300_000}})
+except FileError as error:
+    print(error)
+print({{p.name: p.read_text() for p in root.iterdir()}})
+"""
+
+
+def test_files_and_folders_are_made_and_replaced(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("before", encoding="utf-8")
+    write_files({tmp_path / "old": "after\n", tmp_path / "a" / "b" / "new": "é\n"})
+    assert tree(tmp_path) == {"old": b"after\n", "a/b/new": "é\n".encode()}
+
+
+@pytest.mark.parametrize(("text", "mode"), [("#!/bin/sh\n", 0o755), ("# text\n", 0o644)])
+def test_a_program_can_be_run_whatever_the_mask(tmp_path: Path, text: str, mode: int) -> None:
+    before = os.umask(0o077)
+    try:
+        write_files({tmp_path / "file": text})
+        write_files({tmp_path / "file": text + "more\n"})
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == mode
+
+
+def test_what_is_removed_takes_its_empty_folders_along(tmp_path: Path) -> None:
+    gone = [tmp_path / "gone" / "file", tmp_path / "gone" / "wheels" / "file"]
+    write_files(dict.fromkeys([*gone, tmp_path / "kept" / "file"], "text"))
+    write_files({}, remove=gone)
+    assert tree(tmp_path) == {"kept/file": b"text"}
+
+
+def a_file_for_a_folder(root: Path) -> Path:
+    (root / "file").write_text("in the way", encoding="utf-8")
+    return root / "file" / "sub" / "new"
+
+
+def a_folder_for_a_file(root: Path) -> Path:
+    (root / "folder" / "full").mkdir(parents=True)
+    return root / "folder"
+
+
+def a_name_that_is_too_long(root: Path) -> Path:
+    return root / "new" / ("x" * 300)
+
+
+def a_folder_that_cannot_be_written(root: Path) -> Path:
+    if os.geteuid() == 0:
+        return Path("/proc/self/fdinfo/new")
+    (root / "locked").mkdir(mode=0o500)
+    return root / "locked" / "new"
+
+
+@pytest.mark.parametrize(
+    "hurdle",
+    [
+        a_file_for_a_folder,
+        a_folder_for_a_file,
+        a_name_that_is_too_long,
+        a_folder_that_cannot_be_written,
+    ],
+)
+def test_a_later_failure_changes_nothing(tmp_path: Path, hurdle: object) -> None:
+    assert callable(hurdle)
+    bad = hurdle(tmp_path)
+    (tmp_path / "first").write_text("before", encoding="utf-8")
+    (tmp_path / "orphan").write_text("before", encoding="utf-8")
+    before = tree(tmp_path)
+    wanted = {tmp_path / "first": "after", tmp_path / "made" / "second": "new", bad: "new"}
+    with pytest.raises(FileError) as caught:
+        write_files(wanted, remove=[tmp_path / "orphan"])
+    assert tree(tmp_path) == before
+    assert str(caught.value).startswith(f"cannot write {bad}: ")
+    assert len(caught.value.problems) == 1
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, MemoryError])
+def test_an_interruption_leaves_no_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interruption: type[BaseException]
+) -> None:
+    (tmp_path / "first").write_text("before", encoding="utf-8")
+    real, calls = os.fsync, iter(range(9))
+
+    def fsync(handle: int) -> None:
+        if next(calls) == 1:
+            raise interruption
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(interruption):
+        write_files({tmp_path / "first": "after", tmp_path / "sub" / "second": "after"})
+    assert tree(tmp_path) == {"first": b"before"}
+
+
+def test_text_that_cannot_be_written_leaves_no_temporary_file(tmp_path: Path) -> None:
+    with pytest.raises(UnicodeEncodeError):
+        write_files({tmp_path / "first": "after", tmp_path / "second": "\udc80"})
+    assert tree(tmp_path) == {}
+
+
+def test_a_disk_that_fills_changes_nothing(tmp_path: Path) -> None:
+    mount = 'mount -t tmpfs -o size=128k tmpfs "$1"'
+    space = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    probe = [*space, "sh", "-c", mount, "sh", str(tmp_path)]
+    known = shutil.which("unshare")
+    if not known or subprocess.run(probe, capture_output=True, check=False).returncode:
+        pytest.skip("this machine lets nobody mount a small disk (unshare --mount)")
+    argv = [*space, "sh", "-c", mount + ' && exec "$2" -c "$3" "$1"', "sh", str(tmp_path)]
+    done = subprocess.run(
+        [*argv, sys.executable, FULL_DISK], capture_output=True, text=True, check=True
+    )
+    message, left = done.stdout.splitlines()
+    assert message.startswith(f"cannot write {tmp_path}/sub/b: no space left on device.")
+    assert left == str({"a": "old a", "b": "old b"}) or left == str({"b": "old b", "a": "old a"})

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The script that makes a layer of what a step did."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.matrices import CHECKOUT
+
+SCRIPT = CHECKOUT / "images" / "templates" / "seal-layer"
+DATE = 946684800
+"""The date of everything in a layer: 2000-01-01, in seconds since 1970."""
+
+Seal = Callable[..., dict[str, str]]
+"""Runs the script with some options; returns path to text of the layer's files."""
+
+
+def write(path: Path, text: str, date: int = 1_000_000_000) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (date, date))
+    return path
+
+
+@pytest.fixture
+def layer(tmp_path: Path) -> Path:
+    return tmp_path / "layer"
+
+
+@pytest.fixture
+def leave_out(tmp_path: Path) -> Path:
+    return write(tmp_path / "leave-out.txt", "")
+
+
+@pytest.fixture
+def seal(layer: Path, leave_out: Path, monkeypatch: pytest.MonkeyPatch) -> Seal:
+    loader = importlib.machinery.SourceFileLoader("seal_layer", str(SCRIPT))
+    spec = importlib.util.spec_from_loader("seal_layer", loader)
+    assert spec
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    monkeypatch.setattr(module, "LAYER", layer)
+    monkeypatch.setattr(module, "LEAVE_OUT", leave_out)
+
+    def run(*options: str | Path) -> dict[str, str]:
+        monkeypatch.setattr("sys.argv", ["seal-layer", *map(str, options)])
+        module.main()
+        return {
+            str(path.relative_to(layer)): path.read_text()
+            for path in sorted(layer.rglob("*"))
+            if path.is_file() and not path.is_symlink()
+        }
+
+    return run
+
+
+@pytest.fixture
+def trees(tmp_path: Path) -> tuple[Path, Path]:
+    """A system before and after a step, which has not done anything yet."""
+    before, after = tmp_path / "before", tmp_path / "after"
+    for tree in (before, after):
+        write(tree / "etc" / "passwd", "root")
+        write(tree / "usr" / "bin" / "sh", "shell").chmod(0o755)
+    return before, after
+
+
+def test_a_layer_is_what_a_step_made_and_changed(seal: Seal, trees: tuple[Path, Path]) -> None:
+    before, after = trees
+    write(after / "usr" / "lib" / "new.so", "new")
+    write(after / "etc" / "passwd", "user", date=1_000_000_001)
+    assert seal("--before", before, "--after", after) == {
+        "usr/lib/new.so": "new",
+        "etc/passwd": "user",
+    }
+
+
+def test_another_date_alone_is_no_change(seal: Seal, trees: tuple[Path, Path]) -> None:
+    before, after = trees
+    os.utime(after / "etc" / "passwd", (5, 5))
+    assert seal("--before", before, "--after", after) == {}
+
+
+def test_another_mode_is_a_change(seal: Seal, trees: tuple[Path, Path], layer: Path) -> None:
+    before, after = trees
+    (after / "usr" / "bin" / "sh").chmod(0o4755)
+    (after / "etc").chmod(0o700)
+    assert seal("--before", before, "--after", after) == {"usr/bin/sh": "shell"}
+    assert stat.S_IMODE((layer / "usr" / "bin" / "sh").stat().st_mode) == 0o4755
+    assert stat.S_IMODE((layer / "etc").stat().st_mode) == 0o700
+
+
+def test_links_stay_links(seal: Seal, trees: tuple[Path, Path], layer: Path) -> None:
+    before, after = trees
+    (after / "latest").symlink_to("8.0.T39")
+    (before / "same").symlink_to("x")
+    (after / "same").symlink_to("x")
+    (before / "moved").symlink_to("x")
+    (after / "moved").symlink_to("y")
+    os.link(write(after / "one", "1"), after / "other")
+    seal("--before", before, "--after", after)
+    assert sorted(path.name for path in layer.iterdir()) == ["latest", "moved", "one", "other"]
+    assert (layer / "latest").readlink() == Path("8.0.T39")
+    assert (layer / "moved").readlink() == Path("y")
+    assert (layer / "one").stat().st_ino == (layer / "other").stat().st_ino
+
+
+def test_a_file_may_become_a_folder(seal: Seal, trees: tuple[Path, Path]) -> None:
+    before, after = trees
+    write(before / "place", "file")
+    write(after / "place" / "inside", "x")
+    assert seal("--before", before, "--after", after) == {"place/inside": "x"}
+
+
+def test_what_a_running_system_makes_again_is_left_out(
+    seal: Seal, trees: tuple[Path, Path]
+) -> None:
+    before, after = trees
+    for name in ("var/cache/apt/x.deb", "var/log/dpkg.log", "dev/null", "tmp/x", "run/lock"):
+        write(after / name, "x")
+    write(after / "var" / "lib" / "dpkg" / "status", "x")
+    assert seal("--before", before, "--after", after) == {"var/lib/dpkg/status": "x"}
+
+
+def test_only_some_places_count(seal: Seal, trees: tuple[Path, Path]) -> None:
+    before, after = trees
+    write(after / "usr" / "local" / "Ascend" / "x", "x")
+    write(after / "etc" / "ld.so.cache", "of another system")
+    only = ("--only", "/usr/local/Ascend", "--only", "/etc/Ascend")
+    found = seal("--before", before, "--after", after, *only)
+    assert found == {"usr/local/Ascend/x": "x"}
+
+
+def test_what_was_removed_is_told_once(
+    seal: Seal, trees: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, after = trees
+    for name in ("gone/a", "gone/b", "etc/old"):
+        write(before / name, "x")
+    assert seal("--before", before, "--after", after) == {}
+    assert sorted(capsys.readouterr().err.splitlines()) == [
+        "seal-layer: /etc/old was removed and stays in the image",
+        "seal-layer: /gone was removed and stays in the image",
+    ]
+
+
+def test_every_date_becomes_the_same(seal: Seal, layer: Path) -> None:
+    write(layer / "a" / "b", "x")
+    (layer / "link").symlink_to("nowhere")
+    seal()
+    dates = {path.lstat().st_mtime for path in [layer, *layer.rglob("*")]}
+    assert dates == {DATE}
+
+
+def test_what_came_with_an_older_date_keeps_it(
+    seal: Seal, trees: tuple[Path, Path], layer: Path, tmp_path: Path
+) -> None:
+    before, after = trees
+    started = write(tmp_path / "started", "", date=1_500_000_000)
+    write(after / "from-a-package", "x", date=1_400_000_000)
+    write(after / "made-by-a-script", "x", date=1_500_000_000)
+    seal("--before", before, "--after", after, "--since", started)
+    assert (layer / "from-a-package").stat().st_mtime == 1_400_000_000
+    assert (layer / "made-by-a-script").stat().st_mtime == DATE
+
+
+def test_compiled_python_goes_where_its_source_is(seal: Seal, layer: Path) -> None:
+    write(layer / "p" / "a.py", "")
+    write(layer / "p" / "__pycache__" / "a.cpython-39.pyc", "compiled")
+    write(layer / "p" / "q" / "b.py", "")
+    write(layer / "p" / "q" / "__pycache__" / "b.cpython-39.opt-1.pyc", "compiled")
+    write(layer / "p" / "q" / "__pycache__" / "sourceless.cpython-39.pyc", "all there is")
+    assert [*seal()] == ["p/a.py", "p/q/__pycache__/sourceless.cpython-39.pyc", "p/q/b.py"]
+    assert not (layer / "p" / "__pycache__").exists()
+
+
+def test_what_is_left_out_goes_with_all_that_is_in_it(
+    seal: Seal, layer: Path, leave_out: Path
+) -> None:
+    leave_out.write_text("*-packages/p/*/tests\n*-packages/p/tests\nusr/bin/*dump*\n")
+    site = layer / "usr" / "lib" / "site-packages"
+    for name in ("p/a/b/tests/deep/x", "p/tests/x", "p/a/latests/x", "q/a/tests/x", "p/tests.py"):
+        write(site / name, "x")
+    (site / "p" / "a" / "tests").symlink_to("b")
+    write(layer / "usr" / "bin" / "lto-dump-10", "x")
+    write(layer / "usr" / "bin" / "g++", "x")
+    found = [name.removeprefix("usr/lib/site-packages/") for name in seal()]
+    assert found == ["usr/bin/g++", "p/a/latests/x", "p/tests.py", "q/a/tests/x"]
+    assert not (site / "p" / "a" / "tests").is_symlink()
+    assert (site / "p" / "a" / "b").is_dir()
+
+
+def test_nothing_is_left_out_unless_something_is_named(seal: Seal, layer: Path) -> None:
+    write(layer / "tests" / "x", "x")
+    assert seal() == {"tests/x": "x"}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from cannery.execute.process import run
+from cannery.execute.threads import each_in_thread
+
+
+def test_results_come_in_the_order_of_the_items() -> None:
+    together = threading.Barrier(2, timeout=10)
+
+    def work(number: int) -> int:
+        together.wait()
+        time.sleep(0.1 / number)
+        return number * 10
+
+    assert each_in_thread(work, [1, 2], 2) == [10, 20]
+
+
+@pytest.mark.parametrize(("items", "threads"), [([1, 2], 1), ([1], 8), ([], 3)])
+def test_no_thread_is_needed_for_one_at_a_time(items: list[int], threads: int) -> None:
+    assert each_in_thread(lambda _: threading.current_thread(), items, threads) == [
+        threading.main_thread() for _ in items
+    ]
+
+
+@pytest.mark.parametrize("error", [ValueError("broken"), KeyboardInterrupt()])
+def test_what_one_raises_stops_the_programs_of_the_others(error: BaseException) -> None:
+    begun = time.monotonic()
+
+    def work(number: int) -> int:
+        if number == 1:
+            time.sleep(0.2)
+            raise error
+        return run(["sleep", "60"])[0]
+
+    with pytest.raises(type(error)):
+        each_in_thread(work, [0, 1, 2], 2)
+    assert time.monotonic() - begun < 30

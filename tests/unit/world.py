@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A checkout with vendor files, and stand-ins for the engine, for buildx and for the checks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.bake import ImageBuild
+from cannery.errors import BuildError, VerificationError
+from cannery.execute import base, engine
+from cannery.execute.bake import Baked
+from cannery.execute.builder import Builder
+from cannery.execute.buildx import Registry
+from cannery.execute.verify import checks_digest
+from cannery.files import write_files
+from cannery.journal import Asked, Journal, Progress, read_journal
+from cannery.model import Target
+from cannery.pipeline import build as building
+from cannery.pipeline import images
+from cannery.pipeline.build import build_all
+from cannery.pipeline.options import Options, Selection
+from cannery.pipeline.planning import Planned, Wish, make_plan
+from cannery.render import Renderer
+from tests.unit.matrices import DIGEST, Checkout, edited, make_checkout
+
+BOTH = ["full", "bare"]
+FILE = "#!/bin/sh\n"
+"""The content of every vendor file."""
+
+
+@dataclass
+class World:
+    """What there is outside of the checkout, and what a run has done to it."""
+
+    checkout: Checkout
+    artifacts: Path
+    store: dict[str, tuple[str, dict[str, str]]] = field(default_factory=dict)
+    baked: list[list[str]] = field(default_factory=list)
+    checked: list[str] = field(default_factory=list)
+    broken: set[str] = field(default_factory=set)
+    bad: set[str] = field(default_factory=set)
+    stops_at: str = ""
+    number: int = 0
+
+    @property
+    def journal(self) -> Path:
+        return self.checkout.project.state / "journal.json"
+
+    @property
+    def names(self) -> set[str]:
+        return {name for name in self.store if name.startswith("cannery:")}
+
+    def image_labels(self, reference: str) -> tuple[str, dict[str, str]]:
+        return self.store.get(reference, ("", {}))
+
+    def tag_image(self, image: str, name: str) -> None:
+        self.store[name] = self.store[image]
+
+    def bake(self, builds: Sequence[ImageBuild], *_: object) -> Baked:
+        self.baked.append([build.id for build in builds])
+        if self.stops_at == "bake":
+            raise KeyboardInterrupt
+        made = {}
+        for build in builds:
+            if build.id not in self.broken:
+                self.number += 1
+                made[build.id] = f"sha256:{self.number}"
+                self.store[made[build.id]] = (made[build.id], dict(build.labels))
+        failures = {b.id: BuildError(f"{b.id}: no") for b in builds if b.id in self.broken}
+        return Baked(images=made, failures=failures)
+
+    def check(self, _: object, target: Target, *, image: str, name: str, **__: Any) -> None:
+        self.checked.append(target.id)
+        if self.stops_at == target.id:
+            raise KeyboardInterrupt
+        if target.id in self.bad:
+            raise VerificationError(f"{target.id}: a check failed")
+        report = {
+            "image_id": image,
+            "checks": checks_digest(self.checkout.project),
+            "runs": [{"device": "none", "checks": [{"outcome": "passed"}]}],
+        }
+        place = self.checkout.project.state / "reports" / f"{name.replace(':', '_')}.json"
+        write_files({place: json.dumps(report)})
+
+    def selection(self, names: Sequence[str], named: Sequence[str] | None = None) -> Selection:
+        targets = tuple(self.checkout.matrix.targets[name] for name in names)
+        chosen = frozenset(names if named is None else named)
+        return Selection(matrix=self.checkout.matrix, targets=targets, named=chosen)
+
+    def options(self, **more: Any) -> Options:
+        options = Options(
+            simulate=False,
+            artifacts=self.artifacts,
+            test=True,
+            registry=Registry(ca=None, index_url=""),
+        )
+        return replace(options, **more)
+
+    def plan(self, names: Sequence[str] = BOTH, **more: Any) -> Planned:
+        return make_plan(self.checkout.project, self.selection(names), self.options(**more))
+
+    def run(
+        self, names: Sequence[str] = BOTH, named: Sequence[str] | None = None, **more: Any
+    ) -> None:
+        selection, options = self.selection(names, named), self.options(**more)
+        planned = make_plan(self.checkout.project, selection, options)
+        journal = Journal(path=self.journal, asked=Asked())
+        build_all(self.checkout.project, selection, options, planned, journal)
+
+    def resume(self, **more: Any) -> list[str]:
+        """Go on, and return what was still to do."""
+        earlier = read_journal(self.journal)
+        left = [name for name, entry in earlier.entries.items() if not entry.finished]
+        selection, options = self.selection(left), self.options(**more)
+        wish = Wish(earlier=earlier)
+        planned = make_plan(self.checkout.project, selection, options, wish)
+        build_all(self.checkout.project, selection, options, planned, earlier)
+        return left
+
+    def progress(self) -> dict[str, Progress]:
+        return {name: each.progress for name, each in read_journal(self.journal).entries.items()}
+
+    def forget(self) -> None:
+        self.baked.clear()
+        self.checked.clear()
+        self.stops_at = ""
+
+
+def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world in which nothing has been built."""
+    root = tmp_path / "checkout"
+    root.mkdir()
+    digest = sha256(FILE.encode()).hexdigest()
+    checkout = make_checkout(root, edited(f"sha256: {DIGEST}", f"sha256: {digest}"))
+    artifacts = tmp_path / "vendor"
+    artifacts.mkdir()
+    renderer = Renderer(checkout.project)
+    for target in checkout.matrix.targets.values():
+        write_files(renderer.render(target))
+        for file in target.artifacts.values():
+            (artifacts / file.name).write_text(FILE, encoding="utf-8")
+    found = World(checkout=checkout, artifacts=artifacts)
+    monkeypatch.setattr(engine, "connect", lambda: None)
+    monkeypatch.setattr(engine, "image_labels", found.image_labels)
+    monkeypatch.setattr(engine, "tag_image", found.tag_image)
+    monkeypatch.setattr(engine, "remove_abandoned", lambda: None)
+    monkeypatch.setattr(base, "identity", lambda base, _: base.image)
+    monkeypatch.setattr(base, "ensure_base", lambda base, _: base.image)
+    monkeypatch.setattr(images, "npu_device", lambda: None)
+    monkeypatch.setattr(building, "bake", found.bake)
+    monkeypatch.setattr(building, "check", found.check)
+    builder = Builder(name="default", local=True)
+    monkeypatch.setattr(building, "find_builder", lambda _: builder)
+    return found
