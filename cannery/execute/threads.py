@@ -21,8 +21,8 @@ def each_in_thread(work: Callable[[T], R], items: Sequence[T], threads: int) -> 
     if threads == 1 or len(items) == 1:
         return [work(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
-        running = [pool.submit(work, item) for item in items]
         try:
+            running = [pool.submit(work, item) for item in items]
             for each in as_completed(running):
                 each.result()
         except BaseException:

@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -95,14 +96,25 @@ def registry(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def engine(folder: Path, number: int, *, containerd: bool) -> Iterator[Engine]:
-    """An engine with empty storage below ``folder``; ``number`` tells it from the others."""
+    """An engine with empty storage; ``number`` tells it from the others.
+
+    ``folder`` holds its socket and its log. What it stores is beside what the machine's own engine
+    does, where there is room: a folder for temporary files may be small, or in memory.
+    """
+    beside = subprocess.run(
+        ["docker", "info", "--format", "{{.DockerRootDir}}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    data = tempfile.mkdtemp(prefix="cannery-test-", dir=Path(beside.stdout.strip()).parent)
     bridge, name = f"cannery-t{number}", f"10.213.{number}.1/24"
     host = f"unix://{folder}/docker.sock"
     _ip("link", "add", "name", bridge, "type", "bridge")
     try:
         _ip("address", "add", name, "dev", bridge)
         _ip("link", "set", bridge, "up")
-        argv = ["dockerd", "--host", host, "--data-root", f"{folder}/data"]
+        argv = ["dockerd", "--host", host, "--data-root", data]
         argv += ["--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/docker.pid"]
         argv += ["--bridge", bridge, "--iptables=false", "--ip6tables=false"]
         argv += ["--config-file", str(folder / "daemon.json")]
@@ -119,7 +131,7 @@ def engine(folder: Path, number: int, *, containerd: bool) -> Iterator[Engine]:
             _stop(process)
     finally:
         _ip("link", "delete", bridge)
-        shutil.rmtree(folder / "data", ignore_errors=True)
+        shutil.rmtree(data, ignore_errors=True)
 
 
 def _wait(process: subprocess.Popen[bytes], host: str, log: Path) -> None:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,30 +55,34 @@ class Copy:
 
     def stop(self, name: str, when: Callable[[int], bool], *words: str) -> str:
         """Send ``name`` to a run as soon as ``when`` holds of its process; what it said."""
-        process = subprocess.Popen(
-            self.argv("--target", MAIN, "--simulate", *words),
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        deadline = time.monotonic() + 240
-        while not when(process.pid):
-            if process.poll() is not None or time.monotonic() > deadline:
-                process.kill()
-                raise AssertionError(process.communicate()[1])
-            time.sleep(0.01)
-        process.send_signal(signal.Signals[name])
-        # What it has started may go on, and hold its end of the pipe.
-        code = process.wait(timeout=60)
+        # Not a pipe: what a killed run has started goes on, and would hold its end of it.
+        log = self.root / "said.log"
+        with log.open("w") as said:
+            process = subprocess.Popen(
+                self.argv("--target", MAIN, "--simulate", *words),
+                env={**os.environ, "PYTHONFAULTHANDLER": "1"},
+                stderr=said,
+                start_new_session=True,
+            )
+        try:
+            deadline = time.monotonic() + 240
+            while not when(process.pid):
+                assert process.poll() is None and time.monotonic() < deadline, log.read_text()
+                time.sleep(0.01)
+            process.send_signal(signal.Signals[name])
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=60)
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGABRT)  # it says where every thread is
+            process.wait()
+        text = log.read_text()
         if name == "SIGKILL":
-            assert process.stderr
-            process.stderr.close()
-            assert code == -signal.SIGKILL
-            return ""
-        said = process.communicate(timeout=60)[1]
-        assert code == 130
-        assert "interrupted" in said and "Traceback" not in said
-        return said
+            assert process.returncode == -signal.SIGKILL
+        else:
+            assert process.returncode == 130, text
+            assert "interrupted" in text and "Traceback" not in text
+        return text
 
     def named(self) -> list[str]:
         # An image that was built from the same things elsewhere is the same, and has other names.

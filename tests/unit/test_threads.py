@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import signal
+import sys
 import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +45,26 @@ def test_what_one_raises_stops_the_programs_of_the_others(error: BaseException) 
     with pytest.raises(type(error)):
         each_in_thread(work, [0, 1, 2], 2)
     assert time.monotonic() - begun < 30
+
+
+class _Interrupted(list[str]):
+    """Items of which the second never comes: Ctrl-C does."""
+
+    def __iter__(self) -> Iterator[str]:
+        yield self[0]
+        while not Path(self[0]).exists():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_before_all_have_begun_stops_those_that_have(tmp_path: Path) -> None:
+    note = tmp_path / "begun"
+    sleeps = "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(60)"
+    ended: list[int] = []
+
+    def work(path: str) -> None:
+        ended.append(run([sys.executable, "-c", sleeps, path], capture=True)[0])
+
+    with pytest.raises(KeyboardInterrupt):
+        each_in_thread(work, _Interrupted([str(note), "never"]), 2)
+    assert ended == [-signal.SIGINT]
