@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 _NAME = re.compile(r"^#(\d+) (\[.+|exporting to .+|importing .+)$")
 _DONE = re.compile(r"^#(\d+) DONE ([\d.]+)s")
-_ENDED = re.compile(r"^(\[.+\] .+|exporting to .+|importing .+): (done|cached) \(([\d.]+) s\)$")
+_ENDED = re.compile(r"^([^|]+): (done|cached) \(([\d.]+) s\)$")
 _CACHED = re.compile(r"^#(\d+) CACHED")
 _INSTRUCTION = re.compile(r"^\[(?P<stage>.+?)\] (?P<text>.*)$")
+_NO_STEPS = ("[internal]", "[context ", "context ")
 _OPTION = re.compile(r"--\S+\s+")
 _PRELUDE = re.compile(r"if \[.*?\bfi;\s*")
 
@@ -30,7 +31,8 @@ class Step:
     @property
     def loads_base(self) -> bool:
         """Whether it only makes a base image available, which no cache can save or cost."""
-        return "] FROM " in self.name or self.name.startswith(("[internal]", "[context "))
+        name = self.name
+        return "] FROM " in name or name.endswith(" FROM") or name.startswith(_NO_STEPS)
 
 
 def parse(lines: Iterable[str]) -> list[Step]:

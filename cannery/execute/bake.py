@@ -168,16 +168,16 @@ class _Run:
 
     def _note(self, target: str, event: Event) -> None:
         """Write ``event`` into the log of ``target``."""
-        stage = short(event.step).rpartition(" ")[0]
+        name = short(event.step)
         if event.kind is Kind.SAID:
-            self._say([target], event.text, f"{stage} | ")
+            self._say([target], event.text, f"{name} | ")
         elif event.kind is Kind.FAILED:
             self._failed.add(target)
             self._say([target], f"{event.step}\nERROR: {event.text}\n")
         elif event.kind is Kind.STARTED:
             self._logs[target].write(f"{event.step}\n")
         else:
-            self._logs[target].write(f"{stage}: {event.kind} ({event.seconds:.1f} s)\n")
+            self._logs[target].write(f"{name}: {event.kind} ({event.seconds:.1f} s)\n")
 
     def _say(self, targets: Sequence[str], text: str, prefix: str = "") -> None:
         """Write what was said into the logs, and remember it without ``prefix``."""

@@ -117,7 +117,7 @@ def test_all_at_once(docker: FakeBake, settings: BakeSettings) -> None:
     assert words[:6] == ["buildx", "bake", "--builder", "default", "--progress", "rawjson"]
     assert environ["BUILDX_BAKE_ENTITLEMENTS_FS"] == "0"
     assert "CANNERY_INDEX_URL" not in environ
-    assert (settings.logs / "b.c.log").read_text() == "os 1/1: done (2.2 s)\n"
+    assert (settings.logs / "b.c.log").read_text() == "os 1/1 RUN: done (2.2 s)\n"
 
 
 def test_the_index_is_in_no_file(
@@ -215,4 +215,4 @@ def test_a_log_begins_anew_with_every_run(docker: FakeBake, settings: BakeSettin
         docker.then(compact([done("[os 1/1] RUN x")]), a="i1")
     run(settings, "a")
     run(settings, "a")
-    assert (settings.logs / "a.log").read_text() == "os 1/1: done (2.2 s)\n"
+    assert (settings.logs / "a.log").read_text() == "os 1/1 RUN: done (2.2 s)\n"

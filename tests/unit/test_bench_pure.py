@@ -69,20 +69,22 @@ def test_a_log_is_read_step_by_step() -> None:
 
 def test_our_own_logs_are_read_too() -> None:
     log = """\
+tools 1/4 FROM: cached (0.0 s)
 [tools 3/4] COPY a /b
-[tools 3/4] COPY a /b: cached (0.0 s)
+tools 3/4 COPY: cached (0.0 s)
 [os 1/1] RUN install-packages /base arm64
-installing: done (3.0 s)
-[os 1/1] RUN install-packages /base arm64: done (38.6 s)
+os 1/1 RUN | installing: done (3.0 s)
+os 1/1 RUN: done (38.6 s)
 exporting to image: done (1.4 s)
 """
     steps = parse(log.splitlines())
     assert [(step.seconds, step.cached) for step in steps] == [
         (0.0, True),
+        (0.0, True),
         (38.6, False),
         (1.4, False),
     ]
-    assert reused(steps) == ["[tools 3/4] COPY a /b"]
+    assert reused(steps) == ["tools 3/4 COPY"]
 
 
 def test_how_the_index_is_reached_does_not_name_a_step() -> None:
