@@ -236,7 +236,7 @@ def test_a_build_that_fails_leaves_the_others(world: World, built: Baked) -> Non
     assert "one: the build failed" in str(baked.failures["one"])
     assert "did not complete successfully: exit code: 1" in str(baked.failures["one"])
     log = (world.folder / "logs" / "one.log").read_text(encoding="utf-8")
-    assert "wheels-torch 1/1 | no such wheel\n" in log
+    assert "wheels-torch 1/1 RUN | no such wheel\n" in log
     assert not [name for name in heard.done if name.startswith("one wheels")]
 
 

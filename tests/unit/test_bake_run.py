@@ -148,7 +148,7 @@ def test_one_that_fails_does_not_keep_the_others_from_it(
     assert problem.what.startswith("b: the build failed (1).\n")
     assert ERROR in problem.what
     assert problem.fix == f"The whole log is in {settings.logs}/b.log."
-    assert "os 1/1 | one\nos 1/1 | two\n" in (settings.logs / "b.log").read_text()
+    assert "os 1/1 RUN | one\nos 1/1 RUN | two\n" in (settings.logs / "b.log").read_text()
 
 
 def test_several_that_fail_at_once(docker: FakeBake, settings: BakeSettings) -> None:
