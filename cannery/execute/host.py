@@ -17,7 +17,7 @@ from cannery.model import Target
 from cannery.runspec import DRIVER, DRIVER_MOUNTS, RunSpec, ascend_runtime, npus
 
 _EMULATORS = {"aarch64": "qemu-aarch64", "x86_64": "qemu-x86_64"}
-_SAME_AS_HOSTS = "It must be one that is handed to containers: check the driver of this host."
+_CHECK_DRIVER = "It must be one that is handed to containers: check the driver of this host."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,12 +69,12 @@ def _devices(needs: Needs, root: Path) -> Iterator[Problem]:
             yield Problem(what=f"{path} is missing.", fix="Is the NPU driver of this host loaded?")
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            yield Problem(what=f"{path} cannot be looked at: {reason}.", fix=_SAME_AS_HOSTS)
+            yield Problem(what=f"{path} cannot be looked at: {reason}.", fix=_CHECK_DRIVER)
         else:
             if not stat.S_ISCHR(mode):
-                yield Problem(what=f"{path} is no device.", fix=_SAME_AS_HOSTS)
+                yield Problem(what=f"{path} is no device.", fix=_CHECK_DRIVER)
             elif mode & 0o600 != 0o600:
-                yield Problem(what=f"{path} lets nobody read and write it.", fix=_SAME_AS_HOSTS)
+                yield Problem(what=f"{path} lets nobody read and write it.", fix=_CHECK_DRIVER)
 
 
 def _driver(target: Target, compat: Compat | None, root: Path) -> Iterator[Problem | str]:

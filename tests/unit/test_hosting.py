@@ -95,6 +95,20 @@ def test_a_folder_beside_may_be_mounted_where_files_are_read(form: str) -> None:
     )
 
 
+@pytest.mark.parametrize("where", ["/usr/local/dcmi", "/usr/local/Ascend/driver/", "/dev/shm", "/"])
+def test_what_the_driver_needs_is_not_covered(where: str) -> None:
+    refused("k8s", f"{where} in the container is taken", mounts={"/data": where})
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_folder_takes_the_place_of_the_stacks_own(form: str) -> None:
+    found = text(form, target=SERVED, mounts={"/mnt/models": "/root/.cache/huggingface"})
+    assert found.count("/root/.cache/huggingface") == 1
+    assert "hf_cache" not in found
+    assert "hf-cache" not in found
+    assert "/mnt/models" in found
+
+
 @pytest.mark.parametrize("cards", [0, -1, 17])
 def test_a_host_does_not_have_any_number_of_cards(cards: int) -> None:
     refused("k8s", "a host has 1 to 16 cards of 910b", cards=cards)
