@@ -85,7 +85,7 @@ class Needs:
 
     @property
     def volumes(self) -> Mapping[str, str]:
-        """The stack's folders of a host to the container's, but for those that ``mounts`` replaces."""
+        """The stack's folders of a host to the container's, but for what ``mounts`` replaces."""
         own = self.target.stack.volumes if self.target.stack else {}
         taken = {*self.mounts.values()}
         return {source: where for source, where in own.items() if where not in taken}
