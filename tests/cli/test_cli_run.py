@@ -175,10 +175,6 @@ def test_what_makes_no_sense(checkout: Checkout, arguments: list[str], said: str
     assert checkout.state() == before
 
 
-def test_one_target_at_a_time(checkout: Checkout) -> None:
-    checkout.run("run", "--target", "py39-*", "--print").refused(2, "run takes one target, and")
-
-
 @pytest.mark.parametrize("form", ["compose", "k8s", "volcano"])
 @pytest.mark.parametrize("more", [[], ["--print"]])
 def test_a_file_for_elsewhere_needs_nothing_of_this_host(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -106,10 +107,12 @@ def test_compose_reads_the_words_that_were_meant(
 
 
 @contextmanager
-def project_of(main: Built, folder: Path, **more: Any) -> Iterator[tuple[Path, str]]:
+def project_of(
+    main: Built, folder: Path, *, host: Path | None = None, **more: Any
+) -> Iterator[tuple[Path, str]]:
     """A compose file for the simulated image, and a project's name; all is taken down."""
     file, project = folder / "compose.yaml", f"cannery-test-{os.getpid()}"
-    host = main.simulated.host
+    host = host or main.simulated.host
     text = hosting.text("compose", image=main.image, target=main.target, simulate_host=host, **more)
     file.write_text(text, encoding="utf-8")
     try:
@@ -141,3 +144,16 @@ def test_what_compose_starts_gets_the_words_that_were_meant(main: Built, tmp_pat
     with project_of(main, tmp_path, command=command) as (file, name):
         said = compose(file, "run", "--rm", "--no-TTY", "ascend", project=name)
     assert json.loads(said) == ODD
+
+
+def test_the_driver_is_found_in_a_folder_of_any_name(main: Built, tmp_path: Path) -> None:
+    host = tmp_path / """a, "b" $c 'd'"""
+    shutil.copytree(main.simulated.host, host)
+    more: dict[str, Any] = {"image": main.image, "target": main.target, "simulate_host": host}
+    command = ["npu-smi", "info"]
+    text = hosting.text("shell", **more, command=command)
+    done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "910B3" in done.stdout
+    with project_of(main, tmp_path, host=host, command=command) as (file, name):
+        assert "910B3" in compose(file, "run", "--rm", "--no-TTY", "ascend", project=name)
