@@ -34,26 +34,10 @@ def run(options: argparse.Namespace) -> int:
     target = targets[0]
     simulated = simulated_host(PROJECT, target) if options.simulate else None
     mounts = _mounts(options.mount)
-    image = options.image or image_name(target, simulate=options.simulate)
-    if options.format != "shell":
-        text = hosting.text(
-            options.format,
-            image=image,
-            target=target,
-            cards=options.cards or 1,
-            nodes=options.nodes,
-            runtime=options.runtime,
-            simulate_host=simulated,
-            shm_size=options.shm_size or SHM_SIZE,
-            mounts=mounts,
-            command=options.command,
-        )
-        print(text, end="")
-        return 0
     needs = Needs(
-        image=image,
+        image=options.image or image_name(target, simulate=options.simulate),
         target=target,
-        cards=_cards(options.cards, simulated),
+        cards=_cards(options, simulated),
         nodes=options.nodes,
         runtime=options.runtime,
         simulate_host=simulated,
@@ -61,6 +45,9 @@ def run(options: argparse.Namespace) -> int:
         mounts=mounts,
         command=tuple(options.command),
     )
+    if options.format != "shell":
+        print(hosting.write(options.format, needs), end="")
+        return 0
     needs.check("shell")
     if not options.print:
         _run(needs, build="" if options.image else _build_command(target, simulated))
@@ -87,8 +74,13 @@ def _mounts(words: list[str]) -> dict[str, str]:
     return found
 
 
-def _cards(wanted: int | None, simulated: Path | None) -> tuple[int, ...]:
-    """The numbers of the first ``wanted`` cards of this host, or of all."""
+def _cards(options: argparse.Namespace, simulated: Path | None) -> tuple[int, ...]:
+    """The numbers of the first cards of this host, or of one elsewhere."""
+    wanted: int | None = options.cards
+    if options.format != "shell":
+        wanted = wanted or 1
+        if not simulated:
+            return tuple(range(wanted))
     cards = tuple(range(DEVICES)) if simulated else cards_of()
     if not cards:
         what = "this host has no NPU (/dev/davinci*)."

@@ -158,6 +158,7 @@ def test_another_image(
     ("arguments", "said"),
     [
         (["--cards", "9"], "9 cards were asked for, and this simulated host has 8: 0, 1, 2, 3,"),
+        (["--cards", "9", "--format", "k8s"], "9 cards were asked for, and this simulated host"),
         (["--cards", "0"], "'0' is no number from 1 to 999"),
         (["--nodes", "2"], "is for one host, and 2 nodes were asked for. Take --format k8s"),
         (["--format", "k8", "--print"], "there is no 'k8'. Did you mean 'k8s'?"),
