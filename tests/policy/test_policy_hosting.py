@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ import jsonschema
 import kubernetes_validate
 import pytest
 import yaml
-from kubernetes_validate.utils import all_versions
+from kubernetes_validate import utils
 
 from cannery import hosting
 from cannery.hosting.chips import CHIPS
@@ -30,7 +32,7 @@ IMAGE = "registry.example.com/ascend:tag"
 VOLCANO = json.loads(
     (Path(__file__).parent / "data" / "volcano-job.schema.json").read_text(encoding="utf-8")
 )
-OLDEST, NEWEST = all_versions()[0], all_versions()[-1]
+OLDEST, NEWEST = utils.all_versions()[0], utils.all_versions()[-1]
 
 # cards (0: a whole host), nodes, runtime, on a simulated host
 SHAPES = {
@@ -44,6 +46,14 @@ SHAPES = {
 }
 
 Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _schemas_are_read_once() -> Iterator[None]:
+    """They are read again for every document otherwise, which is most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(utils, "schema_contents", cache(utils.schema_contents))
+        yield
 
 
 def cards_of(target: Target, cards: int) -> int:
