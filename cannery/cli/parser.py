@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from cannery import __version__
 from cannery.cli.build_options import add_build_options
+from cannery.cli.run_options import add_run_options
 from cannery.errors import UsageError, did_you_mean
 
 _EPILOG = """\
@@ -148,8 +149,7 @@ def _add_run(commands: _Commands[_Parser]) -> None:
     )
     _add_targets(parser, required=True)
     _add_simulate(parser)
-    parser.add_argument("--print", action="store_true", help="print the command, do not run it")
-    parser.add_argument("command", nargs="*", metavar="COMMAND", help="what to run in it")
+    add_run_options(parser)
 
 
 def _add_list(commands: _Commands[_Parser]) -> None:
