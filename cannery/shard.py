@@ -105,6 +105,12 @@ def divide(items: Sequence[Item], count: int) -> list[list[str]]:
     return [sorted(machine.ids, key=order.index) for machine in machines]
 
 
+def fair_count(items: Sequence[Item]) -> int:
+    """Among how many machines ``items`` can be divided so that what shares much stays together."""
+    costs = [_Machine().cost(family) for family in _families(items)]
+    return round(sum(costs) / max(costs)) if costs else 0
+
+
 def _families(items: Sequence[Item]) -> list[list[Item]]:
     found: dict[tuple[str, ...], list[Item]] = {}
     for each in items:
