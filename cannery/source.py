@@ -209,6 +209,9 @@ def parse_yaml(text: str, name: str, parse: Callable[[Section], T]) -> T:
     problems = Problems(name)
     try:
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
+    except UnicodeEncodeError as error:
+        # What no UTF-8 decodes to, as git may have handed it out.
+        raise MatrixError(Problem(what=f"{name} is not UTF-8 text.")) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = Span(file=name, line=mark.line + 1, column=mark.column + 1) if mark else None
