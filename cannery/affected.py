@@ -28,10 +28,9 @@ _HARMLESS_FOLDERS = (
 )
 _HARMLESS = (
     *(".gitignore", ".hadolint.yaml", "LICENSE", "compat.yaml", "noxfile.py", "publish.yaml"),
-    ".ci/run",
+    *(".ci/run", ".ci/summary.py", ".github/dependabot.yml"),
     *(f".github/workflows/{name}.yml" for name in ("npu", "pages", "release", "retention")),
     ".github/workflows/update.yml",
-    ".github/zizmor.yml",
 )
 """Files that no image is made from, built with or checked with. compat.yaml says what may be built,
 and changes nothing of it. The workflow that builds is not among them."""

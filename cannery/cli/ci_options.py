@@ -22,9 +22,9 @@ def add_ci_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="every target (the default)")
     parser.add_argument(
         "--format",
-        choices=("github", "gitlab"),
+        choices=("github", "gitlab", "names"),
         required=True,
-        help="the matrix of a GitHub workflow as JSON, or a GitLab child pipeline",
+        help="a matrix as JSON, a child pipeline, or one target a line",
     )
     parser.add_argument(
         "--since",

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from cannery.cli.common import PROJECT, selected
 from cannery.errors import UsageError
+from cannery.jobs import Job
 from cannery.pipeline.ci import Wanted, plan_ci
-from cannery.report.ci import to_github, to_gitlab
+from cannery.report.ci import to_github, to_gitlab, to_names
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,8 +31,10 @@ def run(options: argparse.Namespace) -> int:
         most=options.max_jobs,
     )
     jobs = plan_ci(PROJECT, selected(options), wanted)
-    if options.format == "github":
-        print(to_github(jobs))
-    else:
-        print(to_gitlab(jobs, simulate=options.simulate), end="")
+    formats: dict[str, Callable[[Sequence[Job]], str]] = {
+        "github": to_github,
+        "gitlab": partial(to_gitlab, simulate=options.simulate),
+        "names": to_names,
+    }
+    print(formats[options.format](jobs), end="")
     return 0

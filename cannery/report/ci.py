@@ -33,7 +33,12 @@ def to_github(jobs: Sequence[Job]) -> str:
         }
         for job in jobs
     ]
-    return json.dumps({"include": rows})
+    return json.dumps({"include": rows}) + "\n"
+
+
+def to_names(jobs: Sequence[Job]) -> str:
+    """The targets of all jobs, one a line."""
+    return "".join(f"{name}\n" for job in jobs for name in job.targets)
 
 
 def to_gitlab(jobs: Sequence[Job], *, simulate: bool) -> str:
@@ -70,9 +75,7 @@ def _build(*, simulate: bool) -> dict[str, Any]:
         ],
         "after_script": [
             'read -ra names <<<"$TARGETS"',
-            f'bash .ci/summary "${{names[@]/%/{suffix}}}"'
-            if suffix
-            else 'bash .ci/summary "${names[@]}"',
+            f'.venv/bin/python .ci/summary.py images "${{names[@]/%/{suffix}}}"',
         ],
         "artifacts": {"when": "always", "paths": [".cannery/reports"], "expire_in": "30 days"},
     }

@@ -35,7 +35,7 @@ UNSURE = (
         "new.txt",
         "docs",
         "Matrix.yaml",
-        ".ci/summary",
+        ".ci/new",
     ),
     *("tests/unit.py", "docs.md/x", "sub/matrix.yaml", "image/x", ".github/workflows/new.yml"),
 )
