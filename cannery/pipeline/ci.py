@@ -11,7 +11,7 @@ from pathlib import Path
 from cannery import console
 from cannery.affected import affected, is_read
 from cannery.errors import EngineError, Problem, UsageError
-from cannery.execute import git
+from cannery.execute import history
 from cannery.execute.simulator import package_spec
 from cannery.jobs import MOST, Job, make_jobs
 from cannery.model import Target
@@ -73,16 +73,16 @@ def _concerned(project: Project, targets: Sequence[Target], wanted: Wanted) -> d
     """Id to reason of the targets that have changed since ``wanted.since``."""
     if not wanted.since:
         return {target.id: "all are asked for" for target in targets}
-    base = git.resolve(project.root, wanted.since)
+    base = history.resolve(project.root, wanted.since)
     if not base:
         why = f"there is no commit {wanted.since!r} here to compare with"
         return {target.id: why for target in targets}
-    if changes := git.uncommitted(project.root):
+    if changes := history.uncommitted(project.root):
         what = f"{', '.join(changes)}: not committed, and --since compares commits."
         raise UsageError(Problem(what=what, fix="Commit it, or leave out --since."))
-    after = git.read_commit(project.root, "HEAD", is_read)
+    after = history.read_commit(project.root, "HEAD", is_read)
     try:
-        before = git.read_commit(project.root, base, is_read)
+        before = history.read_commit(project.root, base, is_read)
     except EngineError as error:
         return {target.id: f"{base[:12]} cannot be read: {error}" for target in targets}
     return affected(before, after, targets, simulate=wanted.simulate, stand_in=_stand_in)

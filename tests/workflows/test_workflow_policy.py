@@ -104,7 +104,9 @@ def test_a_child_pipeline_is_one_for_gitlab(count: int, tmp_path: Path) -> None:
     argv = ["check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", str(path)]
     path.write_text(to_gitlab(jobs, simulate=True), encoding="utf-8")
     subprocess.run(argv, check=True, capture_output=True)
-    path.write_text(to_gitlab(jobs, simulate=True).replace("stages:\n- build", "stages: 1"), encoding="utf-8")
+    path.write_text(
+        to_gitlab(jobs, simulate=True).replace("stages:\n- build", "stages: 1"), encoding="utf-8"
+    )
     assert subprocess.run(argv, check=False, capture_output=True).returncode == 1
 
 
