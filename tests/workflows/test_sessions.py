@@ -31,7 +31,7 @@ def test_ci_runs_what_runs_by_default() -> None:
     match = re.search(r"nox.options.sessions = \[([^]]*)\]", text)
     assert match
     default = {*re.findall(r'"([\w-]+)"', match[1])}
-    runs = " ".join(step.script for name, step in STEPS.items() if name.startswith("ci/"))
+    runs = "\n".join(step.script for name, step in STEPS.items() if name.startswith("ci/"))
     assert {
         word for run in re.findall(r"nox -s ([a-z -]+)", runs) for word in run.split()
     } == default
