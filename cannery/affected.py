@@ -22,7 +22,7 @@ _LOCK = "requirements.lock"
 """A file of a target's folder that is no part of its image: what it locks is in others."""
 
 _HARMLESS_FOLDERS = (
-    *("bench/", "docs/", "releases/", "tools/"),
+    *("bench/", "cannery/catalog/", "docs/", "releases/", "tools/"),
     *("tests/browser/", "tests/cli/", "tests/engine/", "tests/policy/", "tests/publish/"),
     *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),
 )

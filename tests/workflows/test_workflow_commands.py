@@ -123,6 +123,14 @@ def accept(words: Sequence[str]) -> int:
     return 0
 
 
+@pytest.mark.parametrize("name", [*STEPS, *CHILD])
+def test_shellcheck_finds_nothing_in_a_script(name: str) -> None:
+    argv = ["shellcheck", "--shell=bash", "-"]
+    script = {**STEPS, **CHILD}[name].script
+    done = subprocess.run(argv, input=script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.parametrize("name", READ)
 def test_a_script_gives_commands_that_there_are(name: str, tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"

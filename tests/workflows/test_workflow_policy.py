@@ -64,7 +64,13 @@ def test_a_script_has_no_expressions(name: str) -> None:
 
 @pytest.mark.parametrize("name", PUBLISH)
 def test_what_changes_something_elsewhere_is_never_cancelled(name: str) -> None:
-    assert WORKFLOWS[name]["concurrency"]["cancel-in-progress"] is False
+    workflow = WORKFLOWS[name]
+    limits = [
+        each["concurrency"]
+        for each in (workflow, *workflow["jobs"].values())
+        if "concurrency" in each
+    ]
+    assert [limit["cancel-in-progress"] for limit in limits] == [False]
 
 
 def test_nothing_is_published_while_something_is_removed() -> None:
@@ -82,7 +88,9 @@ def _secrets(job: Any) -> set[str]:
 def test_secrets_are_only_in_what_an_environment_protects() -> None:
     users = {name for name, job in JOBS.items() if _secrets(job)}
     assert users == {"release/publish", "retention/prune"}
-    assert all(JOBS[name]["environment"] == "release" for name in users)
+    assert JOBS["release/publish"]["environment"] == "release"
+    looking = "${{ inputs.remove && 'release' || 'retention' }}"
+    assert JOBS["retention/prune"]["environment"] == looking
 
 
 def test_code_of_forks_does_not_run_on_our_machines() -> None:
