@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from cannery.pipeline.ci import Wanted, plan_ci
 from cannery.project import Project
+from cannery.report.ci import to_github
 from tests.unit.changes import (
     HARMLESS,
     MAKERS,
@@ -77,7 +79,8 @@ def listed(project: Project, since: str, *, simulate: bool) -> set[str]:
             (artifacts / file.name).touch()
     wanted = Wanted(simulate=simulate, artifacts=artifacts, since=since)
     jobs = plan_ci(project, targets, wanted)
-    names = [name for job in jobs for name in job.targets]
+    rows = json.loads(to_github(jobs))["include"]
+    names = [name for row in rows for name in row["targets"].split()]
     assert len(names) == len({*names})
     return {*names}
 

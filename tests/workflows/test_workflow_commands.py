@@ -55,6 +55,7 @@ READ: dict[str, Mapping[str, str]] = {
     "npu/npu/Install what the commands need": VALUES,
     "npu/npu/Build": VALUES,
     "npu/npu/Test on the NPU": VALUES,
+    "npu/npu/Push": {**VALUES, **REGISTRY},
     "release/publish/Install what the commands need": {**VALUES, **REGISTRY},
     "release/publish/Build and test": {**VALUES, **REGISTRY},
     "release/publish/Publish": {**VALUES, **REGISTRY},
