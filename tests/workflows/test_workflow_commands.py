@@ -56,7 +56,10 @@ READ: dict[str, Mapping[str, str]] = {
     "npu/npu/Build": VALUES,
     "npu/npu/Test on the NPU": VALUES,
     "npu/npu/Push": {**VALUES, **REGISTRY},
-    "release/publish/Install what the commands need": {**VALUES, **REGISTRY},
+    "release/publish/Install what the commands need, and see that all is in sync": {
+        **VALUES,
+        **REGISTRY,
+    },
     "release/publish/Build and test": {**VALUES, **REGISTRY},
     "release/publish/Publish": {**VALUES, **REGISTRY},
     "retention/prune/Prune": {**REGISTRY, "REMOVE": "yes"},
@@ -261,6 +264,7 @@ def propose(machine: Machine, step: Step) -> None:
 
 
 def render(machine: Machine, step: Step) -> None:
+    """The step that writes what comes from the matrix: what is committed is that already."""
     done = machine.run(step, {})
     assert (done.code, git(machine.checkout, "status", "--porcelain")) == (0, ""), done.said
 
