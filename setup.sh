@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-Usage: bash setup.sh [COMMAND [ARGUMENT...]]
+Usage: bash setup.sh [--venv] [COMMAND [ARGUMENT...]]
        bash setup.sh --stop
 
 Installs and starts what is missing, and touches nothing that already works:
@@ -17,6 +17,7 @@ Installs and starts what is missing, and touches nothing that already works:
 COMMAND then runs with that environment first on PATH, in the current directory.
 Run it as often as you like.
 
+  --venv    only the virtual environment, for commands that need no engine
   --stop    stop the engine, if it was this script that started it
 
 Exit codes: 0 ready (or COMMAND's own code), 2 wrong use, 6 the machine could not be made ready.
@@ -189,16 +190,22 @@ case "${1:-}" in
     stop_engine
     exit 0
     ;;
+  --venv)
+    shift
+    only_venv=1
+    ;;
   -*)
     usage >&2
     exit 2
     ;;
 esac
 
-ensure_engine
-ensure_emulation
-ensure_bootstrap_tools
-ensure_test_tools
+if [ -z "${only_venv:-}" ]; then
+  ensure_engine
+  ensure_emulation
+  ensure_bootstrap_tools
+  ensure_test_tools
+fi
 ensure_venv
 say "ready"
 if [ "$#" -gt 0 ]; then

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from packaging.requirements import InvalidRequirement
 
-from cannery.compat.facts import Compat
 from cannery.compat.specifiers import parse_requirement
 from cannery.errors import did_you_mean
 from cannery.model import (
@@ -44,9 +43,8 @@ _PATTERN = re.compile(r"(?!/)[A-Za-z0-9._/+*?\[\]-]+")
 
 @dataclass(kw_only=True)
 class Parts:
-    """What the targets of the file may name, and what is known of how it goes together."""
+    """What the targets of the file may name."""
 
-    compat: Compat | None = None
     tools: Base | None = None
     bases: dict[str, Base] = field(default_factory=dict)
     pythons: dict[str, Python] = field(default_factory=dict)
@@ -60,9 +58,9 @@ class Parts:
     leave_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def read_parts(top: Section, compat: Compat | None) -> Parts:
+def read_parts(top: Section) -> Parts:
     """Everything that the targets of ``top`` may name; what is wrong becomes a problem."""
-    parts = Parts(compat=compat)
+    parts = Parts()
     if section := top.section("bases"):
         parts.bases = {name: _base(name, each) for name, each in section.sections()}
     parts.tools = top.choose("tools", parts.bases, "base")

@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cannery.axes import expand_families
 from cannery.compat import check_target, facts_beside
-from cannery.compat.facts import Compat
 from cannery.components import Parts, read_parts, read_requirements
-from cannery.errors import did_you_mean
+from cannery.errors import Problem, did_you_mean
 from cannery.model import CannRelease, Matrix, Target
-from cannery.source import Section, read_yaml
+from cannery.source import Section, parse_yaml, read_yaml
 
 _ID = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
 _PLATFORMS = ("linux/arm64", "linux/amd64")
@@ -28,13 +28,26 @@ def load_matrix(path: Path) -> Matrix:
         MatrixError: with every problem found, each with its line.
     """
     compat = facts_beside(path)
-    return read_yaml(path, path.name, lambda top: _matrix(top, compat))
+    return read_yaml(path, path.name, lambda top: _matrix(top, lambda t: check_target(t, compat)))
 
 
-def _matrix(top: Section, compat: Compat | None) -> Matrix:
+def parse_matrix(text: str, name: str) -> Matrix:
+    """The matrix of ``text``, from a file called ``name``; whether it works is not asked.
+
+    Raises:
+        MatrixError: with every problem found, each with its line.
+    """
+    return parse_yaml(text, name, lambda top: _matrix(top, lambda _: ()))
+
+
+_Check = Callable[[Target], Iterable[tuple[str, Problem]]]
+"""Yields the key of a target that is wrong, and why."""
+
+
+def _matrix(top: Section, check: _Check) -> Matrix:
     if top.text("schema") not in ("1", ""):
         top.wrong("schema", "this version of cannery reads schema 1 only.")
-    parts = read_parts(top, compat)
+    parts = read_parts(top)
     families = top.section("families", required=False)
     found = expand_families(families) if families else []
     if section := top.section("targets", required=families is None):
@@ -46,7 +59,7 @@ def _matrix(top: Section, compat: Compat | None) -> Matrix:
             each.problems.add(
                 each.node, f"there is a target {name!r} already, in line {first}.", "Rename one."
             )
-        elif target := _target(name, each, parts):
+        elif target := _target(name, each, parts, check):
             targets[name] = target
     return Matrix(targets=targets)
 
@@ -86,7 +99,7 @@ def _cann_choice(section: Section | None, parts: Parts) -> _CannChoice | None:
     return _CannChoice(release=release, chip=chip, with_nnal=bool(nnal))
 
 
-def _target(name: str, section: Section, parts: Parts) -> Target | None:
+def _target(name: str, section: Section, parts: Parts, check: _Check) -> Target | None:
     if not _ID.fullmatch(name):
         section.problems.add(
             section.node, f"{name!r} cannot be an image tag.", "Use a-z, 0-9 and '-', '_', '.'."
@@ -129,7 +142,7 @@ def _target(name: str, section: Section, parts: Parts) -> Target | None:
         span=section.problems.span(section.node),
         **wheels,
     )
-    for key, problem in check_target(target, parts.compat):
+    for key, problem in check(target):
         section.wrong(key, problem.what, problem.fix)
     return target
 

@@ -105,6 +105,20 @@ def divide(items: Sequence[Item], count: int) -> list[list[str]]:
     return [sorted(machine.ids, key=order.index) for machine in machines]
 
 
+def fair_count(items: Sequence[Item]) -> int:
+    """Among how many machines ``items`` can be divided so that what shares much stays together."""
+    if not items:
+        return 0
+    families = [{each.id for each in family} for family in _families(items)]
+    costs = [_Machine().cost(family) for family in _families(items)]
+    count = round(sum(costs) / max(costs))
+    while True:
+        shards = divide(items, count)
+        if all(any(family.issubset(shard) for shard in shards) for family in families):
+            return count
+        count -= 1
+
+
 def _families(items: Sequence[Item]) -> list[list[Item]]:
     found: dict[tuple[str, ...], list[Item]] = {}
     for each in items:

@@ -197,9 +197,21 @@ def read_yaml(path: Path, name: str, parse: Callable[[Section], T]) -> T:
         raise file_error("read", path, error) from error
     except UnicodeDecodeError as error:
         raise MatrixError(Problem(what=f"{name} is not UTF-8 text: {error.reason}.")) from error
+    return parse_yaml(text, name, parse)
+
+
+def parse_yaml(text: str, name: str, parse: Callable[[Section], T]) -> T:
+    """Hand the YAML mapping that ``text`` is, of a file called ``name``, to ``parse``.
+
+    Raises:
+        MatrixError: it is no YAML, or ``parse`` found problems.
+    """
     problems = Problems(name)
     try:
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
+    except UnicodeEncodeError as error:
+        # What no UTF-8 decodes to, as git may have handed it out.
+        raise MatrixError(Problem(what=f"{name} is not UTF-8 text.")) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = Span(file=name, line=mark.line + 1, column=mark.column + 1) if mark else None

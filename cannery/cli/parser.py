@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from cannery import __version__
 from cannery.cli.build_options import add_build_options
+from cannery.cli.ci_options import add_ci_options
 from cannery.cli.run_options import add_run_options
 from cannery.errors import UsageError, did_you_mean
 
@@ -57,6 +58,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_render(commands)
     _add_lock(commands)
     _add_update(commands)
+    _add_ci(commands)
     return parser
 
 
@@ -280,3 +282,10 @@ def _add_update(commands: _Commands[_Parser]) -> None:
         help="package index to ask (default: UV_DEFAULT_INDEX or PIP_INDEX_URL, else what pip is "
         "set to)",
     )
+
+
+def _add_ci(commands: _Commands[_Parser]) -> None:
+    parser = _command(commands, "ci", "print the jobs of a CI run", "cmd_ci")
+    _add_targets(parser, required=False)
+    _add_simulate(parser)
+    add_ci_options(parser)

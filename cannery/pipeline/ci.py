@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds out what a CI run has to build, and says why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cannery import console
+from cannery.affected import affected, is_read
+from cannery.errors import EngineError, Problem, UsageError
+from cannery.execute import history
+from cannery.execute.simulator import package_spec
+from cannery.jobs import MOST, Job, make_jobs
+from cannery.model import Target
+from cannery.parts import parts_of
+from cannery.plan import missing
+from cannery.project import Project
+from cannery.render import Renderer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is asked of a CI run. ``since`` names a commit, or is empty for all targets.
+
+    ``artifacts`` holds the vendor's files that the runners have. ``shards`` is 0 for what
+    ``make_jobs`` finds right.
+    """
+
+    simulate: bool
+    artifacts: Path
+    since: str = ""
+    shards: int = 0
+    most: int = MOST
+
+
+def plan_ci(project: Project, targets: Sequence[Target], wanted: Wanted) -> tuple[Job, ...]:
+    """The jobs that build those of ``targets`` that have changed and can be built.
+
+    Raises:
+        UsageError: the jobs are too many or too few, or something is not committed.
+        EngineError: git cannot read what is committed.
+        MatrixError, FileError: as ``Renderer.render``.
+    """
+    concerned = _concerned(project, targets, wanted)
+    chosen = []
+    for target in targets:
+        why = concerned.get(target.id)
+        lacking = _lacking(target, wanted) if why else ""
+        if why and lacking:
+            console.say(f"{target.id}: left out: it {lacking}")
+        elif why:
+            console.say(f"{target.id}: {why}")
+            chosen.append(target)
+    renderer = Renderer(project)
+    parts = {
+        target.id: parts_of(target, _named(project, target, renderer.render(target)))
+        for target in chosen
+    }
+    jobs = make_jobs(chosen, parts, shards=wanted.shards, most=wanted.most)
+    console.say(f"targets: {len(chosen)} of {len(targets)}, jobs: {len(jobs)}")
+    return jobs
+
+
+def _named(project: Project, target: Target, files: dict[Path, str]) -> dict[str, str]:
+    folder = project.images / target.id
+    return {str(path.relative_to(folder)): text for path, text in files.items()}
+
+
+def _concerned(project: Project, targets: Sequence[Target], wanted: Wanted) -> dict[str, str]:
+    """Id to reason of the targets that have changed since ``wanted.since``."""
+    if not wanted.since:
+        return {target.id: "all are asked for" for target in targets}
+    base = history.resolve(project.root, wanted.since)
+    if not base:
+        why = f"there is no commit {wanted.since!r} here to compare with"
+        return {target.id: why for target in targets}
+    if changes := history.uncommitted(project.root):
+        what = f"{', '.join(changes)}: not committed, and --since compares commits."
+        raise UsageError(Problem(what=what, fix="Commit it, or leave out --since."))
+    after = history.read_commit(project.root, "HEAD", is_read)
+    try:
+        before = history.read_commit(project.root, base, is_read)
+    except EngineError as error:
+        return {target.id: f"{base[:12]} cannot be read: {error}" for target in targets}
+    return affected(before, after, targets, simulate=wanted.simulate, stand_in=_stand_in)
+
+
+def _stand_in(target: Target) -> str:
+    try:
+        return json.dumps(package_spec(target), sort_keys=True)
+    except UsageError as error:
+        return str(error)
+
+
+def _lacking(target: Target, wanted: Wanted) -> str:
+    """Why ``target`` cannot be built with what the runners have; empty if it can."""
+    if wanted.simulate:
+        try:
+            package_spec(target)
+        except UsageError as error:
+            return str(error)
+    files = target.real_artifacts if wanted.simulate else target.artifacts
+    absent = {f.name: f.origin for f in files.values() if not (wanted.artifacts / f.name).is_file()}
+    return missing(absent) if absent else ""

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.checkout import Checkout
+from tests.unit.changes import commit, git
+
+GITHUB = ("ci", "--format", "github", "--simulate")
+FIRST = "py39-torch210-cann8rc2"
+
+
+@pytest.fixture
+def repository(checkout: Checkout) -> Checkout:
+    git(checkout.root, "init", "--quiet")
+    (checkout.root / ".gitignore").write_text(".cannery/\n__pycache__/\n", encoding="utf-8")
+    commit(checkout.root)
+    git(checkout.root, "tag", "first")
+    return checkout
+
+
+def rows(out: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(out)["include"]
+    return found
+
+
+def targets(out: str) -> set[str]:
+    return {name for row in rows(out) for name in row["targets"].split()}
+
+
+def test_all_that_can_be_simulated_is_listed_and_the_rest_named(original: Checkout) -> None:
+    done = original.run(*GITHUB)
+    done.accepted("py38-torch210-cann8rc2: left out: it cannot be built without cpython-3.8.18")
+    listed = json.loads(original.run("list", "--format", "json").out)
+    assert targets(done.out) == {each["id"] for each in listed if not each["missing"]}
+    assert f"{FIRST}: all are asked for" in done.err
+    assert original.run(*GITHUB, "--all").out == done.out
+
+
+def test_files_that_the_runners_have_count(original: Checkout, tmp_path: Path) -> None:
+    listed = json.loads(original.run("list", "--format", "json").out)
+    for each in listed:
+        for name in each["missing"]:
+            (tmp_path / name).touch()
+    done = original.run(*GITHUB, "--artifacts", str(tmp_path))
+    assert targets(done.out) == {each["id"] for each in listed}
+
+
+def test_without_vendor_files_there_is_nothing_to_do(original: Checkout) -> None:
+    done = original.run("ci", "--format", "github")
+    done.accepted("targets: 0 of ", "left out: it cannot be built without Ascend-cann-toolkit")
+    assert rows(done.out) == []
+
+
+def test_a_change_lists_what_it_concerns(repository: Checkout) -> None:
+    assert rows(repository.run(*GITHUB, "--since", "first").out) == []
+    edited = f"images/{FIRST}/Dockerfile"
+    repository.edit("\nCMD", "\n# changed\nCMD", edited)
+    repository.run(*GITHUB, "--since", "first").refused(2, f"{edited}: not committed")
+    commit(repository.root)
+    # What is committed is out of sync now, which a build would say too.
+    repository.edit("\n# changed\nCMD", "\nCMD", edited)
+    repository.edit("\n", "\n\n", "images/templates/seal-layer")
+    assert repository.run("render").code == 0
+    commit(repository.root)
+    done = repository.run(*GITHUB, "--since", "first")
+    done.accepted(f"{FIRST}: changed: seal-layer")
+    assert targets(done.out) == targets(repository.run(*GITHUB).out)
+    done = repository.run(*GITHUB, "--since", "first", "--where", "python=3.9", "torch=2.1")
+    assert [row["targets"] for row in rows(done.out)] == [FIRST]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["0" * 40, "nowhere", "--all", "first:setup.sh", "HEAD~99", "\udcff", "a b", "first^{tree}"],
+)
+def test_a_commit_that_is_not_there_means_all(repository: Checkout, name: str) -> None:
+    done = repository.run(*GITHUB, f"--since={name}")
+    done.accepted(f"{FIRST}: there is no commit", " here to compare with")
+    assert targets(done.out) == targets(repository.run(*GITHUB).out)
+
+
+def test_a_matrix_that_was_wrong_means_all(repository: Checkout) -> None:
+    matrix = repository.root / "matrix.yaml"
+    right = matrix.read_bytes()
+    matrix.write_bytes(b"\xff" + right)
+    commit(repository.root)
+    matrix.write_bytes(right)
+    commit(repository.root)
+    done = repository.run(*GITHUB, "--since", "HEAD^")
+    done.accepted(f"{FIRST}: the earlier matrix is wrong: ")
+    assert targets(done.out) == targets(repository.run(*GITHUB).out)
+
+
+def test_without_a_repository_it_is_said(checkout: Checkout) -> None:
+    env = {"GIT_CEILING_DIRECTORIES": str(checkout.root.parent)}
+    checkout.run(*GITHUB, "--since", "HEAD", env=env).refused(6, "git cannot read ")
+
+
+def test_without_git_it_is_said(checkout: Checkout) -> None:
+    path = os.path.dirname(checkout.argv()[0])  # noqa: PTH120
+    env = {"PATH": str(checkout.root) if not path else str(checkout.root / "bin")}
+    checkout.run(*GITHUB, "--since", "HEAD", env=env).refused(6, "git is not installed")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "--format"),
+        (("--format", "githbu"), "Did you mean 'github'?"),
+        (("--format", "github", "--shards", "257"), "no number from 1 to 256"),
+        (("--format", "github", "--shards", "0"), "no number from 1 to 256"),
+        (("--format", "github", "--max-jobs", "1000"), "no number from 1 to 256"),
+        (("--format", "github", "--all", "--target", FIRST), "Leave out --target"),
+        (("--format", "github", "--target", FIRST + "x"), f"Did you mean '{FIRST}'?"),
+        (("--format", "github", "--simulate", "--max-jobs", "2"), "jobs are more than the 2"),
+        (
+            ("--format", "gitlab", "--simulate", "--shards", "3", "--max-jobs", "2"),
+            "3 jobs are more than the 2",
+        ),
+    ],
+)
+def test_bad_options(original: Checkout, arguments: tuple[str, ...], said: str) -> None:
+    done = original.run("ci", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.messages[0]
+
+
+def test_gitlab_gets_the_same_jobs(original: Checkout) -> None:
+    pipeline = yaml.safe_load(original.run("ci", "--format", "gitlab", "--simulate").out)
+    jobs = {name: job for name, job in pipeline.items() if name.startswith("build ")}
+    github = rows(original.run(*GITHUB).out)
+    assert [job["variables"]["TARGETS"] for job in jobs.values()] == [r["targets"] for r in github]
+    assert [f"build {row['shard']}" for row in github] == [*jobs]

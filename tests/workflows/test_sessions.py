@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.workflows.sessions import SESSIONS
+from tests.workflows.steps import ROOT, STEPS
+
+LINES = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+ROWS = [line for line in LINES if line.startswith("| `nox -s ")]
+
+
+def test_contributing_lists_every_session_once_on_one_screen() -> None:
+    listed = [name for row in ROWS for name in row.split("`")[1].split()[2:]]
+    assert sorted(listed) == sorted(SESSIONS)
+    assert len(ROWS) <= 20
+    assert all(len(row) <= 120 for row in ROWS)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_says_what_it_is_in_a_line(name: str) -> None:
+    assert SESSIONS[name]
+    assert "\n" not in SESSIONS[name]
+
+
+def test_ci_runs_what_runs_by_default() -> None:
+    """The jobs of the workflow together are 'nox' as .ci/run starts it."""
+    text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    match = re.search(r"nox.options.sessions = \[([^]]*)\]", text)
+    assert match
+    default = {*re.findall(r'"([\w-]+)"', match[1])}
+    runs = "\n".join(step.script for name, step in STEPS.items() if name.startswith("ci/"))
+    assert {
+        word for run in re.findall(r"nox -s ([a-z -]+)", runs) for word in run.split()
+    } == default

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for every workflow, besides what actionlint and zizmor look at."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.jobs import Job
+from cannery.report.ci import to_gitlab
+from tests.workflows.steps import GITLAB, ROOT, STEPS, WORKFLOWS
+
+JOBS = {
+    f"{workflow}/{name}": job
+    for workflow, content in WORKFLOWS.items()
+    for name, job in content["jobs"].items()
+}
+PUBLISH = ("release", "retention", "pages", "npu", "update")
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_a_workflow_grants_nothing_to_all_of_its_jobs(name: str) -> None:
+    workflow = WORKFLOWS[name]
+    assert workflow["permissions"] == {}
+    # The default would go on after a failure in the middle of a pipe.
+    assert workflow["defaults"] == {"run": {"shell": "bash"}}
+    text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
+    assert "pull_request_target" not in text
+    assert "workflow_run" not in text
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_has_permissions_and_an_end(name: str) -> None:
+    job = JOBS[name]
+    assert isinstance(job["timeout-minutes"], int)
+    assert "permissions" in job
+    for step in job["steps"]:
+        assert "shell" not in step
+        if "run" in step:
+            assert step["name"]
+        if "actions/checkout" in step.get("uses", ""):
+            assert step["with"]["persist-credentials"] is False
+
+
+def test_actions_are_pinned_and_say_which_version_that_is() -> None:
+    pins: dict[str, set[str]] = {}
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if "uses:" in line:
+                match = re.search(r"uses: ([\w./-]+)@([0-9a-f]{40} # v\d+\.\d+\.\d+)$", line)
+                assert match, line
+                pins.setdefault(match[1], set()).add(match[2])
+    assert all(len(versions) == 1 for versions in pins.values())
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_script_has_no_expressions(name: str) -> None:
+    assert "${{" not in STEPS[name].script
+
+
+@pytest.mark.parametrize("name", PUBLISH)
+def test_what_changes_something_elsewhere_is_never_cancelled(name: str) -> None:
+    workflow = WORKFLOWS[name]
+    limits = [
+        each["concurrency"]
+        for each in (workflow, *workflow["jobs"].values())
+        if "concurrency" in each
+    ]
+    assert [limit["cancel-in-progress"] for limit in limits] == [False]
+
+
+def test_nothing_is_published_while_something_is_removed() -> None:
+    groups = {WORKFLOWS[name]["concurrency"]["group"] for name in ("release", "retention")}
+    assert groups == {"registry"}
+    for job in ("publish", "prune"):
+        assert GITLAB[job]["resource_group"] == "registry"
+        assert GITLAB[job]["interruptible"] is False
+
+
+def _secrets(job: Any) -> set[str]:
+    return {*re.findall(r"secrets\.\w+", str(job))}
+
+
+def test_secrets_are_only_in_what_an_environment_protects() -> None:
+    users = {name for name, job in JOBS.items() if _secrets(job)}
+    assert users == {"npu/npu", "release/publish", "retention/prune"}
+    assert JOBS["npu/npu"]["environment"] == "npu"
+    assert JOBS["release/publish"]["environment"] == "release"
+    looking = "${{ inputs.remove && 'release' || 'retention' }}"
+    assert JOBS["retention/prune"]["environment"] == looking
+
+
+def test_code_of_forks_does_not_run_on_our_machines() -> None:
+    ours = {name for name, job in JOBS.items() if "self-hosted" in job["runs-on"]}
+    assert ours == {"npu/npu", "release/publish"}
+    assert "!github.event.pull_request.head.repo.fork" in JOBS["npu/npu"]["if"]
+    triggers = WORKFLOWS["release"][True]  # YAML 1.1 takes 'on' for true
+    assert triggers.keys() == {"push", "workflow_dispatch"}
+    assert triggers["push"].keys() == {"tags"}
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_child_pipeline_is_one_for_gitlab(count: int, tmp_path: Path) -> None:
+    jobs = [
+        Job(index=index + 1, count=count, platform="linux/arm64", targets=("a", "b"))
+        for index in range(count)
+    ]
+    path = tmp_path / "pipeline.yml"
+    argv = ["check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", str(path)]
+    path.write_text(to_gitlab(jobs, simulate=True), encoding="utf-8")
+    subprocess.run(argv, check=True, capture_output=True)
+    path.write_text(
+        to_gitlab(jobs, simulate=True).replace("stages:\n- build", "stages: 1"), encoding="utf-8"
+    )
+    assert subprocess.run(argv, check=False, capture_output=True).returncode == 1
+
+
+def test_gitlab_has_what_github_has() -> None:
+    assert {"check", "suite", "plan", "build"} <= GITLAB.keys() & WORKFLOWS["ci"]["jobs"].keys()
+    assert {"npu", "publish", "prune", "pages"} <= GITLAB.keys()
