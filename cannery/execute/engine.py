@@ -208,3 +208,23 @@ def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iter
         if running:
             with suppress(docker.errors.APIError, requests.RequestException):
                 running.remove(force=True)
+
+
+@contextmanager
+def unstarted(image: str, platform: str) -> Iterator[Container]:
+    """A container of ``image`` that never runs, to read files from; it is removed whatever happens.
+
+    Raises:
+        EngineError: there is no such image for ``platform``, or the engine does not answer.
+    """
+    made: Container | None = None
+    with _talking() as client:
+        try:
+            made = client.containers.create(
+                image, ["true"], platform=platform, labels={LABEL_TEST: own_mark()}
+            )
+            yield made
+        finally:
+            if made:
+                with suppress(docker.errors.APIError, requests.RequestException):
+                    made.remove(force=True)
