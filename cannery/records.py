@@ -144,7 +144,7 @@ def _read(path: Path) -> Record:
     except (ValueError, TypeError, AttributeError) as error:
         wrong = str(error)
     if wrong:
-        fix = f"Restore it: git checkout -- {path.parent.name}/{path.name}"
+        fix = "Restore it from git: a record is written once and never edited."
         raise FileError(Problem(what=f"{path} is no record of a push: {wrong}.", fix=fix))
     return record
 

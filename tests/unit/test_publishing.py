@@ -98,7 +98,11 @@ WRONG = {
     "later": ("latest: full", "bare-0123456789ab: full", "could be the immutable tag of an image"),
     "same rules": ('moving: "{target}"', 'moving: "{target}-0123456789ab"', "could be the immu"),
     "key": ("indexes: {}", "index: {}", "unknown key 'index' in publish.yaml. Did you mean"),
-    "index": ("indexes: {}", "indexes: {both: [full, full-x8]}", "there is no target 'full-x8'. Did"),
+    "index": (
+        "indexes: {}",
+        "indexes: {both: [full, full-x8]}",
+        "there is no target 'full-x8'. Did",
+    ),
     "one": ("indexes: {}", "indexes: {both: [full]}", "'both' needs two targets or more"),
     "platform": ("indexes: {}", "indexes: {both: [full, bare]}", "one for each is enough"),
     "content": ("indexes: {}", "indexes: {both: [bare, full-x86]}", "differ in more than their"),

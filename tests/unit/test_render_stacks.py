@@ -187,6 +187,10 @@ def compose(stacked: Checkout, name: str = "served") -> dict[str, Any]:
     return read
 
 
+def places(service: dict[str, Any]) -> dict[str, str]:
+    return {each["source"]: each["target"] for each in service["volumes"]}
+
+
 def test_a_stack_with_ports_has_a_compose_file(stacked: Checkout) -> None:
     files = {name: rendered(stacked, name) for name in stacked.matrix.targets}
     assert {name for name, each in files.items() if "compose.yaml" in each} == {"served"}
@@ -205,22 +209,26 @@ def test_what_the_compose_file_says(stacked: Checkout) -> None:
     assert service["shm_size"] == "16g"
     assert service["ports"] == ["7860:7860", "8000:8000"]
     assert service["devices"] == [
-        f"/dev/{name}" for name in ("davinci0", "davinci_manager", "devmm_svm", "hisi_hdc")
+        f"/dev/{name}:/dev/{name}"
+        for name in ("davinci0", "davinci_manager", "devmm_svm", "hisi_hdc")
     ]
-    assert service["volumes"] == [
-        *(f"{path}:{path}:ro" for path in DRIVER_MOUNTS),
-        "./hf_cache:/root/.cache/huggingface",
-        "/data:/data",
+    assert places(service) == {
+        **{path: path for path in DRIVER_MOUNTS},
+        "./hf_cache": "/root/.cache/huggingface",
+        "/data": "/data",
+    }
+    assert [each["target"] for each in service["volumes"] if each.get("read_only")] == [
+        *DRIVER_MOUNTS
     ]
     assert service["init"] is True
-    assert service["command"] == "sleep infinity"
+    assert service["command"] == ["sleep", "infinity"]
 
 
 def test_a_stack_with_ports_need_not_have_volumes(tmp_path: Path) -> None:
     text = edited("    component: plain\n", "    component: plain\n    ports: [1]\n", TEXT)
     service = compose(stacked_checkout(tmp_path, text), "old")["services"]["plain"]
     assert service["ports"] == ["1:1"]
-    assert service["volumes"] == [f"{path}:{path}:ro" for path in DRIVER_MOUNTS]
+    assert places(service) == {path: path for path in DRIVER_MOUNTS}
 
 
 def test_docker_compose_understands_it(stacked: Checkout, tmp_path: Path) -> None:

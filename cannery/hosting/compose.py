@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is needed, as a file for ``docker compose``.
+
+Source: the Compose Specification. Folders are in its long form: a ':' divides nothing there, and a
+driver that is missing is an error and no new empty folder.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cannery.hosting.docker import run_spec
+from cannery.hosting.needs import IDLE, Needs
+from cannery.hosting.yaml_text import comment, dump
+
+
+def compose_text(needs: Needs) -> str:
+    """A file with one service."""
+    head = [
+        f"{needs.title}: docker compose up --detach",
+        f"Go in with: docker compose exec {needs.service} bash",
+    ]
+    if not needs.simulate_host:
+        head.append("Inside, cards are numbered from 0 whatever they are here.")
+    return comment(*head) + dump([{"services": {needs.service: _service(needs)}}])
+
+
+def _service(needs: Needs) -> dict[str, Any]:
+    spec = run_spec(needs)
+    service: dict[str, Any] = {
+        "image": needs.image,
+        "platform": needs.target.platform,
+        "command": [_literal(word) for word in needs.command or IDLE],
+        "init": True,
+        "shm_size": spec.shm_size,
+    }
+    if spec.runtime:
+        service["runtime"] = spec.runtime
+    if spec.environment:
+        service["environment"] = {k: _literal(v) for k, v in spec.environment.items()}
+    if spec.devices:
+        service["devices"] = [f"{device}:{device}" for device in spec.devices]
+    service["volumes"] = [
+        *(_bind(source, where, driver=True) for source, where in spec.mounts.items()),
+        *(_bind(source, where, driver=False) for source, where in spec.volumes.items()),
+    ]
+    if spec.ports:
+        service["ports"] = [f"{port}:{port}" for port in spec.ports]
+    return service
+
+
+def _bind(source: str, where: str, *, driver: bool) -> dict[str, Any]:
+    bind: dict[str, Any] = {"type": "bind", "source": _literal(source), "target": _literal(where)}
+    if driver:
+        return bind | {"read_only": True, "bind": {"create_host_path": False}}
+    return bind | {"bind": {"create_host_path": True}}
+
+
+def _literal(value: str) -> str:
+    """``value`` as it must be written to arrive as it is: Compose replaces ``$NAME``."""
+    return value.replace("$", "$$")

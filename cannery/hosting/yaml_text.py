@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plain data as YAML that every reader takes for what was meant, in the order it is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import yaml
+
+_PLAIN = re.compile(r"[A-Za-z./][A-Za-z0-9_./:@-]*[A-Za-z0-9_/]", re.ASCII)
+_ELSE = {"null", "true", "false", "yes", "no", "on", "off", ".inf", ".nan"}
+"""Words that are no text for some reader of YAML: they do not agree which these are."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Keeps the order, writes nothing twice by reference, and indents lists as people do."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the base class's
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
+        super().increase_indent(flow, False)
+
+
+def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    plain = _PLAIN.fullmatch(value) and value.lower() not in _ELSE
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
+
+
+_Dumper.add_representer(str, _text)
+
+
+def dump(documents: Iterable[Any]) -> str:
+    """The ``documents``, divided by ``---``."""
+    texts = [
+        yaml.dump(
+            each,
+            Dumper=_Dumper,
+            sort_keys=False,
+            allow_unicode=True,
+            default_flow_style=False,
+            width=float("inf"),
+        )
+        for each in documents
+    ]
+    return "---\n".join(texts)
+
+
+def comment(*lines: str) -> str:
+    """The ``lines`` as a comment before what they are about."""
+    return "".join(f"# {line}".rstrip() + "\n" for line in lines)
