@@ -16,11 +16,12 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from cannery.catalog.commands import CARDS, RUNTIMES, Command
+from cannery.catalog.commands import CARDS, Command
 from cannery.catalog.entries import Entry, size_text
 from cannery.catalog.facets import FACETS, NONE, choices, facets, places
 from cannery.catalog.figure import figure
 from cannery.catalog.strings import LANGUAGES, for_script, say, strings
+from cannery.hosting import RUNTIMES
 from cannery.parts import Part, shared
 
 _TEMPLATES = Path(__file__).with_name("templates")
