@@ -5,6 +5,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const form = document.getElementById("choose");
   const root = document.documentElement;
+  const controls = [...form.elements].filter((each) => each.name);
   const lists = [document.getElementById("cards"), document.querySelector("#table tbody")];
   const language = () => root.lang.slice(0, 2);
 
@@ -20,7 +21,7 @@
 
   /** Make every control what it was at first. */
   function clear() {
-    for (const each of form.elements) {
+    for (const each of controls) {
       if (each.type === "select-one") each.selectedIndex = 0;
       else if (each.type === "search") each.value = "";
       else each.checked = each.defaultChecked;
@@ -33,8 +34,7 @@
   function readAddress() {
     clear();
     for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
-      for (const each of form.elements) {
-        if (each.name !== name) continue;
+      for (const each of controls.filter((control) => control.name === name)) {
         if (each.type === "search") each.value = value;
         else if (each.type !== "select-one") each.checked ||= each.value === value;
         else if ([...each.options].some((option) => option.value === value)) each.value = value;
@@ -90,22 +90,21 @@
     return new Set(images.map((image) => image.id));
   }
 
-  /** Show what the address asks for: a choice, or one image by its name. */
+  /** Show what the address asks for: a choice, an image by its name, or a place on the page. */
   function follow() {
-    const id = decodeURIComponent(location.hash.slice(1));
-    if (!data.images.some((image) => image.id === id)) {
-      readAddress();
-      update();
-      return;
-    }
-    form.elements.view.value = "cards";
-    if (!update().has(id)) {
+    const id = location.hash.slice(1);
+    const place = document.getElementById(id);
+    const isImage = data.images.some((image) => image.id === id);
+    if (!place) readAddress();
+    if (isImage) form.elements.view.value = "cards";
+    const ids = update();
+    if (!isImage) return;
+    if (!ids.has(id)) {
       clear();
       update();
     }
-    const card = document.getElementById(id);
-    card.scrollIntoView();
-    card.querySelector("h3 a").focus({ preventScroll: true });
+    place.scrollIntoView();
+    place.querySelector("h3 a").focus({ preventScroll: true });
   }
 
   function speak(name) {
