@@ -113,4 +113,3 @@ def test_what_is_copied_pulls_and_runs(
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "on npu:0 27 8" in done.stdout
-
