@@ -29,7 +29,7 @@ _STYLES = ("base.css", "choose.css", "cards.css", "picture.css")
 _EARLY = ("early.js",)
 _SCRIPTS = ("select.js", "copy.js", "page.js")
 
-_NAMES = {"base": "Debian", "python": "Python", "toolkit": "CANN", "nnal": "NNAL"}
+_NAMES = {"base": "OS", "python": "Python", "toolkit": "CANN", "nnal": "NNAL"}
 """How components are called, where not by their own name."""
 
 _SORTS = ("matrix", "torch", "cann", "size", "pushed")
@@ -132,6 +132,7 @@ def _data(entries: Sequence[Entry]) -> dict[str, Any]:
     """What the script chooses and sorts by."""
     return {
         "facets": FACETS,
+        "languages": LANGUAGES,
         "strings": for_script(),
         "images": [
             {

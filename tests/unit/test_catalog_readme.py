@@ -66,10 +66,10 @@ def test_a_simulated_image_is_told_by_its_row(checkout: Checkout) -> None:
 
 
 def test_values_cannot_break_the_table_or_become_markup(checkout: Checkout) -> None:
-    trial = Trial(title="a|b](x) <b>*c*\n`d`", url="https://e.example.com/a(b)|c d?x=1&y=%20")
+    trial = Trial(title="a|b](x) <b>*c*\n`d`&lt;", url="https://e.example.com/a(b)|c d?x=1&y=%20")
     found = replace(entry(checkout), trial=trial)
     row = table([found]).splitlines()[2]
-    said = r"[a\|b\](x) \<b\>\*c\* \`d\`](https://e.example.com/a%28b%29%7Cc%20d?x=1&y=%20)"
+    said = r"[a\|b\](x) \<b\>\*c\* \`d\`&amp;lt;](https://e.example.com/a%28b%29%7Cc%20d?x=1&y=%20)"
     assert said in row
     assert len(table([found]).splitlines()) == len(table([entry(checkout)]).splitlines())
 

@@ -108,7 +108,7 @@
   }
 
   function speak(name) {
-    root.lang = { en: "en", zh: "zh-CN" }[name];
+    root.lang = data.languages[name];
     document.title = say("js.title");
     for (const each of document.querySelectorAll("[data-say]")) each.textContent = say(each.dataset.say);
     update();
