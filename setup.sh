@@ -12,7 +12,7 @@ Installs and starts what is missing, and touches nothing that already works:
   1. a container engine with buildx     (Debian packages; needs root)
   2. arm64 emulation                    (qemu-user-static; only on other hosts)
   3. the tools that bootstrap a base image when no hub can be reached (mmdebstrap), and what the
-     tests need (docker compose, docker-registry, iproute2)
+     tests need (docker compose, docker-registry, iproute2, a browser with a Chinese font)
   4. a virtual environment in .venv with the project's requirements
 COMMAND then runs with that environment first on PATH, in the current directory.
 Run it as often as you like.
@@ -148,21 +148,42 @@ ensure_bootstrap_tools() {
   [ "${#missing[@]}" = 0 ] || ! command -v apt-get >/dev/null || apt_install "${missing[@]}"
 }
 
-# The registry's package would start one that listens to everybody; the tests start their own.
 ensure_test_tools() {
   command -v apt-get >/dev/null || return 0
   command -v ip >/dev/null || apt_install iproute2
-  if ! docker compose version >/dev/null 2>&1; then
-    need_root "installing docker-compose"
-    add_trixie
-    apt_install docker-compose/trixie
+  docker compose version >/dev/null 2>&1 || apt_install_newer docker-compose
+  command -v docker-registry >/dev/null || install_registry
+  command -v chromium >/dev/null || command -v google-chrome >/dev/null || install_browser
+}
+
+# Install what Debian has from 13 on.
+apt_install_newer() {
+  need_root "installing $*"
+  add_trixie
+  # shellcheck source=/dev/null
+  if [ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" = bookworm ]; then
+    set -- "${@/%//trixie}"
   fi
-  command -v docker-registry >/dev/null && return
+  apt_install "$@"
+}
+
+# The package would start a registry that listens to everybody; the tests start their own.
+install_registry() {
   if [ ! -e /etc/systemd/system/docker-registry.service ] && [ -d /run/systemd/system ]; then
     need_root "installing docker-registry"
     systemctl mask --quiet docker-registry
   fi
   apt_install docker-registry
+}
+
+# Ubuntu has Chromium in another store only; without it all but tests/browser can be done.
+install_browser() {
+  # shellcheck source=/dev/null
+  if [ "$(. /etc/os-release && echo "$ID")" = debian ]; then
+    apt_install chromium fonts-wqy-microhei
+  else
+    say "no browser was found: tests/browser needs chromium or google-chrome on PATH"
+  fi
 }
 
 ensure_venv() {

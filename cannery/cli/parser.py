@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from cannery import __version__
 from cannery.cli.build_options import add_build_options
+from cannery.cli.catalog_options import add_catalog_options
 from cannery.cli.ci_options import add_ci_options
 from cannery.cli.run_options import add_run_options
 from cannery.errors import UsageError, did_you_mean
@@ -59,6 +60,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_lock(commands)
     _add_update(commands)
     _add_ci(commands)
+    add_catalog_options(_command(commands, "catalog", "show which images there are", "cmd_catalog"))
     return parser
 
 

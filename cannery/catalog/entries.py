@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that is known of each target, for the README's table and for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cannery.compat import Finding
+from cannery.model import Matrix, Target
+from cannery.parts import Part, shared
+from cannery.publishing import Publishing, Trial
+from cannery.records import Record, Tested, latest
+from cannery.runspec import DeviceKind
+
+_EXAMPLE = "registry.example.com"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """One layer of a target. ``also`` are the other targets that have the very same one.
+
+    ``size`` is what it takes to pull, in bytes, or None where nothing was published.
+    """
+
+    name: str
+    identity: str
+    also: tuple[str, ...]
+    size: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One target. ``record`` is its newest release, ``locked`` the wheels that it would have.
+
+    ``future`` is what it would be called in a registry, for examples while it is in none.
+    """
+
+    target: Target
+    record: Record | None
+    trial: Trial | None
+    layers: tuple[Layer, ...]
+    findings: tuple[Finding, ...]
+    locked: Mapping[str, str]
+    future: str
+
+    @property
+    def id(self) -> str:
+        return self.target.id
+
+    @property
+    def local(self) -> str:
+        """What a build of it is called on the machine that has built it."""
+        return f"cannery:{self.id}"
+
+    @property
+    def repository(self) -> str:
+        """Where the image is, as in ``registry.example.com/ascend``; empty if nowhere yet."""
+        return f"{self.record.registry}/{self.record.repository}" if self.record else ""
+
+    @property
+    def by_tag(self) -> str:
+        return f"{self.repository}:{self.record.tag}" if self.record else ""
+
+    @property
+    def by_digest(self) -> str:
+        """What to pull: no tag can be moved under it."""
+        return f"{self.repository}@{self.record.digest}" if self.record else ""
+
+    @property
+    def simulated(self) -> bool:
+        return bool(self.record and self.record.simulated)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Platform to the bytes that a pull takes on it."""
+        platforms = self.record.platforms if self.record else {}
+        return {name: each.size for name, each in platforms.items()}
+
+    @property
+    def size(self) -> int | None:
+        """What a pull takes on the target's own platform, in bytes."""
+        return self.sizes.get(self.target.platform)
+
+    @property
+    def outdated(self) -> dict[str, str]:
+        """What the published image has otherwise than the matrix: component to its version."""
+        if self.record is None:
+            return {}
+        wanted, found = self.target.components, self.record.components
+        names = [*found, *(name for name in wanted if name not in found)]
+        return {n: found.get(n, "") for n in names if found.get(n, "") != wanted.get(n, "")}
+
+    @property
+    def verified(self) -> Tested | None:
+        """The result that says most: a failure first, else that on the best device."""
+        results = self.record.verified if self.record else ()
+        ranks = {str(kind): rank for rank, kind in enumerate(DeviceKind)}
+        return max(
+            results,
+            key=lambda each: (each.failed > 0, ranks.get(each.device, -1), each.date),
+            default=None,
+        )
+
+    @property
+    def shares(self) -> dict[str, tuple[Layer, ...]]:
+        """Other target to the layers that it has too, the one with most of them first."""
+        others = dict.fromkeys(each for layer in self.layers for each in layer.also)
+        found = {o: tuple(layer for layer in self.layers if o in layer.also) for o in others}
+        return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What there is to know besides the matrix; ``parts`` and the rest are by target id."""
+
+    publishing: Publishing
+    records: Sequence[Record] = ()
+    parts: Mapping[str, Sequence[Part]]
+    findings: Mapping[str, Sequence[Finding]]
+    locked: Mapping[str, Mapping[str, str]]
+
+
+def entries(matrix: Matrix, known: Known) -> tuple[Entry, ...]:
+    """Everything known of each target, in the order of the matrix."""
+    users = shared(known.parts)
+    found = []
+    for name, target in matrix.targets.items():
+        record = latest(known.records, name)
+        found.append(
+            Entry(
+                target=target,
+                record=record,
+                trial=known.publishing.trials.get(name),
+                layers=_layers(target, known.parts[name], users, record),
+                findings=tuple(known.findings[name]),
+                locked=known.locked[name],
+                future=_future(target, known.publishing),
+            )
+        )
+    return tuple(found)
+
+
+def _future(target: Target, publishing: Publishing) -> str:
+    tag = publishing.moving_tags(target.id, simulate=False)[0]
+    return f"{_EXAMPLE}/{publishing.repository}:{tag}"
+
+
+def _layers(
+    target: Target,
+    parts: Sequence[Part],
+    users: Mapping[Part, tuple[str, ...]],
+    record: Record | None,
+) -> tuple[Layer, ...]:
+    platform = record.platforms.get(target.platform) if record else None
+    sizes: dict[str, int] = {}
+    for layer in platform.layers if platform else ():
+        sizes[layer.part] = sizes.get(layer.part, 0) + layer.size
+    return tuple(
+        Layer(
+            name=part.name,
+            identity=part.identity,
+            also=tuple(each for each in users.get(part, ()) if each != target.id),
+            size=sizes.get(part.name),
+        )
+        for part in parts
+    )
+
+
+def size_text(size: int) -> str:
+    """As in ``3.1 GB``: decimal units, as registries show them."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:.{1 if size < 100 * factor else 0}f} {unit}"
+    return f"{size} B"

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py catalog``: the table in README.md, and the page."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from pathlib import Path
+
+from cannery import console
+from cannery.catalog.commands import commands
+from cannery.catalog.entries import Entry
+from cannery.catalog.gather import gather
+from cannery.catalog.page import page
+from cannery.catalog.readme import inserted, table
+from cannery.cli.common import PROJECT
+from cannery.errors import EngineError, OutOfSyncError, Problem, file_error
+from cannery.files import read_text, write_files
+from cannery.pipeline.images import simulated_host
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write both, or with --check see whether the table is what it should be.
+
+    Raises:
+        OutOfSyncError: with --check, the difference as a diff.
+        MatrixError: what the catalogue is made from is wrong, or README.md has no markers.
+        FileError: a file cannot be read or written.
+    """
+    found = gather(PROJECT)
+    readme = PROJECT.root / "README.md"
+    before = _read(readme)
+    after = inserted(before, table(found.entries), readme.name)
+    if options.check:
+        _require_equal(before, after, readme.name)
+        console.say(f"the table in {readme.name} is in sync ({len(found.entries)} images)")
+        return 0
+    texts = {each.id: commands(each, simulated_host=_host(each)) for each in found.entries}
+    place = (options.out or PROJECT.state / "catalog") / "index.html"
+    files = {place: page(found.entries, found.parts, texts)}
+    if before != after:
+        files[readme] = after
+    write_files(files)
+    for path in files:
+        console.say(f"wrote {path}")
+    return 0
+
+
+def _read(path: Path) -> str:
+    try:
+        return read_text(path)
+    except FileNotFoundError as error:
+        raise file_error("read", path, error) from error
+
+
+def _host(entry: Entry) -> Path | None:
+    """The simulated driver on which a simulated image runs, if this machine has it."""
+    if not entry.simulated:
+        return None
+    try:
+        return simulated_host(PROJECT, entry.target)
+    except EngineError:
+        return None
+
+
+def _require_equal(before: str, after: str, name: str) -> None:
+    if before == after:
+        return
+    old, new = before.splitlines(), after.splitlines()
+    diff = "\n".join(difflib.unified_diff(old, new, name, f"{name} (generated)", "", "", 0, ""))
+    what = f"the table in {name} is not what matrix.yaml, publish.yaml and releases/ say."
+    raise OutOfSyncError(
+        [
+            Problem(what=diff),
+            Problem(what=what, fix="Run: python build.py catalog"),
+        ]
+    )

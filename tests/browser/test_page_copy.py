@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copying: what the button puts into the clipboard, with and without leave to write there."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.site import PUBLISHED
+
+LEAVE = ["clipboard-read", "clipboard-write"]
+NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined })"
+REFUSED = "navigator.clipboard.writeText = () => Promise.reject(new Error('no'))"
+
+
+def pasted(page: Page) -> str:
+    """What the clipboard holds, as Ctrl+V gives it."""
+    page.evaluate(
+        """() => {
+          const area = document.createElement("textarea");
+          area.id = "pasted";
+          document.body.append(area);
+          area.focus();
+        }"""
+    )
+    page.keyboard.press("Control+V")
+    text = page.locator("#pasted").input_value()
+    page.locator("#pasted").evaluate("area => area.remove()")
+    return text
+
+
+def copyables(page: Page) -> list[Locator]:
+    card = page.locator(f'[id="{PUBLISHED}"]')
+    for summary in card.locator("summary").all():
+        summary.click()
+    return card.locator(".copyable:visible").all()
+
+
+@pytest.mark.parametrize("script", ["", NO_CLIPBOARD, REFUSED])
+def test_every_button_copies_the_text_beside_it(open_page: Open, script: str) -> None:
+    page = open_page(permissions=LEAVE)
+    if script:
+        page.add_init_script(script)
+        page.reload()
+    texts = set()
+    for each in copyables(page):
+        each.locator("button").click()
+        expect(page.locator("#said")).to_have_text("Copied")
+        text = pasted(page)
+        assert text == each.locator("code").text_content()
+        texts.add(text)
+        expect(page.locator("#said")).to_have_text("Copied")
+    assert len(texts) >= 8
+    assert any("\n" in text for text in texts)
+
+
+def test_the_button_says_what_it_copies_and_that_it_has(open_page: Open) -> None:
+    page = open_page(permissions=LEAVE)
+    button = page.get_by_role("button", name=f"Copy: Pull of {PUBLISHED}", exact=True)
+    button.click()
+    expect(button).to_have_count(0)  # while it says so
+    expect(page.locator(f'[id="{PUBLISHED}"] .done').first).to_be_visible()
+    expect(button).to_have_count(1, timeout=5000)
+
+
+def test_a_browser_that_forbids_it_leaves_the_text_selected(open_page: Open) -> None:
+    page = open_page(locale="zh-CN")
+    page.add_init_script(f"{NO_CLIPBOARD}; document.execCommand = () => false")
+    page.reload()
+    page.locator(f'[id="{PUBLISHED}"] button[data-copy]').first.click()
+    expect(page.locator("#said")).to_contain_text("Ctrl+C")
+    selected = page.evaluate("getSelection().toString()")
+    assert selected.startswith("docker pull --platform linux/arm64 ")

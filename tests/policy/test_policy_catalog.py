@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table in README.md is what the matrix and the releases say; the page's files are small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.catalog.gather import gather
+from cannery.catalog.readme import inserted, table
+from cannery.project import Project
+from tests.policy.test_policy_sources import LONGEST_FILE, ROOT, SPDX, read, sources
+
+FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("cannery/catalog/")]
+
+
+def test_the_readme_is_in_sync(project: Project) -> None:
+    text = (ROOT / "README.md").read_bytes().decode()
+    wanted = inserted(text, table(gather(project).entries), "README.md")
+    assert text == wanted, "run: python build.py catalog"
+
+
+def test_the_files_of_the_page_were_found() -> None:
+    assert {Path(name).suffix for name in FILES} == {".j2", ".css", ".js"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_the_page_is_short_and_says_its_licence(name: str) -> None:
+    lines = read(name).splitlines()
+    assert len(lines) <= LONGEST_FILE
+    assert SPDX in lines[0]

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of the targets of the small matrix, and releases of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from cannery.catalog.entries import Entry, Known, entries
+from cannery.compat import Finding, Verdict
+from cannery.model import Target
+from cannery.parts import parts_of
+from cannery.publishing import Publishing, Trial
+from cannery.records import Layer, PlatformImage, Record, Tested
+from tests.unit.matrices import Checkout
+from tests.unit.publications import record, sha
+from tests.unit.test_render import rendered
+
+PUBLISHING = Publishing(
+    repository="ascend",
+    immutable="{target}-{key}",
+    moving="{target}",
+    aliases={"latest": "full"},
+    trials={"full": Trial(title="910b arm 1gpu", url="https://train.example.com/trials/7")},
+)
+
+NPU = Tested(
+    device="npu",
+    hardware="Atlas 800T A2, 910B3",
+    passed=40,
+    failed=0,
+    not_run=2,
+    date="2026-11-21",
+)
+SIMULATED = replace(NPU, device="simulated", hardware="x86_64, emulated")
+BARE = replace(NPU, device="none", hardware="x86_64, emulated")
+
+
+def release(target: Target, **changes: Any) -> Record:
+    """A release of ``target``, changed as asked."""
+    image = PlatformImage(
+        digest=sha("2"),
+        config=sha("3"),
+        size=3_141_592_653,
+        layers=(
+            Layer(digest=sha("4"), diff_id=sha("5"), size=31_000_000, part="base"),
+            Layer(digest=sha("6"), diff_id=sha("7"), size=800_000_000, part="wheels-torch"),
+        ),
+    )
+    usual = record(
+        target=target.id,
+        tag=f"{target.id}-0123456789ab",
+        tags=(target.id,),
+        platforms={target.platform: image},
+        components=target.components,
+        verified=(BARE, NPU),
+    )
+    return replace(usual, **changes)
+
+
+def known(checkout: Checkout, records: Sequence[Record] = ()) -> Known:
+    """What there is to know of the checkout's targets, and of these releases."""
+    parts = {
+        name: parts_of(target, rendered(checkout, target))
+        for name, target in checkout.matrix.targets.items()
+    }
+    finding = Finding(
+        component="torch_npu", verdict=Verdict.DISPUTED, text="They fit.", key="torch_npu"
+    )
+    return Known(
+        publishing=PUBLISHING,
+        records=records,
+        parts=parts,
+        findings={name: [finding] for name in parts},
+        locked={name: {"numpy": "1.26.4"} for name in parts},
+    )
+
+
+def entry(checkout: Checkout, *records: Record, name: str = "full") -> Entry:
+    """The entry of one target of the checkout, after ``records`` were published."""
+    found = entries(checkout.matrix, known(checkout, records))
+    return next(each for each in found if each.id == name)
