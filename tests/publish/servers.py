@@ -201,9 +201,8 @@ class _Listener(ThreadingHTTPServer):
     def finish_request(self, request: object, client_address: object) -> None:
         assert isinstance(request, socket.socket)
         request.settimeout(60)
-        with suppress(OSError):
-            # Here and not in the thread that accepts, which nobody should be able to hold up.
-            spoken = self.context.wrap_socket(request, server_side=True)
+        # Here and not in the thread that accepts, which nobody should be able to hold up.
+        with suppress(OSError), self.context.wrap_socket(request, server_side=True) as spoken:
             self.RequestHandlerClass(spoken, client_address, self)  # type: ignore[arg-type]
 
     def handle_error(self, request: object, client_address: object) -> None:
