@@ -57,12 +57,13 @@ class Parcel:
         return self._contents[0]
 
 
-def _annotations(candidate: Candidate) -> dict[str, str]:
+def _annotations(candidate: Candidate, created: str) -> dict[str, str]:
     """What the registry's side says of the image; equal for equal images."""
     target = candidate.target
     return {
         "org.opencontainers.image.title": target.id,
         "org.opencontainers.image.description": target.summary,
+        "org.opencontainers.image.created": created,
         f"{NAMESPACE}.target": target.id,
         f"{NAMESPACE}.simulated": str(candidate.simulated).lower(),
         LABEL: candidate.key,
@@ -82,12 +83,12 @@ def parcel(candidate: Candidate, blobs: Blobs) -> Parcel:
         what = f"{candidate.name} is for {built_for}, not {candidate.target.platform}."
         raise EngineError(Problem(what=what, fix="Build it again, with --force."))
     console.say(f"{candidate.target.id}: compressing what is new in {candidate.name}")
-    layers = details["RootFS"].get("Layers") or []
-    packed = blobs.pack(candidate.image, layers, lambda: engine.saved(candidate.image))
-    manifest = image_manifest(
-        packed.config_descriptor, [each.blob for each in packed.layers], _annotations(candidate)
-    )
+    diff_ids = details["RootFS"].get("Layers") or []
+    packed = blobs.pack(candidate.image, diff_ids, lambda: engine.saved(candidate.image))
     created = str(json.loads(packed.config).get("created") or "")
+    annotations = _annotations(candidate, created)
+    layers = [each.blob for each in packed.layers]
+    manifest = image_manifest(packed.config_descriptor, layers, annotations)
     return Parcel(candidate=candidate, packed=packed, manifest=manifest, created=created)
 
 
@@ -133,7 +134,8 @@ def _seal(project: Project, publishing: Publishing, repository: Repository, each
             each.manifest,
             statements,
             image_index(
-                [each.manifest.descriptor(target.platform), attesting], _annotations(each.candidate)
+                [each.manifest.descriptor(target.platform), attesting],
+                _annotations(each.candidate, each.created),
             ),
         ),
     )

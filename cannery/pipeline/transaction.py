@@ -99,7 +99,7 @@ class Transaction:
                 self.duties.sign(each)
             records = self.duties.records(arrived)
         except BaseException as error:
-            _unmoved(error)
+            unmoved(error)
             raise
         self._finish(arrived, before, records)
         return arrived
@@ -138,7 +138,7 @@ class Transaction:
         try:
             write_files(records)
         except BaseException as error:
-            _unmoved(error)
+            unmoved(error)
             raise
         try:
             mover.move(moves)
@@ -147,7 +147,8 @@ class Transaction:
             raise
 
 
-def _unmoved(error: BaseException) -> None:
+def unmoved(error: BaseException) -> None:
+    """Let ``error``, or where it has no words of its own the console, say that no tag moved."""
     said = "No tag was moved."
     if isinstance(error, CanneryError):
         error.problems = (*error.problems, Problem(what=said))

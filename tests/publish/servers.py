@@ -261,7 +261,11 @@ def _handler(server: Server, state: Between) -> type[BaseHTTPRequestHandler]:
                 answer = behind.getresponse()
                 self.send_response_only(answer.status, answer.reason)
                 for name, value in answer.getheaders():
-                    self.send_header(name, value)
+                    if name.lower() != "transfer-encoding":
+                        self.send_header(name, value)
+                if answer.chunked:
+                    # What has been put together already ends where the line does.
+                    self.send_header("Connection", "close")
                 self.end_headers()
                 while chunk := answer.read(1 << 16):
                     self.wfile.write(chunk)
