@@ -5,19 +5,20 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-Usage: bash setup.sh [--venv] [COMMAND [ARGUMENT...]]
+Usage: bash setup.sh [--venv | --tests] [COMMAND [ARGUMENT...]]
        bash setup.sh --stop
 
 Installs and starts what is missing, and touches nothing that already works:
   1. a container engine with buildx     (Debian packages; needs root)
   2. arm64 emulation                    (qemu-user-static; only on other hosts)
-  3. the tools that bootstrap a base image when no hub can be reached (mmdebstrap), and what the
-     tests need (docker compose, docker-registry, iproute2, a browser with a Chinese font)
+  3. the tools that bootstrap a base image when no hub can be reached (mmdebstrap)
   4. a virtual environment in .venv with the project's requirements
 COMMAND then runs with that environment first on PATH, in the current directory.
 Run it as often as you like.
 
   --venv    only the virtual environment, for commands that need no engine
+  --tests   also what this project's own tests need: docker compose, docker-registry, iproute2,
+            cosign, and a browser with a Chinese font
   --stop    stop the engine, if it was this script that started it
 
 Exit codes: 0 ready (or COMMAND's own code), 2 wrong use, 6 the machine could not be made ready.
@@ -50,15 +51,16 @@ apt_install() {
     die "apt-get could not install: $*"
 }
 
-# buildx and compose's plugin are packaged from trixie on. The trixie source is a copy of the machine's own one, so that
-# it names the same mirror, and it is pinned so low that nothing else is ever taken from it.
+# buildx, compose's plugin and cosign are packaged from trixie on. The trixie source is a copy of the
+# machine's own one, so that it names the same mirror, and it is pinned so low that nothing else is
+# ever taken from it.
 add_trixie() {
   local suite own=/etc/apt/sources.list.d/debian.sources
   # shellcheck source=/dev/null
   suite="$(. /etc/os-release && echo "${VERSION_CODENAME:-}")"
   [ "$suite" = trixie ] && return
   [ "$suite" = bookworm ] ||
-    die "docker, buildx or compose is not installed, and only Debian 12 and 13 are known here. Install Docker Engine with both plugins, then run this again."
+    die "docker, buildx, compose or cosign is not installed, and only Debian 12 and 13 are known here. Install it yourself, then run this again."
   printf 'Package: *\nPin: release n=trixie\nPin-Priority: 50\n' >/etc/apt/preferences.d/cannery-trixie
   if [ -f "$own" ]; then
     awk 'BEGIN { RS = ""; ORS = "\n\n" } !/-security/' "$own" |
@@ -152,6 +154,7 @@ ensure_test_tools() {
   command -v apt-get >/dev/null || return 0
   command -v ip >/dev/null || apt_install iproute2
   docker compose version >/dev/null 2>&1 || apt_install_newer docker-compose
+  command -v cosign >/dev/null || apt_install_newer cosign
   command -v docker-registry >/dev/null || install_registry
   command -v chromium >/dev/null || command -v google-chrome >/dev/null || install_browser
 }
@@ -160,8 +163,7 @@ ensure_test_tools() {
 apt_install_newer() {
   need_root "installing $*"
   add_trixie
-  # shellcheck source=/dev/null
-  if [ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" = bookworm ]; then
+  if [ -e /etc/apt/preferences.d/cannery-trixie ]; then
     set -- "${@/%//trixie}"
   fi
   apt_install "$@"
@@ -215,6 +217,10 @@ case "${1:-}" in
     shift
     only_venv=1
     ;;
+  --tests)
+    shift
+    with_tests=1
+    ;;
   -*)
     usage >&2
     exit 2
@@ -225,6 +231,8 @@ if [ -z "${only_venv:-}" ]; then
   ensure_engine
   ensure_emulation
   ensure_bootstrap_tools
+fi
+if [ -n "${with_tests:-}" ]; then
   ensure_test_tools
 fi
 ensure_venv

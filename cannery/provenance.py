@@ -27,7 +27,9 @@ LOCAL_BUILDER = "urn:cannery:builder:local"
 
 _USER = re.compile(r"://[^/?#]*@")
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
-_PINNED = re.compile(r"(?P<name>[^@\s]+)@sha256:(?P<digest>[0-9a-f]{64})")
+_PINNED = re.compile(
+    r"(?P<repository>[^@\s]+?)(?::(?P<tag>[^:/@]+))?@sha256:(?P<digest>[0-9a-f]{64})"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,10 +146,9 @@ def _without_user(address: str) -> str:
 def _base(name: str, each: UsedBase) -> dict[str, Any]:
     platform = f"linux/{each.architecture}"
     if pinned := _PINNED.fullmatch(each.used):
-        repository, _, tag = pinned["name"].partition(":")
-        namespace, _, image = repository.rpartition("/")
+        namespace, _, image = pinned["repository"].rpartition("/")
         more = {"platform": platform, "digest": f"sha256:{pinned['digest']}"}
-        uri = PackageURL("docker", namespace or None, image, tag, more).to_string()
+        uri = PackageURL("docker", namespace or None, image, pinned["tag"], more).to_string()
         return {"name": name, "uri": uri, "digest": {"sha256": pinned["digest"]}}
     algorithm, _, value = each.used.partition(":")
     annotations = {

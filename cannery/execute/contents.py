@@ -45,8 +45,8 @@ def image_contents(
         EngineError: it is no image of ``target``, or the engine does not answer.
     """
     with engine.unstarted(image, platform) as container:
-        record = _record(_Reader(container), image, target)
         reader = _Reader(container)
+        record = _record(reader, image, target)
         config = container.image.attrs["Config"] if container.image else {}
         simulated = (config.get("Labels") or {}).get(f"{NAMESPACE}.simulated") == "true"
         own = record["site_packages"]
@@ -83,11 +83,14 @@ class _Reader:
                 name = posixpath.normpath(member.name)
                 if member.isfile() and wanted(name) and (opened := archive.extractfile(member)):
                     yield name, opened.read()
+            # What follows the end of an archive, or the connection would stay in use.
+            for _ in chunks:
+                pass
 
     def text(self, path: str) -> str:
         """The text of one file; empty where there is none."""
-        content = (content for _, content in self.files(path, lambda _: True))
-        return next(content, b"").decode("utf-8", errors="replace")
+        contents = dict(self.files(path, lambda _: True)).values()
+        return b"".join(contents).decode("utf-8", errors="replace")
 
 
 class _Chunks(io.RawIOBase):

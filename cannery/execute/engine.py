@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import docker
 import docker.errors
@@ -86,6 +87,19 @@ def image_labels(reference: str) -> tuple[str, dict[str, str]]:
         except docker.errors.ImageNotFound:
             return "", {}
         return str(image.id), dict(image.labels or {})
+
+
+def image_details(reference: str) -> dict[str, Any]:
+    """What the engine knows of a local image; nothing where there is none.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    with _talking() as client:
+        try:
+            return dict(client.images.get(reference).attrs)
+        except docker.errors.ImageNotFound:
+            return {}
 
 
 def uses_containerd() -> bool:

@@ -37,6 +37,7 @@ class Repository:
     ) -> None:
         self.host = host
         self.name = name
+        self.ca = ca
         self._http = Http(host, ca=ca, patience=patience)
 
     def __str__(self) -> str:

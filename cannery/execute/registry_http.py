@@ -130,9 +130,8 @@ class Http:
                 left.sleep(response.raw)
             except MaxRetryError as error:
                 raise self._gave_up(response) from error
-            except requests.exceptions.SSLError as error:
-                raise self._untrusted(error) from error
             except requests.RequestException as error:
+                self._check_trust(error)
                 left = self._again(left, error)
 
     def _again(self, left: Retry, error: requests.RequestException) -> Retry:
@@ -198,7 +197,7 @@ class Http:
             try:
                 self._send("GET", base).close()
             except requests.exceptions.SSLError as error:
-                if "WRONG_VERSION_NUMBER" in str(error) or "record layer" in str(error):
+                if _speaks_no_tls(error):
                     return base.replace("https:", "http:", 1)
                 raise
         return base
@@ -232,10 +231,21 @@ class Http:
             fix = "See what its log says, then try again."
         return RegistryError(Problem(what=what, fix=fix), status=response.status_code)
 
-    def _untrusted(self, error: Exception) -> RegistryError:
-        what = f"{self.host} cannot be trusted: {_reason(error)}."
-        fix = "Name the file with its issuer's certificate with --ca FILE."
-        return RegistryError(Problem(what=what, fix=fix))
+    def _check_trust(self, error: requests.RequestException) -> None:
+        """Raise RegistryError where the other side is not who it should be."""
+        if "CERTIFICATE" in str(error):
+            what = f"{self.host} cannot be trusted: {_reason(error)}."
+            fix = "Name the file with its issuer's certificate with --ca FILE."
+            raise RegistryError(Problem(what=what, fix=fix)) from error
+        if _speaks_no_tls(error):
+            what = f"{self.host} speaks no TLS, which only a registry on this machine may do."
+            raise RegistryError(
+                Problem(what=what, fix="Put a proxy with TLS before it.")
+            ) from error
+
+
+def _speaks_no_tls(error: Exception) -> bool:
+    return "WRONG_VERSION_NUMBER" in str(error) or "record layer failure" in str(error).lower()
 
 
 def _reason(error: BaseException) -> str:
