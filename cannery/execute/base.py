@@ -38,9 +38,9 @@ def ensure_base(base: Base, architecture: str) -> str:
         EngineError: there is none, and none can be had; it says what was tried.
     """
     stand_in = base.bootstrap_tag(architecture)
-    if _is_here(base.image, architecture):
+    if engine.image_for(base.image, architecture):
         return base.image
-    if _is_here(stand_in, architecture):
+    if engine.image_for(stand_in, architecture):
         return stand_in
     console.say(f"base {base.name}: pulling {base.image} for {architecture}")
     if engine.pull(base.image, f"linux/{architecture}"):
@@ -59,9 +59,9 @@ def identity(base: Base, architecture: str) -> str:
         EngineError: the engine does not answer.
     """
     stand_in = base.bootstrap_tag(architecture)
-    if not _is_here(base.image, architecture) and _is_here(stand_in, architecture):
-        return engine.image_id(stand_in)
-    return base.image
+    if engine.image_for(base.image, architecture):
+        return base.image
+    return engine.image_for(stand_in, architecture) or base.image
 
 
 def reference(base: Base, architecture: str) -> str:
@@ -98,10 +98,6 @@ def as_layout(image: str, folder: Path) -> str:
     except OSError as error:
         raise file_error("write", place, error) from error
     return f"oci-layout://{place}@{manifest['digest']}"
-
-
-def _is_here(reference: str, architecture: str) -> bool:
-    return bool(engine.image_id(reference)) and engine.image_architecture(reference) == architecture
 
 
 def bootstrap(base: Base, architecture: str) -> None:

@@ -34,8 +34,8 @@ def connect() -> docker.DockerClient:
         EngineError: no engine answers.
     """
     try:
+        # It asks the engine for its version.
         client = docker.from_env()
-        client.ping()
     except docker.errors.DockerException as error:
         raise EngineError(
             Problem(
@@ -73,6 +73,16 @@ def image_architecture(reference: str) -> str:
     """The architecture of a local image, as the engine names it."""
     with _talking() as client:
         return str(client.images.get(reference).attrs["Architecture"])
+
+
+def image_for(reference: str, architecture: str) -> str:
+    """The id of a local image for ``architecture``, as the engine names it; or nothing."""
+    with _talking() as client:
+        try:
+            image = client.images.get(reference)
+        except docker.errors.ImageNotFound:
+            return ""
+        return str(image.id) if image.attrs["Architecture"] == architecture else ""
 
 
 def image_labels(reference: str) -> tuple[str, dict[str, str]]:
