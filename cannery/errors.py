@@ -100,6 +100,12 @@ class FileError(CanneryError):
     exit_code = 9
 
 
+class PublishError(CanneryError):
+    """What was asked of a registry is refused, or was undone; no tag has moved."""
+
+    exit_code = 10
+
+
 INTERRUPTED = 130
 
 

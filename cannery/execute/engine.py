@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import docker
 import docker.errors
@@ -88,6 +89,19 @@ def image_labels(reference: str) -> tuple[str, dict[str, str]]:
         return str(image.id), dict(image.labels or {})
 
 
+def image_details(reference: str) -> dict[str, Any]:
+    """What the engine knows of a local image; nothing where there is none.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    with _talking() as client:
+        try:
+            return dict(client.images.get(reference).attrs)
+        except docker.errors.ImageNotFound:
+            return {}
+
+
 def uses_containerd() -> bool:
     """Whether the engine keeps images in containerd's store."""
     with _talking() as client:
@@ -119,6 +133,56 @@ def pull(reference: str, platform: str) -> bool:
     except docker.errors.APIError:
         return False
     return True
+
+
+def saved(image: str) -> Iterator[bytes]:
+    """The archive of the image with the id ``image``, in pieces.
+
+    Raises:
+        EngineError: the engine does not hand it out.
+    """
+    with _talking() as client:
+        yield from client.images.get(image).save(chunk_size=1 << 20)
+
+
+def pull_digest(repository: str, digest: str, platform: str, login: tuple[str, str]) -> str:
+    """Pull an image by its digest, and return the id that it has here.
+
+    ``login`` is a name and a password; both empty to leave that to docker's own settings.
+
+    Raises:
+        EngineError: the engine cannot pull it.
+    """
+    name, password = login
+    login_options = {"username": name, "password": password} if name else None
+    client = connect()
+    try:
+        client.images.pull(repository, tag=digest, platform=platform, auth_config=login_options)
+        return image_id(f"{repository}@{digest}")
+    except docker.errors.APIError as error:
+        said = str(error.explanation or error)
+        raise EngineError(
+            Problem(
+                what=f"the engine cannot pull {repository}@{digest}: {said}.",
+                fix=_pull_fix(said, repository.partition("/")[0]),
+            )
+        ) from error
+    except requests.RequestException as error:
+        raise EngineError(f"the engine stopped answering: {error}.") from error
+
+
+def _pull_fix(said: str, host: str) -> str:
+    if "x509" in said or "certificate" in said:
+        return f"Let it trust the registry: put the CA into /etc/docker/certs.d/{host}/ca.crt."
+    if "zstd" in said or "invalid tar header" in said:
+        return "It is older than 23.0 and knows no zstd: push with --compression gzip."
+    return "See that it reaches the registry."
+
+
+def remove_name(reference: str) -> None:
+    """Take the name ``reference`` from the image that has it; what else names that image stays."""
+    with suppress(docker.errors.APIError, requests.RequestException):
+        connect().images.remove(reference)
 
 
 @contextmanager
