@@ -118,6 +118,11 @@ def test_changes_that_are_not_committed_are_told() -> None:
     assert "annotations" not in named(predicate(), "source")
 
 
+def test_without_a_commit_none_is_named() -> None:
+    names = [each["name"] for each in dependencies(predicate(source=Source(commit="")))]
+    assert "source" not in names and "BASE_IMAGE" in names
+
+
 def test_a_base_is_named_by_its_digest() -> None:
     used = f"registry.example.com:5000/mirror/debian:bullseye-slim@sha256:{DIGEST}"
     found = named(predicate(used=used), "BASE_IMAGE")
