@@ -12,9 +12,10 @@ from typing import Any
 from cannery import attestation, console
 from cannery.contents import Contents
 from cannery.errors import EngineError, Problem
-from cannery.execute import base, engine, git
+from cannery.execute import base, engine, git, origin
 from cannery.execute.contents import image_contents
 from cannery.execute.layers import Blobs, Packed, opener
+from cannery.execute.origin import builder
 from cannery.execute.registry import Repository
 from cannery.execute.transfer import Blob, Bundle, blob_of
 from cannery.files import read_text
@@ -25,7 +26,7 @@ from cannery.pipeline.planning import bases
 from cannery.pipeline.pushable import Candidate
 from cannery.pipeline.transaction import ATTESTED, Arrived, Shipment
 from cannery.project import Project
-from cannery.provenance import Builder, Source, UsedBase, slsa
+from cannery.provenance import Source, UsedBase, slsa
 from cannery.publishing import Publishing
 from cannery.render import NAMESPACE
 from cannery.sbom import spdx
@@ -167,7 +168,7 @@ def _statements(
             )
             for name, (wanted, architecture) in architectures.items()
         },
-        builder=Builder(finished=each.created),
+        builder=builder(finished=each.created),
     )
     name = attestation.subject_name(repository, tag, target.platform)
     return [
