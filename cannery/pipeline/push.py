@@ -70,6 +70,8 @@ class Push:
         found = candidates(self.project, selection, self.wish)
         # Before anything is sent, because a spoilt record would be found out too late.
         earlier = read_records(self.project.releases)
+        # So that a wrong password is told now and not after everything has been compressed.
+        self.repository.tags()
         blobs = Blobs(folder=self.project.state / "blobs", compression=self.compression)
         parcels = {each.target.id: parcel(each, blobs) for each in found}
         shipments = [

@@ -158,7 +158,7 @@ def _statements(
         source=Source(
             commit=git.commit(project.root),
             repository=git.address(project.root),
-            changed=bool(git.changed(project.root, [f"images/{target.id}"])),
+            changed=candidate.differs,
         ),
         lock=parse_lock(read_text(project.lock(target))),
         tools=parse_lock(read_text(project.tools_lock)),
