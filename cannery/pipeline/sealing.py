@@ -12,7 +12,7 @@ from typing import Any
 from cannery import attestation, console
 from cannery.contents import Contents
 from cannery.errors import EngineError, Problem
-from cannery.execute import base, engine, git, origin
+from cannery.execute import base, engine, git
 from cannery.execute.contents import image_contents
 from cannery.execute.layers import Blobs, Packed, opener
 from cannery.execute.origin import builder
@@ -101,7 +101,8 @@ def shipment(
     simulate = each.candidate.simulated
     return Shipment(
         name=target.id,
-        images={target.platform: each.manifest.descriptor(target.platform)},
+        platforms=(target.platform,),
+        configs=frozenset({each.packed.config_descriptor.digest}),
         immutable=publishing.immutable_tag(target.id, key, simulate=simulate),
         moving=publishing.moving_tags(target.id, simulate=simulate),
         diff_ids={layer.blob.digest: layer.diff_id for layer in each.packed.layers},
@@ -207,7 +208,8 @@ def _joined(publishing: Publishing, tag: str, parts: Sequence[Arrived]) -> Shipm
     index = image_index(entries, annotations)
     return Shipment(
         name=name,
-        images={each.platform: each for each in entries if each.platform != ATTESTED},
+        platforms=tuple(each.platform for each in entries if each.platform != ATTESTED),
+        configs=frozenset(),
         immutable="",
         moving=(name,),
         diff_ids={},

@@ -79,6 +79,16 @@ def test_the_same_push_again_uploads_and_changes_nothing(
     unmoved(push, before)
 
 
+def test_the_same_image_in_another_compression_is_the_same(
+    push: Push, before: dict[str, str], line: Between, tmp_path: Path
+) -> None:
+    line.seen.clear()
+    [arrived] = push(shipment(tmp_path, version="1", compression="gzip"))
+    assert arrived.root.digest == before["full-1"]
+    assert line.count("^(PUT|POST|DELETE) ") == 0
+    unmoved(push, before)
+
+
 def test_an_immutable_tag_is_never_given_to_something_else(
     push: Push, before: dict[str, str], tmp_path: Path, line: Between
 ) -> None:
