@@ -156,11 +156,16 @@ def pull_digest(repository: str, digest: str, platform: str, login: tuple[str, s
     name, password = login
     auth = {"username": name, "password": password} if name else None
     with _talking() as client:
-        # Not images.pull(), which drops what the engine says of a layer that it cannot take.
-        heard = client.api.pull(
-            repository, tag=digest, platform=platform, auth_config=auth, stream=True, decode=True
-        )
         try:
+            # Not images.pull(), which drops what the engine says of a layer that it cannot take.
+            heard = client.api.pull(
+                repository,
+                tag=digest,
+                platform=platform,
+                auth_config=auth,
+                stream=True,
+                decode=True,
+            )
             said = next((str(each["error"]) for each in heard if "error" in each), "")
         except docker.errors.APIError as error:
             said = str(error.explanation or error)

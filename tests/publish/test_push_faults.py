@@ -142,6 +142,7 @@ RECOVERS = {
     "a tag": Fault("^PUT .*/manifests/latest", times=2),
     "reading": Fault("^GET .*/blobs/", times=2),
     "busy": Fault("^(PUT|GET|HEAD|POST) ", status=503, times=2),
+    "nonsense": Fault("^HEAD ", status=429, headers={"Retry-After": "soon"}, times=2),
     "rate limit": Fault("^PUT .*/blobs/", status=429, headers={"Retry-After": "1"}, times=2),
 }
 
