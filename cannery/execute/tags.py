@@ -12,6 +12,7 @@ from threading import current_thread, main_thread
 from cannery import console
 from cannery.errors import CanneryError, Problem, PublishError
 from cannery.execute.registry import Repository
+from cannery.execute.registry_http import RegistryError
 from cannery.oci import Document
 
 
@@ -114,11 +115,16 @@ class Mover:
     def _put_back(self, moves: Sequence[Move]) -> str:
         """Undo what was done, and say how everything is now."""
         left: list[str] = []
+        gone: RegistryError | None = None
         # What has to be deleted comes last: it may take everything with it that names a digest.
         for each in sorted(self._tried, key=lambda move: move.before is None):
             try:
+                if gone:
+                    # It is not waited for again with each tag, since nobody can interrupt this.
+                    raise gone
                 left += self._put_one_back(each)
-            except CanneryError as error:
+            except RegistryError as error:
+                gone = None if error.status else error
                 was = each.before.digest if each.before else "nothing"
                 left.append(
                     f"{self.repository.at(each.tag)} named {was}, and may name "

@@ -21,6 +21,10 @@ from cannery.execute.registry_http import RegistryError
 from cannery.oci import Descriptor, Document, contents
 
 
+_LARGE = 100_000_000
+"""Bytes from which on people are told what takes so long."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Blob:
     """A blob, and what opens it as often as it must be read."""
@@ -61,6 +65,8 @@ def upload(repository: Repository, bundle: Bundle) -> None:
         f"{bundle.name}: uploading {len(missing)} of {len(bundle.blobs)} blobs ({megabytes(size)})"
     )
     for each in missing:
+        if each.descriptor.size > _LARGE:
+            console.say(f"{bundle.name}: uploading {megabytes(each.descriptor.size)} in one")
         try:
             repository.put_blob(each.descriptor, each.content)
         except OSError as error:
