@@ -16,6 +16,10 @@ from cannery.execute.registry_http import RegistryError
 from cannery.oci import Document
 
 
+UNMOVED = "No tag was moved."
+"""How a failure ends that came before the tags."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Move:
     """A tag that is to name ``after``. ``before`` is what it named when this began, if it did."""
@@ -81,7 +85,7 @@ class Mover:
                 self._check(each)
         except BaseException as error:
             with uninterrupted():
-                state = self._put_back(moves)
+                state = self._put_back()
             if isinstance(error, CanneryError):
                 error.problems = (*error.problems, Problem(what=state))
                 raise
@@ -112,7 +116,7 @@ class Mover:
             )
             raise PublishError(Problem(what=what, fix="Find out who, then push again."))
 
-    def _put_back(self, moves: Sequence[Move]) -> str:
+    def _put_back(self) -> str:
         """Undo what was done, and say how everything is now."""
         left: list[str] = []
         gone: RegistryError | None = None
@@ -132,8 +136,10 @@ class Mover:
                 )
         if left:
             return "Not everything could be put back:\n  " + "\n  ".join(left)
-        names = ", ".join(self.repository.at(each.tag) for each in moves)
-        return f"Every tag names what it named before: {names}."
+        if not self._tried:
+            return UNMOVED
+        names = ", ".join(self.repository.at(each.tag) for each in self._tried)
+        return f"Every tag that had been moved was put back: {names}."
 
     def _put_one_back(self, move: Move) -> list[str]:
         now = self.repository.resolve(move.tag)

@@ -20,7 +20,6 @@ from cannery.execute.registry import Repository
 from cannery.execute.registry_http import RegistryError
 from cannery.oci import Descriptor, Document, contents
 
-
 _LARGE = 100_000_000
 """Bytes from which on people are told what takes so long."""
 

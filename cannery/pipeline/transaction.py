@@ -14,7 +14,7 @@ from pathlib import Path
 from cannery import console
 from cannery.errors import CanneryError, Problem, PublishError
 from cannery.execute.registry import Repository
-from cannery.execute.tags import Move, Mover, look
+from cannery.execute.tags import UNMOVED, Move, Mover, look
 from cannery.execute.transfer import Bundle, closure, read_back, upload
 from cannery.files import write_files
 from cannery.oci import Document, contents
@@ -151,11 +151,10 @@ class Transaction:
 
 def unmoved(error: BaseException) -> None:
     """Let ``error``, or where it has no words of its own the console, say that no tag moved."""
-    said = "No tag was moved."
     if isinstance(error, CanneryError):
-        error.problems = (*error.problems, Problem(what=said))
+        error.problems = (*error.problems, Problem(what=UNMOVED))
     else:
-        console.say(said)
+        console.say(UNMOVED)
 
 
 def _check_immutable(

@@ -132,7 +132,7 @@ def test_a_fault_leaves_every_tag(
         push(shipment(tmp_path, version="2"))
     line.faults.clear()
     last = str(caught.value.problems[-1])
-    assert last.startswith(("No tag was moved.", "Every tag names what it named before: "))
+    assert last.startswith(("No tag was moved.", "Every tag that had been moved was put back: "))
     unmoved(push, before)
 
 
@@ -230,7 +230,7 @@ def test_ctrl_c_while_tags_move(
     monkeypatch.setattr(Repository, "put_manifest", interrupted)
     with pytest.raises(KeyboardInterrupt):
         push(shipment(tmp_path, version="2"))
-    assert "Every tag names what it named before" in capsys.readouterr().err
+    assert "Every tag that had been moved was put back: " in capsys.readouterr().err
     unmoved(push, before)
 
 
