@@ -15,7 +15,6 @@ from cannery.execute.registry import Repository
 from cannery.execute.registry_http import RegistryError
 from cannery.oci import Document
 
-
 UNMOVED = "No tag was moved."
 """How a failure ends that came before the tags."""
 

@@ -39,7 +39,7 @@ from cannery.records import (
 from cannery.report.verification import results
 from cannery.runspec import no_device
 
-SMOKE = ("os", "python", "guard", "torch", "mindspore")
+SMOKE = ("os", "python", "torch", "mindspore")
 """Of which components an image is checked again when it comes out of the registry."""
 
 _COPIED = re.compile(r"^COPY --link --from=(?:layer-)?(\S+) /layer/ /$", re.MULTILINE)
@@ -58,7 +58,6 @@ class Push:
     repository: Repository
     wish: Wish
     compression: str = "zstd"
-    ca: Path | None = None
     smoke: Smoke | None = None
 
     def run(self, selection: Selection) -> list[Arrived]:
@@ -103,7 +102,7 @@ class Push:
 
     def _smoke(self, each: Parcel, image: str) -> None:
         target = each.candidate.target
-        have = {"os", "guard", *target.components}
+        have = {"os", *target.components}
         only = [name for name in components(self.project) if name in SMOKE and name in have]
         name = f"{target.id} as it was pulled"
         result = verify(
@@ -112,7 +111,6 @@ class Push:
             image=image,
             name=name,
             specs=[no_device()],
-            ca=self.ca,
             only=only,
         )
         console.show(result.to_brief())
