@@ -128,17 +128,22 @@ class Mover:
                 left += self._put_one_back(each)
             except RegistryError as error:
                 gone = None if error.status else error
-                was = each.before.digest if each.before else "nothing"
-                left.append(
-                    f"{self.repository.at(each.tag)} named {was}, and may name "
-                    f"{each.after.digest} now: {error}"
-                )
+                left.append(f"{self._doubt(each)} ({str(error).splitlines()[0]})")
         if left:
             return "Not everything could be put back:\n  " + "\n  ".join(left)
         if not self._tried:
             return UNMOVED
         names = ", ".join(self.repository.at(each.tag) for each in self._tried)
         return f"Every tag that had been moved was put back: {names}."
+
+    def _doubt(self, move: Move) -> str:
+        """What is known of a tag that could not be looked at again, and what mends it."""
+        tag, after = self.repository.at(move.tag), move.after.digest
+        if not move.before:
+            return f"{tag} is new, and may name {after}"
+        old = self.repository.at(move.before.digest)
+        mend = f"python build.py promote {old} {tag} --allow unrecorded"
+        return f"{tag} named {move.before.digest}, and may name {after} now; to put it back: {mend}"
 
     def _put_one_back(self, move: Move) -> list[str]:
         now = self.repository.resolve(move.tag)

@@ -172,17 +172,21 @@ def test_the_registry_dies_between_two_tags(
     push: Push, before: dict[str, str], line: Between, server: Server, tmp_path: Path
 ) -> None:
     """Nothing can be put back then; what is said is what is so, and the next push mends it."""
-    line.faults.append(Fault("^PUT .*/manifests/full$", meanwhile=server.stop))
+    line.faults.append(Fault("^PUT .*/manifests/latest", meanwhile=server.stop))
     with pytest.raises(EngineError) as caught:
         push(shipment(tmp_path, version="2"))
-    assert "Not everything could be put back" in str(caught.value.problems[-1])
-    assert "full-2 named nothing, and may name" in str(caught.value.problems[-1])
+    state = str(caught.value.problems[-1])
+    assert "Not everything could be put back" in state
+    assert "full-2 is new, and may name" in state
+    for tag in ("full", "latest"):
+        place = push.repository.at(before[tag])
+        assert f"promote {place} {push.repository.at(tag)} --allow unrecorded" in state
     line.faults.clear()
     server.start()
-    assert {tag: now for tag, now in push.tags().items() if tag in before} == before
+    assert push.tags()["latest"] == before["latest"]
     assert push.recorded() == ["full-1.json"]
     [arrived] = push(shipment(tmp_path, version="2"))
-    assert push.tags()["latest"] == arrived.root.digest
+    assert push.tags()["full"] == push.tags()["latest"] == arrived.root.digest
 
 
 def test_somebody_else_moves_a_tag_meanwhile(
