@@ -43,9 +43,10 @@ class UsedBase:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """The commit that an image was built from.
+    """The commit that an image was built from; ``commit`` is empty where there is none.
 
-    ``repository`` is a git address or empty; ``changed`` says that files differed from the commit.
+    ``repository`` is a git address or empty. ``changed`` says that the image is not what the commit
+    gives, so that the other dependencies are those of the checkout and need not be the image's.
     """
 
     commit: str
@@ -86,7 +87,7 @@ def slsa(
     that it was built with; ``bases`` maps build arguments to the images that they named.
     """
     dependencies = [
-        _commit(source),
+        *_commit(source),
         *(_base(name, each) for name, each in sorted(bases.items())),
         *_vendor_files(contents),
         *(_wheel(each, "image") for each in lock),
@@ -125,13 +126,15 @@ def _said(values: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
-def _commit(source: Source) -> dict[str, Any]:
+def _commit(source: Source) -> Iterable[dict[str, Any]]:
+    if not source.commit:
+        return
     found: dict[str, Any] = {"name": "source", "digest": {"gitCommit": source.commit}}
     if source.repository:
         found["uri"] = f"git+{_without_user(source.repository)}@{source.commit}"
     if source.changed:
         found["annotations"] = {"changed": True}
-    return found
+    yield found
 
 
 def _without_user(address: str) -> str:

@@ -46,7 +46,7 @@ class Promotion:
             raise PublishError(Problem(what=what, fix=fix))
         tags = self._tags(record, digest)
         try:
-            moves, new = self._bring(digest, tags, record.tag if record else "")
+            moves, new = self._bring(digest, tags, {each.tag for each in records})
         except BaseException as error:
             unmoved(error)
             raise
@@ -64,7 +64,7 @@ class Promotion:
         raise UsageError(Problem(what=what, fix=f"Write {self.place}:TAG."))
 
     def _bring(
-        self, digest: str, tags: Sequence[str], immutable: str
+        self, digest: str, tags: Sequence[str], immutable: Collection[str]
     ) -> tuple[list[Move], frozenset[str]]:
         """Copy everything, and return what there is to move, and the digests that are new."""
         documents = closure(self.source, digest)
@@ -72,10 +72,10 @@ class Promotion:
         about = subject_tags(found, self.source.tags())
         signatures = {tag: closure(self.source, self.source.resolve(tag)) for tag in about}
         before = look(self.destination, [*signatures, *tags])
-        there = before.get(immutable)
-        if immutable in tags and there and there.digest != digest:
-            what = f"{self.destination.at(immutable)} is another image: {there.digest}."
-            raise PublishError(Problem(what=what, fix="What has that tag once, keeps it."))
+        for tag in tags:
+            if tag in immutable and tag in before and before[tag].digest != digest:
+                what = f"{self.destination.at(tag)} is another image: {before[tag].digest}."
+                raise PublishError(Problem(what=what, fix="What has that tag once, keeps it."))
         every = [*documents, *(each for inner in signatures.values() for each in inner)]
         new = {each.digest for each in every if not self.destination.resolve(each.digest)}
         copy(self.source, self.destination, every)

@@ -15,6 +15,7 @@ from cannery.errors import EngineError, Problem
 from cannery.execute import base, engine, git
 from cannery.execute.contents import image_contents
 from cannery.execute.layers import Blobs, Packed, opener
+from cannery.execute.origin import builder
 from cannery.execute.registry import Repository
 from cannery.execute.transfer import Blob, Bundle, blob_of
 from cannery.files import read_text
@@ -25,7 +26,7 @@ from cannery.pipeline.planning import bases
 from cannery.pipeline.pushable import Candidate
 from cannery.pipeline.transaction import ATTESTED, Arrived, Shipment
 from cannery.project import Project
-from cannery.provenance import Builder, Source, UsedBase, slsa
+from cannery.provenance import Source, UsedBase, slsa
 from cannery.publishing import Publishing
 from cannery.render import NAMESPACE
 from cannery.sbom import spdx
@@ -100,7 +101,8 @@ def shipment(
     simulate = each.candidate.simulated
     return Shipment(
         name=target.id,
-        images={target.platform: each.manifest.descriptor(target.platform)},
+        platforms=(target.platform,),
+        configs=frozenset({each.packed.config_descriptor.digest}),
         immutable=publishing.immutable_tag(target.id, key, simulate=simulate),
         moving=publishing.moving_tags(target.id, simulate=simulate),
         diff_ids={layer.blob.digest: layer.diff_id for layer in each.packed.layers},
@@ -157,7 +159,7 @@ def _statements(
         source=Source(
             commit=git.commit(project.root),
             repository=git.address(project.root),
-            changed=bool(git.changed(project.root, [f"images/{target.id}"])),
+            changed=candidate.differs,
         ),
         lock=parse_lock(read_text(project.lock(target))),
         tools=parse_lock(read_text(project.tools_lock)),
@@ -167,7 +169,7 @@ def _statements(
             )
             for name, (wanted, architecture) in architectures.items()
         },
-        builder=Builder(finished=each.created),
+        builder=builder(finished=each.created),
     )
     name = attestation.subject_name(repository, tag, target.platform)
     return [
@@ -206,7 +208,8 @@ def _joined(publishing: Publishing, tag: str, parts: Sequence[Arrived]) -> Shipm
     index = image_index(entries, annotations)
     return Shipment(
         name=name,
-        images={each.platform: each for each in entries if each.platform != ATTESTED},
+        platforms=tuple(each.platform for each in entries if each.platform != ATTESTED),
+        configs=frozenset(),
         immutable="",
         moving=(name,),
         diff_ids={},

@@ -13,7 +13,7 @@ from cannery.execute.registry import Repository
 from cannery.execute.transfer import read_back
 from cannery.oci import contents
 from cannery.pipeline.sealing import together
-from cannery.pipeline.transaction import Arrived, Duties, Shipment, Transaction
+from cannery.pipeline.transaction import Arrived, Duties, Shipment, Transaction, images_in
 from cannery.publishing import Publishing
 
 from .goods import shipment
@@ -51,8 +51,8 @@ def test_all_platforms_are_under_one_tag(repository: Repository, tmp_path: Path)
     assert document.digest == both.root.digest
     entries = {each.platform: each.digest for each in contents(document).manifests}
     assert entries == {
-        "linux/arm64": arm.shipment.images["linux/arm64"].digest,
-        "linux/amd64": intel.shipment.images["linux/amd64"].digest,
+        "linux/arm64": images_in(arm.documents)[0].digest,
+        "linux/amd64": images_in(intel.documents)[0].digest,
     }
     assert len(read_back(repository, document.digest, {}, set())) == 3
 

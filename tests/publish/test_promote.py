@@ -128,6 +128,8 @@ def test_an_immutable_tag_there_stays(
     with pytest.raises(PublishError, match="full-1 is another image") as caught:
         promotion(repository, other, "full").run([told])
     assert "No tag was moved." in str(caught.value.problems[-1])
+    with pytest.raises(PublishError, match="full-1 is another image"):
+        promotion(repository, other, "full", "full-1").run([told])
     assert tags(other) == before
 
 

@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import EngineError, UsageError
-from cannery.execute.cosign import PASSWORD, find_cosign, sign, verify
+from cannery.execute.cosign import PASSWORD, Transport, find_cosign, sign, verify
 from tests.engine.engines import registry
 
+from . import servers
+from .conftest import Login
+from .servers import Authority
 from .small import Place, put_image, put_index
 from .test_sbom_in_registry import commands, run_as_documented
 
@@ -139,6 +142,29 @@ def test_an_image_that_is_not_there_cannot_be_signed(place: Place, pair: Pair) -
 def test_a_registry_that_is_not_there_is_told(pair: Pair) -> None:
     with pytest.raises(EngineError, match="could not be signed"):
         sign(f"127.0.0.1:1/ascend@sha256:{'0' * 64}", pair.private)
+
+
+@installed
+def test_a_company_s_certificate_and_login_are_used(
+    authority: Authority, login: Login, pair: Pair, tmp_path: Path
+) -> None:
+    """Signed and checked through TLS, with what 'docker login' has stored."""
+    data = tmp_path / "data"
+    with servers.registry(tmp_path / "open", root=data) as unguarded:
+        reference = image(Place(host=unguarded.host, repository="ascend"), "guarded")
+    digest = reference.partition("@")[2]
+    with servers.registry(tmp_path / "own", authority=authority, login=True, root=data) as server:
+        reference = f"{server.host}/ascend@{digest}"
+        trusting = Transport(ca=authority.file)
+        with pytest.raises(EngineError, match="could not be signed") as raised:
+            sign(reference, pair.private, transport=trusting)
+        assert "docker login" in raised.value.problems[0].fix
+        login(server.host)
+        with pytest.raises(EngineError, match="could not be signed") as raised:
+            sign(reference, pair.private)
+        assert "--ca" in raised.value.problems[0].fix
+        sign(reference, pair.private, transport=trusting)
+        verify(reference, pair.public, transport=trusting)
 
 
 def test_without_cosign_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

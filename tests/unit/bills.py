@@ -8,7 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.json_format import MessageToDict, ParseDict
 from hypothesis import strategies as st
+from in_toto_attestation.predicates.provenance.v1.provenance_pb2 import Provenance
 from spdx_tools.spdx.model.document import Document
 from spdx_tools.spdx.parser.parse_anything import parse_file
 from spdx_tools.spdx.validation.document_validator import validate_full_spdx_document
@@ -59,7 +61,9 @@ _TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), m
 _NAMES = st.from_regex(r"[a-z0-9][a-z0-9+._-]{0,8}", fullmatch=True)
 
 
-def _packages(*sources: Origin) -> st.SearchStrategy[tuple[Package, ...]]:
+def _packages(
+    *sources: Origin, file: st.SearchStrategy[str]
+) -> st.SearchStrategy[tuple[Package, ...]]:
     package = st.builds(
         Package,
         name=_NAMES,
@@ -67,7 +71,7 @@ def _packages(*sources: Origin) -> st.SearchStrategy[tuple[Package, ...]]:
         license=st.sampled_from(["", "MIT", "MIT OR Apache-2.0", "LicenseRef-a"]) | _TEXT,
         architecture=st.sampled_from(["arm64", "all"]),
         source=st.sampled_from(sources),
-        file=st.just("") | _NAMES,
+        file=file,
         sha256=st.just("") | st.just("cd" * 32),
         place=_TEXT,
     )
@@ -76,9 +80,9 @@ def _packages(*sources: Origin) -> st.SearchStrategy[tuple[Package, ...]]:
 
 ANY_CONTENTS = st.builds(
     Contents,
-    wheels=_packages(Origin.INDEX, Origin.VENDOR, Origin.CANN, Origin.SIMULATOR, Origin.UNKNOWN),
-    debian=_packages(Origin.DEBIAN),
-    vendor=_packages(Origin.VENDOR, Origin.SIMULATOR),
+    wheels=_packages(*(each for each in Origin if each is not Origin.DEBIAN), file=st.just("")),
+    debian=_packages(Origin.DEBIAN, file=st.just("")),
+    vendor=_packages(Origin.VENDOR, Origin.SIMULATOR, file=_NAMES),
     distribution=st.sampled_from(["debian-11", "debian-12", ""]),
     simulated=st.booleans(),
 )
@@ -93,3 +97,8 @@ def read_spdx(document: dict[str, Any]) -> Document:
     messages = validate_full_spdx_document(read, "SPDX-2.3")
     assert not messages, [message.validation_message for message in messages]
     return read
+
+
+def read_slsa(predicate: dict[str, Any]) -> None:
+    """Make sure that the published schema has every field of ``predicate``, in this form."""
+    assert MessageToDict(ParseDict(predicate, Provenance())) == predicate

@@ -14,7 +14,7 @@ from cannery.model import Target
 from cannery.project import Project
 from cannery.provenance import BUILD_TYPE, Builder, Source, UsedBase, slsa
 from cannery.wheels import parse_lock
-from tests.unit.bills import ANY_CONTENTS, CONTENTS
+from tests.unit.bills import ANY_CONTENTS, CONTENTS, read_slsa
 from tests.unit.matrices import CHECKOUT, DIGEST, lock_for
 
 KEY = "sha256:" + "ef" * 32
@@ -70,6 +70,7 @@ def test_it_says_what_was_asked_for_and_by_whom() -> None:
 
 def test_times_are_those_that_are_known() -> None:
     made = predicate(builder=Builder(finished="2026-11-21T12:00:00Z", invocation="run 7"))
+    read_slsa(made)
     assert made["runDetails"]["metadata"] == {
         "invocationId": "run 7",
         "finishedOn": "2026-11-21T12:00:00Z",
@@ -118,6 +119,11 @@ def test_changes_that_are_not_committed_are_told() -> None:
     assert "annotations" not in named(predicate(), "source")
 
 
+def test_without_a_commit_none_is_named() -> None:
+    names = [each["name"] for each in dependencies(predicate(source=Source(commit="")))]
+    assert "source" not in names and "BASE_IMAGE" in names
+
+
 def test_a_base_is_named_by_its_digest() -> None:
     used = f"registry.example.com:5000/mirror/debian:bullseye-slim@sha256:{DIGEST}"
     found = named(predicate(used=used), "BASE_IMAGE")
@@ -153,8 +159,16 @@ def test_a_wheel_has_the_hashes_of_the_lock() -> None:
 def test_every_vendor_file_and_debian_package_is_there(contents: Contents) -> None:
     made = predicate(contents)
     assert json.loads(json.dumps(made)) == made
+    read_slsa(made)
     names = [each["name"] for each in dependencies(made)]
     assert {each.file for each in contents.vendor} <= {*names}
     assert {each.name for each in contents.debian} <= {*names}
     # What SLSA asks of each: to be found, or to be compared.
     assert all("uri" in each or "digest" in each for each in dependencies(made))
+
+
+def test_the_schema_s_reader_finds_what_is_wrong() -> None:
+    made = predicate()
+    made["buildDefinition"]["resolvedDependency"] = []
+    with pytest.raises(Exception, match="resolvedDependency"):
+        read_slsa(made)
