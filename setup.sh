@@ -12,7 +12,8 @@ Installs and starts what is missing, and touches nothing that already works:
   1. a container engine with buildx     (Debian packages; needs root)
   2. arm64 emulation                    (qemu-user-static; only on other hosts)
   3. the tools that bootstrap a base image when no hub can be reached (mmdebstrap), and what the
-     tests need: a registry (docker-registry, iproute2), and a browser with a Chinese font (chromium)
+     tests need: a registry (docker-registry, iproute2), a browser with a Chinese font (chromium),
+     and cosign, where Debian has it
   4. a virtual environment in .venv with the project's requirements
 COMMAND then runs with that environment first on PATH, in the current directory.
 Run it as often as you like.
@@ -150,6 +151,7 @@ ensure_bootstrap_tools() {
 ensure_test_tools() {
   command -v apt-get >/dev/null || return 0
   command -v ip >/dev/null || apt_install iproute2
+  command -v cosign >/dev/null || install_cosign
   command -v docker-registry >/dev/null || install_registry
   command -v chromium >/dev/null || command -v google-chrome >/dev/null || install_browser
 }
@@ -171,6 +173,20 @@ install_browser() {
   else
     say "no browser was found: tests/browser needs chromium or google-chrome on PATH"
   fi
+}
+
+# Images can be built, tested and pushed without it, so that its absence stops nothing.
+install_cosign() {
+  local suite
+  # shellcheck source=/dev/null
+  suite="$(. /etc/os-release && echo "${VERSION_CODENAME:-}")"
+  case "$suite" in
+    bookworm)
+      compgen -G '/etc/apt/sources.list.d/cannery-trixie.*' >/dev/null || add_trixie
+      (apt_install cosign/trixie)
+      ;;
+    *) (apt_install cosign) ;;
+  esac || say "cosign: not installed, so images are not signed here and its tests are skipped"
 }
 
 ensure_venv() {

@@ -17,6 +17,7 @@ _WORDS = {
     "apache license, version 2.0": "Apache-2.0",
     "apache license version 2.0": "Apache-2.0",
     "3-clause bsd license": "BSD-3-Clause",
+    "bsd-3": "BSD-3-Clause",
     "bsd 3-clause": "BSD-3-Clause",
     "bsd 3-clause license": "BSD-3-Clause",
     "new bsd license": "BSD-3-Clause",

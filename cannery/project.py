@@ -41,6 +41,16 @@ class Project:
         """What may be deleted at any time: simulated packages and reports."""
         return self.root / ".cannery"
 
+    @property
+    def publish_file(self) -> Path:
+        """What images are called where they are published."""
+        return self.root / "publish.yaml"
+
+    @property
+    def releases(self) -> Path:
+        """The records of what was published."""
+        return self.root / "releases"
+
     def lock(self, target: Target) -> Path:
         return self.images / target.id / "requirements.lock"
 

@@ -27,7 +27,9 @@ LOCAL_BUILDER = "urn:cannery:builder:local"
 
 _USER = re.compile(r"://[^/?#]*@")
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
-_PINNED = re.compile(r"(?P<name>[^@\s]+)@sha256:(?P<digest>[0-9a-f]{64})")
+_PINNED = re.compile(
+    r"(?P<repository>[^@\s]+?)(?::(?P<tag>[^:/@]+))?@sha256:(?P<digest>[0-9a-f]{64})"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +43,10 @@ class UsedBase:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """The commit that an image was built from.
+    """The commit that an image was built from; ``commit`` is empty where there is none.
 
-    ``repository`` is a git address or empty; ``changed`` says that files differed from the commit.
+    ``repository`` is a git address or empty. ``changed`` says that the image is not what the commit
+    gives, so that the other dependencies are those of the checkout and need not be the image's.
     """
 
     commit: str
@@ -84,7 +87,7 @@ def slsa(
     that it was built with; ``bases`` maps build arguments to the images that they named.
     """
     dependencies = [
-        _commit(source),
+        *_commit(source),
         *(_base(name, each) for name, each in sorted(bases.items())),
         *_vendor_files(contents),
         *(_wheel(each, "image") for each in lock),
@@ -123,13 +126,15 @@ def _said(values: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
-def _commit(source: Source) -> dict[str, Any]:
+def _commit(source: Source) -> Iterable[dict[str, Any]]:
+    if not source.commit:
+        return
     found: dict[str, Any] = {"name": "source", "digest": {"gitCommit": source.commit}}
     if source.repository:
         found["uri"] = f"git+{_without_user(source.repository)}@{source.commit}"
     if source.changed:
         found["annotations"] = {"changed": True}
-    return found
+    yield found
 
 
 def _without_user(address: str) -> str:
@@ -144,10 +149,9 @@ def _without_user(address: str) -> str:
 def _base(name: str, each: UsedBase) -> dict[str, Any]:
     platform = f"linux/{each.architecture}"
     if pinned := _PINNED.fullmatch(each.used):
-        repository, _, tag = pinned["name"].partition(":")
-        namespace, _, image = repository.rpartition("/")
+        namespace, _, image = pinned["repository"].rpartition("/")
         more = {"platform": platform, "digest": f"sha256:{pinned['digest']}"}
-        uri = PackageURL("docker", namespace or None, image, tag, more).to_string()
+        uri = PackageURL("docker", namespace or None, image, pinned["tag"], more).to_string()
         return {"name": name, "uri": uri, "digest": {"sha256": pinned["digest"]}}
     algorithm, _, value = each.used.partition(":")
     annotations = {

@@ -17,6 +17,15 @@ from cannery.model import Target
 
 _IMAGE = "SPDXRef-image"
 _NOT_SAID = "NOASSERTION"
+_UNSAID = {
+    "supplier": _NOT_SAID,
+    "downloadLocation": _NOT_SAID,
+    "filesAnalyzed": False,
+    "licenseConcluded": _NOT_SAID,
+    "copyrightText": _NOT_SAID,
+}
+"""What has to be in every package, and what reading an image does not tell."""
+
 _LICENSE_REF = re.compile(r"\bLicenseRef-[A-Za-z0-9.-]+")
 _STAND_IN = (
     "A stand-in made by cannery's software device. It holds nothing of the vendor's and drives no "
@@ -97,11 +106,8 @@ def _image(target: Target, contents: Contents, digest: str, reference: str) -> d
         "versionInfo": digest,
         "primaryPackagePurpose": "CONTAINER",
         "summary": summary,
-        "downloadLocation": _NOT_SAID,
-        "filesAnalyzed": False,
-        "licenseConcluded": _NOT_SAID,
+        **_UNSAID,
         "licenseDeclared": _NOT_SAID,
-        "copyrightText": _NOT_SAID,
         "checksums": [{"algorithm": algorithm.upper(), "checksumValue": value}],
         "externalRefs": [_purl(PackageURL("oci", None, name, digest, more).to_string())],
     }
@@ -111,11 +117,8 @@ def _package(each: Package, spdx_id: str, purl: str, licenses: _Licenses) -> dic
     found: dict[str, Any] = {
         "SPDXID": spdx_id,
         "name": each.name,
-        "downloadLocation": _NOT_SAID,
-        "filesAnalyzed": False,
-        "licenseConcluded": _NOT_SAID,
+        **_UNSAID,
         "licenseDeclared": licenses.name(each.license),
-        "copyrightText": _NOT_SAID,
         "externalRefs": [_purl(purl)],
     }
     if each.version:

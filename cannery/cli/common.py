@@ -23,12 +23,22 @@ def selected(options: argparse.Namespace) -> list[Target]:
     return select(PROJECT.matrix(), options.target or ["*"], options.where)
 
 
+def ca_file(named: str) -> Path | None:
+    """The file with certificates that the user named, if one was.
+
+    Raises:
+        UsageError: it does not exist.
+    """
+    if named and not Path(named).is_file():
+        raise UsageError(f"there is no file {named}, named with --ca.")
+    return Path(named).absolute() if named else None
+
+
 def registry_of(options: argparse.Namespace) -> Registry:
     """How the packages of a build are reached.
 
     Raises:
         UsageError: the file with the certificates does not exist.
     """
-    if options.ca and not Path(options.ca).is_file():
-        raise UsageError(f"there is no file {options.ca}, named with --ca.")
+    ca_file(options.ca)
     return registry(options.ca, options.index_url)

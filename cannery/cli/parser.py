@@ -9,6 +9,11 @@ from typing import NoReturn
 from cannery import __version__
 from cannery.cli.build_options import add_build_options
 from cannery.cli.catalog_options import add_catalog_options
+from cannery.cli.publish_options import (
+    add_promote_options,
+    add_prune_options,
+    add_push_options,
+)
 from cannery.errors import UsageError, did_you_mean
 
 _EPILOG = """\
@@ -17,11 +22,13 @@ examples:
   python build.py --target 'py39-*' --artifacts /data/cann     build from vendor files
   python build.py --all --plan                                 show what would be built, and why
   python build.py --resume                                     go on with what was interrupted
+  python build.py push --target ID --registry registry.example.com   publish an image
   python build.py list                                         show the targets
 
 exit codes:
   0 done  2 wrong use  3 matrix or lock  4 out of sync or out of date  5 vendor files
-  6 engine  7 build failed  8 a check failed  9 files  130 interrupted
+  6 engine, registry  7 build failed  8 a check failed  9 files  10 publishing refused
+  130 interrupted
 """
 
 
@@ -58,6 +65,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_lock(commands)
     _add_update(commands)
     add_catalog_options(_command(commands, "catalog", "show which images there are", "cmd_catalog"))
+    _add_publishing(commands)
     return parser
 
 
@@ -282,3 +290,19 @@ def _add_update(commands: _Commands[_Parser]) -> None:
         help="package index to ask (default: UV_DEFAULT_INDEX or PIP_INDEX_URL, else what pip is "
         "set to)",
     )
+
+
+def _add_publishing(commands: _Commands[_Parser]) -> None:
+    push = _command(commands, "push", "publish images that are built and checked", "cmd_push")
+    push.description = (
+        "Uploads the selected images by digest, pulls them back, tries them out, writes a record "
+        "below releases/, and only then moves tags. Whatever fails, no tag has moved. "
+        "docs/publishing.md tells more."
+    )
+    _add_targets(push, required=True)
+    _add_simulate(push)
+    add_push_options(push)
+    text = "copy a published image to another registry"
+    add_promote_options(_command(commands, "promote", text, "cmd_promote"))
+    text = "delete from a registry what nothing needs any more"
+    add_prune_options(_command(commands, "prune", text, "cmd_prune"))

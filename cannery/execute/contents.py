@@ -45,10 +45,10 @@ def image_contents(
         EngineError: it is no image of ``target``, or the engine does not answer.
     """
     with engine.unstarted(image, platform) as container:
-        record = _record(_Reader(container), image, target)
         reader = _Reader(container)
-        config = container.image.attrs["Config"] if container.image else {}
-        simulated = (config.get("Labels") or {}).get(f"{NAMESPACE}.simulated") == "true"
+        record = _record(reader, image, target)
+        config = container.attrs["Config"]
+        simulated = config["Labels"].get(f"{NAMESPACE}.simulated") == "true"
         own = record["site_packages"]
         found = {place: [*_wheels(reader, place)] for place in {own, *_python_path(config)}}
         return Contents(
@@ -78,16 +78,22 @@ class _Reader:
             chunks, _ = self.container.get_archive(path)
         except docker.errors.NotFound:
             return
-        with tarfile.open(fileobj=io.BufferedReader(_Chunks(chunks)), mode="r|") as archive:
-            for member in archive:
-                name = posixpath.normpath(member.name)
-                if member.isfile() and wanted(name) and (opened := archive.extractfile(member)):
-                    yield name, opened.read()
+        try:
+            with tarfile.open(fileobj=io.BufferedReader(_Chunks(chunks)), mode="r|") as archive:
+                for member in archive:
+                    name = posixpath.normpath(member.name)
+                    if member.isfile() and wanted(name) and (opened := archive.extractfile(member)):
+                        yield name, opened.read()
+        except tarfile.TarError as error:
+            raise EngineError(f"the engine did not hand out {path} whole: {error}.") from error
+        # What follows the end of an archive, or the connection would stay in use.
+        for _ in chunks:
+            pass
 
     def text(self, path: str) -> str:
         """The text of one file; empty where there is none."""
-        content = (content for _, content in self.files(path, lambda _: True))
-        return next(content, b"").decode("utf-8", errors="replace")
+        contents = dict(self.files(path, lambda _: True)).values()
+        return b"".join(contents).decode("utf-8", errors="replace")
 
 
 class _Chunks(io.RawIOBase):

@@ -116,6 +116,10 @@ def _check(reference: str, key: str) -> None:
 
 _REASONS = (
     (
+        re.compile(r"unknown flag|signing-config", re.IGNORECASE),
+        "This needs cosign 2, and another one is installed: see 'cosign version'.",
+    ),
+    (
         re.compile(r"decrypt|incorrect password|encrypted: decryption failed", re.IGNORECASE),
         "The password in " + PASSWORD + " is not that of {key}.",
     ),

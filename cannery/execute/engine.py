@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import docker
 import docker.errors
@@ -88,6 +89,19 @@ def image_labels(reference: str) -> tuple[str, dict[str, str]]:
         return str(image.id), dict(image.labels or {})
 
 
+def image_details(reference: str) -> dict[str, Any]:
+    """What the engine knows of a local image; nothing where there is none.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    with _talking() as client:
+        try:
+            return dict(client.images.get(reference).attrs)
+        except docker.errors.ImageNotFound:
+            return {}
+
+
 def uses_containerd() -> bool:
     """Whether the engine keeps images in containerd's store."""
     with _talking() as client:
@@ -140,21 +154,25 @@ def pull_digest(repository: str, digest: str, platform: str, login: tuple[str, s
         EngineError: the engine cannot pull it.
     """
     name, password = login
-    login_options = {"username": name, "password": password} if name else None
-    client = connect()
-    try:
-        client.images.pull(repository, tag=digest, platform=platform, auth_config=login_options)
-        return image_id(f"{repository}@{digest}")
-    except docker.errors.APIError as error:
-        said = str(error.explanation or error)
-        raise EngineError(
-            Problem(
-                what=f"the engine cannot pull {repository}@{digest}: {said}.",
-                fix=_pull_fix(said, repository.partition("/")[0]),
+    auth = {"username": name, "password": password} if name else None
+    with _talking() as client:
+        try:
+            # Not images.pull(), which drops what the engine says of a layer that it cannot take.
+            heard = client.api.pull(
+                repository,
+                tag=digest,
+                platform=platform,
+                auth_config=auth,
+                stream=True,
+                decode=True,
             )
-        ) from error
-    except requests.RequestException as error:
-        raise EngineError(f"the engine stopped answering: {error}.") from error
+            said = next((str(each["error"]) for each in heard if "error" in each), "")
+        except docker.errors.APIError as error:
+            said = str(error.explanation or error)
+    if said:
+        what = f"the engine cannot pull {repository}@{digest}: {said}."
+        raise EngineError(Problem(what=what, fix=_pull_fix(said, repository.partition("/")[0])))
+    return image_id(f"{repository}@{digest}")
 
 
 def _pull_fix(said: str, host: str) -> str:

@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3.exceptions import MaxRetryError, ProtocolError
+from urllib3.exceptions import InvalidHeader, MaxRetryError, ProtocolError
 from urllib3.util.retry import Retry
 
 from cannery import __version__, console
@@ -98,6 +98,8 @@ class Http:
         self._base = ""
         self._guard = Guard(host, plain=lambda: self._base.startswith("http:"))
         self._session = requests.Session()
+        # No proxy is between this machine and itself.
+        self._session.trust_env = not is_loopback(host)
         self._session.headers["User-Agent"] = f"cannery/{__version__}"
         self._session.mount("https://", _Trusting(_context(host, ca)))
 
@@ -127,12 +129,11 @@ class Http:
                 left = left.increment(response=response.raw)
                 self._say_wait(response)
                 response.close()
-                left.sleep(response.raw)
+                _wait(left, response)
             except MaxRetryError as error:
                 raise self._gave_up(response) from error
-            except requests.exceptions.SSLError as error:
-                raise self._untrusted(error) from error
             except requests.RequestException as error:
+                self._check_trust(error)
                 left = self._again(left, error)
 
     def _again(self, left: Retry, error: requests.RequestException) -> Retry:
@@ -198,7 +199,7 @@ class Http:
             try:
                 self._send("GET", base).close()
             except requests.exceptions.SSLError as error:
-                if "WRONG_VERSION_NUMBER" in str(error) or "record layer" in str(error):
+                if _speaks_no_tls(error):
                     return base.replace("https:", "http:", 1)
                 raise
         return base
@@ -232,10 +233,28 @@ class Http:
             fix = "See what its log says, then try again."
         return RegistryError(Problem(what=what, fix=fix), status=response.status_code)
 
-    def _untrusted(self, error: Exception) -> RegistryError:
-        what = f"{self.host} cannot be trusted: {_reason(error)}."
-        fix = "Name the file with its issuer's certificate with --ca FILE."
-        return RegistryError(Problem(what=what, fix=fix))
+    def _check_trust(self, error: requests.RequestException) -> None:
+        """Raise RegistryError where the other side is not who it should be."""
+        if "CERTIFICATE" in str(error):
+            what = f"{self.host} cannot be trusted: {_reason(error)}."
+            fix = "Name the file with its issuer's certificate with --ca FILE."
+            raise RegistryError(Problem(what=what, fix=fix)) from error
+        if _speaks_no_tls(error):
+            what = f"{self.host} speaks no TLS, which only a registry on this machine may do."
+            raise RegistryError(
+                Problem(what=what, fix="Put a proxy with TLS before it.")
+            ) from error
+
+
+def _wait(left: Retry, response: requests.Response) -> None:
+    try:
+        left.sleep(response.raw)
+    except InvalidHeader:  # what it says of when is neither seconds nor a date
+        left.sleep()
+
+
+def _speaks_no_tls(error: Exception) -> bool:
+    return "WRONG_VERSION_NUMBER" in str(error) or "record layer failure" in str(error).lower()
 
 
 def _reason(error: BaseException) -> str:

@@ -8,11 +8,13 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from cannery import console
 from cannery.errors import CanneryError
 from cannery.execute import engine
+from cannery.execute.hardware import hardware
 from cannery.execute.process import run
 from cannery.execute.threads import each_in_thread
 from cannery.model import Target
@@ -62,12 +64,18 @@ def verify(
         console.say(f"{target.id}: checking {name} (device: {spec.kind})")
         with engine.container(image, target.platform, spec, ca) as container:
             checks = _checks(project, target, container, spec, only)
-        return DeviceRun(device=spec.kind, checks=checks)
+        ran_on = hardware(spec.kind, target.machine)
+        return DeviceRun(device=spec.kind, checks=checks, hardware=ran_on)
 
     runs = each_in_thread(checked, specs, len(specs))
     digest = "" if only else checks_digest(project)
     return Verification(
-        target=target.id, image=name, image_id=image, runs=tuple(runs), checks=digest
+        target=target.id,
+        image=name,
+        image_id=image,
+        runs=tuple(runs),
+        checks=digest,
+        date=datetime.now(UTC).date().isoformat(),
     )
 
 

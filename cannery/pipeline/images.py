@@ -74,12 +74,17 @@ def here(project: Project, name: str) -> Local:
     image, labels = engine.image_labels(name)
     if not image:
         return Local()
-    try:
-        report = read_text(_report(project, name))
-    except (FileNotFoundError, FileError):
-        report = ""
+    report = report_text(project, name)
     passed = passed_on(report, image_id=image, checks=checks_digest(project))
     return Local(image=image, key=labels.get(LABEL, ""), passed=passed)
+
+
+def report_text(project: Project, name: str) -> str:
+    """The last report on the image ``name``; empty where there is none."""
+    try:
+        return read_text(_report(project, name))
+    except (FileNotFoundError, FileError):
+        return ""
 
 
 def _report(project: Project, name: str) -> Path:

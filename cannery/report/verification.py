@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from dataclasses import asdict, dataclass
 
+from cannery.records import Tested
 from cannery.runspec import DeviceKind
 
 NOT_IN_TARGET = "the target has no "
@@ -25,10 +26,16 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceRun:
-    """All checks on one kind of device."""
+    """All checks on one kind of device; ``hardware`` says what that was."""
 
     device: DeviceKind
     checks: tuple[Check, ...]
+    hardware: str = ""
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How often there was each outcome."""
+        return Counter(check.outcome for check in self.checks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +43,7 @@ class Verification:
     """Everything that was checked in one image.
 
     ``checks`` identifies the checks that there were; it is empty where only some were run.
+    ``date`` is the day, as in ``2026-11-21``.
     """
 
     target: str
@@ -43,6 +51,7 @@ class Verification:
     image_id: str
     runs: tuple[DeviceRun, ...]
     checks: str = ""
+    date: str = ""
 
     @property
     def failed(self) -> list[tuple[DeviceKind, Check]]:
@@ -60,9 +69,9 @@ class Verification:
         """A line for each device."""
         lines = []
         for run in self.runs:
-            counts = Counter(check.outcome for check in run.checks)
-            total = ", ".join(f"{counts[o]} {o}" for o in ("passed", "failed", "not run"))
-            lines.append(f"{self.target} on device {run.device}: {total}")
+            total = ", ".join(f"{run.counts[o]} {o}" for o in ("passed", "failed", "not run"))
+            where = f" ({run.hardware})" if run.hardware else ""
+            lines.append(f"{self.target} on device {run.device}{where}: {total}")
         return lines
 
     def to_text(self) -> str:
@@ -106,3 +115,22 @@ def passed_on(text: str, *, image_id: str, checks: str) -> frozenset[str]:
         )
     except (ValueError, TypeError, KeyError):
         return frozenset()
+
+
+def results(text: str) -> tuple[Tested, ...]:
+    """What the report ``text``, which ``passed_on`` has found good, says for a record of it."""
+    report = json.loads(text)
+    found = []
+    for run in report["runs"]:
+        counts = Counter(check["outcome"] for check in run["checks"])
+        found.append(
+            Tested(
+                device=str(run["device"]),
+                hardware=str(run.get("hardware") or "not noted"),
+                passed=counts["passed"],
+                failed=counts["failed"],
+                not_run=counts["not run"],
+                date=str(report.get("date") or ""),
+            )
+        )
+    return tuple(found)

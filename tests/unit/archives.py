@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+import random
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -85,6 +86,6 @@ def pieces(content: bytes, size: int = 1000) -> Iterator[bytes]:
 
 
 def layer(name: str, size: int = 5000) -> bytes:
-    """A layer of one file, which compresses neither well nor not at all."""
-    line = hashlib.sha256(name.encode()).hexdigest().encode()
-    return tar({name: (line * (size // len(line) + 1))[:size]})
+    """A layer of one file, half of which cannot be compressed."""
+    noise = random.Random(name).randbytes(size // 2)
+    return tar({name: noise + b"cannery " * (size // 16)})

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.report.verification import Check, DeviceRun, Verification, passed_on
+from cannery.report.verification import Check, DeviceRun, Verification, passed_on, results
 from cannery.runspec import DeviceKind
 
 PASSED = Check(name="torch/test_torch.py::test_a", title="it imports", outcome="passed", why="")
@@ -96,3 +96,19 @@ def test_what_is_no_report_says_nothing(text: str) -> None:
 def test_no_checks_are_no_pass() -> None:
     empty = replace(REPORT, checks="c", runs=(DeviceRun(device=DeviceKind.NONE, checks=()),))
     assert passed_on(empty.to_json(), image_id="sha256:0", checks="c") == frozenset()
+
+
+def test_the_results_for_a_record() -> None:
+    [none, simulated] = REPORT.runs
+    known = replace(REPORT, date="2026-11-21", runs=(replace(none, hardware="x86_64"), simulated))
+    first, second = results(known.to_json())
+    assert (first.device, first.hardware, first.date) == ("none", "x86_64", "2026-11-21")
+    assert (first.passed, first.failed, first.not_run) == (1, 0, 1)
+    assert (second.passed, second.failed, second.not_run) == (1, 1, 0)
+    assert second.hardware == "not noted"
+
+
+def test_the_text_says_on_what_hardware() -> None:
+    run = replace(REPORT.runs[0], hardware="aarch64, 8 x 910B3, driver 24.1.rc3")
+    text = replace(REPORT, runs=(run,)).to_brief()
+    assert text.startswith("full on device none (aarch64, 8 x 910B3, driver 24.1.rc3): 1 passed")

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""On what this machine runs an image, in words that claim no more than is known."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections import Counter
+
+from cannery.errors import CanneryError
+from cannery.execute.process import run
+from cannery.runspec import DeviceKind
+
+# As in "| 0     910B3               | OK            |"; the second row of a device has no name.
+_NPU = re.compile(r"^\| *\d+ +(\S+) *\| *\S+ *\|", re.MULTILINE)
+_DRIVER = re.compile(r"npu-smi .*Version: *(\S+)")
+
+
+def hardware(kind: DeviceKind, machine: str) -> str:
+    """What a container for ``machine``, as uname names it, runs on.
+
+    As in ``qemu-aarch64 on x86_64, no NPU`` or ``aarch64, 8 x 910B3, driver 24.1.rc3``.
+    """
+    own = platform.machine()
+    processor = own if own == machine else f"qemu-{machine} on {own}"
+    if kind is DeviceKind.NPU:
+        return f"{processor}, {_npus()}"
+    return f"{processor}, {'simulated NPU' if kind is DeviceKind.SIMULATED else 'no NPU'}"
+
+
+def _npus() -> str:
+    try:
+        code, said = run(["npu-smi", "info"], capture=True)
+    except CanneryError:
+        code, said = 1, ""
+    return "NPU that npu-smi does not tell" if code else npus(said)
+
+
+def npus(said: str) -> str:
+    """The chips and the driver that the text of ``npu-smi info`` tells of."""
+    names = Counter(_NPU.findall(said))
+    found = [f"{count} x {name}" for name, count in sorted(names.items())]
+    driver = _DRIVER.search(said)
+    found += [f"driver {driver[1]}"] if driver else []
+    return ", ".join(found) if names else "NPU that npu-smi does not tell"

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py push``: from the images of this machine to tags in a registry, and a record of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cannery import attestation, console
+from cannery.errors import Problem, VerificationError
+from cannery.execute import cosign, engine, git
+from cannery.execute.layers import Blobs
+from cannery.execute.registry import Repository
+from cannery.execute.registry_http import is_loopback
+from cannery.execute.verify import components, verify
+from cannery.files import read_text
+from cannery.oci import contents
+from cannery.pipeline.options import Selection
+from cannery.pipeline.pushable import Wish, candidates
+from cannery.pipeline.sealing import Parcel, parcel, shipment, together
+from cannery.pipeline.transaction import ATTESTED, Arrived, Duties, Transaction, images_in
+from cannery.project import Project
+from cannery.publishing import Publishing
+from cannery.records import (
+    Layer,
+    PlatformImage,
+    Record,
+    difference,
+    latest,
+    path_of,
+    read_records,
+    to_text,
+)
+from cannery.report.verification import results
+from cannery.runspec import no_device
+
+SMOKE = ("os", "python", "guard", "torch", "mindspore")
+"""Of which components an image is checked again when it comes out of the registry."""
+
+_COPIED = re.compile(r"^COPY --link --from=(?:layer-)?(\S+) /layer/ /$", re.MULTILINE)
+_NAMES = {attestation.SPDX: "sbom", attestation.SLSA: "provenance"}
+
+Smoke = Callable[[Parcel, str], None]
+"""Tries the pulled image with an id out."""
+
+
+@dataclass
+class Push:
+    """A push of ``selection`` into ``repository``."""
+
+    project: Project
+    publishing: Publishing
+    repository: Repository
+    wish: Wish
+    compression: str = "zstd"
+    ca: Path | None = None
+    smoke: Smoke | None = None
+
+    def run(self, selection: Selection) -> list[Arrived]:
+        """Publish the images of ``selection``, all or none.
+
+        Raises:
+            PublishError: one may not be pushed, or a tag says something else.
+            CanneryError: anything else; the last problem says what became of the tags.
+        """
+        found = candidates(self.project, selection, self.wish)
+        # Before anything is sent, because a spoilt record would be found out too late.
+        earlier = read_records(self.project.releases)
+        # So that a wrong password is told now and not after everything has been compressed.
+        self.repository.tags()
+        blobs = Blobs(folder=self.project.state / "blobs", compression=self.compression)
+        parcels = {each.target.id: parcel(each, blobs) for each in found}
+        shipments = [
+            shipment(self.project, self.publishing, self.repository, each)
+            for each in parcels.values()
+        ]
+        duties = Duties(
+            together=lambda arrived: together(self.publishing, arrived),
+            test=lambda arrived: self._test(parcels, arrived),
+            sign=self._sign,
+            records=lambda arrived: self._records(parcels, arrived, earlier),
+        )
+        return Transaction(self.repository, duties).run(shipments)
+
+    def _test(self, parcels: Mapping[str, Parcel], arrived: Arrived) -> None:
+        """Pull the image by its digest and try it out."""
+        for platform in arrived.shipment.platforms:
+            name, digest = str(self.repository), arrived.root.digest
+            had = engine.image_id(f"{name}@{digest}")
+            console.say(f"{arrived.shipment.name}: pulling {name}@{digest} for {platform}")
+            try:
+                image = engine.pull_digest(name, digest, platform, self.repository.login)
+                if mine := parcels.get(arrived.shipment.name):
+                    (self.smoke or self._smoke)(mine, image)
+            finally:
+                if not had:
+                    engine.remove_name(f"{name}@{digest}")
+
+    def _smoke(self, each: Parcel, image: str) -> None:
+        target = each.candidate.target
+        have = {"os", "guard", *target.components}
+        only = [name for name in components(self.project) if name in SMOKE and name in have]
+        name = f"{target.id} as it was pulled"
+        result = verify(
+            self.project,
+            target,
+            image=image,
+            name=name,
+            specs=[no_device()],
+            ca=self.ca,
+            only=only,
+        )
+        console.show(result.to_brief())
+        if result.failed:
+            what = f"{name}: {len(result.failed)} checks failed."
+            raise VerificationError(Problem(what=what, fix="It is not what was pushed."))
+
+    def _sign(self, arrived: Arrived) -> None:
+        if not self.wish.key:
+            return
+        reference = self.repository.at(arrived.root.digest)
+        console.say(f"signing {reference}")
+        plain = is_loopback(self.repository.host) and not self.repository.ca
+        transport = cosign.Transport(ca=self.repository.ca, plain=plain)
+        cosign.sign(reference, self.wish.key, transport=transport)
+
+    def _records(
+        self, parcels: Mapping[str, Parcel], arrived: Sequence[Arrived], earlier: Sequence[Record]
+    ) -> Mapping[Path, str]:
+        """The files that tell of what has arrived; what is told already stays as it is."""
+        found = {}
+        for each in arrived:
+            if mine := parcels.get(each.shipment.name):
+                record = self._record(mine, each, earlier)
+                path = path_of(self.project.releases, record)
+                if not path.exists():
+                    found[path] = to_text(record)
+        return found
+
+    def _record(self, mine: Parcel, arrived: Arrived, earlier: Sequence[Record]) -> Record:
+        candidate = mine.candidate
+        target = candidate.target
+        packages = mine.contents().versions
+        kind = [record for record in earlier if record.simulated == candidate.simulated]
+        last = latest(kind, target.id)
+        return Record(
+            target=target.id,
+            tag=arrived.shipment.immutable,
+            tags=arrived.shipment.moving,
+            key=candidate.key,
+            registry=self.repository.host,
+            repository=self.repository.name,
+            digest=arrived.root.digest,
+            simulated=candidate.simulated,
+            pushed=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            commit=git.commit(self.project.root),
+            platforms={target.platform: self._image(mine, arrived)},
+            components=target.components,
+            packages=packages,
+            changes=difference(last.tag, last.packages, packages)
+            if last
+            else difference("", {}, {}),
+            verified=results(candidate.report) if candidate.report else (),
+            attestations=_attestations(arrived),
+            signed=bool(self.wish.key),
+        )
+
+    def _image(self, mine: Parcel, arrived: Arrived) -> PlatformImage:
+        """What is in the registry; what was there before may be compressed otherwise."""
+        [manifest] = images_in(arrived.documents)
+        config, *blobs = contents(manifest).blobs
+        dockerfile = self.project.images / mine.candidate.target.id / "Dockerfile"
+        names = _COPIED.findall(read_text(dockerfile))
+        base = ["base"] * (len(blobs) - len(names))
+        layers = tuple(
+            Layer(digest=blob.digest, diff_id=layer.diff_id, size=blob.size, part=name)
+            for blob, layer, name in zip(
+                blobs, mine.packed.layers, [*base, *names][-len(blobs) :], strict=True
+            )
+        )
+        return PlatformImage(
+            digest=manifest.digest,
+            config=config.digest,
+            size=config.size + sum(each.size for each in layers),
+            layers=layers,
+        )
+
+
+def _attestations(arrived: Arrived) -> dict[str, str]:
+    """What each statement beside the image is about, and its digest."""
+    entries = contents(arrived.root).manifests
+    attesting = {each.digest for each in entries if each.platform == ATTESTED}
+    found = {}
+    for document in arrived.documents:
+        if document.digest in attesting:
+            loaded: dict[str, Any] = json.loads(document.content)
+            for layer in loaded["layers"]:
+                kind = layer["annotations"]["in-toto.io/predicate-type"]
+                found[_NAMES.get(kind, kind)] = str(layer["digest"])
+    return found

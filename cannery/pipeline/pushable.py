@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which images may be pushed. Nothing here asks a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cannery.errors import OutOfSyncError, Problem, PublishError
+from cannery.execute import cosign, engine, git
+from cannery.execute.buildx import Registry
+from cannery.model import Target
+from cannery.pipeline.images import device_kinds, here, image_name, report_text
+from cannery.pipeline.options import Options, Selection
+from cannery.pipeline.planning import make_plan
+from cannery.plan import Local
+from cannery.project import Project
+from cannery.render import NAMESPACE
+from cannery.runspec import DeviceKind
+
+ALLOWED = ("simulated", "unverified", "differs")
+"""What a push refuses unless it is told that by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What is asked of a push. ``key`` is what images are signed with, if they are."""
+
+    simulate: bool
+    allow: frozenset[str]
+    artifacts: Path
+    release: bool = False
+    key: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """An image that may be pushed.
+
+    ``hashes`` are those of the files that it was built from, where it does not differ from them.
+    """
+
+    target: Target
+    name: str
+    image: str
+    key: str
+    simulated: bool
+    differs: bool
+    report: str
+    hashes: Mapping[str, str]
+
+
+def candidates(project: Project, selection: Selection, wish: Wish) -> list[Candidate]:
+    """The images of ``selection``, all of which may be pushed.
+
+    Raises:
+        PublishError: with everything that is against it.
+        EngineError: the engine does not answer.
+    """
+    problems = [*_against_release(project, wish), *_against_signing(wish)]
+    found = []
+    for target in selection.targets:
+        name = image_name(target, simulate=wish.simulate)
+        local = here(project, name)
+        if not local.image:
+            flag = " --simulate" if wish.simulate else ""
+            fix = f"Build it: python build.py --target {target.id}{flag}"
+            problems.append(Problem(what=f"{target.id}: there is no image {name} here.", fix=fix))
+            continue
+        if not local.key:
+            what = f"{target.id}: {name} has no content key, so no tag can tell what it is."
+            problems.append(Problem(what=what, fix="Only images that build.py has built have one."))
+            continue
+        _, labels = engine.image_labels(name)
+        simulated = wish.simulate or labels.get(f"{NAMESPACE}.simulated") == "true"
+        reasons, hashes = _differences(project, selection, target, local, wish)
+        against = {
+            "simulated": _simulated(target, name) if simulated else None,
+            "unverified": _unverified(target, local, wish, simulated=simulated),
+            "differs": _differs(target, name, reasons),
+        }
+        problems += [each for word, each in against.items() if each and word not in wish.allow]
+        found.append(
+            Candidate(
+                target=target,
+                name=name,
+                image=local.image,
+                key=local.key,
+                simulated=simulated,
+                differs=bool(reasons),
+                report=report_text(project, name) if local.passed else "",
+                hashes={} if reasons else hashes,
+            )
+        )
+    if problems:
+        raise PublishError(problems)
+    return found
+
+
+def _simulated(target: Target, name: str) -> Problem:
+    what = f"{target.id}: {name} is simulated: CANN and the driver in it are stand-ins."
+    return Problem(what=what, fix="Add --allow simulated, if that is what people are to get.")
+
+
+def _unverified(target: Target, local: Local, wish: Wish, *, simulated: bool) -> Problem | None:
+    needed = device_kinds(simulate=simulated)
+    if wish.release and not simulated:
+        needed |= {str(DeviceKind.NPU)}
+    lacking = sorted(needed - local.passed)
+    if not lacking:
+        return None
+    what = f"{target.id}: not every check of today has passed on it (device {', '.join(lacking)})."
+    flag = " --simulate" if wish.simulate else ""
+    fix = f"Run: python build.py test --target {target.id}{flag}; or add --allow unverified."
+    if str(DeviceKind.NPU) in lacking:
+        fix = "A release is checked on a machine with an NPU; or add --allow unverified."
+    return Problem(what=what, fix=fix)
+
+
+def _differs(target: Target, name: str, reasons: list[str]) -> Problem | None:
+    if not reasons:
+        return None
+    what = f"{target.id}: {name} is not what the committed files give: {'; '.join(reasons)}."
+    fix = "Commit them and build it again; or add --allow differs."
+    return Problem(what=what, fix=fix)
+
+
+def _differences(
+    project: Project, selection: Selection, target: Target, local: Local, wish: Wish
+) -> tuple[list[str], Mapping[str, str]]:
+    """How the image differs from what git has, and the hashes of the files that it is made of."""
+    reasons = []
+    if not git.commit(project.root):
+        reasons.append("there is no commit to compare with")
+    elif files := git.changed(project.root, [f"images/{target.id}"]):
+        reasons.append(f"not committed: {', '.join(files)}")
+    one = Selection(matrix=selection.matrix, targets=(target,), named=frozenset({target.id}))
+    options = Options(
+        simulate=wish.simulate,
+        artifacts=wish.artifacts,
+        test=True,
+        registry=Registry(ca=None, index_url=""),
+    )
+    try:
+        planned = make_plan(project, one, options)
+    except OutOfSyncError as error:
+        return [*reasons, str(error.problems[-1])], {}
+    if failure := planned.failures.get(target.id):
+        why = " ".join(str(each).rstrip(".") for each in failure.problems)
+        return [*reasons, f"what it should be made of cannot be told ({why})"], {}
+    [step] = planned.plan.steps
+    if step.key != local.key:
+        reasons.append(f"its key is {local.key or 'not noted'}, and that of the files {step.key}")
+    return reasons, planned.ready[target.id].hashes
+
+
+def _against_release(project: Project, wish: Wish) -> Iterator[Problem]:
+    """What keeps any image from being released."""
+    if not wish.release:
+        return
+    if not git.commit(project.root):
+        yield Problem(what="a release needs a git commit, and there is none here.")
+    elif files := git.changed(project.root):
+        what = f"a release is made from a clean commit, and these differ: {', '.join(files)}."
+        yield Problem(what=what, fix="Commit or remove them.")
+    if not wish.key:
+        fix = "Name it with --key FILE, or in CANNERY_SIGNING_KEY."
+        yield Problem(what="a release is signed, and there is no key to sign it with.", fix=fix)
+
+
+def _against_signing(wish: Wish) -> Iterator[Problem]:
+    """What keeps any image from being signed."""
+    if (wish.release or wish.key) and not cosign.find_cosign():
+        fix = "Install it: Debian has it from 13 on ('apt-get install cosign')."
+        yield Problem(what="images are signed with cosign, which is not installed.", fix=fix)
+    if wish.key and "://" not in wish.key and not Path(wish.key).is_file():
+        fix = "'cosign generate-key-pair' makes a pair."
+        yield Problem(what=f"there is no key {wish.key!r} to sign with.", fix=fix)

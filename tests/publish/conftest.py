@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A registry that wants TLS and a password, and a small image to bring there."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from urllib3.util.retry import Retry
+
+from cannery.execute.registry import Repository
+from cannery.execute.registry_http import PATIENCE
+
+from .servers import PASSWORD, USER, Authority, Between, Server, between, make_authority, registry
+
+HURRIED: Retry = PATIENCE.new(total=2, backoff_factor=0.01)
+"""Gives up soon, because a test knows that nothing will come."""
+
+Login = Callable[..., None]
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return make_authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture
+def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Login:
+    """Writes what 'docker login' would, in a place of the test's own."""
+    folder = tmp_path / "docker"
+    folder.mkdir()
+    monkeypatch.setenv("DOCKER_CONFIG", str(folder))
+
+    def write(host: str, user: str = USER, password: str = PASSWORD) -> None:
+        auth = base64.b64encode(f"{user}:{password}".encode()).decode()
+        text = json.dumps({"auths": {host: {"auth": auth}}})
+        (folder / "config.json").write_text(text, encoding="utf-8")
+
+    return write
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with registry(tmp_path / "registry", login=True) as found:
+        yield found
+
+
+@pytest.fixture
+def line(server: Server, authority: Authority, login: Login, tmp_path: Path) -> Iterator[Between]:
+    """The line to the registry, on which faults can be put; docker has a login for it."""
+    with between(server, authority, tmp_path / "between") as found:
+        login(found.host)
+        yield found
+
+
+@pytest.fixture
+def repository(line: Between, authority: Authority) -> Repository:
+    return Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)

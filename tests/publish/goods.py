@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small images that are published as the real ones are, and what is done with them on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cannery.execute.layers import Blobs, opener
+from cannery.execute.registry import Repository
+from cannery.execute.transfer import Blob, Bundle, blob_of
+from cannery.oci import CONFIG, image_index, image_manifest
+from cannery.pipeline.transaction import Arrived, Duties, Shipment, Transaction
+from tests.unit.archives import Saved, layer, pieces
+
+
+def shipment(
+    folder: Path,
+    name: str = "full",
+    version: str = "1",
+    *,
+    platform: str = "linux/arm64",
+    immutable: str = "",
+    moving: tuple[str, ...] | None = None,
+    size: int = 200_000,
+    compression: str = "zstd",
+) -> Shipment:
+    """An image of two layers, one of which is the same in all."""
+    layers = (layer("base", size), layer(f"{name} {version}", size))
+    saved = Saved(layers=layers, labels={"io.cannery.key": version}, platform=platform)
+    packed = Blobs(folder=folder / "blobs", compression=compression).pack(
+        saved.image, saved.diff_ids, lambda: pieces(saved.layout("plain"))
+    )
+    manifest = image_manifest(
+        packed.config_descriptor, [each.blob for each in packed.layers], {"io.cannery.target": name}
+    )
+
+    def seal() -> Bundle:
+        entry = manifest.descriptor(platform)
+        blobs = [Blob(descriptor=each.blob, content=opener(each.path)) for each in packed.layers]
+        return Bundle(
+            name=name,
+            blobs=(blob_of(CONFIG, packed.config), *blobs),
+            documents=(manifest, image_index([entry], {"io.cannery.target": name})),
+        )
+
+    return Shipment(
+        name=name,
+        platforms=(platform,),
+        configs=frozenset({packed.config_descriptor.digest}),
+        immutable=immutable or f"{name}-{version}",
+        moving=(name, "latest") if moving is None else moving,
+        diff_ids={each.blob.digest: each.diff_id for each in packed.layers},
+        seal=seal,
+    )
+
+
+@dataclass
+class Push:
+    """A push with duties that only note what they were asked; ``releases`` gets the records."""
+
+    repository: Repository
+    releases: Path
+    log: list[str] = field(default_factory=list)
+    fails_at: str = ""
+    with_what: BaseException = field(default_factory=KeyboardInterrupt)
+
+    def __call__(self, *shipments: Shipment) -> list[Arrived]:
+        duties = Duties(
+            together=lambda _: (), test=self._test, sign=self._sign, records=self._records
+        )
+        return Transaction(self.repository, duties).run(shipments)
+
+    def _note(self, what: str) -> None:
+        self.log.append(what)
+        if what == self.fails_at:
+            raise self.with_what
+
+    def _test(self, arrived: Arrived) -> None:
+        self._note(f"test {arrived.shipment.name}")
+
+    def _sign(self, arrived: Arrived) -> None:
+        self._note(f"sign {arrived.shipment.name}")
+
+    def _records(self, arrived: Sequence[Arrived]) -> Mapping[Path, str]:
+        self._note("records")
+        return {
+            self.releases / each.shipment.name / f"{each.shipment.immutable}.json": each.root.digest
+            for each in arrived
+        }
+
+    def tags(self) -> dict[str, str]:
+        """Every tag of the repository with what it names."""
+        return {tag: self.repository.resolve(tag) for tag in self.repository.tags()}
+
+    def recorded(self) -> list[str]:
+        return sorted(path.name for path in self.releases.rglob("*") if path.is_file())

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever happens during a push, every tag names what it named before.
+
+A real registry, with TLS and a password, behind a line that fails as lines and registries do.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import CanneryError, EngineError, PublishError, VerificationError
+from cannery.execute.registry import Repository
+from cannery.execute.registry_http import PATIENCE, RegistryError
+from cannery.oci import Document
+
+from .conftest import HURRIED, Login
+from .goods import Push, shipment
+from .servers import Authority, Between, Fault, Server, between, registry
+
+
+@pytest.fixture
+def push(repository: Repository, tmp_path: Path) -> Push:
+    """A push into a repository that has an older image."""
+    found = Push(repository, tmp_path / "releases")
+    found(shipment(tmp_path, version="1"))
+    found.log.clear()
+    return found
+
+
+@pytest.fixture
+def before(push: Push) -> dict[str, str]:
+    tags = push.tags()
+    assert [*tags] == ["full", "full-1", "latest"]
+    return tags
+
+
+def unmoved(push: Push, before: dict[str, str]) -> None:
+    """Assert that nothing has changed that anybody could see."""
+    push.repository = Repository(
+        push.repository.host, "ascend", ca=push.repository.ca, patience=PATIENCE
+    )
+    assert push.tags() == before
+    assert push.recorded() == ["full-1.json"]
+
+
+def test_a_push_moves_the_tags_and_leaves_a_record(
+    push: Push, before: dict[str, str], tmp_path: Path
+) -> None:
+    [arrived] = push(shipment(tmp_path, version="2"))
+    new = arrived.root.digest
+    assert push.tags() == {
+        "full": new,
+        "full-1": before["full-1"],
+        "full-2": new,
+        "latest": new,
+    }
+    assert push.log == ["test full", "sign full", "records"]
+    assert push.recorded() == ["full-1.json", "full-2.json"]
+
+
+def test_only_what_is_new_is_uploaded(push: Push, line: Between, tmp_path: Path) -> None:
+    line.seen.clear()
+    push(shipment(tmp_path, version="2"))
+    assert line.count("^PUT .*/blobs/") == 2  # the config, and one of two layers
+
+
+def test_the_same_push_again_uploads_and_changes_nothing(
+    push: Push, before: dict[str, str], line: Between, tmp_path: Path
+) -> None:
+    line.seen.clear()
+    [arrived] = push(shipment(tmp_path, version="1"))
+    assert arrived.root.digest == before["full-1"]
+    assert line.count("^(PUT|POST|DELETE) ") == 0
+    assert push.log[0] == "test full"
+    unmoved(push, before)
+
+
+def test_the_same_image_in_another_compression_is_the_same(
+    push: Push, before: dict[str, str], line: Between, tmp_path: Path
+) -> None:
+    line.seen.clear()
+    [arrived] = push(shipment(tmp_path, version="1", compression="gzip"))
+    assert arrived.root.digest == before["full-1"]
+    assert line.count("^(PUT|POST|DELETE) ") == 0
+    unmoved(push, before)
+
+
+def test_an_immutable_tag_is_never_given_to_something_else(
+    push: Push, before: dict[str, str], tmp_path: Path, line: Between
+) -> None:
+    line.seen.clear()
+    with pytest.raises(PublishError) as caught:
+        push(shipment(tmp_path, version="other", immutable="full-1"))
+    assert "full-1 is another image than the one here" in str(caught.value)
+    assert before["full-1"] in str(caught.value.problems[0])
+    assert line.count("^(PUT|POST|DELETE) ") == 0
+    unmoved(push, before)
+
+
+FAULTS = {
+    "no blob can be looked up": Fault("^HEAD .*/blobs/", status=500),
+    "uploads are refused": Fault("^POST .*/uploads/", status=500),
+    "blobs are refused": Fault("^PUT .*/blobs/", status=500),
+    "the line breaks in every blob": Fault("^PUT .*/blobs/", after=20_000),
+    "manifests are refused": Fault("^PUT .*/manifests/sha256", status=500),
+    "nothing can be read back": Fault("^GET .*/blobs/", status=404),
+    "a manifest is gone": Fault("^GET .*/manifests/sha256", status=404),
+    "every answer is cut off": Fault("^GET .*/manifests/sha256"),
+    "the immutable tag is refused": Fault("^PUT .*/manifests/full-2", status=500),
+    "the moving tag is refused": Fault("^PUT .*/manifests/full$", status=500),
+    "the alias is refused": Fault("^PUT .*/manifests/latest", status=500),
+    "the line breaks at the alias": Fault("^PUT .*/manifests/latest"),
+    "the rate limit never ends": Fault("^PUT .*/blobs/", status=429, headers={"Retry-After": "0"}),
+    "the rate limit is met at a tag": Fault(
+        "^PUT .*/manifests/latest", status=429, headers={"Retry-After": "0"}
+    ),
+    "the registry is always too busy": Fault("^HEAD ", status=503),
+    "the login has ended": Fault("^PUT ", status=403),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_fault_leaves_every_tag(
+    push: Push, before: dict[str, str], line: Between, tmp_path: Path, fault: Fault
+) -> None:
+    line.faults.append(fault)
+    with pytest.raises(EngineError) as caught:
+        push(shipment(tmp_path, version="2"))
+    line.faults.clear()
+    last = str(caught.value.problems[-1])
+    assert last.startswith(("No tag was moved.", "Every tag names what it named before: "))
+    unmoved(push, before)
+
+
+RECOVERS = {
+    "a blob": Fault("^PUT .*/blobs/", after=20_000, times=2),
+    "an upload": Fault("^POST .*/uploads/", times=2),
+    "a tag": Fault("^PUT .*/manifests/latest", times=2),
+    "reading": Fault("^GET .*/blobs/", times=2),
+    "busy": Fault("^(PUT|GET|HEAD|POST) ", status=503, times=2),
+    "nonsense": Fault("^HEAD ", status=429, headers={"Retry-After": "soon"}, times=2),
+    "rate limit": Fault("^PUT .*/blobs/", status=429, headers={"Retry-After": "1"}, times=2),
+}
+
+
+@pytest.mark.parametrize("fault", RECOVERS.values(), ids=RECOVERS)
+def test_a_fault_that_passes_is_waited_for(
+    push: Push, before: dict[str, str], line: Between, tmp_path: Path, fault: Fault
+) -> None:
+    line.faults.append(fault)
+    [arrived] = push(shipment(tmp_path, version="2"))
+    assert fault.times == 0
+    assert push.tags()["latest"] == arrived.root.digest
+
+
+def test_the_registry_dies_in_the_middle(
+    push: Push, before: dict[str, str], line: Between, server: Server, tmp_path: Path
+) -> None:
+    line.faults.append(Fault("^PUT .*/blobs/", meanwhile=server.stop))
+    with pytest.raises(EngineError, match="cannot be reached, or breaks off"):
+        push(shipment(tmp_path, version="2"))
+    line.faults.clear()
+    server.start()
+    unmoved(push, before)
+
+
+def test_the_registry_dies_between_two_tags(
+    push: Push, before: dict[str, str], line: Between, server: Server, tmp_path: Path
+) -> None:
+    """Nothing can be put back then; what is said is what is so, and the next push mends it."""
+    line.faults.append(Fault("^PUT .*/manifests/full$", meanwhile=server.stop))
+    with pytest.raises(EngineError) as caught:
+        push(shipment(tmp_path, version="2"))
+    assert "Not everything could be put back" in str(caught.value.problems[-1])
+    assert "full-2 named nothing, and may name" in str(caught.value.problems[-1])
+    line.faults.clear()
+    server.start()
+    assert {tag: now for tag, now in push.tags().items() if tag in before} == before
+    assert push.recorded() == ["full-1.json"]
+    [arrived] = push(shipment(tmp_path, version="2"))
+    assert push.tags()["latest"] == arrived.root.digest
+
+
+def test_somebody_else_moves_a_tag_meanwhile(
+    push: Push, before: dict[str, str], line: Between, server: Server, tmp_path: Path
+) -> None:
+    theirs = push.repository.manifest(before["full-1"])
+    assert theirs
+    other = Document(media_type=theirs.media_type, content=theirs.content + b"\n")
+
+    def interfere() -> None:
+        line.faults.clear()
+        push.repository.put_manifest("latest", other)
+
+    line.faults.append(Fault("^PUT .*/manifests/full$", meanwhile=interfere))
+    with pytest.raises(PublishError, match="somebody else has moved it"):
+        push(shipment(tmp_path, version="2"))
+    unmoved(push, {**before, "latest": other.digest})
+
+
+@pytest.mark.parametrize("stage", ["test full", "sign full", "records"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), VerificationError("it does not import")])
+def test_what_fails_on_this_side(
+    push: Push, before: dict[str, str], tmp_path: Path, stage: str, error: BaseException
+) -> None:
+    push.fails_at, push.with_what = stage, error
+    with pytest.raises(type(error)):
+        push(shipment(tmp_path, version="2"))
+    unmoved(push, before)
+
+
+def test_ctrl_c_while_tags_move(
+    push: Push,
+    before: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    put = Repository.put_manifest
+
+    def interrupted(self: Repository, version: str, document: Document) -> None:
+        put(self, version, document)
+        if version == "latest" and document.digest != before["latest"]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Repository, "put_manifest", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        push(shipment(tmp_path, version="2"))
+    assert "Every tag names what it named before" in capsys.readouterr().err
+    unmoved(push, before)
+
+
+def test_no_tag_moves_before_every_image_is_tested(
+    push: Push, before: dict[str, str], tmp_path: Path
+) -> None:
+    push.fails_at, push.with_what = "test bare", VerificationError("it does not import")
+    with pytest.raises(VerificationError):
+        push(shipment(tmp_path, version="2"), shipment(tmp_path, "bare", moving=("bare",)))
+    assert push.log == ["test full", "test bare"]
+    unmoved(push, before)
+
+
+def test_a_record_that_cannot_be_written(
+    push: Push, before: dict[str, str], tmp_path: Path
+) -> None:
+    (push.releases / "bare").write_text("in the way", encoding="utf-8")
+    with pytest.raises(CanneryError, match="cannot write"):
+        push(shipment(tmp_path, version="2"), shipment(tmp_path, "bare", moving=("bare",)))
+    (push.releases / "bare").unlink()
+    unmoved(push, before)
+
+
+@pytest.mark.parametrize("user", ["", "publisher"])
+def test_wrong_credentials(
+    push: Push, before: dict[str, str], login: Login, line: Between, tmp_path: Path, user: str
+) -> None:
+    login("elsewhere.example.com" if not user else line.host, user, "wrong")
+    stranger = Repository(line.host, "ascend", ca=push.repository.ca, patience=HURRIED)
+    line.seen.clear()
+    said = "does not take the login" if user else "docker has no login for it"
+    with pytest.raises(RegistryError, match=said) as caught:
+        Push(stranger, push.releases)(shipment(tmp_path, version="2"))
+    assert f"docker login {line.host}" in str(caught.value)
+    assert "wrong" not in str(caught.value)
+    assert line.count("^(PUT|POST|DELETE) ") == 0
+    login(line.host)
+    unmoved(push, before)
+
+
+def test_a_registry_that_is_not_trusted(push: Push, before: dict[str, str], tmp_path: Path) -> None:
+    strange = Repository(push.repository.host, "ascend", patience=HURRIED)
+    with pytest.raises(RegistryError, match=r"cannot be trusted: .* with --ca FILE"):
+        Push(strange, push.releases)(shipment(tmp_path, version="2"))
+    unmoved(push, before)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    argv = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
+    if subprocess.run(argv, capture_output=True, check=False).returncode:
+        pytest.skip("this machine lets nobody mount a small disk")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_the_registry_s_disk_is_full(
+    small_disk: Path, authority: Authority, login: Login, tmp_path: Path
+) -> None:
+    with (
+        registry(tmp_path / "r", login=True, root=small_disk) as full,
+        between(full, authority, tmp_path / "b") as line,
+    ):
+        login(line.host)
+        repository = Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
+        push = Push(repository, tmp_path / "releases")
+        push(shipment(tmp_path, version="1"))
+        before = push.tags()
+        (small_disk / "rest").write_bytes(b"\0" * (2 << 20))
+        with pytest.raises(EngineError) as caught:
+            push(shipment(tmp_path, version="2", size=4_000_000))
+        assert "No tag was moved." in str(caught.value.problems[-1])
+        unmoved(push, before)
+
+
+def test_a_registry_that_deletes_nothing(
+    authority: Authority, login: Login, tmp_path: Path
+) -> None:
+    """A new tag stays there when another cannot be moved; that is said, and the old ones stay."""
+    with (
+        registry(tmp_path / "r", login=True, delete=False) as rigid,
+        between(rigid, authority, tmp_path / "b") as line,
+    ):
+        login(line.host)
+        repository = Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
+        push = Push(repository, tmp_path / "releases")
+        push(shipment(tmp_path, version="1"))
+        before = push.tags()
+        line.faults.append(Fault("^PUT .*/manifests/latest", status=500))
+        with pytest.raises(EngineError) as caught:
+            push(shipment(tmp_path, version="2"))
+        assert "lets nobody delete a tag" in str(caught.value.problems[-1])
+        line.faults.clear()
+        after = push.tags()
+        assert {tag: after[tag] for tag in before} == before
+        assert push.recorded() == ["full-1.json"]

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures that the real cosign makes and checks, in a real registry."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import EngineError, UsageError
+from cannery.execute.cosign import PASSWORD, Transport, find_cosign, sign, verify
+from tests.engine.engines import registry
+
+from . import servers
+from .conftest import Login
+from .servers import Authority
+from .small import Place, put_image, put_index
+from .test_sbom_in_registry import commands, run_as_documented
+
+SECRET = "battery staple"
+
+installed = pytest.mark.skipif(
+    not find_cosign(), reason="cosign is not installed; setup.sh says why it could not be"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """A key pair, as files."""
+
+    private: str
+    public: str
+
+
+def make_pair(folder: Path) -> Pair:
+    folder.mkdir()
+    subprocess.run(
+        ["cosign", "generate-key-pair"],
+        cwd=folder,
+        env={**os.environ, PASSWORD: SECRET},
+        check=True,
+        capture_output=True,
+    )
+    return Pair(private=str(folder / "cosign.key"), public=str(folder / "cosign.pub"))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with registry(tmp_path_factory.mktemp("signatures")) as host:
+        yield Place(host=host, repository="ascend/images")
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    return make_pair(tmp_path_factory.mktemp("keys") / "ours")
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    return make_pair(tmp_path_factory.mktemp("keys") / "theirs")
+
+
+@pytest.fixture(autouse=True)
+def password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PASSWORD, SECRET)
+
+
+def image(place: Place, text: str) -> str:
+    digest = put_index(place, put_image(place, text), {}, text)
+    return f"{place.name}@{digest}"
+
+
+@installed
+def test_a_signature_is_of_one_digest_and_one_key(place: Place, pair: Pair, other: Pair) -> None:
+    signed, unsigned = image(place, "signed"), image(place, "unsigned")
+    sign(signed, pair.private)
+    verify(signed, pair.public)
+    with pytest.raises(EngineError, match="no signature that fits"):
+        verify(unsigned, pair.public)
+    with pytest.raises(EngineError, match="no signature that fits") as raised:
+        verify(signed, other.public)
+    assert other.public in raised.value.problems[0].fix
+
+
+@installed
+def test_signing_twice_changes_nothing_that_was_valid(
+    place: Place, pair: Pair, other: Pair
+) -> None:
+    twice = image(place, "twice")
+    sign(twice, pair.private)
+    sign(twice, other.private)
+    verify(twice, pair.public)
+    verify(twice, other.public)
+
+
+@installed
+def test_the_documented_command_checks_a_signature(place: Place, pair: Pair) -> None:
+    [command] = [each for each in commands() if each.startswith("cosign verify")]
+    command = command.replace("--key cosign.pub", f"--key {pair.public}")
+    reference = image(place, "documented")
+    assert run_as_documented(command, reference).returncode != 0
+    sign(reference, pair.private)
+    done = run_as_documented(command, reference)
+    assert done.returncode == 0, done.stderr
+    assert "The cosign claims were validated" in done.stderr
+
+
+@installed
+def test_a_wrong_password_is_told(
+    place: Place, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PASSWORD, "wrong")
+    reference = image(place, "wrong-password")
+    with pytest.raises(EngineError, match="could not be signed") as raised:
+        sign(reference, pair.private)
+    assert PASSWORD in raised.value.problems[0].fix
+    assert SECRET not in str(raised.value) and "wrong\n" not in str(raised.value)
+    with pytest.raises(EngineError):
+        verify(reference, pair.public)
+
+
+@installed
+def test_no_password_is_asked_for(
+    place: Place, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(PASSWORD)
+    with pytest.raises(UsageError, match=PASSWORD):
+        sign(image(place, "no-password"), pair.private)
+
+
+@installed
+def test_an_image_that_is_not_there_cannot_be_signed(place: Place, pair: Pair) -> None:
+    with pytest.raises(EngineError, match="could not be signed"):
+        sign(f"{place.name}@sha256:{'0' * 64}", pair.private)
+
+
+@installed
+def test_a_registry_that_is_not_there_is_told(pair: Pair) -> None:
+    with pytest.raises(EngineError, match="could not be signed"):
+        sign(f"127.0.0.1:1/ascend@sha256:{'0' * 64}", pair.private)
+
+
+@installed
+def test_a_company_s_certificate_and_login_are_used(
+    authority: Authority, login: Login, pair: Pair, tmp_path: Path
+) -> None:
+    """Signed and checked through TLS, with what 'docker login' has stored."""
+    data = tmp_path / "data"
+    with servers.registry(tmp_path / "open", root=data) as unguarded:
+        reference = image(Place(host=unguarded.host, repository="ascend"), "guarded")
+    digest = reference.partition("@")[2]
+    with servers.registry(tmp_path / "own", authority=authority, login=True, root=data) as server:
+        reference = f"{server.host}/ascend@{digest}"
+        trusting = Transport(ca=authority.file)
+        with pytest.raises(EngineError, match="could not be signed") as raised:
+            sign(reference, pair.private, transport=trusting)
+        assert "docker login" in raised.value.problems[0].fix
+        login(server.host)
+        with pytest.raises(EngineError, match="could not be signed") as raised:
+            sign(reference, pair.private)
+        assert "--ca" in raised.value.problems[0].fix
+        sign(reference, pair.private, transport=trusting)
+        verify(reference, pair.public, transport=trusting)
+
+
+def test_without_cosign_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert find_cosign() is None
+    with pytest.raises(EngineError, match="cosign is not installed") as raised:
+        sign(f"registry.example.com/ascend@sha256:{'0' * 64}", "cosign.key")
+    assert "Install" in raised.value.problems[0].fix
