@@ -12,8 +12,8 @@ Installs and starts what is missing, and touches nothing that already works:
   1. a container engine with buildx     (Debian packages; needs root)
   2. arm64 emulation                    (qemu-user-static; only on other hosts)
   3. the tools that bootstrap a base image when no hub can be reached (mmdebstrap), and what the
-     tests need: a registry (docker-registry, iproute2), a browser with a Chinese font (chromium),
-     and cosign, where Debian has it
+     tests need: docker compose, a registry (docker-registry, iproute2), a browser with a
+     Chinese font (chromium), and cosign, where Debian has it
   4. a virtual environment in .venv with the project's requirements
 COMMAND then runs with that environment first on PATH, in the current directory.
 Run it as often as you like.
@@ -50,7 +50,7 @@ apt_install() {
     die "apt-get could not install: $*"
 }
 
-# buildx is packaged from trixie on. The trixie source is a copy of the machine's own one, so that
+# buildx and compose's plugin are packaged from trixie on. The trixie source is a copy of the machine's own one, so that
 # it names the same mirror, and it is pinned so low that nothing else is ever taken from it.
 add_trixie() {
   local suite own=/etc/apt/sources.list.d/debian.sources
@@ -58,7 +58,7 @@ add_trixie() {
   suite="$(. /etc/os-release && echo "${VERSION_CODENAME:-}")"
   [ "$suite" = trixie ] && return
   [ "$suite" = bookworm ] ||
-    die "no engine is installed, and only Debian 12 and 13 are known here. Install Docker Engine with buildx, then run this again."
+    die "docker, buildx or compose is not installed, and only Debian 12 and 13 are known here. Install Docker Engine with both plugins, then run this again."
   printf 'Package: *\nPin: release n=trixie\nPin-Priority: 50\n' >/etc/apt/preferences.d/cannery-trixie
   if [ -f "$own" ]; then
     awk 'BEGIN { RS = ""; ORS = "\n\n" } !/-security/' "$own" |
@@ -151,9 +151,16 @@ ensure_bootstrap_tools() {
 ensure_test_tools() {
   command -v apt-get >/dev/null || return 0
   command -v ip >/dev/null || apt_install iproute2
+  docker compose version >/dev/null 2>&1 || install_compose
   command -v cosign >/dev/null || install_cosign
   command -v docker-registry >/dev/null || install_registry
   command -v chromium >/dev/null || command -v google-chrome >/dev/null || install_browser
+}
+
+install_compose() {
+  need_root "installing docker-compose"
+  add_trixie
+  apt_install docker-compose/trixie
 }
 
 # The package would start a registry that listens to everybody; the tests start their own.

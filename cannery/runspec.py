@@ -13,7 +13,7 @@ import io
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -65,6 +65,18 @@ class RunSpec:
     ports: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     shm_size: str = SHM_SIZE
+
+    def found_below(self, root: Path) -> RunSpec:
+        """The same without the devices and mounts that the host below ``root`` does not have."""
+
+        def is_there(path: str) -> bool:
+            return (root / path.lstrip("/")).exists()
+
+        return replace(
+            self,
+            devices=tuple(filter(is_there, self.devices)),
+            mounts={path: where for path, where in self.mounts.items() if is_there(path)},
+        )
 
     def docker_argv(self, image: str, platform: str, command: Iterable[str]) -> list[str]:
         """The ``docker run`` command."""
@@ -135,24 +147,10 @@ def cards_of(root: Path = Path("/")) -> tuple[int, ...]:
     return tuple(sorted(int(match[1]) for match in found if match))
 
 
-def npu_device(root: Path = Path("/"), cards: Sequence[int] | None = None) -> RunSpec | None:
-    """A container on this host's NPUs, or on ``cards`` of them, with as much as there is.
-
-    None where there are none.
-    """
-    cards = cards_of(root) if cards is None else cards
-    if not cards:
-        return None
-    whole = npus(cards)
-    return RunSpec(
-        kind=whole.kind,
-        devices=tuple(path for path in whole.devices if _below(root, path).exists()),
-        mounts={path: path for path in whole.mounts if _below(root, path).exists()},
-    )
-
-
-def _below(root: Path, path: str) -> Path:
-    return root / path.lstrip("/")
+def npu_device(root: Path = Path("/")) -> RunSpec | None:
+    """A container on all NPUs of this host, or None where there are none."""
+    cards = cards_of(root)
+    return npus(cards).found_below(root) if cards else None
 
 
 def shell_text(argv: Iterable[str]) -> str:

@@ -1,47 +1,127 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py run``: a container with the devices and the driver of its host."""
+"""``build.py run``: a container with what it needs of its host, or the text that makes one."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
+from typing import NoReturn
 
+from cannery import console, hosting
 from cannery.cli.common import PROJECT, selected
+from cannery.compat import facts_beside
 from cannery.errors import EngineError, Problem, UsageError
+from cannery.execute import engine, host
+from cannery.execute.simulator import DEVICES
+from cannery.hosting import Needs
+from cannery.model import Target
 from cannery.pipeline.images import image_name, simulated_host
-from cannery.runspec import RunSpec, npu_device, shell_text, simulated_device
+from cannery.runspec import SHM_SIZE, cards_of
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print or become ``docker run`` for one target.
+    """Print how to run one target, or become ``docker run``.
 
     Raises:
-        UsageError: more than one target is selected.
-        EngineError: there is no device to hand to the container, or no docker.
+        UsageError: more than one target is selected, or what is asked for makes no sense.
+        EngineError: this host cannot do it; with everything that is wrong.
     """
     targets = selected(options)
     if len(targets) > 1:
         names = ", ".join(target.id for target in targets)
         raise UsageError(f"run takes one target, and these were named: {names}.")
     target = targets[0]
-    if options.simulate:
-        spec: RunSpec | None = simulated_device(simulated_host(PROJECT, target))
-    else:
-        spec = npu_device()
-    if spec is None:
-        raise EngineError(
-            Problem(what="this host has no NPU (/dev/davinci*).", fix="Add --simulate to try it.")
-        )
-    argv = spec.docker_argv(
-        image_name(target, simulate=options.simulate), target.platform, options.command
+    simulated = simulated_host(PROJECT, target) if options.simulate else None
+    mounts = _mounts(options.mount)
+    needs = Needs(
+        image=options.image or image_name(target, simulate=options.simulate),
+        target=target,
+        cards=_cards(options, simulated),
+        nodes=options.nodes,
+        runtime=options.runtime,
+        simulate_host=simulated,
+        shm_size=options.shm_size or SHM_SIZE,
+        mounts=mounts,
+        command=tuple(options.command),
     )
-    if options.print:
-        print(shell_text(argv))
+    if options.format != "shell":
+        print(hosting.write(options.format, needs), end="")
         return 0
+    needs.check("shell")
+    if not options.print:
+        _run(needs, build="" if options.image else _build_command(target, simulated))
+    if needs.ascend:
+        _ask_for_runtime()
+    print(hosting.shell(needs, host.devices_here(needs)), end="")
+    return 0
+
+
+def _mounts(words: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    problems = []
+    for word in words:
+        source, _, where = word.partition(":")
+        if not source or not where:
+            fix = "Write HOST:CONTAINER, as in /data:/data."
+            problems.append(Problem(what=f"{word!r} says not what is mounted where.", fix=fix))
+        elif where in found.values() or source in found:
+            problems.append(Problem(what=f"{word!r} names a folder that another --mount names."))
+        else:
+            found[source] = where
+    if problems:
+        raise UsageError(problems)
+    return found
+
+
+def _cards(options: argparse.Namespace, simulated: Path | None) -> tuple[int, ...]:
+    """The numbers of the first cards of this host, or of one elsewhere."""
+    wanted: int | None = options.cards
+    if options.format != "shell":
+        wanted = wanted or 1
+        if not simulated:
+            return tuple(range(wanted))
+    cards = tuple(range(DEVICES)) if simulated else cards_of()
+    if not cards:
+        what = "this host has no NPU (/dev/davinci*)."
+        fix = "Add --simulate to try it, or take another --format than shell for a host elsewhere."
+        raise EngineError(Problem(what=what, fix=fix))
+    if wanted and wanted > len(cards):
+        have = ", ".join(map(str, cards))
+        kind = "simulated host" if simulated else "host"
+        what = f"{wanted} cards were asked for, and this {kind} has {len(cards)}: {have}."
+        raise UsageError(Problem(what=what, fix=f"Ask for --cards {len(cards)} or fewer."))
+    return cards[:wanted]
+
+
+def _build_command(target: Target, simulated: Path | None) -> str:
+    return f"python build.py --target {target.id}" + (" --simulate" if simulated else "")
+
+
+def _ask_for_runtime() -> None:
+    """Refuse what the engine here could not run; where there is none, it is for another host."""
+    try:
+        _, runtimes = engine.machine_and_runtimes()
+    except EngineError:
+        console.say("no engine answers here, so nobody knows whether it has the runtime 'ascend'")
+        return
+    if problem := host.without_runtime(runtimes):
+        raise EngineError(problem)
+
+
+def _run(needs: Needs, build: str) -> NoReturn:
+    """Become ``docker run``, if this host can do it."""
+    found = host.look_at(needs, facts_beside(PROJECT.root / "matrix.yaml"), build=build)
+    for note in found.notes:
+        console.say(note)
+    if found.problems:
+        raise EngineError(found.problems)
+    spec = hosting.run_spec(needs, host.devices_here(needs))
+    argv = spec.docker_argv(needs.image, needs.target.platform, needs.command)
     if os.isatty(0):
         argv[2:2] = ["--interactive", "--tty"]
     try:
-        return os.execvp(argv[0], argv)
+        os.execvp(argv[0], argv)
     except OSError as error:
         reason = os.strerror(error.errno or 0).lower()
         raise EngineError(

@@ -14,6 +14,7 @@ from cannery.cli.publish_options import (
     add_prune_options,
     add_push_options,
 )
+from cannery.cli.run_options import add_run_options
 from cannery.errors import UsageError, did_you_mean
 
 _EPILOG = """\
@@ -64,7 +65,8 @@ def make_parser() -> argparse.ArgumentParser:
     _add_render(commands)
     _add_lock(commands)
     _add_update(commands)
-    add_catalog_options(_command(commands, "catalog", "show which images there are", "cmd_catalog"))
+    text = "write the table of all images, and a page to choose from"
+    add_catalog_options(_command(commands, "catalog", text, "cmd_catalog"))
     _add_publishing(commands)
     return parser
 
@@ -158,8 +160,7 @@ def _add_run(commands: _Commands[_Parser]) -> None:
     )
     _add_targets(parser, required=True)
     _add_simulate(parser)
-    parser.add_argument("--print", action="store_true", help="print the command, do not run it")
-    parser.add_argument("command", nargs="*", metavar="COMMAND", help="what to run in it")
+    add_run_options(parser)
 
 
 def _add_list(commands: _Commands[_Parser]) -> None:

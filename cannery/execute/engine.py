@@ -109,6 +109,32 @@ def uses_containerd() -> bool:
     return any("io.containerd.snapshotter" in str(value) for _, value in status)
 
 
+def machine_and_runtimes() -> tuple[str, frozenset[str]]:
+    """The machine of the engine, as uname names it, and the names of its OCI runtimes.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    with _talking() as client:
+        info = client.info()
+    return str(info.get("Architecture", "")), frozenset(info.get("Runtimes") or {})
+
+
+def why_not_pulled(reference: str, platform: str) -> str:
+    """Why a registry would not give ``reference`` for ``platform``; nothing if it would.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    with _talking() as client:
+        try:
+            data = client.images.get_registry_data(reference)
+        except docker.errors.APIError as error:
+            return str(error.explanation or error).rstrip(".")
+        found = {f"{each['os']}/{each['architecture']}" for each in data.attrs["Platforms"]}
+        return "" if platform in found else f"it is not for {platform}"
+
+
 def remove_abandoned() -> None:
     """Remove the test containers of runs that were killed before they could."""
     with _talking() as client:

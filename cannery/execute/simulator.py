@@ -31,7 +31,9 @@ _MAKING = ".making-"
 """How the folders are called in which files are being made."""
 
 _DRIVER_VERSION = "24.1.rc3"
-_DEVICES = 8
+DEVICES = 8
+"""How many cards a simulated host has."""
+
 _HBM_MB = 65536
 
 
@@ -71,7 +73,7 @@ def package_spec(target: Target) -> dict[str, Any]:
         "driver": {
             "version": _DRIVER_VERSION,
             "chip_name": _CHIP_NAMES[target.chip],
-            "devices": _DEVICES,
+            "devices": DEVICES,
             "hbm_mb": _HBM_MB,
         },
     }

@@ -20,7 +20,7 @@ from cannery.execute.threads import each_in_thread
 from cannery.model import Target
 from cannery.project import Project
 from cannery.report.verification import Check, DeviceRun, Verification
-from cannery.runspec import RunSpec
+from cannery.runspec import DeviceKind, RunSpec
 
 
 def components(project: Project) -> list[str]:
@@ -63,7 +63,7 @@ def verify(
     def checked(spec: RunSpec) -> DeviceRun:
         console.say(f"{target.id}: checking {name} (device: {spec.kind})")
         with engine.container(image, target.platform, spec, ca) as container:
-            checks = _checks(project, target, container, spec, only)
+            checks = checks_in(project, target, container, spec.kind, only)
         ran_on = hardware(spec.kind, target.machine)
         return DeviceRun(device=spec.kind, checks=checks, hardware=ran_on)
 
@@ -79,15 +79,20 @@ def verify(
     )
 
 
-def _checks(
-    project: Project, target: Target, container: str, spec: RunSpec, only: Sequence[str]
+def checks_in(
+    project: Project, target: Target, container: str, kind: DeviceKind, only: Sequence[str] = ()
 ) -> tuple[Check, ...]:
+    """Run the checks of ``target`` in a running container that has a device of this kind.
+
+    Raises:
+        CanneryError: the checks themselves could not be run.
+    """
     with tempfile.TemporaryDirectory(prefix="cannery-test-") as folder:
         report = Path(folder) / "report.json"
         folders = [str(_tests(project) / component) for component in only]
         argv = [sys.executable, "-m", "pytest", *(folders or [str(_tests(project))])]
         argv += ["--quiet", "--no-header", "-p", "no:cacheprovider", "--tb=short"]
-        argv += ["--hosts", f"docker://{container}", "--device", str(spec.kind)]
+        argv += ["--hosts", f"docker://{container}", "--device", str(kind)]
         argv += ["--record", str(project.images / target.id / "target.json")]
         argv += ["--report", str(report), "--rootdir", str(project.root)]
         code, said = run(argv, cwd=project.root, capture=True)

@@ -19,7 +19,7 @@ from cannery.hosting.volcano import volcano_text
 from cannery.model import Target
 from cannery.runspec import SHM_SIZE, RunSpec, shell_text
 
-__all__ = ["FORMATS", "RUNTIMES", "Needs", "run_spec", "shell", "text"]
+__all__ = ["FORMATS", "RUNTIMES", "Needs", "run_spec", "shell", "text", "write"]
 
 
 def shell(needs: Needs, devices: RunSpec | None = None) -> str:
@@ -61,9 +61,6 @@ def text(
     Raises:
         UsageError: with everything that is wrong with what is asked for.
     """
-    if format not in _WRITERS:
-        hint = did_you_mean(format, FORMATS)
-        raise UsageError(Problem(what=f"there is no format {format!r}.", fix=hint))
     needs = Needs(
         image=image,
         target=target,
@@ -75,5 +72,13 @@ def text(
         mounts=mounts or {},
         command=tuple(command),
     )
+    return write(format, needs)
+
+
+def write(format: str, needs: Needs) -> str:  # noqa: A002 - as in text()
+    """As ``text``, for ``needs``."""
+    if format not in _WRITERS:
+        hint = did_you_mean(format, FORMATS)
+        raise UsageError(Problem(what=f"there is no format {format!r}.", fix=hint))
     needs.check(format)
     return _WRITERS[format](needs)

@@ -11,7 +11,7 @@ from pathlib import Path
 from cannery.errors import Problem, UsageError, did_you_mean
 from cannery.hosting.chips import Chip, chip_named
 from cannery.model import Target
-from cannery.runspec import SHM_SIZE
+from cannery.runspec import DRIVER_MOUNTS, SHM_SIZE
 
 RUNTIMES = ("devices", "ascend")
 """How docker, or a node, hands over cards: each device by name, or ascend-docker-runtime does."""
@@ -30,6 +30,8 @@ notes on the 910B.
 MOST_NODES = 999
 _NAME_LENGTH = 50
 """Leaves room, in the 63 characters of a host's name, for what a cluster adds."""
+
+_TAKEN = {"", *DRIVER_MOUNTS, "/dev/shm"}  # noqa: S108 - where every Linux has it
 
 _SHM = re.compile(r"([1-9][0-9]{0,5})([bkmg]?)")
 _UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -83,8 +85,10 @@ class Needs:
 
     @property
     def volumes(self) -> Mapping[str, str]:
-        """The stack's folders of a host to those of the container."""
-        return self.target.stack.volumes if self.target.stack else {}
+        """The stack's folders of a host to the container's, but for what ``mounts`` replaces."""
+        own = self.target.stack.volumes if self.target.stack else {}
+        taken = {*self.mounts.values()}
+        return {source: where for source, where in own.items() if where not in taken}
 
     @property
     def environment(self) -> dict[str, str]:
@@ -150,6 +154,9 @@ class Needs:
             elif not where.startswith("/"):
                 what = f"{where!r} is no place in a container: it does not begin with '/'."
                 yield Problem(what=what, fix="Write HOST:CONTAINER, as in /data:/data.")
+            elif where.rstrip("/") in _TAKEN:
+                what = f"{where} in the container is taken: the driver or shared memory is there."
+                yield Problem(what=what, fix="Mount the folder elsewhere.")
             elif not source.startswith(beginnings):
                 fix = "Begin it with '/'." if in_cluster else "Begin it with '/' or './'."
                 yield Problem(what=f"{source!r} is no path of a host here.", fix=fix)

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py run`` with a program in docker's place."""
+"""``build.py run`` with a program in docker's place, and something that answers as an engine."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.checkout import Checkout
+from tests.cli.standin_engine import standin_engine
 
 TARGET = "py39-torch231-cann8t39"
+IMAGE = f"cannery:{TARGET}-sim"
 MOUNTS = [
     *("/usr/local/Ascend/driver", "/usr/local/dcmi"),
     *("/usr/local/bin/npu-smi", "/etc/ascend_install.info"),
@@ -56,7 +60,14 @@ def path(tmp_path: Path) -> dict[str, str]:
     return {"PATH": str(folder)}
 
 
-def words(host: Path) -> list[str]:
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """An environment in which an engine has the simulated image."""
+    with standin_engine(tmp_path, images={IMAGE: "arm64"}) as address:
+        yield {"DOCKER_HOST": address}
+
+
+def words(host: Path, *more: str, cards: int = 8) -> list[str]:
     return [
         *("run", "--rm", "--platform", "linux/arm64", "--shm-size", "16g"),
         *(
@@ -64,15 +75,20 @@ def words(host: Path) -> list[str]:
             for where in MOUNTS
             for word in ("--mount", f"type=bind,source={host}{where},target={where},readonly")
         ),
-        *(f"cannery:{TARGET}-sim", "python3", "-c", "print(1, 'x')"),
+        *more,
+        *("--env", "ASCEND_RT_VISIBLE_DEVICES=" + ",".join(map(str, range(cards)))),
+        *("--env", "HCCL_CONNECT_TIMEOUT=7200", "--env", "HCCL_EXEC_TIMEOUT=7200"),
+        *(IMAGE, "python3", "-c", "print(1, 'x')"),
     ]
 
 
 COMMAND = ["--target", TARGET, "--simulate", "--", "python3", "-c", "print(1, 'x')"]
 
 
-def test_what_is_run(checkout: Checkout, host: Path, path: dict[str, str]) -> None:
-    result = checkout.run("run", *COMMAND, env=path)
+def test_what_is_run(
+    checkout: Checkout, host: Path, path: dict[str, str], engine: dict[str, str]
+) -> None:
+    result = checkout.run("run", *COMMAND, env=path | engine)
     assert (result.code, result.err) == (7, "")
     assert result.out.splitlines() == words(host)
 
@@ -80,15 +96,108 @@ def test_what_is_run(checkout: Checkout, host: Path, path: dict[str, str]) -> No
 def test_what_is_printed_is_what_would_be_run(
     checkout: Checkout, host: Path, path: dict[str, str]
 ) -> None:
-    result = checkout.run("run", "--print", *COMMAND)
+    result = checkout.run("run", "--print", "--cards", "2", "-v", "/a b:/c", *COMMAND)
     result.accepted()
     printed = subprocess.run(
         ["/bin/bash", "-c", result.out], env=path, capture_output=True, text=True, check=False
     )
-    assert printed.stdout.splitlines() == words(host)
+    assert printed.stdout.splitlines() == words(host, "--volume", "/a b:/c", cards=2)
 
 
 @pytest.mark.usefixtures("host")
-def test_docker_is_not_installed(checkout: Checkout, tmp_path: Path) -> None:
-    result = checkout.run("run", *COMMAND, env={"PATH": str(tmp_path)})
+def test_docker_is_not_installed(
+    checkout: Checkout, tmp_path: Path, engine: dict[str, str]
+) -> None:
+    result = checkout.run("run", *COMMAND, env={"PATH": str(tmp_path), **engine})
     result.refused(6, "docker cannot be started: no such file or directory. 'bash setup.sh'")
+
+
+@pytest.mark.usefixtures("host")
+def test_an_engine_that_does_not_answer(checkout: Checkout, path: dict[str, str]) -> None:
+    result = checkout.run("run", *COMMAND, env=path)
+    result.refused(6, "the container engine does not answer: ")
+
+
+@pytest.mark.usefixtures("host")
+def test_all_that_is_wrong_with_the_engine_is_said_at_once(
+    checkout: Checkout, tmp_path: Path, path: dict[str, str]
+) -> None:
+    with standin_engine(tmp_path, images={}, machine="riscv64") as address:
+        result = checkout.run("run", *COMMAND, env={**path, "DOCKER_HOST": address})
+    emulated = Path("/proc/sys/fs/binfmt_misc/qemu-aarch64").exists()
+    machine = [] if emulated else ["this machine is riscv64"]
+    said = f"{IMAGE} is not here. Run: python build.py --target {TARGET} --simulate"
+    result.refused(6, *machine, said)
+
+
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("registry.example.com/a:arm", ""),
+        ("registry.example.com/a:x86", "cannot be pulled: it is not for linux/arm64."),
+        ("registry.example.com/a:none", "cannot be pulled: manifest unknown."),
+    ],
+)
+def test_another_image(
+    checkout: Checkout, tmp_path: Path, path: dict[str, str], name: str, said: str
+) -> None:
+    registry = {"registry.example.com/a:arm": "arm64", "registry.example.com/a:x86": "amd64"}
+    with standin_engine(tmp_path, images={}, registry=registry) as address:
+        env = {**path, "DOCKER_HOST": address}
+        result = checkout.run("run", "--image", name, *COMMAND, env=env)
+    if said:
+        result.refused(6, said)
+    else:
+        assert (result.code, result.err) == (7, "")
+        assert result.out.splitlines()[-4] == name
+
+
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--cards", "9"], "9 cards were asked for, and this simulated host has 8: 0, 1, 2, 3,"),
+        (["--cards", "9", "--format", "k8s"], "9 cards were asked for, and this simulated host"),
+        (["--cards", "0"], "'0' is no number from 1 to 999"),
+        (["--nodes", "2"], "is for one host, and 2 nodes were asked for. Take --format k8s"),
+        (["--format", "k8", "--print"], "there is no 'k8'. Did you mean 'k8s'?"),
+        (["--runtime", "nvidia"], "there is no 'nvidia'."),
+        (["--shm-size", "lots"], "'lots' is no size of shared memory."),
+        (["-v", "/data"], "'/data' says not what is mounted where. Write HOST:CONTAINER"),
+        (["-v", "/a:/c", "-v", "/b:/c"], "'/b:/c' names a folder that another --mount names."),
+        (["-v", "/a:b:c"], "a ':' divides the two."),
+        (["--image", "a b"], "'a b' is no name of an image."),
+    ],
+)
+def test_what_makes_no_sense(checkout: Checkout, arguments: list[str], said: str) -> None:
+    before = checkout.state()
+    checkout.run("run", *arguments, *COMMAND).refused(2, said)
+    assert checkout.state() == before
+
+
+@pytest.mark.parametrize("form", ["compose", "k8s", "volcano"])
+@pytest.mark.parametrize("more", [[], ["--print"]])
+def test_a_file_for_elsewhere_needs_nothing_of_this_host(
+    checkout: Checkout, form: str, more: list[str]
+) -> None:
+    result = checkout.run("run", "--target", TARGET, "--format", form, *more, "--", "a", "$b")
+    result.accepted()
+    found = [*yaml.safe_load_all(result.out)]
+    assert "a" in result.out
+    assert found[-1].get("kind", "Job") == "Job"
+    assert result.err == ""
+
+
+def test_a_file_for_several_hosts(checkout: Checkout) -> None:
+    options = ["--cards", "8", "--nodes", "3", "--shm-size", "64g", "--image", "r.example.com/a:1"]
+    result = checkout.run("run", "--target", TARGET, "--format", "k8s", *options, "-v", "/x:/y")
+    result.accepted()
+    [service, job] = yaml.safe_load_all(result.out)
+    assert service["spec"]["clusterIP"] == "None"
+    assert job["spec"]["completions"] == 3
+    pod = job["spec"]["template"]["spec"]
+    assert pod["containers"][0]["image"] == "r.example.com/a:1"
+    assert pod["containers"][0]["resources"]["limits"] == {"huawei.com/Ascend910": 8}
+    assert pod["volumes"][0]["emptyDir"]["sizeLimit"] == "64Gi"
+    assert pod["volumes"][-1]["hostPath"]["path"] == "/x"

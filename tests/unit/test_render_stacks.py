@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -229,15 +227,3 @@ def test_a_stack_with_ports_need_not_have_volumes(tmp_path: Path) -> None:
     service = compose(stacked_checkout(tmp_path, text), "old")["services"]["plain"]
     assert service["ports"] == ["1:1"]
     assert places(service) == {path: path for path in DRIVER_MOUNTS}
-
-
-def test_docker_compose_understands_it(stacked: Checkout, tmp_path: Path) -> None:
-    docker = shutil.which("docker") or pytest.skip("docker is not installed")
-    probe = subprocess.run([docker, "compose", "version"], capture_output=True, check=False)
-    if probe.returncode:
-        pytest.skip("docker has no compose plugin here")
-    path = tmp_path / "compose.yaml"
-    path.write_text(rendered(stacked, "served")["compose.yaml"], encoding="utf-8")
-    argv = [docker, "compose", "--file", str(path), "config", "--quiet"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
