@@ -67,7 +67,8 @@ def make_parser() -> argparse.ArgumentParser:
     _add_lock(commands)
     _add_update(commands)
     _add_ci(commands)
-    add_catalog_options(_command(commands, "catalog", "show which images there are", "cmd_catalog"))
+    text = "write the table of all images, and a page to choose from"
+    add_catalog_options(_command(commands, "catalog", text, "cmd_catalog"))
     _add_publishing(commands)
     return parser
 

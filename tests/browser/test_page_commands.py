@@ -112,4 +112,4 @@ def test_what_is_copied_pulls_and_runs(
         ["bash", "-euc", run], check=False, capture_output=True, text=True, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "on npu:0 27 8" in done.stdout
+    assert "on npu:0 27 1" in done.stdout
