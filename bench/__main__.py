@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import tempfile
@@ -96,6 +97,8 @@ def run(argv: Sequence[str] | None) -> int:
         CanneryError: something could not be measured; what was measured before is kept.
     """
     options = _arguments(argv)
+    # Where this is set every start compiles all again, which is not what people have.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     letters = chosen(options.only)
     if options.runs < 0:
         raise UsageError("--runs is how often, so it cannot be negative.")

@@ -13,7 +13,6 @@ from cannery.bake import Caches, check_caches
 from cannery.cli.common import PROJECT, registry_of
 from cannery.errors import Problem, UsageError, file_error
 from cannery.journal import Asked, Journal, read_journal
-from cannery.pipeline.assembly import printed
 from cannery.pipeline.build import build_all, raise_all
 from cannery.pipeline.options import Options, Selection
 from cannery.pipeline.planning import Wish, make_plan
@@ -65,6 +64,8 @@ def run(options: argparse.Namespace) -> int:
         texts = {"text": report.to_text, "json": report.to_json}
         print(texts[options.format or "text"](planned.plan))
     elif options.print:
+        from cannery.pipeline.assembly import printed
+
         print(printed(PROJECT, selection, settings, planned), end="")
     else:
         journal = earlier or Journal(path=path, asked=_asked(options, selection))

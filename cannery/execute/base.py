@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cannery import console
 from cannery.errors import EngineError, Problem, file_error
-from cannery.execute import engine
+from cannery.execute.local_images import Images, LocalImage, look
 from cannery.execute.process import run
 from cannery.model import Base
 
@@ -38,40 +38,45 @@ def ensure_base(base: Base, architecture: str) -> str:
         EngineError: there is none, and none can be had; it says what was tried.
     """
     stand_in = base.bootstrap_tag(architecture)
-    if engine.image_for(base.image, architecture):
-        return base.image
-    if engine.image_for(stand_in, architecture):
-        return stand_in
+    images = look(names(base, architecture))
+    for name in (base.image, stand_in):
+        if _is_for(architecture, images.get(name)):
+            return name
     console.say(f"base {base.name}: pulling {base.image} for {architecture}")
-    if engine.pull(base.image, f"linux/{architecture}"):
+    argv = ["docker", "pull", "--platform", f"linux/{architecture}", base.image]
+    if run(argv, capture=True)[0] == 0:
         return base.image
     console.say(f"base {base.name}: no hub serves it here; bootstrapping Debian {base.suite}")
     bootstrap(base, architecture)
     return stand_in
 
 
-def identity(base: Base, architecture: str) -> str:
+def names(base: Base, architecture: str) -> tuple[str, str]:
+    """What images that may stand for ``base`` are called here."""
+    return base.image, base.bootstrap_tag(architecture)
+
+
+def identity(base: Base, architecture: str, images: Images) -> str:
     """What tells the image that stands for ``base`` from others: its pinned name, or an image's id.
 
-    Nothing is pulled or made: where neither is here, it is the one that would be pulled.
-
-    Raises:
-        EngineError: the engine does not answer.
+    ``images`` are those of ``names`` that are here. Where none is, it is the one that would be
+    pulled.
     """
-    stand_in = base.bootstrap_tag(architecture)
-    if engine.image_for(base.image, architecture):
+    stand_in = images.get(base.bootstrap_tag(architecture))
+    if _is_for(architecture, images.get(base.image)) or not _is_for(architecture, stand_in):
         return base.image
-    return engine.image_for(stand_in, architecture) or base.image
+    assert stand_in
+    return stand_in.id
 
 
-def reference(base: Base, architecture: str) -> str:
-    """What ``ensure_base`` would return, where nothing has to be pulled or made for it.
-
-    Raises:
-        EngineError: the engine does not answer.
-    """
+def reference(base: Base, architecture: str, images: Images) -> str:
+    """What ``ensure_base`` would return, where nothing has to be pulled or made for it."""
     stand_in = base.bootstrap_tag(architecture)
-    return base.image if identity(base, architecture) == base.image else stand_in
+    return base.image if identity(base, architecture, images) == base.image else stand_in
+
+
+def _is_for(architecture: str, image: LocalImage | None) -> bool:
+    return image is not None and image.architecture == architecture
 
 
 def as_layout(image: str, folder: Path) -> str:
@@ -83,7 +88,10 @@ def as_layout(image: str, folder: Path) -> str:
         EngineError: the engine cannot hand it out.
         FileError: it cannot be written.
     """
-    place = folder / engine.image_id(image).removeprefix("sha256:")[:12]
+    found = look([image])
+    if image not in found:
+        raise EngineError(f"{image} is no longer here; it was removed meanwhile.")
+    place = folder / found[image].id.removeprefix("sha256:")[:12]
     try:
         if not (place / "index.json").is_file():
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -75,30 +75,6 @@ def image_architecture(reference: str) -> str:
         return str(client.images.get(reference).attrs["Architecture"])
 
 
-def image_for(reference: str, architecture: str) -> str:
-    """The id of a local image for ``architecture``, as the engine names it; or nothing."""
-    with _talking() as client:
-        try:
-            image = client.images.get(reference)
-        except docker.errors.ImageNotFound:
-            return ""
-        return str(image.id) if image.attrs["Architecture"] == architecture else ""
-
-
-def image_labels(reference: str) -> tuple[str, dict[str, str]]:
-    """The id and the labels of a local image, or nothing.
-
-    Raises:
-        EngineError: the engine does not answer.
-    """
-    with _talking() as client:
-        try:
-            image = client.images.get(reference)
-        except docker.errors.ImageNotFound:
-            return "", {}
-        return str(image.id), dict(image.labels or {})
-
-
 def image_details(reference: str) -> dict[str, Any]:
     """What the engine knows of a local image; nothing where there is none.
 
@@ -160,15 +136,6 @@ def tag_image(image: str, reference: str) -> None:
     repository, tag = reference.rsplit(":", 1)
     with _talking() as client:
         client.images.get(image).tag(repository, tag)
-
-
-def pull(reference: str, platform: str) -> bool:
-    """Whether ``reference`` could be pulled."""
-    try:
-        connect().images.pull(reference, platform=platform)
-    except docker.errors.APIError:
-        return False
-    return True
 
 
 def saved(image: str) -> Iterator[bytes]:

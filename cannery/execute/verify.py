@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cannery import console
+from cannery.checks import checks_digest, folder_of_checks
 from cannery.errors import CanneryError
 from cannery.execute import engine
 from cannery.execute.hardware import hardware
@@ -21,23 +21,6 @@ from cannery.model import Target
 from cannery.project import Project
 from cannery.report.verification import Check, DeviceRun, Verification
 from cannery.runspec import DeviceKind, RunSpec
-
-
-def components(project: Project) -> list[str]:
-    """What there are checks for: the folders of the image tests."""
-    return sorted(path.parent.name for path in _tests(project).glob("*/test_*.py"))
-
-
-def _tests(project: Project) -> Path:
-    return project.root / "tests" / "image"
-
-
-def checks_digest(project: Project) -> str:
-    """What tells these checks from those of another version of the project."""
-    digest = hashlib.sha256()
-    for path in sorted(_tests(project).rglob("*.py")):
-        digest.update(str(path.relative_to(project.root)).encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
 
 
 def verify(
@@ -89,8 +72,8 @@ def checks_in(
     """
     with tempfile.TemporaryDirectory(prefix="cannery-test-") as folder:
         report = Path(folder) / "report.json"
-        folders = [str(_tests(project) / component) for component in only]
-        argv = [sys.executable, "-m", "pytest", *(folders or [str(_tests(project))])]
+        folders = [str(folder_of_checks(project) / component) for component in only]
+        argv = [sys.executable, "-m", "pytest", *(folders or [str(folder_of_checks(project))])]
         argv += ["--quiet", "--no-header", "-p", "no:cacheprovider", "--tb=short"]
         argv += ["--hosts", f"docker://{container}", "--device", str(kind)]
         argv += ["--record", str(project.images / target.id / "target.json")]

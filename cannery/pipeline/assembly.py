@@ -12,13 +12,14 @@ from cannery.bake import ImageBuild, bake_file
 from cannery.errors import ArtifactError
 from cannery.execute import base
 from cannery.execute.builder import Builder
+from cannery.execute.local_images import look
 from cannery.execute.simulator import Simulated, simulated
 from cannery.hashes import Hashes
 from cannery.key import LABEL
 from cannery.model import Base, File, Matrix, Target
 from cannery.pipeline.images import image_tag
 from cannery.pipeline.options import Options, Selection
-from cannery.pipeline.planning import Planned, Ready, bases, key_of
+from cannery.pipeline.planning import Planned, Ready, base_names, bases, key_of
 from cannery.plan import Action
 from cannery.project import Project
 from cannery.render import NAMESPACE
@@ -56,7 +57,7 @@ class Assembly:
             arguments={**used, **_sha_arguments(found)},
             contexts=contexts,
             # Only now is it sure which images stand for the bases.
-            key=key_of(ready, self.options),
+            key=key_of(ready, self.options, look(base_names(ready.target))),
         )
 
     def _ensured(self, wanted: Base, architecture: str) -> str:
@@ -92,7 +93,8 @@ def printed(project: Project, selection: Selection, options: Options, planned: P
             found = check_artifacts(target, folder, files, hash_of=hashes.of)
         except ArtifactError:
             console.say(f"{target.id}: {folder} is made by a build")
-        used = {name: base.reference(*each) for name, each in bases(target).items()}
+        images = look(base_names(target))
+        used = {name: base.reference(*each, images) for name, each in bases(target).items()}
         arguments = {**used, **_sha_arguments(found)}
         contexts = {"artifacts": str(folder)}
         builds.append(_image(assembly, ready, arguments=arguments, contexts=contexts, key=step.key))

@@ -1,29 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries out a plan: simulate, build all images at once, then check and name one after another."""
+"""Builds what a plan says, or says why there is nothing to build."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from threading import Lock
-
 from cannery import console
-from cannery.bake import ImageBuild
 from cannery.errors import CanneryError, Problem
-from cannery.events import Event, Kind, short
-from cannery.execute import engine
-from cannery.execute.bake import BakeSettings, bake
-from cannery.execute.board import Board, shown
-from cannery.execute.builder import Builder, check_cache_export, find_builder
-from cannery.execute.simulator import Simulated, simulate
-from cannery.execute.threads import each_in_thread
-from cannery.journal import Journal, Progress
-from cannery.key import LABEL
-from cannery.model import Target
-from cannery.pipeline.assembly import Assembly
-from cannery.pipeline.images import check, device_specs, image_name
+from cannery.journal import Journal
 from cannery.pipeline.options import Options, Selection
 from cannery.pipeline.planning import Planned
-from cannery.plan import Action, Step
+from cannery.plan import Action
 from cannery.project import Project
 
 
@@ -35,23 +20,14 @@ def build_all(
     Raises:
         CanneryError: what stopped one or more targets; see docs/exit-codes.md.
     """
-    plan = planned.plan
-    if not plan.of(Action.BUILD, Action.VERIFY):
-        _nothing_to_do(planned, single=len(selection.targets) == 1)
+    single = len(selection.targets) == 1
+    if not planned.plan.of(Action.BUILD, Action.VERIFY):
+        _nothing_to_do(planned, single=single)
         return
-    builder = find_builder(options.builder)
-    if options.caches.destinations:
-        check_cache_export(builder)
-    engine.remove_abandoned()
-    board = Board([step.id for step in plan.steps])
-    assembly = Assembly(project, selection.matrix, options, builder)
-    run = _Run(project, options, planned, journal, builder, board, assembly)
-    run.begin()
-    with shown(board):
-        run.simulate()
-        run.build()
-        run.verify()
-    raise_all(run.failures, single=len(selection.targets) == 1)
+    # Half of what a run that finds everything up to date would take is importing this.
+    from cannery.pipeline.running import carry_out
+
+    raise_all(carry_out(project, selection, options, planned, journal), single=single)
 
 
 def _nothing_to_do(planned: Planned, *, single: bool) -> None:
@@ -79,134 +55,3 @@ def raise_all(failures: dict[str, CanneryError], *, single: bool) -> None:
     ]
     kinds = {type(error) for error in failures.values()}
     raise (kinds.pop() if len(kinds) == 1 else CanneryError)(problems)
-
-
-@dataclass
-class _Run:
-    """A plan that is being carried out."""
-
-    project: Project
-    options: Options
-    planned: Planned
-    journal: Journal
-    builder: Builder
-    board: Board
-    assembly: Assembly
-    failures: dict[str, CanneryError] = field(default_factory=dict)
-    _made: dict[str, Simulated] = field(default_factory=dict)
-    _images: dict[str, str] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
-
-    def begin(self) -> None:
-        """Write down what there is to do."""
-        self.failures |= self.planned.failures
-        for step in self.planned.plan.steps:
-            if step.action is Action.SKIP:
-                done = step.id not in self.planned.unavailable
-                state = Progress.DONE if done else Progress.SKIPPED
-                more = {"key": step.key, "image": step.image} if done else {"why": step.why}
-                self._note(step.id, state, **more)
-                self.board.tell(step.id, "skipped", step.why, ended=True)
-            else:
-                self._note(step.id, Progress.WAITING, key=step.key, image="")
-        for name, error in self.planned.failures.items():
-            self._note(name, Progress.FAILED, why=str(error))
-
-    def _note(self, target: str, progress: Progress, **more: str) -> None:
-        with self._lock:
-            self.journal.note(target, progress, **more)
-
-    def _left(self, *actions: Action) -> list[Step]:
-        return [s for s in self.planned.plan.of(*actions) if s.id not in self.failures]
-
-    def _fail(self, target: str, error: CanneryError) -> None:
-        self.failures[target] = error
-        self._note(target, Progress.FAILED, why=str(error))
-        self.board.tell(target, "failed", str(error).splitlines()[0], ended=True)
-
-    def simulate(self) -> None:
-        """Make the simulated packages of all that needs them."""
-        if not self.options.simulate:
-            return
-        for step in self._left(Action.BUILD, Action.VERIFY):
-            self.board.tell(step.id, "simulating")
-            target = self.planned.ready[step.id].target
-            try:
-                self._made[step.id] = simulate(
-                    self.project, target, self.options.registry, self.options.artifacts
-                )
-            except CanneryError as error:
-                self._fail(step.id, error)
-
-    def build(self) -> None:
-        """Build all images that there are not."""
-        for step in self._left(Action.VERIFY):
-            self._built(step.id, step.image, step.key)
-        builds: list[ImageBuild] = []
-        keys: dict[str, str] = {}
-        for step in self._left(Action.BUILD):
-            try:
-                build = self.assembly.image(self.planned.ready[step.id], self._made.get(step.id))
-            except CanneryError as error:
-                self._fail(step.id, error)
-                continue
-            keys[step.id] = build.labels[LABEL]
-            builds.append(build)
-            self.board.tell(step.id, "building")
-        if not builds:
-            return
-        settings = BakeSettings(
-            builder=self.builder,
-            source=self.options.registry,
-            caches=self.options.caches,
-            logs=self.project.state / "logs",
-        )
-        baked = bake(builds, settings, self._heard)
-        for target, failure in baked.failures.items():
-            self._fail(target, failure)
-        for target, image in baked.images.items():
-            self._built(target, image, keys[target])
-
-    def _built(self, target: str, image: str, key: str) -> None:
-        self._images[target] = image
-        self._note(target, Progress.BUILT, image=image, key=key)
-        self.board.tell(target, "built")
-
-    def _heard(self, target: str, event: Event, steps: tuple[int, int]) -> None:
-        over, known = steps
-        name = short(event.step)
-        if event.kind is Kind.STARTED:
-            self.board.tell(target, "building", f"{over}/{known} {name}")
-        elif event.kind is Kind.DONE:
-            self.board.step(target, name, event.seconds)
-        elif event.kind is Kind.FAILED:
-            self.board.tell(target, "failed", name, ended=True)
-
-    def verify(self) -> None:
-        """Check and name all images, and name each the moment it has passed."""
-        waiting = [self.planned.ready[name].target for name in self._images]
-        each_in_thread(self._checked, waiting, self.options.jobs)
-
-    def _checked(self, target: Target) -> None:
-        image = self._images[target.id]
-        name = image_name(target, simulate=self.options.simulate)
-        try:
-            if self.options.test:
-                self.board.tell(target.id, "verifying")
-                made = self._made.get(target.id)
-                check(
-                    self.project,
-                    target,
-                    image=image,
-                    name=name,
-                    specs=device_specs(made.host if made else None),
-                    ca=self.options.registry.ca,
-                    brief=len(self.planned.plan.steps) > 1,
-                )
-            engine.tag_image(image, name)
-        except CanneryError as error:
-            self._fail(target.id, error)
-            return
-        self._note(target.id, Progress.DONE)
-        unchecked = "" if self.options.test else ", unchecked"
-        self.board.tell(target.id, "done", f"{name} is ready{unchecked}", ended=True)

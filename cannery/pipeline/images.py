@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from cannery import console
-from cannery.errors import EngineError, FileError, Problem, VerificationError
-from cannery.execute import engine
+from cannery.checks import checks_digest
+from cannery.errors import EngineError, FileError, Problem
+from cannery.execute.local_images import Images
 from cannery.execute.simulator import simulated
-from cannery.execute.verify import checks_digest, verify
-from cannery.files import read_text, write_files
+from cannery.files import read_text
 from cannery.key import LABEL
 from cannery.model import Target
 from cannery.plan import Local
@@ -65,61 +63,24 @@ def device_kinds(*, simulate: bool) -> frozenset[str]:
     return frozenset({str(DeviceKind.NONE), str(kind)})
 
 
-def here(project: Project, name: str) -> Local:
-    """What this machine has under ``name``.
-
-    Raises:
-        EngineError: the engine does not answer.
-    """
-    image, labels = engine.image_labels(name)
-    if not image:
+def here(project: Project, name: str, images: Images) -> Local:
+    """What this machine has under ``name``, where ``images`` are those that it has."""
+    if name not in images:
         return Local()
+    image = images[name]
     report = report_text(project, name)
-    passed = passed_on(report, image_id=image, checks=checks_digest(project))
-    return Local(image=image, key=labels.get(LABEL, ""), passed=passed)
+    passed = passed_on(report, image_id=image.id, checks=checks_digest(project))
+    return Local(image=image.id, key=image.labels.get(LABEL, ""), passed=passed)
 
 
 def report_text(project: Project, name: str) -> str:
     """The last report on the image ``name``; empty where there is none."""
     try:
-        return read_text(_report(project, name))
+        return read_text(report_path(project, name))
     except (FileNotFoundError, FileError):
         return ""
 
 
-def _report(project: Project, name: str) -> Path:
+def report_path(project: Project, name: str) -> Path:
+    """Where the last report on the image ``name`` is, if there is one."""
     return project.state / "reports" / f"{name.replace('/', '_').replace(':', '_')}.json"
-
-
-def check(
-    project: Project,
-    target: Target,
-    *,
-    image: str,
-    name: str,
-    specs: Sequence[RunSpec],
-    ca: Path | None = None,
-    only: Sequence[str] = (),
-    brief: bool = False,
-) -> None:
-    """Check ``image`` as an image of ``target``, show the report and keep it as JSON.
-
-    ``brief`` leaves out of what is shown what passed. The other arguments are those of ``verify``.
-
-    Raises:
-        VerificationError: a check failed.
-        EngineError: the image cannot be run.
-    """
-    result = verify(project, target, image=image, name=name, specs=specs, ca=ca, only=only)
-    report = _report(project, name)
-    write_files({report: result.to_json()})
-    console.show(result.to_brief() if brief else result.to_text())
-    console.say(f"{target.id}: the report is in {report}")
-    if result.failed:
-        names = sorted({check.name for _, check in result.failed})
-        raise VerificationError(
-            Problem(
-                what=f"{target.id}: {len(result.failed)} checks failed: {', '.join(names)}.",
-                fix=f"The image is {image}; no name was moved to it.",
-            )
-        )

@@ -10,7 +10,8 @@ from functools import partial
 from cannery import console
 from cannery.artifacts import check_artifacts
 from cannery.errors import ArtifactError, CanneryError, EngineError, UsageError
-from cannery.execute import base, engine
+from cannery.execute import base
+from cannery.execute.local_images import Images, look
 from cannery.execute.published import published_key
 from cannery.execute.simulator import recipe
 from cannery.hashes import Hashes
@@ -157,13 +158,14 @@ def bases(target: Target) -> dict[str, tuple[Base, str]]:
     }
 
 
-def key_of(ready: Ready, options: Options) -> str:
-    """The key of the image that would be built now.
+def base_names(target: Target) -> list[str]:
+    """What images that may stand for the bases of ``target`` are called here."""
+    return [name for each in bases(target).values() for name in base.names(*each)]
 
-    Raises:
-        EngineError: the engine does not answer.
-    """
-    used = {name: base.identity(*each) for name, each in bases(ready.target).items()}
+
+def key_of(ready: Ready, options: Options, images: Images) -> str:
+    """The key of the image that would be built now, where ``images`` are here."""
+    used = {name: base.identity(*each, images) for name, each in bases(ready.target).items()}
     return content_key(ready.files, ready.hashes, used, simulate=options.simulate)
 
 
@@ -175,11 +177,11 @@ def _steps(
     wish: Wish,
 ) -> list[Step]:
     ready = planned.ready
-    answers = bool(ready) and _answers(offline=wish.offline)
+    images = _look(ready.values(), options, wish)
     steps = []
     for target in targets:
-        if target.id in ready and answers:
-            steps.append(_step(project, ready[target.id], options, wish))
+        if target.id in ready and images is not None:
+            steps.append(_step(project, ready[target.id], options, wish, images))
         elif target.id in ready:
             why = "no engine answers, so nothing is known of images"
             parts = ready[target.id].parts
@@ -192,25 +194,29 @@ def _steps(
     return steps
 
 
-def _answers(*, offline: bool) -> bool:
+def _look(ready: Iterable[Ready], options: Options, wish: Wish) -> Images | None:
+    """What is here of all that the plan is about; None if the engine may say nothing, and does."""
+    names: list[str] = []
+    for each in ready:
+        names += [*base_names(each.target), image_name(each.target, simulate=options.simulate)]
+    entries = wish.earlier.entries.values() if wish.earlier else ()
     try:
-        engine.connect()
+        return look([*names, *(entry.image for entry in entries if entry.image)])
     except EngineError as error:
-        if not offline:
+        if not wish.offline:
             raise
         console.say(str(error))
-        return False
-    return True
+        return None
 
 
-def _step(project: Project, ready: Ready, options: Options, wish: Wish) -> Step:
+def _step(project: Project, ready: Ready, options: Options, wish: Wish, images: Images) -> Step:
     target = ready.target
     name = image_name(target, simulate=options.simulate)
-    key = key_of(ready, options)
-    local = here(project, name)
+    key = key_of(ready, options, images)
+    local = here(project, name, images)
     decided = None
     if wish.earlier and (entry := wish.earlier.entries.get(target.id)):
-        decided = _resumed(entry, key)
+        decided = _resumed(entry, key, images)
     if decided:
         action, why, image = decided
     else:
@@ -231,13 +237,13 @@ def _step(project: Project, ready: Ready, options: Options, wish: Wish) -> Step:
     )
 
 
-def _resumed(entry: Entry, key: str) -> tuple[Action, str, str] | None:
+def _resumed(entry: Entry, key: str, images: Images) -> tuple[Action, str, str] | None:
     """What is left to do of a target that was built; None where that is what any run would do."""
     if entry.progress is not Progress.BUILT or entry.key != key:
         return None
-    image, labels = engine.image_labels(entry.image)
-    if image and labels.get(LABEL) == key:
-        return Action.VERIFY, "built before, and not verified", image
+    image = images.get(entry.image)
+    if image and image.labels.get(LABEL) == key:
+        return Action.VERIFY, "built before, and not verified", image.id
     return None
 
 

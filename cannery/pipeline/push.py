@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from cannery import attestation, console
+from cannery.checks import components
 from cannery.errors import Problem, VerificationError
 from cannery.execute import cosign, engine, git
 from cannery.execute.layers import Blobs
 from cannery.execute.registry import Repository
 from cannery.execute.registry_http import is_loopback
-from cannery.execute.verify import components, verify
+from cannery.execute.verify import verify
 from cannery.files import read_text
 from cannery.oci import contents
 from cannery.pipeline.options import Selection
@@ -36,7 +37,7 @@ from cannery.records import (
     read_records,
     to_text,
 )
-from cannery.report.verification import results
+from cannery.report.tested import results
 from cannery.runspec import no_device
 
 SMOKE = ("os", "python", "torch", "mindspore")

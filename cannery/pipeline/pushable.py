@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.errors import OutOfSyncError, Problem, PublishError
-from cannery.execute import cosign, engine, git
+from cannery.execute import cosign, git
 from cannery.execute.buildx import Registry
+from cannery.execute.local_images import look
 from cannery.model import Target
 from cannery.pipeline.images import device_kinds, here, image_name, report_text
 from cannery.pipeline.options import Options, Selection
@@ -62,7 +63,8 @@ def candidates(project: Project, selection: Selection, wish: Wish) -> list[Candi
     found = []
     for target in selection.targets:
         name = image_name(target, simulate=wish.simulate)
-        local = here(project, name)
+        images = look([name])
+        local = here(project, name, images)
         if not local.image:
             flag = " --simulate" if wish.simulate else ""
             fix = f"Build it: python build.py --target {target.id}{flag}"
@@ -72,7 +74,7 @@ def candidates(project: Project, selection: Selection, wish: Wish) -> list[Candi
             what = f"{target.id}: {name} has no content key, so no tag can tell what it is."
             problems.append(Problem(what=what, fix="Only images that build.py has built have one."))
             continue
-        _, labels = engine.image_labels(name)
+        labels = images[name].labels
         simulated = wish.simulate or labels.get(f"{NAMESPACE}.simulated") == "true"
         reasons, hashes = _differences(project, selection, target, local, wish)
         against = {

@@ -15,6 +15,7 @@ from cannery.errors import EngineError, Problem
 from cannery.execute import base, engine, git
 from cannery.execute.contents import image_contents
 from cannery.execute.layers import Blobs, Packed, opener
+from cannery.execute.local_images import look
 from cannery.execute.origin import builder
 from cannery.execute.registry import Repository
 from cannery.execute.transfer import Blob, Bundle, blob_of
@@ -22,7 +23,7 @@ from cannery.files import read_text
 from cannery.key import LABEL
 from cannery.oci import CONFIG, MANIFEST, Descriptor, Document, image_index, image_manifest
 from cannery.oci import contents as manifest_contents
-from cannery.pipeline.planning import bases
+from cannery.pipeline.planning import base_names, bases
 from cannery.pipeline.pushable import Candidate
 from cannery.pipeline.transaction import ATTESTED, Arrived, Shipment
 from cannery.project import Project
@@ -151,7 +152,7 @@ def _statements(
     target, contents, digest = candidate.target, each.contents(), each.manifest.digest
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     bill = spdx(target, contents, image_digest=digest, created=now, reference=repository)
-    architectures = bases(target)
+    architectures, images = bases(target), look(base_names(target))
     made = slsa(
         target,
         contents,
@@ -165,7 +166,9 @@ def _statements(
         tools=parse_lock(read_text(project.tools_lock)),
         bases={
             name: UsedBase(
-                base=wanted, architecture=architecture, used=base.identity(wanted, architecture)
+                base=wanted,
+                architecture=architecture,
+                used=base.identity(wanted, architecture, images),
             )
             for name, (wanted, architecture) in architectures.items()
         },

@@ -7,7 +7,6 @@ import json
 from collections import Counter
 from dataclasses import asdict, dataclass
 
-from cannery.records import Tested
 from cannery.runspec import DeviceKind
 
 NOT_IN_TARGET = "the target has no "
@@ -115,22 +114,3 @@ def passed_on(text: str, *, image_id: str, checks: str) -> frozenset[str]:
         )
     except (ValueError, TypeError, KeyError):
         return frozenset()
-
-
-def results(text: str) -> tuple[Tested, ...]:
-    """What the report ``text``, which ``passed_on`` has found good, says for a record of it."""
-    report = json.loads(text)
-    found = []
-    for run in report["runs"]:
-        counts = Counter(check["outcome"] for check in run["checks"])
-        found.append(
-            Tested(
-                device=str(run["device"]),
-                hardware=str(run.get("hardware") or "not noted"),
-                passed=counts["passed"],
-                failed=counts["failed"],
-                not_run=counts["not run"],
-                date=str(report.get("date") or ""),
-            )
-        )
-    return tuple(found)

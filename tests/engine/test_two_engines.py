@@ -23,6 +23,7 @@ from cannery.execute import engine as local
 from cannery.execute.bake import Baked, BakeSettings, bake
 from cannery.execute.builder import Builder, check_cache_export, find_builder
 from cannery.execute.buildx import Registry
+from cannery.execute.local_images import look
 from cannery.execute.published import published_key
 from cannery.key import LABEL
 from cannery.project import Project
@@ -185,11 +186,11 @@ def layers(engine: Engine, image: str) -> str:
 def test_an_engine_with_containerd_s_store_has_the_image(world: World, built: Baked) -> None:
     assert {*built.images} == {"one", "two"}
     with using(world.first):
-        image, labels = local.image_labels(built.images["one"])
-        assert image == built.images["one"]
-        assert labels[LABEL] == "sha256:one"
+        image = built.images["one"]
+        assert look([image, "cannery-test:none"])[image].labels[LABEL] == "sha256:one"
         local.tag_image(image, "cannery-test:one")
         assert local.image_id("cannery-test:one") == image
+        assert look(["cannery-test:one"])["cannery-test:one"].id == image
 
 
 def test_the_cache_holds_layers_as_zstd(world: World, built: Baked) -> None:
@@ -279,8 +280,8 @@ def test_a_remote_builder(world: World, built: Baked, tmp_path: Path) -> None:
             baked, heard = world.cook([elsewhere], caches, builder)
             assert not baked.failures
             assert heard.done
-            image, labels = local.image_labels(baked.images["one"])
-            assert labels[LABEL] == "sha256:one"
+            image = baked.images["one"]
+            assert look([image])[image].labels[LABEL] == "sha256:one"
             subprocess.run(["docker", "image", "rm", image], check=True, capture_output=True)
         finally:
             subprocess.run(["docker", "buildx", "rm", name], check=True, capture_output=True)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.report.verification import Check, DeviceRun, Verification, passed_on, results
+from cannery.report.tested import results
+from cannery.report.verification import Check, DeviceRun, Verification, passed_on
 from cannery.runspec import DeviceKind
 
 PASSED = Check(name="torch/test_torch.py::test_a", title="it imports", outcome="passed", why="")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -13,17 +13,18 @@ from typing import Any
 import pytest
 
 from cannery.bake import ImageBuild
+from cannery.checks import checks_digest
 from cannery.errors import BuildError, VerificationError
 from cannery.execute import base, engine
 from cannery.execute.bake import Baked
 from cannery.execute.builder import Builder
 from cannery.execute.buildx import Registry
-from cannery.execute.verify import checks_digest
+from cannery.execute.local_images import LocalImage
 from cannery.files import write_files
 from cannery.journal import Asked, Journal, Progress, read_journal
 from cannery.model import Target
-from cannery.pipeline import build as building
-from cannery.pipeline import images
+from cannery.pipeline import assembly, images, planning, pushable
+from cannery.pipeline import running as building
 from cannery.pipeline.build import build_all
 from cannery.pipeline.options import Options, Selection
 from cannery.pipeline.planning import Planned, Wish, make_plan
@@ -57,8 +58,13 @@ class World:
     def names(self) -> set[str]:
         return {name for name in self.store if name.startswith("cannery:")}
 
-    def image_labels(self, reference: str) -> tuple[str, dict[str, str]]:
-        return self.store.get(reference, ("", {}))
+    def look(self, references: Iterable[str]) -> dict[str, LocalImage]:
+        return {
+            name: LocalImage(id=image, architecture="arm64", labels=labels)
+            for name in references
+            if name in self.store
+            for image, labels in [self.store[name]]
+        }
 
     def tag_image(self, image: str, name: str) -> None:
         self.store[name] = self.store[image]
@@ -148,11 +154,10 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         for file in target.artifacts.values():
             (artifacts / file.name).write_text(FILE, encoding="utf-8")
     found = World(checkout=checkout, artifacts=artifacts)
-    monkeypatch.setattr(engine, "connect", lambda: None)
-    monkeypatch.setattr(engine, "image_labels", found.image_labels)
+    for module in (planning, assembly, pushable):
+        monkeypatch.setattr(module, "look", found.look)
     monkeypatch.setattr(engine, "tag_image", found.tag_image)
     monkeypatch.setattr(engine, "remove_abandoned", lambda: None)
-    monkeypatch.setattr(base, "identity", lambda base, _: base.image)
     monkeypatch.setattr(base, "ensure_base", lambda base, _: base.image)
     monkeypatch.setattr(images, "npu_device", lambda: None)
     monkeypatch.setattr(building, "bake", found.bake)
