@@ -17,6 +17,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cannery.compat import check_target
 from cannery.compat.facts import Compat
 from cannery.errors import MatrixError
 from cannery.model import Matrix
@@ -85,7 +86,9 @@ def read(document: Any, compat: Compat | None = None) -> Matrix | None:
         path = Path(folder) / "matrix.yaml"
         path.write_text(json.dumps(document), encoding="utf-8")
         try:
-            return read_yaml(path, path.name, lambda top: _matrix(top, compat))
+            return read_yaml(
+                path, path.name, lambda top: _matrix(top, lambda each: check_target(each, compat))
+            )
         except MatrixError as error:
             problems = error.problems
     assert problems
