@@ -87,7 +87,7 @@ def read(document: Any, compat: Compat | None = None) -> Matrix | None:
         path.write_text(json.dumps(document), encoding="utf-8")
         try:
             return read_yaml(
-                path, path.name, lambda top: _matrix(top, lambda t: check_target(t, compat))
+                path, path.name, lambda top: _matrix(top, lambda each: check_target(each, compat))
             )
         except MatrixError as error:
             problems = error.problems
