@@ -21,6 +21,7 @@ examples:
   python build.py --target 'py39-*' --artifacts /data/cann     build from vendor files
   python build.py --all --plan                                 show what would be built, and why
   python build.py --resume                                     go on with what was interrupted
+  python build.py push --target ID --registry registry.example.com   publish an image
   python build.py list                                         show the targets
 
 exit codes:

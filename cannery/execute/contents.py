@@ -7,7 +7,7 @@ import io
 import json
 import posixpath
 import tarfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from cannery.contents import (
 )
 from cannery.errors import EngineError, Problem
 from cannery.execute import engine
+from cannery.execute.streams import Pieces
 from cannery.model import Target
 from cannery.render import NAMESPACE
 
@@ -79,7 +80,7 @@ class _Reader:
         except docker.errors.NotFound:
             return
         try:
-            with tarfile.open(fileobj=io.BufferedReader(_Chunks(chunks)), mode="r|") as archive:
+            with tarfile.open(fileobj=io.BufferedReader(Pieces(chunks)), mode="r|") as archive:
                 for member in archive:
                     name = posixpath.normpath(member.name)
                     if member.isfile() and wanted(name) and (opened := archive.extractfile(member)):
@@ -94,28 +95,6 @@ class _Reader:
         """The text of one file; empty where there is none."""
         contents = dict(self.files(path, lambda _: True)).values()
         return b"".join(contents).decode("utf-8", errors="replace")
-
-
-class _Chunks(io.RawIOBase):
-    """What the engine sends, as a file that can be read once."""
-
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks = iter(chunks)
-        self._left = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._left:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                return 0
-            self._left = memoryview(chunk)
-        size = min(len(buffer), len(self._left))
-        buffer[:size] = self._left[:size]
-        self._left = self._left[size:]
-        return size
 
 
 def _record(reader: _Reader, image: str, target: Target) -> dict[str, Any]:

@@ -154,21 +154,25 @@ def pull_digest(repository: str, digest: str, platform: str, login: tuple[str, s
         EngineError: the engine cannot pull it.
     """
     name, password = login
-    login_options = {"username": name, "password": password} if name else None
-    client = connect()
-    try:
-        client.images.pull(repository, tag=digest, platform=platform, auth_config=login_options)
-        return image_id(f"{repository}@{digest}")
-    except docker.errors.APIError as error:
-        said = str(error.explanation or error)
-        raise EngineError(
-            Problem(
-                what=f"the engine cannot pull {repository}@{digest}: {said}.",
-                fix=_pull_fix(said, repository.partition("/")[0]),
+    auth = {"username": name, "password": password} if name else None
+    with _talking() as client:
+        try:
+            # Not images.pull(), which drops what the engine says of a layer that it cannot take.
+            heard = client.api.pull(
+                repository,
+                tag=digest,
+                platform=platform,
+                auth_config=auth,
+                stream=True,
+                decode=True,
             )
-        ) from error
-    except requests.RequestException as error:
-        raise EngineError(f"the engine stopped answering: {error}.") from error
+            said = next((str(each["error"]) for each in heard if "error" in each), "")
+        except docker.errors.APIError as error:
+            said = str(error.explanation or error)
+    if said:
+        what = f"the engine cannot pull {repository}@{digest}: {said}."
+        raise EngineError(Problem(what=what, fix=_pull_fix(said, repository.partition("/")[0])))
+    return image_id(f"{repository}@{digest}")
 
 
 def _pull_fix(said: str, host: str) -> str:

@@ -26,6 +26,7 @@ from typing import IO, Any, BinaryIO, Protocol, cast
 import zstandard
 
 from cannery.errors import EngineError, Problem, UsageError, did_you_mean, file_error
+from cannery.execute.streams import Pieces
 from cannery.files import write_files
 from cannery.oci import CONFIG, LAYERS, Descriptor, digest_of
 
@@ -134,7 +135,7 @@ class Blobs:
         configs: list[bytes] = []
         # A generator, which must end its request even where not all of it is read.
         with closing(cast("Any", save())) as pieces:
-            raw = cast("IO[bytes]", io.BufferedReader(_Pieces(pieces), _CHUNK))
+            raw = cast("IO[bytes]", io.BufferedReader(Pieces(pieces), _CHUNK))
             try:
                 with tarfile.open(fileobj=raw, mode="r|") as archive:
                     for member in archive:
@@ -165,7 +166,7 @@ class Blobs:
             text = head + content.read()
             return [text] if _diff_ids(text) == wanted else []
         pieces = itertools.chain([head], iter(lambda: content.read(_CHUNK), b""))
-        source = io.BufferedReader(_Pieces(pieces), _CHUNK)
+        source = io.BufferedReader(Pieces(pieces), _CHUNK)
         plain = cast("IO[bytes]", source)
         if head.startswith(_GZIP):
             plain = cast("IO[bytes]", gzip.GzipFile(fileobj=source))
@@ -236,27 +237,6 @@ def _config_in(path: Path, wanted: tuple[str, ...]) -> bytes:
     except FileNotFoundError:
         return b""
     return text if _diff_ids(text) == wanted else b""
-
-
-class _Pieces(io.RawIOBase):
-    """A stream of what an iterator gives."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._left = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._left:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return 0
-            self._left = piece
-        size = min(len(buffer), len(self._left))
-        buffer[:size], self._left = self._left[:size], self._left[size:]
-        return size
 
 
 def opener(path: Path) -> Callable[[], BinaryIO]:

@@ -104,9 +104,15 @@ class Repository:
             if response.status_code == requests.codes.not_found:
                 break
             self._expect(response, f"the tags of {self} cannot be listed", 200)
-            found += response.json().get("tags") or []
+            found += self._listed(response)
             path = response.links.get("next", {}).get("url", "")
         return sorted({*found})
+
+    def _listed(self, response: requests.Response) -> list[str]:
+        try:
+            return [str(tag) for tag in response.json()["tags"] or []]
+        except (ValueError, TypeError, KeyError) as error:
+            raise self._error(f"{self.host} does not answer as a registry does.") from error
 
     def has_blob(self, digest: str) -> bool:
         """Whether the repository has the blob."""
@@ -130,7 +136,9 @@ class Repository:
             begun = self._http.once("POST", start + wish)
             if begun.status_code != requests.codes.accepted:
                 return begun
-            place = begun.headers["Location"]
+            place = begun.headers.get("Location")
+            if not place:
+                raise self._error(f"{self.host} does not answer as a registry does.")
             address = f"{place}{'&' if '?' in place else '?'}{urlencode({'digest': blob.digest})}"
             headers = {"Content-Type": "application/octet-stream"}
             return self._http.once("PUT", address, content=content, headers=headers)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -41,7 +42,10 @@ def login_of(host: str) -> Login:
         EngineError: the helper, or the file, cannot be read.
     """
     try:
-        found = docker.auth.load_config().resolve_authconfig(host) or {}
+        with warnings.catch_warnings():
+            # That a helper is not installed is an error here, and is told as one.
+            warnings.simplefilter("ignore")
+            found = docker.auth.load_config().resolve_authconfig(host) or {}
     except (docker.errors.DockerException, OSError, ValueError) as error:
         what = f"docker's login for {host} cannot be read: {error}."
         fix = f"Log in again: docker login {host}"

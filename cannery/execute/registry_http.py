@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3.exceptions import MaxRetryError, ProtocolError
+from urllib3.exceptions import InvalidHeader, MaxRetryError, ProtocolError
 from urllib3.util.retry import Retry
 
 from cannery import __version__, console
@@ -98,6 +98,8 @@ class Http:
         self._base = ""
         self._guard = Guard(host, plain=lambda: self._base.startswith("http:"))
         self._session = requests.Session()
+        # No proxy is between this machine and itself.
+        self._session.trust_env = not is_loopback(host)
         self._session.headers["User-Agent"] = f"cannery/{__version__}"
         self._session.mount("https://", _Trusting(_context(host, ca)))
 
@@ -127,7 +129,7 @@ class Http:
                 left = left.increment(response=response.raw)
                 self._say_wait(response)
                 response.close()
-                left.sleep(response.raw)
+                _wait(left, response)
             except MaxRetryError as error:
                 raise self._gave_up(response) from error
             except requests.RequestException as error:
@@ -242,6 +244,13 @@ class Http:
             raise RegistryError(
                 Problem(what=what, fix="Put a proxy with TLS before it.")
             ) from error
+
+
+def _wait(left: Retry, response: requests.Response) -> None:
+    try:
+        left.sleep(response.raw)
+    except InvalidHeader:  # what it says of when is neither seconds nor a date
+        left.sleep()
 
 
 def _speaks_no_tls(error: Exception) -> bool:

@@ -12,7 +12,11 @@ from threading import current_thread, main_thread
 from cannery import console
 from cannery.errors import CanneryError, Problem, PublishError
 from cannery.execute.registry import Repository
+from cannery.execute.registry_http import RegistryError
 from cannery.oci import Document
+
+UNMOVED = "No tag was moved."
+"""How a failure ends that came before the tags."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +84,7 @@ class Mover:
                 self._check(each)
         except BaseException as error:
             with uninterrupted():
-                state = self._put_back(moves)
+                state = self._put_back()
             if isinstance(error, CanneryError):
                 error.problems = (*error.problems, Problem(what=state))
                 raise
@@ -111,23 +115,35 @@ class Mover:
             )
             raise PublishError(Problem(what=what, fix="Find out who, then push again."))
 
-    def _put_back(self, moves: Sequence[Move]) -> str:
+    def _put_back(self) -> str:
         """Undo what was done, and say how everything is now."""
         left: list[str] = []
+        gone: RegistryError | None = None
         # What has to be deleted comes last: it may take everything with it that names a digest.
         for each in sorted(self._tried, key=lambda move: move.before is None):
             try:
+                if gone:
+                    # It is not waited for again with each tag, since nobody can interrupt this.
+                    raise gone
                 left += self._put_one_back(each)
-            except CanneryError as error:
-                was = each.before.digest if each.before else "nothing"
-                left.append(
-                    f"{self.repository.at(each.tag)} named {was}, and may name "
-                    f"{each.after.digest} now: {error}"
-                )
+            except RegistryError as error:
+                gone = None if error.status else error
+                left.append(f"{self._doubt(each)} ({str(error).splitlines()[0]})")
         if left:
             return "Not everything could be put back:\n  " + "\n  ".join(left)
-        names = ", ".join(self.repository.at(each.tag) for each in moves)
-        return f"Every tag names what it named before: {names}."
+        if not self._tried:
+            return UNMOVED
+        names = ", ".join(self.repository.at(each.tag) for each in self._tried)
+        return f"Every tag that had been moved was put back: {names}."
+
+    def _doubt(self, move: Move) -> str:
+        """What is known of a tag that could not be looked at again, and what mends it."""
+        tag, after = self.repository.at(move.tag), move.after.digest
+        if not move.before:
+            return f"{tag} is new, and may name {after}"
+        old = self.repository.at(move.before.digest)
+        mend = f"python build.py promote {old} {tag} --allow unrecorded"
+        return f"{tag} named {move.before.digest}, and may name {after} now; to put it back: {mend}"
 
     def _put_one_back(self, move: Move) -> list[str]:
         now = self.repository.resolve(move.tag)

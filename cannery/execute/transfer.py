@@ -20,6 +20,9 @@ from cannery.execute.registry import Repository
 from cannery.execute.registry_http import RegistryError
 from cannery.oci import Descriptor, Document, contents
 
+_LARGE = 100_000_000
+"""Bytes from which on people are told what takes so long."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Blob:
@@ -61,6 +64,8 @@ def upload(repository: Repository, bundle: Bundle) -> None:
         f"{bundle.name}: uploading {len(missing)} of {len(bundle.blobs)} blobs ({megabytes(size)})"
     )
     for each in missing:
+        if each.descriptor.size > _LARGE:
+            console.say(f"{bundle.name}: uploading {megabytes(each.descriptor.size)} in one")
         try:
             repository.put_blob(each.descriptor, each.content)
         except OSError as error:

@@ -18,11 +18,12 @@ from cannery.execute.layers import Blobs
 from cannery.execute.registry import Repository
 from cannery.execute.registry_http import is_loopback
 from cannery.execute.verify import components, verify
+from cannery.files import read_text
 from cannery.oci import contents
 from cannery.pipeline.options import Selection
 from cannery.pipeline.pushable import Wish, candidates
 from cannery.pipeline.sealing import Parcel, parcel, shipment, together
-from cannery.pipeline.transaction import ATTESTED, Arrived, Duties, Transaction
+from cannery.pipeline.transaction import ATTESTED, Arrived, Duties, Transaction, images_in
 from cannery.project import Project
 from cannery.publishing import Publishing
 from cannery.records import (
@@ -38,7 +39,7 @@ from cannery.records import (
 from cannery.report.verification import results
 from cannery.runspec import no_device
 
-SMOKE = ("os", "python", "guard", "torch", "mindspore")
+SMOKE = ("os", "python", "torch", "mindspore")
 """Of which components an image is checked again when it comes out of the registry."""
 
 _COPIED = re.compile(r"^COPY --link --from=(?:layer-)?(\S+) /layer/ /$", re.MULTILINE)
@@ -57,7 +58,6 @@ class Push:
     repository: Repository
     wish: Wish
     compression: str = "zstd"
-    ca: Path | None = None
     smoke: Smoke | None = None
 
     def run(self, selection: Selection) -> list[Arrived]:
@@ -70,6 +70,8 @@ class Push:
         found = candidates(self.project, selection, self.wish)
         # Before anything is sent, because a spoilt record would be found out too late.
         earlier = read_records(self.project.releases)
+        # So that a wrong password is told now and not after everything has been compressed.
+        self.repository.tags()
         blobs = Blobs(folder=self.project.state / "blobs", compression=self.compression)
         parcels = {each.target.id: parcel(each, blobs) for each in found}
         shipments = [
@@ -86,7 +88,7 @@ class Push:
 
     def _test(self, parcels: Mapping[str, Parcel], arrived: Arrived) -> None:
         """Pull the image by its digest and try it out."""
-        for platform in arrived.shipment.images:
+        for platform in arrived.shipment.platforms:
             name, digest = str(self.repository), arrived.root.digest
             had = engine.image_id(f"{name}@{digest}")
             console.say(f"{arrived.shipment.name}: pulling {name}@{digest} for {platform}")
@@ -100,7 +102,7 @@ class Push:
 
     def _smoke(self, each: Parcel, image: str) -> None:
         target = each.candidate.target
-        have = {"os", "guard", *target.components}
+        have = {"os", *target.components}
         only = [name for name in components(self.project) if name in SMOKE and name in have]
         name = f"{target.id} as it was pulled"
         result = verify(
@@ -109,7 +111,6 @@ class Push:
             image=image,
             name=name,
             specs=[no_device()],
-            ca=self.ca,
             only=only,
         )
         console.show(result.to_brief())
@@ -156,7 +157,7 @@ class Push:
             simulated=candidate.simulated,
             pushed=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             commit=git.commit(self.project.root),
-            platforms={target.platform: self._image(mine)},
+            platforms={target.platform: self._image(mine, arrived)},
             components=target.components,
             packages=packages,
             changes=difference(last.tag, last.packages, packages)
@@ -167,19 +168,23 @@ class Push:
             signed=bool(self.wish.key),
         )
 
-    def _image(self, mine: Parcel) -> PlatformImage:
+    def _image(self, mine: Parcel, arrived: Arrived) -> PlatformImage:
+        """What is in the registry; what was there before may be compressed otherwise."""
+        [manifest] = images_in(arrived.documents)
+        config, *blobs = contents(manifest).blobs
         dockerfile = self.project.images / mine.candidate.target.id / "Dockerfile"
-        names = _COPIED.findall(dockerfile.read_text(encoding="utf-8"))
-        packed = mine.packed.layers
-        base = ["base"] * (len(packed) - len(names))
+        names = _COPIED.findall(read_text(dockerfile))
+        base = ["base"] * (len(blobs) - len(names))
         layers = tuple(
-            Layer(digest=each.blob.digest, diff_id=each.diff_id, size=each.blob.size, part=name)
-            for each, name in zip(packed, [*base, *names][-len(packed) :], strict=True)
+            Layer(digest=blob.digest, diff_id=layer.diff_id, size=blob.size, part=name)
+            for blob, layer, name in zip(
+                blobs, mine.packed.layers, [*base, *names][-len(blobs) :], strict=True
+            )
         )
         return PlatformImage(
-            digest=mine.manifest.digest,
-            config=mine.packed.config_descriptor.digest,
-            size=len(mine.packed.config) + sum(each.size for each in layers),
+            digest=manifest.digest,
+            config=config.digest,
+            size=config.size + sum(each.size for each in layers),
             layers=layers,
         )
 

@@ -36,13 +36,17 @@ class Wish:
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """An image that may be pushed. ``hashes`` are those of the files that it was built from."""
+    """An image that may be pushed.
+
+    ``hashes`` are those of the files that it was built from, where it does not differ from them.
+    """
 
     target: Target
     name: str
     image: str
     key: str
     simulated: bool
+    differs: bool
     report: str
     hashes: Mapping[str, str]
 
@@ -84,8 +88,9 @@ def candidates(project: Project, selection: Selection, wish: Wish) -> list[Candi
                 image=local.image,
                 key=local.key,
                 simulated=simulated,
+                differs=bool(reasons),
                 report=report_text(project, name) if local.passed else "",
-                hashes=hashes,
+                hashes={} if reasons else hashes,
             )
         )
     if problems:

@@ -58,12 +58,13 @@ class Parcel:
         return self._contents[0]
 
 
-def _annotations(candidate: Candidate) -> dict[str, str]:
+def _annotations(candidate: Candidate, created: str) -> dict[str, str]:
     """What the registry's side says of the image; equal for equal images."""
     target = candidate.target
     return {
         "org.opencontainers.image.title": target.id,
         "org.opencontainers.image.description": target.summary,
+        "org.opencontainers.image.created": created,
         f"{NAMESPACE}.target": target.id,
         f"{NAMESPACE}.simulated": str(candidate.simulated).lower(),
         LABEL: candidate.key,
@@ -83,12 +84,12 @@ def parcel(candidate: Candidate, blobs: Blobs) -> Parcel:
         what = f"{candidate.name} is for {built_for}, not {candidate.target.platform}."
         raise EngineError(Problem(what=what, fix="Build it again, with --force."))
     console.say(f"{candidate.target.id}: compressing what is new in {candidate.name}")
-    layers = details["RootFS"].get("Layers") or []
-    packed = blobs.pack(candidate.image, layers, lambda: engine.saved(candidate.image))
-    manifest = image_manifest(
-        packed.config_descriptor, [each.blob for each in packed.layers], _annotations(candidate)
-    )
+    diff_ids = details["RootFS"].get("Layers") or []
+    packed = blobs.pack(candidate.image, diff_ids, lambda: engine.saved(candidate.image))
     created = str(json.loads(packed.config).get("created") or "")
+    annotations = _annotations(candidate, created)
+    layers = [each.blob for each in packed.layers]
+    manifest = image_manifest(packed.config_descriptor, layers, annotations)
     return Parcel(candidate=candidate, packed=packed, manifest=manifest, created=created)
 
 
@@ -100,7 +101,8 @@ def shipment(
     simulate = each.candidate.simulated
     return Shipment(
         name=target.id,
-        images={target.platform: each.manifest.descriptor(target.platform)},
+        platforms=(target.platform,),
+        configs=frozenset({each.packed.config_descriptor.digest}),
         immutable=publishing.immutable_tag(target.id, key, simulate=simulate),
         moving=publishing.moving_tags(target.id, simulate=simulate),
         diff_ids={layer.blob.digest: layer.diff_id for layer in each.packed.layers},
@@ -134,7 +136,8 @@ def _seal(project: Project, publishing: Publishing, repository: Repository, each
             each.manifest,
             statements,
             image_index(
-                [each.manifest.descriptor(target.platform), attesting], _annotations(each.candidate)
+                [each.manifest.descriptor(target.platform), attesting],
+                _annotations(each.candidate, each.created),
             ),
         ),
     )
@@ -156,7 +159,7 @@ def _statements(
         source=Source(
             commit=git.commit(project.root),
             repository=git.address(project.root),
-            changed=bool(git.changed(project.root, [f"images/{target.id}"])),
+            changed=candidate.differs,
         ),
         lock=parse_lock(read_text(project.lock(target))),
         tools=parse_lock(read_text(project.tools_lock)),
@@ -205,7 +208,8 @@ def _joined(publishing: Publishing, tag: str, parts: Sequence[Arrived]) -> Shipm
     index = image_index(entries, annotations)
     return Shipment(
         name=name,
-        images={each.platform: each for each in entries if each.platform != ATTESTED},
+        platforms=tuple(each.platform for each in entries if each.platform != ATTESTED),
+        configs=frozenset(),
         immutable="",
         moving=(name,),
         diff_ids={},

@@ -14,10 +14,10 @@ from pathlib import Path
 from cannery import console
 from cannery.errors import CanneryError, Problem, PublishError
 from cannery.execute.registry import Repository
-from cannery.execute.tags import Move, Mover, look
-from cannery.execute.transfer import Bundle, read_back, upload
+from cannery.execute.tags import UNMOVED, Move, Mover, look
+from cannery.execute.transfer import Bundle, closure, read_back, upload
 from cannery.files import write_files
-from cannery.oci import Descriptor, Document, contents
+from cannery.oci import Document, contents
 
 ATTESTED = "unknown/unknown"
 """The platform of what is in an index and is no image."""
@@ -25,14 +25,16 @@ ATTESTED = "unknown/unknown"
 
 @dataclass(frozen=True, kw_only=True)
 class Shipment:
-    """One image on its way. ``images`` are the manifests in it that people pull, by platform.
+    """One image on its way, for ``platforms``.
 
-    ``seal`` makes all of it, once it is known that it is not there yet; ``diff_ids`` says what
-    its layers unpack to. ``immutable`` is empty for what has moving tags only.
+    ``seal`` makes all of it, once it is known that it is not there yet. ``configs`` are the digests
+    of the configs, which tell an image however its layers are compressed; ``diff_ids`` says what
+    blobs unpack to. ``immutable`` is empty for what has moving tags only.
     """
 
     name: str
-    images: Mapping[str, Descriptor]
+    platforms: tuple[str, ...]
+    configs: frozenset[str]
     immutable: str
     moving: tuple[str, ...]
     diff_ids: Mapping[str, str]
@@ -99,7 +101,7 @@ class Transaction:
                 self.duties.sign(each)
             records = self.duties.records(arrived)
         except BaseException as error:
-            _unmoved(error)
+            unmoved(error)
             raise
         self._finish(arrived, before, records)
         return arrived
@@ -138,7 +140,7 @@ class Transaction:
         try:
             write_files(records)
         except BaseException as error:
-            _unmoved(error)
+            unmoved(error)
             raise
         try:
             mover.move(moves)
@@ -147,12 +149,12 @@ class Transaction:
             raise
 
 
-def _unmoved(error: BaseException) -> None:
-    said = "No tag was moved."
+def unmoved(error: BaseException) -> None:
+    """Let ``error``, or where it has no words of its own the console, say that no tag moved."""
     if isinstance(error, CanneryError):
-        error.problems = (*error.problems, Problem(what=said))
+        error.problems = (*error.problems, Problem(what=UNMOVED))
     else:
-        console.say(said)
+        console.say(UNMOVED)
 
 
 def _check_immutable(
@@ -162,7 +164,7 @@ def _check_immutable(
     problems = []
     for each in shipments:
         there = before.get(each.immutable)
-        if there and _images(there) != {d.digest for d in each.images.values()}:
+        if there and _configs(repository, there) != each.configs:
             what = (
                 f"{repository.at(each.immutable)} is another image than the one here, built from "
                 f"the same: {there.digest}."
@@ -173,11 +175,17 @@ def _check_immutable(
         raise PublishError(problems)
 
 
-def _images(document: Document) -> set[str]:
-    """The digests of the images in an index; of a manifest its own."""
-    try:
-        inner = contents(document).manifests
-    except ValueError:
-        return set()
-    images = {each.digest for each in inner if each.platform != ATTESTED}
-    return images or {document.digest}
+def _configs(repository: Repository, root: Document) -> set[str]:
+    """The digests of the configs of the images in ``root``."""
+    return {
+        blobs[0].digest
+        for each in images_in(closure(repository, root.digest))
+        if (blobs := contents(each).blobs)
+    }
+
+
+def images_in(documents: Sequence[Document]) -> list[Document]:
+    """Those of ``documents``, of which the last is an index, that are images in it."""
+    entries = contents(documents[-1]).manifests
+    wanted = {each.digest for each in entries if each.platform != ATTESTED}
+    return [each for each in documents if each.digest in wanted]

@@ -20,7 +20,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     ignore = shutil.ignore_patterns("device")
     for name in ("cannery", "images"):
         shutil.copytree(ROOT / name, root / name, ignore=ignore)
-    for name in ("build.py", "matrix.yaml", "compat.yaml"):
+    for name in ("build.py", "matrix.yaml", "compat.yaml", "publish.yaml"):
         shutil.copy2(ROOT / name, root / name)
     shutil.copytree(ROOT / "tests" / "image", root / "tests" / "image")
     checkout = Checkout(root=root)

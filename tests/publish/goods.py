@@ -24,11 +24,12 @@ def shipment(
     immutable: str = "",
     moving: tuple[str, ...] | None = None,
     size: int = 200_000,
+    compression: str = "zstd",
 ) -> Shipment:
     """An image of two layers, one of which is the same in all."""
     layers = (layer("base", size), layer(f"{name} {version}", size))
     saved = Saved(layers=layers, labels={"io.cannery.key": version}, platform=platform)
-    packed = Blobs(folder=folder / "blobs").pack(
+    packed = Blobs(folder=folder / "blobs", compression=compression).pack(
         saved.image, saved.diff_ids, lambda: pieces(saved.layout("plain"))
     )
     manifest = image_manifest(
@@ -46,7 +47,8 @@ def shipment(
 
     return Shipment(
         name=name,
-        images={platform: manifest.descriptor(platform)},
+        platforms=(platform,),
+        configs=frozenset({packed.config_descriptor.digest}),
         immutable=immutable or f"{name}-{version}",
         moving=(name, "latest") if moving is None else moving,
         diff_ids={each.blob.digest: each.diff_id for each in packed.layers},

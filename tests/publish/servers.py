@@ -179,7 +179,8 @@ def between(server: Server, authority: Authority, folder: Path) -> Iterator[Betw
     """A place at which faults can be put into what goes to ``server``."""
     folder.mkdir(exist_ok=True)
     state = Between(host="")
-    listener = _Listener(("127.0.0.1", 0), _handler(server, state))
+    listener = _Listener(("127.0.0.1", 0), _Handler)
+    listener.behind, listener.state = server, state
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(authority.issue(folder))
     listener.context = context
@@ -197,6 +198,8 @@ def between(server: Server, authority: Authority, folder: Path) -> Iterator[Betw
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     context: ssl.SSLContext
+    behind: Server
+    state: Between
 
     def finish_request(self, request: object, client_address: object) -> None:
         assert isinstance(request, socket.socket)
@@ -209,74 +212,74 @@ class _Listener(ThreadingHTTPServer):
         """A client that goes away is what some of the tests are about."""
 
 
-def _handler(server: Server, state: Between) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Listener
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Silent."""
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Silent."""
 
-        def handle_any(self) -> None:
-            fault = state.fault(f"{self.command} {self.path}")
-            if fault and fault.meanwhile:
-                fault.meanwhile()
-            if fault and fault.status:
-                self.refuse(fault)
-            elif fault and not fault.meanwhile:
-                self.forward(fault.after)
-            else:
-                self.forward(None)
+    def handle_any(self) -> None:
+        fault = self.server.state.fault(f"{self.command} {self.path}")
+        if fault and fault.meanwhile:
+            fault.meanwhile()
+        if fault and fault.status:
+            self.refuse(fault)
+        elif fault and not fault.meanwhile:
+            self.forward(fault.after)
+        else:
+            self.forward(None)
 
-        def refuse(self, fault: Fault) -> None:
-            left = int(self.headers.get("Content-Length") or 0)
-            while left > 0 and (chunk := self.rfile.read(min(left, 1 << 16))):
-                left -= len(chunk)
-            self.send_response(fault.status)
-            for name, value in {**fault.headers, "Content-Length": "0"}.items():
-                self.send_header(name, value)
-            self.end_headers()
+    def refuse(self, fault: Fault) -> None:
+        left = int(self.headers.get("Content-Length") or 0)
+        while left > 0 and (chunk := self.rfile.read(min(left, 1 << 16))):
+            left -= len(chunk)
+        self.send_response(fault.status)
+        for name, value in {**fault.headers, "Content-Length": "0"}.items():
+            self.send_header(name, value)
+        self.end_headers()
 
-        def forward(self, cut: int | None) -> None:
-            if cut == -1:
-                self.reset()
-                return
-            length = int(self.headers.get("Content-Length") or 0)
-            try:
-                behind = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-                behind.putrequest(
-                    self.command, self.path, skip_host=True, skip_accept_encoding=True
-                )
-                for name, value in self.headers.items():
-                    behind.putheader(name, value)
-                behind.endheaders()
-                sent = 0
-                while sent < length:
-                    chunk = self.rfile.read(min(length - sent, 1 << 14))
-                    if not chunk or (cut is not None and sent + len(chunk) > cut):
-                        behind.close()
-                        self.reset()
-                        return
-                    behind.send(chunk)
-                    sent += len(chunk)
-                answer = behind.getresponse()
-                self.send_response_only(answer.status, answer.reason)
-                for name, value in answer.getheaders():
+    def forward(self, cut: int | None) -> None:
+        if cut == -1:
+            self.reset()
+            return
+        length = int(self.headers.get("Content-Length") or 0)
+        try:
+            behind = http.client.HTTPConnection("127.0.0.1", self.server.behind.port, timeout=60)
+            behind.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+            for name, value in self.headers.items():
+                behind.putheader(name, value)
+            behind.endheaders()
+            sent = 0
+            while sent < length:
+                chunk = self.rfile.read(min(length - sent, 1 << 14))
+                if not chunk or (cut is not None and sent + len(chunk) > cut):
+                    behind.close()
+                    self.reset()
+                    return
+                behind.send(chunk)
+                sent += len(chunk)
+            answer = behind.getresponse()
+            self.send_response_only(answer.status, answer.reason)
+            for name, value in answer.getheaders():
+                if name.lower() != "transfer-encoding":
                     self.send_header(name, value)
-                self.end_headers()
-                while chunk := answer.read(1 << 16):
-                    self.wfile.write(chunk)
-                behind.close()
-            except (OSError, http.client.HTTPException):
-                self.reset()
+            if answer.chunked:
+                # What has been put together already ends where the line does.
+                self.send_header("Connection", "close")
+            self.end_headers()
+            while chunk := answer.read(1 << 16):
+                self.wfile.write(chunk)
+            behind.close()
+        except (OSError, http.client.HTTPException):
+            self.reset()
 
-        def reset(self) -> None:
-            """Cut the line, so that the client gets no answer but an error."""
-            self.close_connection = True
-            with suppress(OSError):
-                linger = struct.pack("ii", 1, 0)
-                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-                os.close(self.connection.detach())
+    def reset(self) -> None:
+        """Cut the line, so that the client gets no answer but an error."""
+        self.close_connection = True
+        with suppress(OSError):
+            linger = struct.pack("ii", 1, 0)
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            os.close(self.connection.detach())
 
-        do_GET = do_HEAD = do_PUT = do_POST = do_PATCH = do_DELETE = handle_any  # noqa: N815
-
-    return Handler
+    do_GET = do_HEAD = do_PUT = do_POST = do_PATCH = do_DELETE = handle_any  # noqa: N815

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""push, promote and prune on bad input: nothing is asked of a network, nothing is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.checkout import Checkout
+
+TARGET = ["--target", "py39-torch231-cann8t39"]
+NOWHERE = ["--registry", "127.0.0.1:9"]
+
+WRONG = {
+    "no registry": (["push", *TARGET], 2, "--registry"),
+    "no target": (["push", *NOWHERE], 2, "--target"),
+    "unknown target": (["push", "--target", "py39-torch231-cann8t3", *NOWHERE], 2, "Did you mean"),
+    "allow": (["push", *TARGET, *NOWHERE, "--allow", "simulate"], 2, "Did you mean 'simulated'?"),
+    "compression": (["push", *TARGET, *NOWHERE, "--compression", "xz"], 2, "there is no 'xz'"),
+    "no such CA": (["push", *TARGET, *NOWHERE, "--ca", "none.pem"], 2, "there is no file none.pem"),
+    "a tag": (["push", *TARGET, "--registry", "r.example.com/a:b"], 2, "more than a registry"),
+    "no host": (["push", *TARGET, "--registry", "team"], 2, "'team' is no name in a registry"),
+    "no engine": (["push", *TARGET, *NOWHERE], 6, "the container engine does not answer"),
+    "from": (["promote", "ascend", "r.example.com/a"], 2, "'ascend' is no name in a registry"),
+    "which": (["promote", "r.example.com/a", "r.example.com/b"], 2, "does not say which image"),
+    "to": (
+        ["promote", "r.example.com/a:b", f"r.example.com/a@sha256:{'0' * 64}"],
+        2,
+        "names a digest",
+    ),
+    "keep": (["prune", *NOWHERE, "--keep", "-1"], 2, "--keep"),
+}
+
+
+@pytest.mark.parametrize(("argv", "code", "said"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be(checkout: Checkout, argv: list[str], code: int, said: str) -> None:
+    before = checkout.state()
+    result = checkout.run(*argv)
+    result.refused(code, said)
+    assert checkout.state() == before
+
+
+def test_a_wrong_policy_is_told_with_its_line(checkout: Checkout) -> None:
+    checkout.edit("latest: py39-torch231-cann8t39", "latest: py39", "publish.yaml")
+    result = checkout.run("prune", *NOWHERE)
+    result.refused(3, "publish.yaml:")
+
+
+def test_a_spoilt_record_is_told_before_anything_is_asked(checkout: Checkout) -> None:
+    path = checkout.root / "releases" / "full" / "full-1.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{", encoding="utf-8")
+    result = checkout.run("prune", *NOWHERE)
+    result.refused(9, "full-1.json is no record of a push")

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real image, by the command line: pushed, pulled elsewhere, checked there, promoted, pruned.
+
+Needs the engine and the simulated main image, checked, which 'nox -s image' leaves behind.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.execute.registry import Repository
+from cannery.execute.registry_http import PATIENCE
+from cannery.records import Record, read_records
+from tests.engine.engines import engine
+
+from .servers import PASSWORD, USER, Authority, Server, registry
+
+pytestmark = pytest.mark.engine
+
+ROOT = Path(__file__).resolve().parents[2]
+MAIN = "py39-torch231-cann8t39"
+ENGINE_NUMBER = 9
+"""Tells the engine of these tests from those of others."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """A committed copy of the checkout, and two registries.
+
+    The first has TLS and wants a password, which docker has; the second has neither.
+    """
+
+    root: Path
+    ca: Path
+    login: Path
+    first: Server
+    second: Server
+
+    def run(self, *words: str, **env: str) -> str:
+        """Run build.py, which must end well, and return what it prints."""
+        done = subprocess.run(
+            [sys.executable, str(self.root / "build.py"), *words],
+            env={**os.environ, "DOCKER_CONFIG": str(self.login), **env},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-4000:]
+        return done.stdout
+
+    def git(self, *words: str) -> None:
+        identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+        subprocess.run(["git", *identity, *words], cwd=self.root, check=True, capture_output=True)
+
+    @property
+    def record(self) -> Record:
+        [found] = read_records(self.root / "releases")
+        return found
+
+
+def _copy(root: Path) -> None:
+    argv = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    said = subprocess.run(argv, cwd=ROOT, check=True, capture_output=True).stdout.decode()
+    for name in said.split("\0"):
+        if (ROOT / name).is_file():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, root / name)
+    shutil.rmtree(root / "releases", ignore_errors=True)
+    # What the build of the image has left: the simulated driver, and the report on the image.
+    (root / ".cannery").symlink_to(ROOT / ".cannery")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "checkout").mkdir()
+    _copy(folder / "checkout")
+    with (
+        registry(folder / "first", authority=authority, login=True) as first,
+        registry(folder / "second") as second,
+    ):
+        auth = {"auth": base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()}
+        (folder / "docker").mkdir()
+        text = json.dumps({"auths": {first.host: auth}})
+        (folder / "docker" / "config.json").write_text(text, encoding="utf-8")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("DOCKER_CONFIG", str(folder / "docker"))
+            found = Site(
+                root=folder / "checkout",
+                ca=authority.file,
+                login=folder / "docker",
+                first=first,
+                second=second,
+            )
+            # The link is no folder, which the project's own .gitignore speaks of.
+            (found.root / ".git").mkdir()
+            found.git("init", "--quiet")
+            (found.root / ".git" / "info" / "exclude").write_text(".cannery\n", encoding="utf-8")
+            found.git("add", "--all")
+            found.git("commit", "--quiet", "--message", "all")
+            yield found
+
+
+def _repository(site: Site, server: Server, name: str = "ascend") -> Repository:
+    return Repository(server.host, name, ca=site.ca, patience=PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def pushed(site: Site) -> str:
+    """What push prints: what to pull."""
+    words = ["push", "--target", MAIN, "--simulate", "--allow", "simulated"]
+    said = site.run(*words, "--registry", site.first.host, "--ca", str(site.ca))
+    return said.strip()
+
+
+def test_the_tags_name_what_was_pushed(site: Site, pushed: str) -> None:
+    repository = _repository(site, site.first)
+    digest = pushed.rpartition("@")[2]
+    record = site.record
+    assert repository.tags() == sorted([record.tag, f"{MAIN}-sim"])
+    assert {repository.resolve(tag) for tag in repository.tags()} == {digest}
+    assert record.digest == digest
+
+
+def test_the_record_tells_what_it_is(site: Site, pushed: str) -> None:
+    record = site.record
+    assert record.tag == f"{MAIN}-{record.key[7:19]}-sim"
+    assert (record.simulated, record.signed, record.tags) == (True, False, (f"{MAIN}-sim",))
+    assert (record.registry, record.repository) == (site.first.host, "ascend")
+    assert record.packages["wheels"]["torch"] == "2.3.1"
+    assert "libc6" in record.packages["debian"]
+    assert record.packages["vendor"]["toolkit"] == "8.0.T39"
+    assert [*record.attestations] == ["provenance", "sbom"]
+    [image] = record.platforms.values()
+    named = [layer.part for layer in image.layers]
+    assert named[0] == "base"
+    assert {"os", "toolkit", "wheels-torch", "guard"} <= {*named}
+    assert image.size > sum(layer.size for layer in image.layers)
+    assert {each.device for each in record.verified} == {"none", "simulated"}
+    for each in record.verified:
+        assert each.passed > 0
+        assert each.failed == 0
+        assert "NPU" in each.hardware
+        assert each.date
+
+
+def test_it_is_pulled_and_checked_by_an_engine_that_has_nothing(
+    site: Site, pushed: str, tmp_path: Path
+) -> None:
+    with engine(tmp_path, ENGINE_NUMBER, containerd=False) as other:
+        assert other.docker("image", "ls", "--quiet") == ""
+        other.docker("--config", str(site.login), "pull", "--platform", "linux/arm64", pushed)
+        words = ["test", "--target", MAIN, "--simulate", "--image", pushed]
+        site.run(*words, DOCKER_HOST=other.host)
+    report = ROOT / ".cannery" / "reports"
+    [kept] = report.glob(f"{pushed.replace('/', '_').replace(':', '_')}.json")
+    kept.unlink()
+
+
+def test_the_same_push_again_changes_nothing(site: Site, pushed: str) -> None:
+    before = site.record
+    words = ["push", "--target", MAIN, "--simulate", "--allow", "simulated"]
+    said = site.run(*words, "--registry", site.first.host, "--ca", str(site.ca))
+    assert said.strip() == pushed
+    assert site.record == before
+
+
+def test_what_is_simulated_is_refused_without_a_word(site: Site, pushed: str) -> None:
+    argv = [sys.executable, str(site.root / "build.py"), "push", "--target", MAIN, "--simulate"]
+    argv += ["--registry", site.first.host, "--ca", str(site.ca)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 10
+    assert "is simulated" in done.stderr
+    assert "--allow simulated" in done.stderr
+
+
+def test_it_is_promoted_with_the_same_digest(site: Site, pushed: str) -> None:
+    place = f"{site.second.host}/team/ascend"
+    said = site.run("promote", pushed, place, "--ca", str(site.ca))
+    digest = pushed.rpartition("@")[2]
+    assert said.strip() == f"{place}@{digest}"
+    there = _repository(site, site.second, "team/ascend")
+    assert there.tags() == _repository(site, site.first).tags()
+    assert there.resolve(f"{MAIN}-sim") == digest
+
+
+def test_what_is_said_of_it_can_be_read_with_docker_s_own_tools(site: Site, pushed: str) -> None:
+    reference = f"{site.second.host}/team/ascend:{MAIN}-sim"
+    argv = ["docker", "buildx", "imagetools", "inspect", reference, "--format"]
+
+    def said(what: str) -> dict[str, Any]:
+        done = subprocess.run([*argv, what], check=True, capture_output=True)
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    bill = said("{{json .SBOM.SPDX}}")
+    assert {"torch", "libc6"} <= {package["name"] for package in bill["packages"]}
+    made = said("{{json .Provenance.SLSA}}")
+    assert made["buildDefinition"]["externalParameters"]["target"] == MAIN
+
+
+def test_pruning_leaves_what_the_record_names(site: Site, pushed: str) -> None:
+    words = ["prune", "--registry", site.first.host, "--ca", str(site.ca), "--keep", "0"]
+    assert f"the record of {site.record.tag} names it" in site.run(*words)
+    repository = _repository(site, site.first)
+    before = {tag: repository.resolve(tag) for tag in repository.tags()}
+    site.run(*words, "--yes")
+    assert {tag: repository.resolve(tag) for tag in repository.tags()} == before

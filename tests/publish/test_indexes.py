@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One tag for several platforms, and an engine that gets the image of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from cannery.execute import engine
+from cannery.execute.registry import Repository
+from cannery.execute.transfer import read_back
+from cannery.oci import contents
+from cannery.pipeline.sealing import together
+from cannery.pipeline.transaction import Arrived, Duties, Shipment, Transaction, images_in
+from cannery.publishing import Publishing
+
+from .goods import shipment
+
+POLICY = Publishing(
+    repository="ascend",
+    immutable="{target}-{key}",
+    moving="{target}",
+    indexes={"both": ("arm", "intel")},
+)
+
+
+def parts(folder: Path) -> list[Shipment]:
+    return [
+        shipment(folder, "arm", platform="linux/arm64", moving=("arm",)),
+        shipment(folder, "intel", platform="linux/amd64", moving=("intel",)),
+    ]
+
+
+def push(repository: Repository, shipments: Sequence[Shipment]) -> list[Arrived]:
+    duties = Duties(
+        together=lambda arrived: together(POLICY, arrived),
+        test=lambda _: None,
+        sign=lambda _: None,
+        records=lambda _: {},
+    )
+    return Transaction(repository, duties).run(shipments)
+
+
+def test_all_platforms_are_under_one_tag(repository: Repository, tmp_path: Path) -> None:
+    arm, intel, both = push(repository, parts(tmp_path))
+    assert repository.tags() == ["arm", "arm-1", "both", "intel", "intel-1"]
+    document = repository.manifest("both")
+    assert document
+    assert document.digest == both.root.digest
+    entries = {each.platform: each.digest for each in contents(document).manifests}
+    assert entries == {
+        "linux/arm64": images_in(arm.documents)[0].digest,
+        "linux/amd64": images_in(intel.documents)[0].digest,
+    }
+    assert len(read_back(repository, document.digest, {}, set())) == 3
+
+
+def test_without_all_of_its_parts_it_stays(
+    repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = push(repository, parts(tmp_path))[-1].root.digest
+    push(repository, [shipment(tmp_path, "arm", "2", moving=("arm",))])
+    assert repository.resolve("both") == before
+    assert "both stays as it is: intel would have to be pushed" in capsys.readouterr().err
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("platform", ["linux/arm64", "linux/amd64"])
+def test_an_engine_gets_the_image_for_its_platform(
+    repository: Repository, tmp_path: Path, platform: str
+) -> None:
+    both = push(repository, parts(tmp_path))[-1].root.digest
+    image = engine.pull_digest(str(repository), both, platform, repository.login)
+    try:
+        details = engine.image_details(image)
+        assert f"{details['Os']}/{details['Architecture']}" == platform
+    finally:
+        engine.remove_name(f"{repository}@{both}")

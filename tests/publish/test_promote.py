@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is promoted is the same to the digest, with its signatures, or nothing has happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import EngineError, PublishError, UsageError
+from cannery.execute.registry import Repository
+from cannery.execute.transfer import closure
+from cannery.oci import Reference, image_index
+from cannery.pipeline.promote import Promotion
+from cannery.records import Record
+from tests.unit.publications import record
+
+from .conftest import HURRIED
+from .goods import Push, shipment
+from .servers import Authority, Between, Fault, registry
+
+
+@pytest.fixture
+def other(tmp_path: Path, authority: Authority) -> Iterator[Repository]:
+    """A repository in another registry, which has TLS itself and wants no password."""
+    with registry(tmp_path / "other", authority=authority) as server:
+        yield Repository(server.host, "team/ascend", ca=authority.file, patience=HURRIED)
+
+
+@pytest.fixture
+def pushed(repository: Repository, tmp_path: Path) -> tuple[Push, Record]:
+    push = Push(repository, tmp_path / "releases")
+    [arrived] = push(shipment(tmp_path, version="1"))
+    return push, record(tag="full-1", tags=("full", "latest"), digest=arrived.root.digest)
+
+
+def promotion(
+    source: Repository, destination: Repository, version: str, tag: str = "", *allow: str
+) -> Promotion:
+    digest, name = (version, "") if version.startswith("sha256:") else ("", version)
+    return Promotion(
+        source=source,
+        destination=destination,
+        wanted=Reference(registry=source.host, repository=source.name, tag=name, digest=digest),
+        place=Reference(registry=destination.host, repository=destination.name, tag=tag),
+        allow=allow,
+    )
+
+
+def tags(repository: Repository) -> dict[str, str]:
+    return {tag: repository.resolve(tag) for tag in repository.tags()}
+
+
+def test_the_copy_is_the_same_to_the_digest(
+    repository: Repository, other: Repository, pushed: tuple[Push, Record]
+) -> None:
+    told = pushed[1]
+    digest, named = promotion(repository, other, "latest").run([told])
+    assert (digest, named) == (told.digest, ("full-1", "full", "latest"))
+    assert tags(other) == dict.fromkeys(named, told.digest)
+    assert closure(other, digest) == closure(repository, digest)
+
+
+def test_by_digest_under_another_tag(
+    repository: Repository, other: Repository, pushed: tuple[Push, Record]
+) -> None:
+    told = pushed[1]
+    promotion(repository, other, told.digest, "stable").run([told])
+    assert tags(other) == {"stable": told.digest}
+
+
+def test_within_a_registry_nothing_is_sent_again(
+    repository: Repository, line: Between, authority: Authority, pushed: tuple[Push, Record]
+) -> None:
+    near = Repository(repository.host, "stable", ca=authority.file, patience=HURRIED)
+    line.seen.clear()
+    promotion(repository, near, "full").run([pushed[1]])
+    assert line.count("^PUT .*/blobs/") == 0
+    assert line.count("^POST .*mount=") == 3
+    assert near.resolve("full-1") == pushed[1].digest
+
+
+def test_what_no_record_names_is_refused_unless_that_is_said(
+    repository: Repository, other: Repository, pushed: tuple[Push, Record]
+) -> None:
+    with pytest.raises(PublishError, match=r"no file in releases/ names .*--allow unrecorded"):
+        promotion(repository, other, "full").run([])
+    assert tags(other) == {}
+    promotion(repository, other, "full", "", "unrecorded").run([])
+    assert [*tags(other)] == ["full"]
+
+
+def test_signatures_come_along(
+    repository: Repository, other: Repository, pushed: tuple[Push, Record]
+) -> None:
+    told = pushed[1]
+    entry = closure(repository, told.digest)[0].descriptor("linux/arm64")
+    signature = image_index([entry], {"is": "a signature"})
+    name = told.digest.replace(":", "-") + ".sig"
+    repository.put_manifest(signature.digest, signature)
+    repository.put_manifest(name, signature)
+    repository.put_manifest("sha256-" + "0" * 64 + ".sig", signature)
+    promotion(repository, other, "full").run([told])
+    assert tags(other)[name] == signature.digest
+    assert len(tags(other)) == 4
+
+
+def test_what_is_not_there(repository: Repository, other: Repository) -> None:
+    with pytest.raises(PublishError, match="does not exist"):
+        promotion(repository, other, "nothing").run([])
+
+
+def test_a_tag_must_be_known(
+    repository: Repository, other: Repository, pushed: tuple[Push, Record]
+) -> None:
+    with pytest.raises(UsageError, match="nothing says which tag"):
+        promotion(repository, other, pushed[1].digest, "", "unrecorded").run([])
+
+
+def test_an_immutable_tag_there_stays(
+    repository: Repository, other: Repository, pushed: tuple[Push, Record], tmp_path: Path
+) -> None:
+    told = pushed[1]
+    Push(other, tmp_path / "theirs")(shipment(tmp_path, version="x", immutable="full-1"))
+    before = tags(other)
+    with pytest.raises(PublishError, match="full-1 is another image") as caught:
+        promotion(repository, other, "full").run([told])
+    assert "No tag was moved." in str(caught.value.problems[-1])
+    with pytest.raises(PublishError, match="full-1 is another image"):
+        promotion(repository, other, "full", "full-1").run([told])
+    assert tags(other) == before
+
+
+FAULTS = {
+    "blobs cannot be read": Fault("^GET .*/blobs/", status=500),
+    "the line breaks": Fault("^GET .*/blobs/"),
+    "the rate limit": Fault("^GET .*/blobs/", status=429, headers={"Retry-After": "0"}),
+    "a manifest is gone": Fault("^GET .*/manifests/sha256", status=404),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_fault_of_the_source_leaves_every_tag(
+    repository: Repository,
+    other: Repository,
+    pushed: tuple[Push, Record],
+    line: Between,
+    fault: Fault,
+) -> None:
+    line.faults.append(replace(fault))
+    with pytest.raises(EngineError):
+        promotion(repository, other, "full").run([pushed[1]])
+    assert tags(other) == {}
+
+
+@pytest.mark.parametrize("at", ["PUT .*/latest", "PUT .*/sha256", "POST ", "PUT .*/blobs/"])
+def test_a_fault_of_the_destination_leaves_every_tag(
+    repository: Repository,
+    other: Repository,
+    pushed: tuple[Push, Record],
+    line: Between,
+    tmp_path: Path,
+    at: str,
+) -> None:
+    """The other way round, so that the line with the faults is the one that is written to."""
+    before = tags(repository)
+    [theirs] = Push(other, tmp_path / "theirs")(shipment(tmp_path, "bare", moving=("bare",)))
+    line.faults.append(Fault(f"^{at}", status=500))
+    with pytest.raises(EngineError):
+        promotion(other, repository, "bare", "latest", "unrecorded").run([])
+    line.faults.clear()
+    assert theirs.root.digest not in before.values()
+    assert tags(repository) == before

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pruning a real registry: nothing without --yes, and never what something needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import EngineError, PublishError
+from cannery.execute.registry import Repository
+from cannery.pipeline.prune import delete, prunable, text_of
+from tests.unit.publications import record
+
+from .conftest import HURRIED, Login
+from .goods import Push, shipment
+from .servers import Authority, Between, Fault, between, registry
+
+MOVING = ("full", "latest")
+
+
+@pytest.fixture
+def push(repository: Repository, tmp_path: Path) -> Push:
+    """Four images of a target, each pushed after the other."""
+    found = Push(repository, tmp_path / "releases")
+    for version in "1234":
+        found(shipment(tmp_path, version=version))
+    return found
+
+
+def test_what_nothing_needs_is_shown_and_then_deleted(push: Push) -> None:
+    before = push.tags()
+    told = record(tag="full-1", digest=before["full-1"])
+    found, decision = prunable(push.repository, [told], MOVING, 0)
+    said = text_of(found, decision)
+    assert "keep    full-1: the record of full-1 names it" in said
+    assert "keep    full, full-4, latest: full, latest names it now" in said
+    assert f"delete  full-2  {before['full-2']}" in said
+    assert said.endswith("2 to delete, 2 to keep")
+    assert push.tags() == before
+    delete(push.repository, decision)
+    assert [*push.tags()] == ["full", "full-1", "full-4", "latest"]
+    assert not push.repository.resolve(before["full-2"])
+
+
+def test_what_is_kept_can_still_be_pulled_whole(push: Push, tmp_path: Path) -> None:
+    _, decision = prunable(push.repository, [], MOVING, 0)
+    delete(push.repository, decision)
+    assert push(shipment(tmp_path, version="4"))
+    _, again = prunable(push.repository, [], MOVING, 0)
+    assert again.gone == ()
+
+
+def test_nothing_is_deleted_where_somebody_is_at_work(push: Push) -> None:
+    _, decision = prunable(push.repository, [], MOVING, 0)
+    now = push.repository.manifest("full-4")
+    assert now
+    push.repository.put_manifest("full-2", now)
+    before = push.tags()
+    with pytest.raises(PublishError, match="Nothing was deleted"):
+        delete(push.repository, decision)
+    assert push.tags() == before
+
+
+def test_a_registry_that_deletes_nothing(
+    authority: Authority, login: Login, tmp_path: Path
+) -> None:
+    with (
+        registry(tmp_path / "r", login=True, delete=False) as rigid,
+        between(rigid, authority, tmp_path / "b") as line,
+    ):
+        login(line.host)
+        repository = Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
+        push = Push(repository, tmp_path / "releases")
+        push(shipment(tmp_path, version="1"))
+        push(shipment(tmp_path, version="2"))
+        before = push.tags()
+        _, decision = prunable(repository, [], MOVING, 0)
+        with pytest.raises(PublishError, match="lets nobody delete: it answers 405"):
+            delete(repository, decision)
+        assert push.tags() == before
+
+
+def test_a_failure_says_how_far_it_got(push: Push, line: Between) -> None:
+    _, decision = prunable(push.repository, [], MOVING, 0)
+    line.faults.append(Fault("^DELETE ", status=500))
+    with pytest.raises(EngineError) as caught:
+        delete(push.repository, decision)
+    assert "0 of 6 manifests were deleted before that" in str(caught.value.problems[-1])
+
+
+def test_an_empty_repository(repository: Repository) -> None:
+    found, decision = prunable(repository, [], MOVING, 3)
+    assert text_of(found, decision) == "\n0 to delete, 0 to keep"
