@@ -54,6 +54,8 @@ def sign(
 ) -> None:
     """Sign the image ``reference``, which must name a digest, with the private ``key``.
 
+    cosign does not look whether the registry has an image of that digest.
+
     ``key`` is a file or a URI as ``awskms://...``. With ``log`` the signature is also written into
     the public transparency log, which tells the world its digest and when it was made.
 

@@ -133,12 +133,6 @@ def test_no_password_is_asked_for(
 
 
 @installed
-def test_an_image_that_is_not_there_cannot_be_signed(place: Place, pair: Pair) -> None:
-    with pytest.raises(EngineError, match="could not be signed"):
-        sign(f"{place.name}@sha256:{'0' * 64}", pair.private)
-
-
-@installed
 def test_a_registry_that_is_not_there_is_told(pair: Pair) -> None:
     with pytest.raises(EngineError, match="could not be signed"):
         sign(f"127.0.0.1:1/ascend@sha256:{'0' * 64}", pair.private)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is published of an image is the same from every store in which engines keep images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import EngineError
+from cannery.execute import engine as local
+from cannery.execute.layers import Blobs, Packed
+from cannery.execute.registry import Repository
+from tests.engine.engines import Engine, engine
+from tests.unit.archives import layer
+
+from .goods import Push, shipment
+
+pytestmark = pytest.mark.engine
+
+NAME = "cannery-test:stores"
+
+
+@contextmanager
+def using(host: str) -> Iterator[None]:
+    """Let the engine at ``host`` be the one that everything talks to."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOCKER_HOST", host)
+        local.connect.cache_clear()
+        try:
+            yield
+        finally:
+            local.connect.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Engine]]:
+    """One with containerd's store and one without, both with the same image."""
+    folder = tmp_path_factory.mktemp("stores")
+    (folder / "tree.tar").write_bytes(layer("tree", 2_000_000))
+    with ExitStack() as stack:
+        found = []
+        for number, containerd in ((7, True), (8, False)):
+            own = folder / f"engine{number}"
+            own.mkdir()
+            found.append(stack.enter_context(engine(own, number, containerd=containerd)))
+        first, second = found
+        first.docker("import", "--platform", "linux/arm64", str(folder / "tree.tar"), NAME)
+        first.docker("save", "--output", str(folder / "image.tar"), NAME)
+        second.docker("load", "--input", str(folder / "image.tar"))
+        yield found
+
+
+def packed(engine: Engine, folder: Path) -> Packed:
+    with using(engine.host):
+        details = local.image_details(NAME)
+        image = str(details["Id"])
+        layers = details["RootFS"]["Layers"]
+        return Blobs(folder=folder).pack(image, layers, lambda: local.saved(image))
+
+
+def test_two_stores_give_the_same_blobs(engines: list[Engine], tmp_path: Path) -> None:
+    one, two = (packed(each, tmp_path / str(n)) for n, each in enumerate(engines))
+    assert one.config == two.config
+    assert [each.blob for each in one.layers] == [each.blob for each in two.layers]
+    assert one.layers
+
+
+def test_both_pull_what_was_published(
+    engines: list[Engine], repository: Repository, tmp_path: Path
+) -> None:
+    [arrived] = Push(repository, tmp_path / "releases")(shipment(tmp_path))
+    [config] = arrived.shipment.configs
+    for each in engines:
+        with using(each.host):
+            digest = arrived.root.digest
+            image = local.pull_digest(str(repository), digest, "linux/arm64", repository.login)
+            assert image in (config, digest)
+            local.remove_name(f"{repository}@{digest}")
+            assert not local.image_id(f"{repository}@{digest}")
+
+
+def test_what_cannot_be_pulled_is_told(engines: list[Engine], repository: Repository) -> None:
+    with using(engines[1].host), pytest.raises(EngineError, match="cannot pull"):
+        local.pull_digest(str(repository), "sha256:" + "0" * 64, "linux/arm64", repository.login)
