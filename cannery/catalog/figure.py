@@ -18,13 +18,16 @@ _SLOT = 22
 """The height of one line in a box, in units of the picture."""
 _GAP = 8
 _TOP = 40
-_BOX = 128
-_STEP = 220
+_BOX = 160
+_STEP = 245
 _LABEL = 330
 """The width of the last column, which has the images' names."""
 
 _COLUMNS = {"python": ("os", "python"), "cann": ("toolkit",), "framework": ("wheels-torch",)}
 """Column to the layers that make it."""
+
+_OTHERWISE = ("wheels-stack",)
+"""What makes it where a target has none of these: a framework that is no torch is a stack."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,8 +107,15 @@ def _labels(target: Target) -> dict[str, str]:
     return {
         "python": f"Python {target.python.version}",
         "cann": f"CANN {target.cann.version}",
-        "framework": f"torch {target.torch}" if target.torch else "",
+        "framework": _framework(target),
     }
+
+
+def _framework(target: Target) -> str:
+    """torch, or what stands in its place."""
+    if target.torch:
+        return f"torch {target.torch}"
+    return f"{target.stack.component} {target.stack.version}" if target.stack else "-"
 
 
 def _groups(
@@ -114,8 +124,10 @@ def _groups(
     """The ids of those targets together whose layers called ``names`` are the same."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for target in targets:
-        own = tuple(part.identity for part in parts[target.id] if part.name in names)
-        groups.setdefault(own, []).append(target.id)
+        found = {part.name: part.identity for part in parts[target.id]}
+        own = [found[name] for name in names if name in found]
+        own = own or [found[name] for name in _OTHERWISE if name in found]
+        groups.setdefault(tuple(own), []).append(target.id)
     return list(groups.values())
 
 

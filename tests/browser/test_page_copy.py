@@ -57,7 +57,7 @@ def test_every_button_copies_the_text_beside_it(open_page: Open, script: str) ->
 
 def test_the_button_says_what_it_copies_and_that_it_has(open_page: Open) -> None:
     page = open_page(permissions=LEAVE)
-    button = page.get_by_role("button", name=f"Copy: Pull of {PUBLISHED}", exact=True)
+    button = page.get_by_role("button", name=f"Copy (Pull of {PUBLISHED})", exact=True)
     button.click()
     expect(button).to_have_count(0)  # while it says so
     expect(page.locator(f'[id="{PUBLISHED}"] .done').first).to_be_visible()

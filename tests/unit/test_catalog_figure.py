@@ -33,17 +33,23 @@ def test_every_image_has_a_line_and_a_place_of_its_own() -> None:
 
 def test_lines_pass_through_one_box_if_and_only_if_they_share_its_layer() -> None:
     found = drawn()
-    for word, parts in LAYERS.items():
-        boxes = {box.ids for box in found.boxes if (box.label or "torch").startswith(word)}
+    columns = sorted({box.x for box in found.boxes})
+    for x, parts in zip(columns, LAYERS.values(), strict=True):
         by_layer: dict[tuple[str, ...], set[str]] = {}
         for name in IDS:
-            by_layer.setdefault(identities(name, parts), set()).add(name)
-        assert {frozenset(ids) for ids in boxes} == {*map(frozenset, by_layer.values())}
+            own = identities(name, parts) or identities(name, ("wheels-stack",))
+            by_layer.setdefault(own, set()).add(name)
+        boxes = {frozenset(box.ids) for box in found.boxes if box.x == x}
+        assert boxes == {*map(frozenset, by_layer.values())}
 
 
-def test_what_has_no_torch_passes_through_a_box_without_a_name() -> None:
-    [box] = [box for box in drawn().boxes if not box.label]
-    assert {*box.ids} == {target.id for target in TARGETS if not target.torch}
+def test_a_box_is_called_by_what_its_images_have() -> None:
+    by_id = {target.id: target for target in TARGETS}
+    for box in drawn().boxes:
+        word, version = box.label.split()
+        for each in box.ids:
+            known = {"Python": by_id[each].python.version, "CANN": by_id[each].cann.version}
+            assert {**known, **by_id[each].components}[word] == version
 
 
 def test_nothing_overlaps_and_all_is_within_the_picture() -> None:

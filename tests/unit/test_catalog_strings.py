@@ -65,10 +65,10 @@ def test_what_has_no_choice_is_named() -> None:
 def test_a_sentence_comes_in_every_language_and_its_values_are_escaped() -> None:
     said = say("copy.what", id="<b>&", what=say("copy"))
     assert said == (
-        '<span class="en" lang="en"><span class="en" lang="en">Copy</span>'
-        '<span class="zh" lang="zh-CN">复制</span> of &lt;b&gt;&amp;</span>'
-        '<span class="zh" lang="zh-CN">&lt;b&gt;&amp; 的<span class="en" lang="en">Copy</span>'
-        '<span class="zh" lang="zh-CN">复制</span></span>'
+        '<span class="en" lang="en">(<span class="en" lang="en">Copy</span>'
+        '<span class="zh" lang="zh-CN">复制</span> of &lt;b&gt;&amp;)</span>'
+        '<span class="zh" lang="zh-CN">(&lt;b&gt;&amp; 的<span class="en" lang="en">Copy</span>'
+        '<span class="zh" lang="zh-CN">复制</span>)</span>'
     )
 
 
