@@ -19,7 +19,7 @@ def _answers(
 ) -> dict[str, Any]:
     found: dict[str, Any] = {
         "/version": {"ApiVersion": "1.44", "Version": "27", "MinAPIVersion": "1.24"},
-        "/info": {"Architecture": machine, "Runtimes": dict.fromkeys(runtimes, {})},
+        "/info": {"Architecture": machine, "Runtimes": {key: {} for key in runtimes}},
         "/_ping": "OK",
     }
     for name, each in images.items():
