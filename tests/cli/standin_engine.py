@@ -14,6 +14,23 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 
+def _answers(
+    images: Mapping[str, str], machine: str, runtimes: tuple[str, ...], registry: Mapping[str, str]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "/version": {"ApiVersion": "1.44", "Version": "27", "MinAPIVersion": "1.24"},
+        "/info": {"Architecture": machine, "Runtimes": {key: {} for key in runtimes}},
+        "/_ping": "OK",
+    }
+    for name, each in images.items():
+        found[f"/images/{name}/json"] = {"Id": "sha256:1", "Architecture": each}
+    for name, each in registry.items():
+        platform = {"os": "linux", "architecture": each}
+        answer = {"Descriptor": {"digest": "sha256:1"}, "Platforms": [platform]}
+        found[f"/distribution/{name}/json"] = answer
+    return found
+
+
 @contextmanager
 def standin_engine(
     folder: Path,
@@ -27,32 +44,17 @@ def standin_engine(
 
     ``registry`` has what can be pulled, in the same way.
     """
-    architecture = {"amd64": "x86_64"}.get(machine, machine)
+    found = _answers(images, machine, runtimes, registry or {})
 
     class Handler(BaseHTTPRequestHandler):
-        answers: ClassVar[dict[str, Any]] = {
-            "/version": {"ApiVersion": "1.44", "Version": "27", "MinAPIVersion": "1.24"},
-            "/info": {"Architecture": architecture, "Runtimes": {key: {} for key in runtimes}},
-            "/_ping": "OK",
-            **{
-                f"/images/{name}/json": {"Id": "sha256:1", "Architecture": each}
-                for name, each in images.items()
-            },
-            **{
-                f"/distribution/{name}/json": {
-                    "Descriptor": {"digest": "sha256:1"},
-                    "Platforms": [{"os": "linux", "architecture": each}],
-                }
-                for name, each in (registry or {}).items()
-            },
-        }
+        answers: ClassVar[dict[str, Any]] = found
 
         def do_GET(self) -> None:
             path = re.sub(r"^/v[0-9.]+", "", self.path)
-            found = self.answers.get(path)
+            answer = self.answers.get(path)
             missing = "No such image" if path.startswith("/images/") else "manifest unknown"
-            body = json.dumps({"message": missing} if found is None else found).encode()
-            self.send_response(404 if found is None else 200)
+            body = json.dumps({"message": missing} if answer is None else answer).encode()
+            self.send_response(404 if answer is None else 200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
