@@ -15,6 +15,7 @@ _WORDS = {
     "apache 2.0 license": "Apache-2.0",
     "apache license 2.0": "Apache-2.0",
     "apache license, version 2.0": "Apache-2.0",
+    "apache software license 2.0": "Apache-2.0",
     "apache license version 2.0": "Apache-2.0",
     "3-clause bsd license": "BSD-3-Clause",
     "bsd-3": "BSD-3-Clause",
