@@ -38,6 +38,7 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 """How compressed files begin."""
 
 _ZSTD_LEVEL, _GZIP_LEVEL = 6, 6
+"""Measured on torch's layer: zstd 3 makes it 8 % larger; 9 only 4 % smaller, in twice the time."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
 
 def test_the_text_is_stable_and_sorted() -> None:
     text = to_text(RECORD)
-    assert text == to_text(record(packages=dict(reversed(RECORD.packages.items()))))
+    assert text == to_text(record(packages=dict(reversed([*RECORD.packages.items()]))))
     loaded = json.loads(text)
     assert [*loaded] == sorted(loaded)
     assert loaded["schema"] == 1
