@@ -33,10 +33,8 @@ CHECK = (
 )
 
 
-def docker(*words: str, stdin: str = "") -> str:
-    done = subprocess.run(
-        ["docker", *words], input=stdin, capture_output=True, text=True, check=False
-    )
+def docker(*words: str) -> str:
+    done = subprocess.run(["docker", *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.strip()
 
@@ -68,7 +66,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pushed]:
             for each in docker("inspect", "--format", '{{join .RepoDigests "\\n"}}', name).split()
             if each.startswith(address)
         ]
-        docker("image", "rm", name, reference)
+        docker("image", "rm", name)
         record = replace(
             release(target, tag=name.rpartition(":")[2], tags=(f"{PUBLISHED}-sim",)),
             registry=address,
