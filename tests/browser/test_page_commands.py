@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from cannery.execute import engine
 from cannery.execute.buildx import registry as packages
@@ -84,9 +84,9 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pushed]:
 
 def copied(page: Page, text: str) -> str:
     """What the clipboard holds after the button beside ``text`` on the image's card was used."""
-    card = page.locator(f'[id="{PUBLISHED}"]')
-    card.locator(".copyable:visible", has_text=text).get_by_role("button").click()
-    page.wait_for_function("document.getElementById('said').textContent !== ''")
+    beside = page.locator(f'[id="{PUBLISHED}"] .copyable:visible', has_text=text)
+    beside.get_by_role("button").click()
+    expect(beside.locator(".done")).to_be_visible()
     return pasted(page)
 
 
