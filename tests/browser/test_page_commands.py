@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from cannery.execute import engine
 from cannery.execute.buildx import registry as packages
@@ -33,10 +33,8 @@ CHECK = (
 )
 
 
-def docker(*words: str, stdin: str = "") -> str:
-    done = subprocess.run(
-        ["docker", *words], input=stdin, capture_output=True, text=True, check=False
-    )
+def docker(*words: str) -> str:
+    done = subprocess.run(["docker", *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.strip()
 
@@ -68,7 +66,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pushed]:
             for each in docker("inspect", "--format", '{{join .RepoDigests "\\n"}}', name).split()
             if each.startswith(address)
         ]
-        docker("image", "rm", name, reference)
+        docker("image", "rm", name)
         record = replace(
             release(target, tag=name.rpartition(":")[2], tags=(f"{PUBLISHED}-sim",)),
             registry=address,
@@ -86,9 +84,9 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pushed]:
 
 def copied(page: Page, text: str) -> str:
     """What the clipboard holds after the button beside ``text`` on the image's card was used."""
-    card = page.locator(f'[id="{PUBLISHED}"]')
-    card.locator(".copyable:visible", has_text=text).get_by_role("button").click()
-    page.wait_for_function("document.getElementById('said').textContent !== ''")
+    beside = page.locator(f'[id="{PUBLISHED}"] .copyable:visible', has_text=text)
+    beside.get_by_role("button").click()
+    expect(beside.locator(".done")).to_be_visible()
     return pasted(page)
 
 

@@ -93,18 +93,23 @@
   /** Show what the address asks for: a choice, an image by its name, or a place on the page. */
   function follow() {
     const id = location.hash.slice(1);
-    const place = document.getElementById(id);
-    const isImage = data.images.some((image) => image.id === id);
-    if (!place) readAddress();
-    if (isImage) form.elements.view.value = "cards";
-    const ids = update();
-    if (!isImage) return;
-    if (!ids.has(id)) {
+    if (data.images.some((image) => image.id === id)) {
+      showImage(id);
+      return;
+    }
+    if (!document.getElementById(id)) readAddress();
+    update();
+  }
+
+  function showImage(id) {
+    form.elements.view.value = "cards";
+    if (!update().has(id)) {
       clear();
       update();
     }
-    place.scrollIntoView();
-    place.querySelector("h3 a").focus({ preventScroll: true });
+    const card = document.getElementById(id);
+    card.scrollIntoView();
+    card.querySelector("h3 a").focus({ preventScroll: true });
   }
 
   function speak(name) {
@@ -136,6 +141,10 @@
     document.getElementById("q").focus();
   });
   window.addEventListener("hashchange", follow);
+  // Once it has loaded a page, the browser goes to the place itself, and takes the focus away.
+  window.addEventListener("load", () => {
+    if (document.getElementById(location.hash.slice(1))) setTimeout(follow);
+  });
 
   watchCopies(announce);
   document.getElementById(`language-${language()}`).checked = true;
