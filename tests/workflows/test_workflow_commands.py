@@ -104,7 +104,7 @@ def accept(words: Sequence[str]) -> int:
         case ["sudo", *rest]:
             return accept([word for word in rest if not word.startswith("--preserve-env=")])
         case ["bash", "setup.sh", *rest]:
-            return accept([word for word in rest if word != "--venv"])
+            return accept([word for word in rest if word not in ("--venv", "--tests")])
         case ["nox", "-s", *sessions]:
             assert sessions
             assert {*sessions} <= SESSIONS.keys()
