@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from bench import checkout, draw, figures_build, figures_image, figures_text, machine
 from bench.engine import private_engine
 from bench.figures_build import Plan
+from bench.first_use import first_use
 from bench.result import Figure, load, merged, save
 from bench.session import Session
 from cannery import console
@@ -86,6 +87,11 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--second", default=SECOND, metavar="ID", help=f"one that shares its CANN; {SECOND}"
     )
+    parser.add_argument(
+        "--first-use",
+        action="store_true",
+        help="measure the README's two commands instead; on a machine that has no engine yet",
+    )
     parser.add_argument("--draw", action="store_true", help="measure nothing, draw what there is")
     return parser.parse_args(argv)
 
@@ -110,6 +116,9 @@ def run(argv: Sequence[str] | None) -> int:
         book.draw()
         return 0
     with tempfile.TemporaryDirectory(prefix="cannery-bench-") as folder:
+        if options.first_use:
+            book.keep(first_use(ROOT, Path(folder)))
+            return 0
         # A copy, so that work on this checkout can go on, and its own state plays no part.
         copy = checkout.copied(project, Path(folder) / "checkout")
         work = Work(
@@ -195,8 +204,8 @@ class Book:
     """The results of this machine: kept after every figure, and drawn."""
 
     def __init__(self, *, emulated: bool) -> None:
-        self._machine = machine.facts(emulated)
-        self.path = ROOT / "bench" / "results" / f"{machine.name(self._machine)}.json"
+        self._emulated = emulated
+        self.path = ROOT / "bench" / "results" / f"{machine.name(machine.facts(emulated))}.json"
         self._results: dict[str, Any] = load(self.path)
         self.good = True
 
@@ -209,7 +218,9 @@ class Book:
         """Write ``figures`` to the results and say how they are."""
         date = datetime.now(tz=UTC).strftime("%Y-%m-%d")
         commit = machine.commit(ROOT)
-        self._results = merged(self._results, self._machine, figures, date=date, commit=commit)
+        # Only now, because a measurement may have installed the engine.
+        facts = machine.facts(self._emulated)
+        self._results = merged(self._results, facts, figures, date=date, commit=commit)
         save(self.path, self._results)
         self.draw()
         for figure in figures:

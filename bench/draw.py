@@ -8,6 +8,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 ORDER = (
+    "first-use",
     "cold",
     "unchanged",
     "unchanged-baseline",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from bench import checkout, storage
 from bench.__main__ import chosen
 from bench.figures_image import by_device
 from bench.figures_text import exponent
+from bench.first_use import commands, first_use
 from bench.machine import name
 from bench.moves import Move, locked_version, moved
 from bench.network import free_subnet
@@ -21,6 +23,8 @@ from bench.steps import Step, longest, parse, reused
 from bench.timing import Line, alternating
 from cannery.errors import MatrixError, UsageError
 from cannery.wheels import parse_lock
+
+ROOT = Path(__file__).parents[2]
 
 LOG = """\
 #1 [internal] load build definition from Dockerfile
@@ -217,3 +221,21 @@ def test_the_bridge_takes_a_network_that_nobody_uses() -> None:
 def test_a_machine_is_named_by_its_processor() -> None:
     assert name({"cpu": "AMD EPYC 7B13 64-Core Processor", "cores": "2"}) == "amd-epyc-7b13-2-cores"
     assert name({"cpu": "Intel(R) Xeon(R) CPU @ 2.20GHz", "cores": "4"}) == "intel-xeon-cpu-4-cores"
+
+
+def test_a_new_user_is_told_to_build_and_to_run() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    build, try_out = commands(readme)
+    assert build == "bash setup.sh python build.py --target py39-torch231-cann8t39 --simulate"
+    assert " build.py run --target py39-torch231-cann8t39 --simulate -- python3 -c " in try_out
+    with pytest.raises(UsageError, match="should tell a new user to build and to run"):
+        commands(readme.replace("build.py run", "build.py list"))
+
+
+def test_a_machine_with_an_engine_is_not_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dockerd").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="not new: it has dockerd"):
+        first_use(ROOT, tmp_path)
