@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from cannery.execute.process import stopping
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_SECONDS = 0.2
+"""After which an interrupt is noticed at the latest."""
 
 
 def each_in_thread(work: Callable[[T], R], items: Sequence[T], threads: int) -> list[R]:
@@ -23,8 +26,12 @@ def each_in_thread(work: Callable[[T], R], items: Sequence[T], threads: int) -> 
     with ThreadPoolExecutor(threads) as pool:
         try:
             running = [pool.submit(work, item) for item in items]
-            for each in as_completed(running):
-                each.result()
+            left = {*running}
+            while left:
+                # A signal that another thread has taken wakes nobody who waits for a lock.
+                done, left = wait(left, timeout=_SECONDS, return_when=FIRST_COMPLETED)
+                for each in done:
+                    each.result()
         except BaseException:
             with stopping():
                 pool.shutdown(cancel_futures=True)

@@ -68,3 +68,17 @@ def test_an_interrupt_before_all_have_begun_stops_those_that_have(tmp_path: Path
     with pytest.raises(KeyboardInterrupt):
         each_in_thread(work, _Interrupted([str(note), "never"]), 2)
     assert ended == [-signal.SIGINT]
+
+
+def test_an_interrupt_that_another_thread_has_taken_is_noticed() -> None:
+    begun = time.monotonic()
+
+    def work(number: int) -> None:
+        if number:
+            time.sleep(0.3)  # until the main thread waits
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        run(["sleep", "20"])
+
+    with pytest.raises(KeyboardInterrupt):
+        each_in_thread(work, [0, 1], 2)
+    assert time.monotonic() - begun < 15
