@@ -14,7 +14,7 @@ from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute.process import run
 
 _COMMAND = re.compile(r"^    (bash setup\.sh python build\.py .+)$", re.MULTILINE)
-_INSTALLED = ("dockerd", "docker", "mmdebstrap", "qemu-aarch64-static")
+_INSTALLED = ("dockerd", "mmdebstrap", "qemu-aarch64-static")
 """What setup.sh would install, and a new machine has none of."""
 
 
