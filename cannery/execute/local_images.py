@@ -43,8 +43,9 @@ def look(references: Iterable[str]) -> Images:
     found = [line for line in lines if line.startswith("{")]
     absent = [line for line in lines if "No such image: " in line]
     if len(found) + len(absent) < len(wanted) or (code and not absent):
-        rest = " ".join(line for line in lines if line not in found).strip()
-        what = f"the container engine does not answer: {rest}."
+        # It says the same of each of them.
+        rest = " ".join(dict.fromkeys(line for line in lines if line not in found)).strip()
+        what = f"the container engine does not answer: {rest.rstrip('.')}."
         fix = "Start it ('bash setup.sh' does, where it can), or set DOCKER_HOST."
         raise EngineError(Problem(what=what, fix=fix))
     missing = {line.partition("No such image: ")[2] for line in absent}

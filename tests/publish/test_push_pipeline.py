@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from cannery.contents import Contents, Package
-from cannery.errors import CanneryError, PublishError, VerificationError
+from cannery.errors import CanneryError, EngineError, PublishError, VerificationError
 from cannery.execute import engine
+from cannery.execute.cosign import PASSWORD, Transport, verify
 from cannery.execute.registry import Repository
 from cannery.oci import contents
 from cannery.pipeline import sealing
@@ -29,6 +30,7 @@ from cannery.records import read_records
 from tests.unit.archives import Saved, layer, pieces
 from tests.unit.world import BOTH, World, make_world
 
+from .keys import SECRET, make_pair
 from .servers import Between, Fault
 
 POLICY = Publishing(
@@ -85,6 +87,7 @@ class Place:
             simulate=False,
             allow=frozenset(more.pop("allow", ())),
             artifacts=self.world.artifacts,
+            key=more.pop("key", ""),
         )
         push = Push(
             project=self.world.checkout.project,
@@ -127,6 +130,7 @@ def place(tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(engine, "pull_digest", found.pull)
     monkeypatch.setattr(engine, "image_id", lambda _: "")
     monkeypatch.setattr(engine, "remove_name", found.gone.append)
+    monkeypatch.setattr(sealing, "look", world.look)
     monkeypatch.setattr(sealing, "image_contents", found.contents)
     monkeypatch.setattr(sealing, "builder", lambda **_: Builder())
     return found
@@ -166,6 +170,24 @@ def test_the_statements_are_in_the_index(place: Place) -> None:
     stored = {blob.digest for blob in contents(document).blobs}
     assert {*told.attestations} == {"sbom", "provenance"}
     assert {*told.attestations.values()} < stored
+
+
+def test_what_is_pushed_with_a_key_is_signed(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = make_pair(tmp_path / "keys")
+    monkeypatch.setenv(PASSWORD, "another")
+    with pytest.raises(EngineError, match="is not that of") as caught:
+        place.push(key=pair.private)
+    assert caught.value.problems[-1].what == "No tag was moved."
+    assert place.tags() == {}
+    assert read_records(place.releases) == ()
+    monkeypatch.setenv(PASSWORD, SECRET)
+    [digest] = place.push(key=pair.private)
+    transport = Transport(ca=place.repository.ca)
+    verify(place.repository.at(digest), pair.public, transport=transport)
+    [told] = read_records(place.releases)
+    assert told.signed
 
 
 def test_a_second_push_tells_the_difference(place: Place) -> None:

@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,35 +14,10 @@ from tests.engine.engines import registry
 
 from . import servers
 from .conftest import Login
+from .keys import SECRET, Pair, make_pair
 from .servers import Authority
 from .small import Place, put_image, put_index
 from .test_sbom_in_registry import commands, run_as_documented
-
-SECRET = "battery staple"
-
-installed = pytest.mark.skipif(
-    not find_cosign(), reason="cosign is not installed; setup.sh says why it could not be"
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """A key pair, as files."""
-
-    private: str
-    public: str
-
-
-def make_pair(folder: Path) -> Pair:
-    folder.mkdir()
-    subprocess.run(
-        ["cosign", "generate-key-pair"],
-        cwd=folder,
-        env={**os.environ, PASSWORD: SECRET},
-        check=True,
-        capture_output=True,
-    )
-    return Pair(private=str(folder / "cosign.key"), public=str(folder / "cosign.pub"))
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +46,6 @@ def image(place: Place, text: str) -> str:
     return f"{place.name}@{digest}"
 
 
-@installed
 def test_a_signature_is_of_one_digest_and_one_key(place: Place, pair: Pair, other: Pair) -> None:
     signed, unsigned = image(place, "signed"), image(place, "unsigned")
     sign(signed, pair.private)
@@ -86,7 +57,6 @@ def test_a_signature_is_of_one_digest_and_one_key(place: Place, pair: Pair, othe
     assert other.public in raised.value.problems[0].fix
 
 
-@installed
 def test_signing_twice_changes_nothing_that_was_valid(
     place: Place, pair: Pair, other: Pair
 ) -> None:
@@ -97,7 +67,6 @@ def test_signing_twice_changes_nothing_that_was_valid(
     verify(twice, other.public)
 
 
-@installed
 def test_the_documented_command_checks_a_signature(place: Place, pair: Pair) -> None:
     [command] = [each for each in commands() if each.startswith("cosign verify")]
     command = command.replace("--key cosign.pub", f"--key {pair.public}")
@@ -109,7 +78,6 @@ def test_the_documented_command_checks_a_signature(place: Place, pair: Pair) -> 
     assert "The cosign claims were validated" in done.stderr
 
 
-@installed
 def test_a_wrong_password_is_told(
     place: Place, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,7 +91,6 @@ def test_a_wrong_password_is_told(
         verify(reference, pair.public)
 
 
-@installed
 def test_no_password_is_asked_for(
     place: Place, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,13 +99,11 @@ def test_no_password_is_asked_for(
         sign(image(place, "no-password"), pair.private)
 
 
-@installed
 def test_a_registry_that_is_not_there_is_told(pair: Pair) -> None:
     with pytest.raises(EngineError, match="could not be signed"):
         sign(f"127.0.0.1:1/ascend@sha256:{'0' * 64}", pair.private)
 
 
-@installed
 def test_a_company_s_certificate_and_login_are_used(
     authority: Authority, login: Login, pair: Pair, tmp_path: Path
 ) -> None:

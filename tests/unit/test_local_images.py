@@ -67,9 +67,10 @@ def test_nothing_is_asked_about_nothing(answers: Path) -> None:
     ],
 )
 def test_an_engine_that_does_not_say(answers: Path, said: str) -> None:
-    answers.write_text(f"{said}\n1", encoding="utf-8")
+    answers.write_text(f"{said}\n{said}\n1", encoding="utf-8")
     last = said.splitlines()[-1]
     with pytest.raises(EngineError) as caught:
         look(["a:1", "b:2"])
     assert str(caught.value).startswith(f"the container engine does not answer: {last}")
+    assert str(caught.value).count(last) == 1
     assert "Start it" in str(caught.value)

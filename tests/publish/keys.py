@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keys to sign with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from cannery.execute.cosign import PASSWORD
+
+SECRET = "battery staple"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """A key pair, as files."""
+
+    private: str
+    public: str
+
+
+def make_pair(folder: Path) -> Pair:
+    """A new pair in ``folder``, whose password is SECRET."""
+    folder.mkdir()
+    subprocess.run(
+        ["cosign", "generate-key-pair"],
+        cwd=folder,
+        env={**os.environ, PASSWORD: SECRET},
+        check=True,
+        capture_output=True,
+    )
+    return Pair(private=str(folder / "cosign.key"), public=str(folder / "cosign.pub"))
