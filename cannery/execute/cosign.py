@@ -76,6 +76,18 @@ def sign(
         raise _failed(f"{reference} could not be signed", said, key)
 
 
+def public_key(key: str) -> str:
+    """The public part of ``key``, as PEM text.
+
+    Raises:
+        EngineError: cosign is missing, or cannot open the key.
+    """
+    code, said = run([_cosign(), "public-key", "--key", key], capture=True)
+    if code or "BEGIN PUBLIC KEY" not in said:
+        raise _failed(f"the public part of {key} cannot be told", said, key)
+    return said[said.index("-----BEGIN") :]
+
+
 def verify(
     reference: str, key: str, *, transport: Transport | None = None, log: bool = False
 ) -> None:

@@ -17,7 +17,7 @@ from urllib3.util.retry import Retry
 
 from cannery.errors import Problem
 from cannery.execute.registry_http import PATIENCE, Http, RegistryError, explanation
-from cannery.oci import MANIFESTS, Descriptor, Document, digest_of
+from cannery.oci import MANIFESTS, Descriptor, Document
 
 T = TypeVar("T")
 
@@ -189,13 +189,3 @@ class Repository:
         if "no space left" in what or "'Err': 28" in what or status == 507:
             fix = "Its disk is full: make room there."
         return RegistryError(Problem(what=what, fix=fix), status=status)
-
-
-def read_whole(repository: Repository, blob: Descriptor) -> bytes:
-    """A small blob, as an image's config."""
-    return repository.read_blob(blob, b"".join)
-
-
-def bytes_descriptor(media_type: str, content: bytes) -> Descriptor:
-    """The descriptor of a blob that is at hand."""
-    return Descriptor(media_type=media_type, digest=digest_of(content), size=len(content))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -127,6 +128,10 @@ class Push:
         plain = is_loopback(self.repository.host) and not self.repository.ca
         transport = cosign.Transport(ca=self.repository.ca, plain=plain)
         cosign.sign(reference, self.wish.key, transport=transport)
+        with tempfile.TemporaryDirectory(prefix="cannery-key-") as folder:
+            key = Path(folder) / "cosign.pub"
+            key.write_text(cosign.public_key(self.wish.key), encoding="utf-8")
+            cosign.verify(reference, str(key), transport=transport)
 
     def _records(
         self, parcels: Mapping[str, Parcel], arrived: Sequence[Arrived], earlier: Sequence[Record]

@@ -10,16 +10,20 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import EngineError
-from cannery.execute.registry import Repository, bytes_descriptor, read_whole
+from cannery.execute.registry import Repository
 from cannery.execute.registry_http import Http, RegistryError
-from cannery.oci import CONFIG, MANIFEST, Document, image_manifest
+from cannery.oci import CONFIG, MANIFEST, Descriptor, Document, image_manifest
 
 from .conftest import HURRIED, Login
 from .servers import Authority, Between, Fault, Server, registry
 
 
+def descriptor_of(media_type: str, content: bytes) -> Descriptor:
+    return Document(media_type=media_type, content=content).descriptor()
+
+
 def put_image(repository: Repository, *tags: str) -> Document:
-    config = bytes_descriptor(CONFIG, b"{}")
+    config = descriptor_of(CONFIG, b"{}")
     repository.put_blob(config, lambda: io.BytesIO(b"{}"))
     document = image_manifest(config, [], {"made": "for a test"})
     for version in (document.digest, *tags):
@@ -29,15 +33,15 @@ def put_image(repository: Repository, *tags: str) -> Document:
 
 def test_a_blob_comes_back_as_it_was(repository: Repository) -> None:
     content = os.urandom(3_000_000)
-    blob = bytes_descriptor("application/octet-stream", content)
+    blob = descriptor_of("application/octet-stream", content)
     assert not repository.has_blob(blob.digest)
     repository.put_blob(blob, lambda: io.BytesIO(content))
     assert repository.has_blob(blob.digest)
-    assert read_whole(repository, blob) == content
+    assert repository.read_blob(blob, b"".join) == content
 
 
 def test_a_blob_that_is_not_what_it_should_be_is_not_taken(repository: Repository) -> None:
-    blob = bytes_descriptor("application/octet-stream", b"one")
+    blob = descriptor_of("application/octet-stream", b"one")
     with pytest.raises(RegistryError, match=r"does not take the blob .* DIGEST_INVALID"):
         repository.put_blob(blob, lambda: io.BytesIO(b"two"))
     assert not repository.has_blob(blob.digest)
@@ -45,10 +49,10 @@ def test_a_blob_that_is_not_what_it_should_be_is_not_taken(repository: Repositor
 
 def test_a_blob_is_read_again_from_its_start(repository: Repository, line: Between) -> None:
     content = os.urandom(300_000)
-    blob = bytes_descriptor("application/octet-stream", content)
+    blob = descriptor_of("application/octet-stream", content)
     repository.put_blob(blob, lambda: io.BytesIO(content))
     line.faults.append(Fault("^GET .*/blobs/", status=503, times=2))
-    assert read_whole(repository, blob) == content
+    assert repository.read_blob(blob, b"".join) == content
     assert line.count("^GET .*/blobs/") == 3
 
 
