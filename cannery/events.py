@@ -21,6 +21,9 @@ _TIME = re.compile(r"T(\d+):(\d+):(\d+(?:\.\d+)?)")
 _OPTIONAL = "importing cache manifest from "
 """How the step begins that looks for a cache; a build goes on where there is none."""
 
+_WRITTEN = re.compile(r"(?:writing image|exporting (?:manifest|config)) (sha256:[0-9a-f]{64})")
+"""How BuildKit says of an image that it was written, or what of it."""
+
 _CANCELED = re.compile(r"context canceled|operation was canceled", re.IGNORECASE)
 
 
@@ -39,6 +42,8 @@ class Kind(StrEnum):
     FAILED = "failed"
     SAID = "said"
     """``text`` is what it printed."""
+    WROTE = "wrote"
+    """``text`` is the digest of an image, or of a part of it, that it wrote."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +86,8 @@ class Events:
                 continue
             for vertex in loaded.get("vertexes") or ():
                 yield from self._vertex(vertex)
+            for status in loaded.get("statuses") or ():
+                yield from self._status(status)
             for log in loaded.get("logs") or ():
                 yield from self._log(log)
 
@@ -143,11 +150,19 @@ class Events:
             text = base64.b64decode(str(log.get("data", ""))).decode(errors="replace")
         except binascii.Error:
             return
-        digest = str(log.get("vertex", ""))
+        yield from self._of(log, Kind.SAID, text)
+
+    def _status(self, status: Mapping[str, Any]) -> Iterator[Event]:
+        written = _WRITTEN.fullmatch(str(status.get("id", "")))
+        if written and status.get("completed"):
+            yield from self._of(status, Kind.WROTE, written[1])
+
+    def _of(self, said: Mapping[str, Any], kind: Kind, text: str) -> Iterator[Event]:
+        """An event of each target that has the step that ``said`` is about."""
+        digest = str(said.get("vertex", ""))
         for target, steps in self._targets.items():
             if digest in steps.names:
-                step = steps.names[digest]
-                yield Event(kind=Kind.SAID, target=target, step=step, text=text)
+                yield Event(kind=kind, target=target, step=steps.names[digest], text=text)
 
 
 def _state(vertex: Mapping[str, Any]) -> tuple[Kind | None, str]:

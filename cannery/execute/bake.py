@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -26,6 +26,9 @@ _ENVIRONMENT = {
     "BUILDX_NO_DEFAULT_ATTESTATIONS": "1",
 }
 
+_DELIVERS = ("exporting to ", "importing to ")
+"""How the steps begin after which the engine may have the image."""
+
 _TAIL = 25
 """How many of the last lines of a target are looked at for what went wrong."""
 
@@ -40,20 +43,22 @@ class BakeSettings:
     logs: Path
 
 
-@dataclass(frozen=True, kw_only=True)
-class Baked:
-    """The id of each image that was built, and why the others were not."""
-
-    images: Mapping[str, str]
-    failures: Mapping[str, BuildError | EngineError]
-
-
 Heard = Callable[[str, Event, tuple[int, int]], None]
 """Is told the id of a target, what happened, and how many of how many steps are over."""
 
+Built = Callable[[str, str], None]
+"""Is told the id of a target and that of its image, once the engine has it."""
 
-def bake(builds: Sequence[ImageBuild], settings: BakeSettings, heard: Heard) -> Baked:
+Failures = Mapping[str, BuildError | EngineError]
+
+
+def bake(
+    builds: Sequence[ImageBuild], settings: BakeSettings, heard: Heard, built: Built
+) -> Failures:
     """Build all of ``builds``; one that fails does not keep the others from it.
+
+    Returns why targets failed. ``built`` is told of an image while others are still built, where
+    buildx says that it is there; one of which that was told fails yet if its cache cannot be kept.
 
     Raises:
         EngineError: there is no buildx.
@@ -62,25 +67,29 @@ def bake(builds: Sequence[ImageBuild], settings: BakeSettings, heard: Heard) -> 
     failures: dict[str, BuildError | EngineError] = {}
     images: dict[str, str] = {}
     begun: set[str] = set()
+
+    def told(target: str, image: str) -> None:
+        if images.setdefault(target, image) is image:
+            built(target, image)
+
     waiting = [list(builds)]
     while waiting:
         group = waiting.pop()
         with ExitStack() as stack:
-            run = _Run(group, settings, heard, mode=mode)
+            run = _Run(group, settings, heard, told, mode=mode)
             run.open_logs(stack, begun)
-            found = run.execute()
+            failed = run.execute()
         begun |= {build.id for build in group}
-        if found is not None:
-            images |= found.images
-            failures |= found.failures
-            continue
-        failed = run.failures()
         failures |= failed
-        left = [build for build in group if build.id not in failed]
+        if not run.stopped:
+            continue
+        # One whose cache may not have been kept is gone on with, even if its image is there.
+        over = failed.keys() | (set() if settings.caches.destinations else images.keys())
+        left = [build for build in group if build.id not in over]
         # bake stops all targets when one fails. Where it cannot be told which, each goes alone.
         if left:
             waiting += [left] if failed else [[build] for build in reversed(left)]
-    return Baked(images=images, failures=failures)
+    return failures
 
 
 @dataclass
@@ -90,10 +99,13 @@ class _Run:
     builds: list[ImageBuild]
     settings: BakeSettings
     heard: Heard
+    built: Built
     mode: str
     _logs: dict[str, IO[str]] = field(default_factory=dict)
     _tails: dict[str, deque[str]] = field(default_factory=dict)
     _failed: set[str] = field(default_factory=set)
+    _wrote: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    _images: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         names = bake_names(build.id for build in self.builds)
@@ -114,8 +126,13 @@ class _Run:
                 self.log(build.id).open(mode, encoding="utf-8", buffering=1)
             )
 
-    def execute(self) -> Baked | None:
-        """What was built; None where bake failed."""
+    @property
+    def stopped(self) -> bool:
+        """Whether bake did not get through."""
+        return bool(self._code)
+
+    def execute(self) -> Failures:
+        """Build, and return why targets failed."""
         settings = self.settings
         index = settings.source.index_url
         with tempfile.TemporaryDirectory(prefix="cannery-bake-") as folder:
@@ -127,25 +144,32 @@ class _Run:
             secret = {INDEX_VARIABLE: index} if index else {}
             self._code = stream(argv, self._line, {**_ENVIRONMENT, **secret})
             if self._code:
-                return None
-            return self._baked(json.loads(metadata.read_text(encoding="utf-8")))
+                return self._why()
+            return self._without_image(json.loads(metadata.read_text(encoding="utf-8")))
 
-    def _baked(self, metadata: Mapping[str, Any]) -> Baked:
-        images: dict[str, str] = {}
+    def _without_image(self, metadata: Mapping[str, Any]) -> Failures:
+        """Look for all images of which buildx did not say in between that they are there."""
         failures: dict[str, BuildError | EngineError] = {}
         for name, target in self._ids.items():
-            # The engine's two ways of keeping images name them by different digests.
             said = metadata.get(name, {})
             digests = [said.get(f"containerimage.{key}") for key in ("config.digest", "digest")]
-            found = [engine.image_id(digest) for digest in digests if digest]
-            if image := next(filter(None, found), ""):
-                images[target] = image
-            else:
+            if not self._found(target, [digest for digest in digests if digest]):
                 what = f"{target}: it was built, and the engine does not have the image."
                 failures[target] = EngineError(what)
-        return Baked(images=images, failures=failures)
+        return failures
 
-    def failures(self) -> dict[str, BuildError | EngineError]:
+    def _found(self, target: str, digests: Sequence[str]) -> bool:
+        """Whether the engine has the image of ``target``, which has one of ``digests``."""
+        if target not in self._images:
+            # The engine's two ways of keeping images name them by different digests.
+            image = next(filter(None, map(engine.image_id, digests)), "")
+            if not image:
+                return False
+            self._images.add(target)
+            self.built(target, image)
+        return True
+
+    def _why(self) -> Failures:
         """Why targets failed; a target alone is to blame, even if nothing was said of it."""
         failed = self._failed or (set(self._tails) if len(self._tails) == 1 else set())
         what = f"the build failed ({self._code})"
@@ -163,8 +187,13 @@ class _Run:
                 self._say([*self._tails], event.text)
                 continue
             target = self._ids[event.target]
+            if event.kind is Kind.WROTE:
+                self._wrote[target].append(event.text)
+                continue
             self._note(target, event)
             self.heard(target, event, self._events.steps(event.target))
+            if event.kind is Kind.DONE and event.step.startswith(_DELIVERS):
+                self._found(target, self._wrote[target])
 
     def _note(self, target: str, event: Event) -> None:
         """Write ``event`` into the log of ``target``."""

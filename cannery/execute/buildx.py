@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -112,6 +113,13 @@ def _secrets(source: Registry) -> Iterator[list[str]]:
         yield options
 
 
+_TELLING = re.compile(r"ERROR|error:|\bcause:|Caused by:")
+"""What is in the lines that say why; uv writes what caused an error below it."""
+
+_AGAIN = "ERROR: failed to solve: "
+"""How buildx says once more what a step has said."""
+
+
 def failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
     """The error for a build that ended with the lines ``tail``; ``log`` holds all of them."""
     text = "".join(tail)
@@ -120,6 +128,6 @@ def failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
         fix = "The engine's disk is full: 'docker system df' shows on what. " + fix
     elif "certificate" in text.lower():
         fix = "A certificate is not trusted: name your own CA file with --ca. " + fix
-    errors = [line for line in tail if "ERROR" in line or "error:" in line] or tail[-5:]
-    said = "".join(dict.fromkeys(errors)).rstrip()
+    errors = [line for line in tail if _TELLING.search(line)] or tail[-5:]
+    said = "".join(dict.fromkeys(line.replace(_AGAIN, "ERROR: ") for line in errors)).rstrip()
     return BuildError(Problem(what=f"{what}.\n{said}\n", fix=fix))

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import select
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +17,13 @@ from cannery.errors import EngineError, file_error
 _running: set[subprocess.Popen[str]] = set()
 _stopping: list[bool] = []
 """Has something in it while any thread is stopping them all."""
+
+_SECONDS = 0.2
+"""After which a signal is noticed at the latest."""
+
+
+class Stopped(BaseException):
+    """The run is being stopped, and so was a program of it; what it said means nothing."""
 
 
 @contextmanager
@@ -49,16 +58,32 @@ def run(
     Raises:
         EngineError: the program is not installed.
         KeyboardInterrupt: after the program and its children have been stopped.
+        Stopped: the same, in a thread that is not the main one.
     """
-    with _start(argv, cwd=cwd, env=env, pipe=capture) as process:
+    with _started(argv, cwd=cwd, env=env, pipe=capture) as process:
+        output, _ = process.communicate()
+    return process.returncode, output or ""
+
+
+@contextmanager
+def _started(
+    argv: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    pipe: bool,
+) -> Iterator[subprocess.Popen[str]]:
+    """A running program, which the block waits for."""
+    with _start(argv, cwd=cwd, env=env, pipe=pipe) as process:
         try:
-            output, _ = process.communicate()
+            yield process
         except BaseException:
             _stop(process)
             raise
         finally:
             _running.discard(process)
-    return process.returncode, output or ""
+    if _stopping:
+        raise Stopped
 
 
 def _start(
@@ -69,7 +94,7 @@ def _start(
     pipe: bool,
 ) -> subprocess.Popen[str]:
     if _stopping:
-        raise EngineError("the run is being stopped.")
+        raise Stopped
     try:
         process = subprocess.Popen(
             argv,
@@ -93,7 +118,7 @@ def _start(
     if _stopping:  # since it was started
         _running.discard(process)
         _stop(process)
-        raise EngineError("the run is being stopped.")
+        raise Stopped
     return process
 
 
@@ -115,18 +140,29 @@ def stream(
 ) -> int:
     """Run ``argv``, hand every line that it says to ``heard``, and return its exit code.
 
-    ``env`` adds to the environment.
+    What it says is UTF-8, and ``env`` adds to the environment.
 
     Raises: as ``run``.
     """
-    with _start(argv, env=env, pipe=True) as process:
-        try:
-            assert process.stdout
-            for line in process.stdout:
-                heard(line)
-            return process.wait()
-        except BaseException:
-            _stop(process)
-            raise
-        finally:
-            _running.discard(process)
+    with _started(argv, env=env, pipe=True) as process:
+        for line in _lines(process):
+            heard(line)
+        return process.wait()
+
+
+def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
+    """The lines that ``process`` says, with their ends."""
+    assert process.stdout
+    said, left = process.stdout.fileno(), ""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    while True:
+        # Waiting without an end would not notice a signal that another thread has taken.
+        if not select.select([said], [], [], _SECONDS)[0]:
+            continue
+        piece = os.read(said, 1 << 16)
+        *lines, left = (left + decoder.decode(piece, final=not piece)).split("\n")
+        yield from (line + "\n" for line in lines)
+        if not piece:
+            if left:
+                yield left
+            return

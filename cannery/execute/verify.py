@@ -50,7 +50,7 @@ def verify(
         ran_on = hardware(spec.kind, target.machine)
         return DeviceRun(device=spec.kind, checks=checks, hardware=ran_on)
 
-    runs = each_in_thread(checked, specs, len(specs))
+    runs = each_in_thread(checked, specs)
     digest = "" if only else checks_digest(project)
     return Verification(
         target=target.id,

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries out a plan: simulate, build all images at once, then check and name each."""
+"""Carries out a plan: simulate, build all images at once, check and name each that is there."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -10,14 +12,13 @@ from cannery.bake import ImageBuild
 from cannery.errors import CanneryError
 from cannery.events import Event, Kind, short
 from cannery.execute import engine
-from cannery.execute.bake import BakeSettings, bake
+from cannery.execute.bake import BakeSettings, Failures, bake
 from cannery.execute.board import Board, shown
 from cannery.execute.builder import Builder, check_cache_export, find_builder
 from cannery.execute.simulator import Simulated, simulate
-from cannery.execute.threads import each_in_thread
+from cannery.execute.threads import workers
 from cannery.journal import Journal, Progress
 from cannery.key import LABEL
-from cannery.model import Target
 from cannery.pipeline.assembly import Assembly
 from cannery.pipeline.checking import check
 from cannery.pipeline.images import device_specs, image_name
@@ -46,10 +47,16 @@ def carry_out(
     run = _Run(project, options, planned, journal, builder, board, assembly)
     run.begin()
     with shown(board):
-        run.simulate()
-        run.build()
-        run.verify()
+        with workers(options.jobs) as give:
+            run.simulate()
+            not_built = run.build(give)
+        # Of an image that was built, and whose cache could not be kept, this is the last word.
+        run.fail(not_built)
     return run.failures
+
+
+Give = Callable[[Callable[[str], None], str], Future[None]]
+"""Has work done for a target in a thread."""
 
 
 @dataclass
@@ -90,6 +97,11 @@ class _Run:
     def _left(self, *actions: Action) -> list[Step]:
         return [s for s in self.planned.plan.of(*actions) if s.id not in self.failures]
 
+    def fail(self, failures: Mapping[str, CanneryError]) -> None:
+        """Write down, and show, why targets failed."""
+        for target, error in failures.items():
+            self._fail(target, error)
+
     def _fail(self, target: str, error: CanneryError) -> None:
         self.failures[target] = error
         self._note(target, Progress.FAILED, why=str(error))
@@ -109,10 +121,14 @@ class _Run:
             except CanneryError as error:
                 self._fail(step.id, error)
 
-    def build(self) -> None:
-        """Build all images that there are not."""
+    def build(self, give: Give) -> Failures:
+        """Build all images that there are not, and ``give`` each to be checked and named.
+
+        Returns why some could not be built.
+        """
         for step in self._left(Action.VERIFY):
             self._built(step.id, step.image, step.key)
+            give(self._verify, step.id)
         builds: list[ImageBuild] = []
         keys: dict[str, str] = {}
         for step in self._left(Action.BUILD):
@@ -125,18 +141,19 @@ class _Run:
             builds.append(build)
             self.board.tell(step.id, "building")
         if not builds:
-            return
+            return {}
         settings = BakeSettings(
             builder=self.builder,
             source=self.options.registry,
             caches=self.options.caches,
             logs=self.project.state / "logs",
         )
-        baked = bake(builds, settings, self._heard)
-        for target, failure in baked.failures.items():
-            self._fail(target, failure)
-        for target, image in baked.images.items():
+
+        def built(target: str, image: str) -> None:
             self._built(target, image, keys[target])
+            give(self._verify, target)
+
+        return bake(builds, settings, self._heard, built)
 
     def _built(self, target: str, image: str, key: str) -> None:
         self._images[target] = image
@@ -146,20 +163,16 @@ class _Run:
     def _heard(self, target: str, event: Event, steps: tuple[int, int]) -> None:
         over, known = steps
         name = short(event.step)
-        if event.kind is Kind.STARTED:
+        if event.kind is Kind.STARTED and target not in self._images:
             self.board.tell(target, "building", f"{over}/{known} {name}")
         elif event.kind is Kind.DONE:
             self.board.step(target, name, event.seconds)
         elif event.kind is Kind.FAILED:
             self.board.tell(target, "failed", name, ended=True)
 
-    def verify(self) -> None:
-        """Check and name all images, and name each the moment it has passed."""
-        waiting = [self.planned.ready[name].target for name in self._images]
-        each_in_thread(self._checked, waiting, self.options.jobs)
-
-    def _checked(self, target: Target) -> None:
-        image = self._images[target.id]
+    def _verify(self, id_: str) -> None:
+        """Check an image, and name it if it has passed."""
+        target, image = self.planned.ready[id_].target, self._images[id_]
         name = image_name(target, simulate=self.options.simulate)
         try:
             if self.options.test:

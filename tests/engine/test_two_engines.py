@@ -20,7 +20,7 @@ from cannery.bake import Caches, ImageBuild
 from cannery.events import Event, Kind
 from cannery.execute import base
 from cannery.execute import engine as local
-from cannery.execute.bake import Baked, BakeSettings, bake
+from cannery.execute.bake import BakeSettings, Failures, bake
 from cannery.execute.builder import Builder, check_cache_export, find_builder
 from cannery.execute.buildx import Registry
 from cannery.execute.local_images import look
@@ -60,12 +60,22 @@ class Heard:
 
     done: list[str] = field(default_factory=list)
     cached: list[str] = field(default_factory=list)
+    images: dict[str, str] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    """Steps that ended, and images that were there, one after the other."""
+
+    def built(self, target: str, image: str) -> None:
+        assert target not in self.images
+        self.images[target] = image
+        self.order.append(f"{target} is there")
 
     def __call__(self, target: str, event: Event, _: tuple[int, int]) -> None:
         if "] RUN" in event.step or "] COPY" in event.step:
             kinds = {Kind.DONE: self.done, Kind.CACHED: self.cached}
             name = f"{target} {event.step.partition(']')[0][1:]}"
             kinds.get(event.kind, []).append(name)
+            if event.kind is Kind.DONE:
+                self.order.append(name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +121,16 @@ class World:
             caches=caches,
             logs=self.folder / "logs",
         )
-        return bake(builds, settings, heard), heard
+        failures = bake(builds, settings, heard, heard.built)
+        return Baked(images=heard.images, failures=failures), heard
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baked:
+    """What came of a bake."""
+
+    images: dict[str, str]
+    failures: Failures
 
 
 @contextmanager
@@ -241,6 +260,29 @@ def test_a_build_that_fails_leaves_the_others(world: World, built: Baked) -> Non
     assert not [name for name in heard.done if name.startswith("one wheels")]
 
 
+def slow_second(world: World, torch: str) -> list[ImageBuild]:
+    """Two builds of which the second takes seconds longer."""
+    one, two = world.builds(torch=torch)
+    slow = two.dockerfile.with_name("Dockerfile.slow")
+    slow.write_text(DOCKERFILE.replace("cp /tmp/wheels.txt", "sleep 4; cp /tmp/wheels.txt"))
+    return [one, ImageBuild(**{**vars(two), "dockerfile": slow})]
+
+
+@pytest.mark.parametrize("store", ["containerd", "overlay2"])
+def test_an_image_is_told_of_while_another_is_built(world: World, store: str) -> None:
+    builds = slow_second(world, f"{store} is told of early")
+    if store == "containerd":
+        with using(world.first):
+            _, heard = world.cook(builds, Caches())
+    elif local.uses_containerd():
+        pytest.skip("the engine that runs here keeps images in containerd's store")
+    else:
+        _, heard = world.cook(builds, Caches())
+        for image in heard.images.values():
+            subprocess.run(["docker", "image", "rm", image], check=True, capture_output=True)
+    assert heard.order.index("one is there") < heard.order.index("two wheels-torch 1/1")
+
+
 def test_a_registry_tells_what_its_images_were_made_from(world: World, built: Baked) -> None:
     name = f"{world.registry}/cannery:one-sim"
     world.first.docker("tag", built.images["one"], name)
@@ -271,17 +313,17 @@ def test_a_remote_builder(world: World, built: Baked, tmp_path: Path) -> None:
             builder = find_builder(name)
             assert not builder.local
             layout = base.as_layout(world.base, tmp_path / "bases")
-            [one, _] = world.builds(torch="remote")
-            contexts = {**one.contexts, world.base: layout}
-            elsewhere = ImageBuild(**{**vars(one), "contexts": contexts})
+            builds = slow_second(world, "remote")
+            contexts = {**builds[0].contexts, world.base: layout}
+            elsewhere = [ImageBuild(**{**vars(each), "contexts": contexts}) for each in builds]
             caches = Caches(
                 sources=(f"{world.registry}/remote",), destinations=(f"{world.registry}/remote",)
             )
-            baked, heard = world.cook([elsewhere], caches, builder)
+            baked, heard = world.cook(elsewhere, caches, builder)
             assert not baked.failures
-            assert heard.done
-            image = baked.images["one"]
-            assert look([image])[image].labels[LABEL] == "sha256:one"
-            subprocess.run(["docker", "image", "rm", image], check=True, capture_output=True)
+            assert heard.order.index("one is there") < heard.order.index("two wheels-torch 1/1")
+            for name_, image in baked.images.items():
+                assert look([image])[image].labels[LABEL] == f"sha256:{name_}"
+                subprocess.run(["docker", "image", "rm", image], check=True, capture_output=True)
         finally:
             subprocess.run(["docker", "buildx", "rm", name], check=True, capture_output=True)

@@ -29,6 +29,12 @@ def log(digest: str, text: str) -> dict[str, Any]:
     return {"logs": [{"vertex": f"sha256:{digest}", "stream": 1, "data": data}]}
 
 
+def status(digest: str, text: str, *, completed: bool = False) -> dict[str, Any]:
+    """What a step says of a part of it."""
+    found = {"id": text, "vertex": f"sha256:{digest}", "started": f"{DAY}09:41:26.5Z"}
+    return {"statuses": [{**found, "completed": f"{DAY}09:41:26.6Z"} if completed else found]}
+
+
 def compact(events: Iterable[dict[str, Any]]) -> str:
     """An object a line, as newer versions write them."""
     return "".join(json.dumps(event) + "\n" for event in events)

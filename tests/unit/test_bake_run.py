@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from cannery.bake import Caches, ImageBuild
 from cannery.errors import BuildError, EngineError
 from cannery.events import Event, Kind
 from cannery.execute import engine
-from cannery.execute.bake import Baked, BakeSettings, bake
+from cannery.execute.bake import BakeSettings, Failures, bake
 from cannery.execute.builder import Builder
 from cannery.execute.buildx import Registry
-from tests.unit.rawjson import ERROR, compact, done, log, spread, started, vertex
+from tests.unit.rawjson import ERROR, compact, done, log, spread, started, status, vertex
 
 # Says and ends as the next entry of "plan" asks; notes the bake file and the environment.
 DOCKER = f"""#!{sys.executable}
@@ -93,13 +94,27 @@ def builds(*names: str) -> list[ImageBuild]:
     ]
 
 
-def run(settings: BakeSettings, *names: str) -> tuple[Baked, list[tuple[str, Kind]]]:
-    heard: list[tuple[str, Kind]] = []
+@dataclass(frozen=True)
+class Baked:
+    images: dict[str, str]
+    failures: Failures
+
+
+def run(settings: BakeSettings, *names: str) -> tuple[Baked, list[tuple[str, Kind | str]]]:
+    """What came out, and all that was told in between, images included."""
+    heard: list[tuple[str, Kind | str]] = []
+    images: dict[str, str] = {}
 
     def hear(target: str, event: Event, steps: tuple[int, int]) -> None:
         heard.append((target, event.kind))
 
-    return bake(builds(*names), settings, hear), heard
+    def built(target: str, image: str) -> None:
+        assert target not in images
+        images[target] = image
+        heard.append((target, image))
+
+    failures = bake(builds(*names), settings, hear, built)
+    return Baked(images, failures), heard
 
 
 def failing(name: str, error: str = ERROR) -> str:
@@ -112,7 +127,7 @@ def test_all_at_once(docker: FakeBake, settings: BakeSettings) -> None:
     docker.then(spread([done("[a os 1/1] RUN x"), done("[b_c os 1/1] RUN x")]), a="i1", b_c="i2")
     baked, heard = run(settings, "a", "b.c")
     assert (baked.images, baked.failures) == ({"a": "i1", "b.c": "i2"}, {})
-    assert heard == [("a", Kind.DONE), ("b.c", Kind.DONE)]
+    assert heard == [("a", Kind.DONE), ("b.c", Kind.DONE), ("a", "i1"), ("b.c", "i2")]
     [(words, _, environ)] = docker.asked
     assert words[:6] == ["buildx", "bake", "--builder", "default", "--progress", "rawjson"]
     assert environ["BUILDX_BAKE_ENTITLEMENTS_FS"] == "0"
@@ -125,8 +140,12 @@ def test_the_index_is_in_no_file(
 ) -> None:
     secret = "https://name:word@index.test/simple"
     docker.then(a="i1")
+
+    def hear(*_: object) -> None:
+        pass
+
     source = Registry(ca=Path("/ca.pem"), index_url=secret)
-    bake(builds("a"), BakeSettings(**{**vars(settings), "source": source}), lambda *_: None)
+    bake(builds("a"), BakeSettings(**{**vars(settings), "source": source}), hear, hear)
     [(words, file, environ)] = docker.asked
     assert environ["CANNERY_INDEX_URL"] == secret
     assert "index.test" not in json.dumps([words, file])
@@ -182,7 +201,7 @@ def test_an_old_buildx_tells_its_progress_as_text(docker: FakeBake, settings: Ba
     (docker.folder / "version").write_text("github.com/docker/buildx v0.12.1 x")
     docker.then("#1 [os 1/1] RUN x\n#1 DONE\n", a="i1")
     baked, heard = run(settings, "a")
-    assert (baked.images, heard) == ({"a": "i1"}, [])
+    assert (baked.images, heard) == ({"a": "i1"}, [("a", "i1")])
     assert docker.asked[0][0][5] == "plain"
     assert (settings.logs / "a.log").read_text() == "#1 [os 1/1] RUN x\n#1 DONE\n"
 
@@ -201,6 +220,71 @@ def test_an_image_that_the_engine_does_not_have(docker: FakeBake, settings: Bake
     baked, _ = run(settings, "a", "b")
     assert baked.images == {"b": "i2"}
     assert isinstance(baked.failures["a"], EngineError)
+
+
+def exporting(name: str, digest: str, step: str = "exporting to image") -> list[dict[str, Any]]:
+    """As the engine's own store says it."""
+    step = f"[{name}] {step}"
+    return [
+        started(step),
+        status(step, f"writing image {digest}"),
+        status(step, f"writing image {digest}", completed=True),
+        done(step),
+    ]
+
+
+ONE, TWO = (f"sha256:{number:064}" for number in (1, 2))
+
+
+def test_an_image_is_told_of_while_others_are_built(
+    docker: FakeBake, settings: BakeSettings
+) -> None:
+    events = [*exporting("b", TWO), done("[a os 1/1] RUN x"), *exporting("a", ONE)]
+    docker.then(spread(events), a=ONE, b=TWO)
+    baked, heard = run(settings, "a", "b")
+    assert [each for each in heard if each[1] is not Kind.STARTED] == [
+        ("b", Kind.DONE),
+        ("b", TWO),
+        ("a", Kind.DONE),
+        ("a", Kind.DONE),
+        ("a", ONE),
+    ]
+    assert baked.failures == {}
+
+
+def test_an_image_is_told_of_once_the_engine_has_it(
+    docker: FakeBake, settings: BakeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A builder elsewhere writes it before it is here."""
+    there: list[str] = []
+    monkeypatch.setattr(engine, "image_id", lambda digest: digest if there else "")
+    late = [done("[b os 1/1] RUN x"), *exporting("a", ONE, "importing to docker")]
+    docker.then(compact([*exporting("a", ONE, "exporting to docker image format"), *late]), a=ONE)
+    steps: list[str] = []
+
+    def hear(target: str, event: Event, _: tuple[int, int]) -> None:
+        if target == "b":
+            there.append("now")
+        steps.append(event.step)
+
+    bake(builds("a", "b"), settings, hear, lambda target, image: steps.append(f"{target} {image}"))
+    assert steps[-2:] == ["importing to docker", f"a {ONE}"]
+    assert steps.count(f"a {ONE}") == 1
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_what_is_there_when_another_fails_is_not_built_again(
+    docker: FakeBake, settings: BakeSettings, *, cached: bool
+) -> None:
+    """Unless its cache may not have been kept."""
+    if cached:
+        settings = replace(settings, caches=Caches(destinations=("r.test/cache",)))
+    docker.then(compact(exporting("a", ONE)) + failing("b"), 1)
+    docker.then(compact(exporting("a", ONE)), a=ONE, c=TWO)
+    baked, _ = run(settings, "a", "b", "c")
+    assert docker.targets == [["a", "b", "c"], ["a", "c"] if cached else ["c"]]
+    assert baked.images == {"a": ONE, "c": TWO}
+    assert {*baked.failures} == {"b"}
 
 
 def test_a_full_disk_is_named(docker: FakeBake, settings: BakeSettings) -> None:

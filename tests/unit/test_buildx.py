@@ -106,8 +106,13 @@ LONG = "\n".join(f"#{number} step" for number in range(100))
 FAILURES = {
     "an error": (
         f"{LONG}\nERROR: failed to solve: exit code: 1",
-        "ERROR: failed to solve",
+        "(9).\nERROR: exit code: 1",
         "The w",
+    ),
+    "a cause": (
+        f"{LONG}\nerror: no answer\n  cause: x\nERROR: code: 2\nERROR: failed to solve: code: 2",
+        "(9).\nerror: no answer\n  cause: x\nERROR: code: 2\n",
+        "The whole log",
     ),
     "no error line": (LONG, "#95 step\n#96 step\n#97 step\n#98 step\n#99 step", "The whole log"),
     "the same error twice": ("ERROR: x\nERROR: x\nend", "(9).\nERROR: x\n", "The whole log"),

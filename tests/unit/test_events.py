@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cannery.events import Event, Events, Kind, short
-from tests.unit.rawjson import ERROR, compact, done, log, spread, started, vertex
+from tests.unit.rawjson import ERROR, compact, done, log, spread, started, status, vertex
 
 Style = Callable[[Iterable[dict[str, Any]]], str]
 
@@ -71,6 +71,21 @@ def test_what_is_told_again_is_told_once(style: Style) -> None:
     said = [started("[a os 1/1] RUN x"), done("[a os 1/1] RUN x")] * 2
     found = told(Events(["a", "b"]), style(said))
     assert [event.kind for event in found] == [Kind.STARTED, Kind.DONE]
+
+
+def test_an_image_that_was_written(style: Style) -> None:
+    digest = f"sha256:{7:064}"
+    said = [
+        started("[a] exporting to image", "e"),
+        status("e", "exporting layers", completed=True),
+        status("e", f"exporting config {digest}"),
+        status("e", f"exporting config {digest}", completed=True),
+        status("x", f"writing image {digest}", completed=True),
+        status("e", "writing image of another kind", completed=True),
+    ]
+    [_, wrote] = told(Events(["a", "b"]), style(said))
+    step = "exporting to image"
+    assert wrote == Event(kind=Kind.WROTE, target="a", step=step, text=digest)
 
 
 @pytest.mark.parametrize("error", ["context canceled", "rpc error: Canceled: context canceled"])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -125,6 +126,27 @@ def test_one_that_cannot_be_built_leaves_the_others(world: World) -> None:
     world.broken = set()
     assert world.resume() == ["full"]
     assert (world.baked, world.checked) == ([["full"]], ["full"])
+
+
+def test_an_image_is_checked_and_named_while_others_are_built(world: World) -> None:
+    def wait_for_name(target: str) -> None:
+        for _ in range(500):
+            if f"cannery:{target}" in world.store:
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"{target} got no name while the next one was built")
+
+    world.between = wait_for_name
+    world.run()
+    assert world.checked == BOTH
+
+
+def test_a_cache_that_cannot_be_kept_fails_a_target_and_leaves_its_image(world: World) -> None:
+    world.uncached = {"full"}
+    with pytest.raises(BuildError, match=r"\[full\] full: no"):
+        world.run()
+    assert world.names == {"cannery:full", "cannery:bare"}
+    assert world.progress() == {"full": Progress.FAILED, "bare": Progress.DONE}
 
 
 def test_a_failed_check_moves_no_name(world: World) -> None:

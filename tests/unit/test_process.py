@@ -59,6 +59,14 @@ def test_lines_are_handed_on_while_it_runs() -> None:
     assert heard == ["one\n", "two\n"]
 
 
+def test_lines_that_come_in_pieces() -> None:
+    program = "import sys, time\nfor piece in (b'o', b'n\\xc3', b'\\xb6\\ntwo\\nth', b'ree'):\n"
+    program += "    sys.stdout.buffer.write(piece); sys.stdout.flush(); time.sleep(0.05)"
+    heard: list[str] = []
+    assert stream([sys.executable, "-c", program], heard.append) == 0
+    assert heard == ["onö\n", "two\n", "three"]
+
+
 def test_a_program_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     said = "^no-such-program is not installed. 'bash setup.sh' installs it.$"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +16,7 @@ from cannery.bake import ImageBuild
 from cannery.checks import checks_digest
 from cannery.errors import BuildError, VerificationError
 from cannery.execute import base, engine
-from cannery.execute.bake import Baked
+from cannery.execute.bake import Built, Failures
 from cannery.execute.builder import Builder
 from cannery.execute.buildx import Registry
 from cannery.execute.local_images import LocalImage
@@ -46,7 +46,11 @@ class World:
     baked: list[list[str]] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
+    uncached: set[str] = field(default_factory=set)
+    """Targets whose image is built, and whose cache cannot be kept."""
     bad: set[str] = field(default_factory=set)
+    between: Callable[[str], None] = lambda _: None
+    """Is called when a target has been built, before the next one is."""
     stops_at: str = ""
     number: int = 0
 
@@ -69,18 +73,19 @@ class World:
     def tag_image(self, image: str, name: str) -> None:
         self.store[name] = self.store[image]
 
-    def bake(self, builds: Sequence[ImageBuild], *_: object) -> Baked:
+    def bake(self, builds: Sequence[ImageBuild], _: object, __: object, built: Built) -> Failures:
         self.baked.append([build.id for build in builds])
         if self.stops_at == "bake":
             raise KeyboardInterrupt
-        made = {}
         for build in builds:
             if build.id not in self.broken:
                 self.number += 1
-                made[build.id] = f"sha256:{self.number}"
-                self.store[made[build.id]] = (made[build.id], dict(build.labels))
-        failures = {b.id: BuildError(f"{b.id}: no") for b in builds if b.id in self.broken}
-        return Baked(images=made, failures=failures)
+                image = f"sha256:{self.number}"
+                self.store[image] = (image, dict(build.labels))
+                built(build.id, image)
+                self.between(build.id)
+        without_cache = self.broken | self.uncached
+        return {b.id: BuildError(f"{b.id}: no") for b in builds if b.id in without_cache}
 
     def check(self, _: object, target: Target, *, image: str, name: str, **__: Any) -> None:
         self.checked.append(target.id)
