@@ -2,8 +2,12 @@
 """Everything that is checked, by name: 'nox --list'. setup.sh provides what the sessions need."""
 
 import glob
+import os
 
 import nox
+
+# Where this is set, every program that a test starts compiles all of it again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "none"

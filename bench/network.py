@@ -18,6 +18,10 @@ from cannery.execute.process import run
 
 BRIDGE = "cannery-bench"
 
+_MAC = "02:63:61:6e:6e:62"
+"""Without one of its own a bridge takes that of whichever container comes, and when that one goes
+the others lose their way out for most of a minute."""
+
 _POOL = ipaddress.IPv4Network("10.208.0.0/12")
 
 
@@ -31,7 +35,7 @@ def bridge() -> Iterator[str]:
     remove()
     subnet = free_subnet(_used())
     try:
-        _must("ip", "link", "add", BRIDGE, "type", "bridge")
+        _must("ip", "link", "add", BRIDGE, "address", _MAC, "type", "bridge")
         _must("ip", "address", "add", f"{subnet[1]}/{subnet.prefixlen}", "dev", BRIDGE)
         _must("ip", "link", "set", BRIDGE, "up")
         for rule in _rules(str(subnet)):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from cannery.errors import UsageError, did_you_mean
 from cannery.model import PythonSource, Target
 from cannery.render import interpreter_paths
+from cannery.wheels import group_of
 
 _ALIASES = {"cann": ("toolkit", "kernels", "nnal")}
 """A name for several components that only move together."""
@@ -92,14 +93,15 @@ def _wheels(target: Target, files: Mapping[str, str]) -> list[Part]:
     for name, text in files.items():
         if not name.startswith("wheels/"):
             continue
-        group = name.removeprefix("wheels/").removesuffix(".txt")
+        layer = name.removeprefix("wheels/").removesuffix(".txt")
+        group = group_of(layer)
         component = _WHEELS_OF.get(group, group)
         if not component and target.stack:
             component = target.stack.component
-        plugin = target.deepspeed_plugin if group == "deepspeed" else None
+        plugin = target.deepspeed_plugin if layer == "deepspeed" else None
         needs = ["base", "python", *([component] if component else [])]
         needs += ["deepspeed_plugin"] if plugin else []
-        found.append(_part(f"wheels-{group}", [*where, text, bool(plugin)], needs))
+        found.append(_part(f"wheels-{layer}", [*where, text, bool(plugin)], needs))
     for component in target.vendor_wheels:
         file = target.artifacts[component]
         needs = ["base", "python", component]

@@ -14,6 +14,23 @@ from cannery.model import Target
 PIP = "pip>=23"
 """The image's own pip: old enough for every target's Python, new enough to obey constraints."""
 
+_OWN_LAYER: Mapping[str, frozenset[str]] = {
+    "torch": frozenset({"torch"}),
+    "torch_npu": frozenset({"torch-npu"}),
+    "deepspeed": frozenset({"deepspeed"}),
+    "stack": frozenset(
+        {
+            *("fonttools", "jieba", "matplotlib", "mindspore", "opencv-python-headless", "pandas"),
+            *("pillow", "pyarrow", "transformers"),
+        }
+    ),
+}
+"""Group to the wheels of it that get a layer each, so that targets share them whatever else their
+locks hold: the components themselves, and what takes 20 MB or more in several of the stacks."""
+
+_DEPS = "-deps"
+"""Ends the name of the layer of what a component needs."""
+
 _PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>\S+)")
 _VIA = re.compile(r"^    # (?:via |  )(?P<parent>(?:-r )?\S+)$")
 
@@ -129,7 +146,7 @@ def check_lock(target: Target, wheels: list[LockedWheel]) -> None:
 
 
 def divide(target: Target, wheels: list[LockedWheel]) -> dict[str, list[LockedWheel]]:
-    """Layer name to its wheels: each goes to the first layer that needs it."""
+    """Layer name to its wheels: each goes to the first group that needs it."""
     children: dict[str, set[str]] = {}
     for wheel in wheels:
         for parent in wheel.parents:
@@ -139,8 +156,26 @@ def divide(target: Target, wheels: list[LockedWheel]) -> dict[str, list[LockedWh
     for group in requirement_groups(target):
         roots = {wheel.name for wheel in wheels if group in wheel.groups}
         names = _closure(roots, children) & left.keys()
-        divided[group] = [left.pop(name) for name in sorted(names)]
-    return {group: members for group, members in divided.items() if members}
+        divided |= _layers(group, [left.pop(name) for name in sorted(names)])
+    return {layer: members for layer, members in divided.items() if members}
+
+
+def _layers(group: str, members: list[LockedWheel]) -> dict[str, list[LockedWheel]]:
+    """The layers of a group; what moves with every lock is in the last one."""
+    alone = _OWN_LAYER.get(group, frozenset())
+    own = {_layer_of(wheel.name): [wheel] for wheel in members if wheel.name in alone}
+    rest = [wheel for wheel in members if wheel.name not in alone]
+    return {**own, f"{group}{_DEPS}" if group in own else group: rest}
+
+
+def _layer_of(wheel: str) -> str:
+    return wheel.replace("-", "_")
+
+
+def group_of(layer: str) -> str:
+    """The group that ``divide`` has made ``layer`` of."""
+    owners = {_layer_of(name): group for group, names in _OWN_LAYER.items() for name in names}
+    return owners.get(layer, layer.removesuffix(_DEPS))
 
 
 def _closure(roots: set[str], children: Mapping[str, set[str]]) -> set[str]:

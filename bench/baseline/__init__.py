@@ -21,7 +21,7 @@ from cannery.environment import image_environment
 from cannery.errors import UsageError
 from cannery.model import PythonSource, Target
 from cannery.render import interpreter_paths
-from cannery.wheels import LockedWheel, divide, parse_lock, sdists
+from cannery.wheels import LockedWheel, divide, group_of, parse_lock, sdists
 
 TEMPLATE = Path(__file__).parent / "Dockerfile.j2"
 
@@ -81,7 +81,8 @@ def requirements(target: Target, lock: str) -> dict[str, list[LockedWheel]]:
     """The locked wheels by the ``pip install`` that they belong to; what is built comes last."""
     built = {*sdists(target)}
     groups: dict[str, list[LockedWheel]] = {"cann": [], "torch": [], "rest": [], "sdists": []}
-    for group, wheels in divide(target, parse_lock(lock)).items():
+    for layer, wheels in divide(target, parse_lock(lock)).items():
+        group = group_of(layer)
         name = "cann" if group in _FIRST else "torch" if group in _SECOND else "rest"
         for wheel in wheels:
             if wheel.name != "pip":

@@ -110,7 +110,9 @@ def engine(folder: Path, number: int, *, containerd: bool) -> Iterator[Engine]:
     data = tempfile.mkdtemp(prefix="cannery-test-", dir=Path(beside.stdout.strip()).parent)
     bridge, name = f"cannery-t{number}", f"10.213.{number}.1/24"
     host = f"unix://{folder}/docker.sock"
-    _ip("link", "add", "name", bridge, "type", "bridge")
+    # A bridge without an address of its own takes those of containers that come and go.
+    mac = f"02:63:61:6e:74:{number:02x}"
+    _ip("link", "add", "name", bridge, "address", mac, "type", "bridge")
     try:
         _ip("address", "add", name, "dev", bridge)
         _ip("link", "set", bridge, "up")

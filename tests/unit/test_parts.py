@@ -77,7 +77,7 @@ def test_another_base_moves_the_system_and_only_it_where_wheels_fit_both(
 @pytest.mark.parametrize(
     ("component", "layers"),
     [
-        ("torch", ["wheels-torch", "guard"]),
+        ("torch", ["wheels-torch", "wheels-torch-deps", "guard"]),
         ("deepspeed", ["wheels-deepspeed", "guard"]),
         ("nnal", ["nnal", "guard"]),
         ("kernels", ["kernels", "nnal", "guard"]),

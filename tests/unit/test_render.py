@@ -30,7 +30,7 @@ for target in project.matrix().targets.values():
 print(digest.hexdigest())
 """
 
-GROUPS = ["cann", "torch", "torch_npu", "pip", "tools", "deepspeed"]
+LAYERS = ["cann", "torch", "torch-deps", "torch_npu", "torch_npu-deps", "pip", "tools", "deepspeed"]
 """The layers of wheels of a full target."""
 
 
@@ -73,13 +73,13 @@ def test_the_files_of_a_target(checkout: Checkout) -> None:
     assert {"install-packages", "install-wheels", "seal-layer", "tools.txt"} <= copies
     assert files.keys() - copies == {
         *("Dockerfile", "constraints.txt", "leave-out.txt", "target.json"),
-        *(f"wheels/{each}.txt" for each in GROUPS),
+        *(f"wheels/{each}.txt" for each in LAYERS),
     }
 
 
 def test_stages_of_a_full_target(checkout: Checkout) -> None:
     text = rendered(checkout, checkout.target())["Dockerfile"]
-    wheels = [*GROUPS, "vendor-apex"]
+    wheels = [*LAYERS, "vendor-apex"]
     cann = ("toolkit", "kernels", "nnal")
     assert stages(text) == [
         *("tools", "base", "os", "installer-base", "installer-packages", "installer"),
@@ -87,7 +87,7 @@ def test_stages_of_a_full_target(checkout: Checkout) -> None:
         *(*(f"wheels-{each}" for each in wheels), "guard", "image"),
     ]
     copied = re.findall(r"^COPY --link --from=wheels-(\S+) ", text, re.MULTILINE)
-    assert copied == [*GROUPS[:3], "vendor-apex", *GROUPS[3:]]
+    assert copied == [*LAYERS[:5], "vendor-apex", *LAYERS[5:]]
 
 
 @pytest.mark.parametrize("version", ["0.6.0", "0.9.2"])
@@ -211,4 +211,4 @@ def test_a_vendor_wheel_keeps_its_place_beside_torch_npu(checkout: Checkout) -> 
     target = checkout.target(deepspeed="0.9.2", deepspeed_plugin=plugin)
     text = rendered(checkout, target)["Dockerfile"]
     copied = re.findall(r"^COPY --link --from=wheels-(\S+) ", text, re.MULTILINE)
-    assert copied[2:5] == ["torch_npu", "vendor-apex", "vendor-deepspeed_plugin"]
+    assert copied[4:7] == ["torch_npu-deps", "vendor-apex", "vendor-deepspeed_plugin"]

@@ -7,7 +7,7 @@ import pytest
 
 from cannery.errors import MatrixError
 from cannery.model import Target
-from cannery.wheels import check_lock, divide, parse_lock, requirement_groups
+from cannery.wheels import check_lock, divide, group_of, parse_lock, requirement_groups
 from tests.unit.matrices import DIGEST, HASH, Checkout, edited, lock_for, locked
 
 
@@ -48,17 +48,44 @@ def test_layers_are_in_the_order_of_change(full: Target) -> None:
     ]
 
 
-def test_each_wheel_goes_to_the_first_layer_that_needs_it(full: Target) -> None:
+def test_each_wheel_goes_to_the_first_group_that_needs_it(full: Target) -> None:
     wheels = parse_lock(lock_for(full))
     divided = {group: [w.name for w in each] for group, each in divide(full, wheels).items()}
     assert divided == {
         "cann": ["numpy"],
-        "torch": ["sympy", "torch"],
-        "torch_npu": ["pyyaml", "setuptools", "torch-npu"],
+        "torch": ["torch"],
+        "torch-deps": ["sympy"],
+        "torch_npu": ["torch-npu"],
+        "torch_npu-deps": ["pyyaml", "setuptools"],
         "pip": ["pip"],
         "tools": ["py-spy"],
         "deepspeed": ["deepspeed"],
     }
+
+
+def test_what_is_large_in_many_stacks_has_a_layer_of_its_own(full: Target) -> None:
+    names = ("swift", "pyarrow", "opencv-python-headless", "tqdm")
+    text = "".join(locked(f"{name}==1", "-r stack.in") for name in names)
+    stacked = replace(full, requirements=names)
+    divided = divide(stacked, parse_lock(lock_for(full) + text))
+    layers = {layer: [w.name for w in divided[layer]] for layer in [*divided][-3:]}
+    assert layers == {
+        "opencv_python_headless": ["opencv-python-headless"],
+        "pyarrow": ["pyarrow"],
+        "stack": ["swift", "tqdm"],
+    }
+    groups = [group_of(layer) for layer in divided]
+    assert [*dict.fromkeys(groups)] == [*requirement_groups(stacked)]
+    assert groups[-3:] == ["stack"] * 3
+
+
+def test_targets_share_a_component_whatever_it_needs(full: Target) -> None:
+    text = lock_for(full)
+    one, other = (
+        divide(full, parse_lock(text.replace("sympy==", v))) for v in ("sympy==", "sympy==9")
+    )
+    assert one["torch"] == other["torch"]
+    assert one["torch-deps"] != other["torch-deps"]
 
 
 def test_packages_that_need_each_other_do_not_hang_the_division(full: Target) -> None:
