@@ -69,7 +69,8 @@ def bake(
     begun: set[str] = set()
 
     def told(target: str, image: str) -> None:
-        if images.setdefault(target, image) is image:
+        if target not in images:
+            images[target] = image
             built(target, image)
 
     waiting = [list(builds)]

@@ -41,7 +41,7 @@ def test_a_plan_for_programs(original: Checkout) -> None:
     assert actions == {TARGET: "build", NEEDS_A_FILE: "skip"}
     [name] = next(each["missing"] for each in plan["targets"] if each["id"] == NEEDS_A_FILE)
     assert name.startswith("cpython-3.8.18")
-    assert plan["change"]["anew"][TARGET] == ["wheels-torch", "guard"]
+    assert plan["change"]["anew"][TARGET] == ["wheels-torch", "wheels-torch-deps", "guard"]
     assert "toolkit" in plan["change"]["stays"][TARGET]
 
 

@@ -38,8 +38,14 @@ def test_the_layers_of_a_stack(stacked: Checkout) -> None:
     files = rendered(stacked, "served")
     text = files["Dockerfile"]
     assert copied(text) == [
-        *("wheels-cann", "wheels-torch", "wheels-torch_npu", "wheels-vendor-serve_npu"),
-        *("wheels-pip", "wheels-tools", "packages-stack", "wheels-stack"),
+        *("wheels-cann", "wheels-torch", "wheels-torch_npu", "wheels-torch_npu-deps"),
+        *(
+            "wheels-vendor-serve_npu",
+            "wheels-pip",
+            "wheels-tools",
+            "packages-stack",
+            "wheels-stack",
+        ),
         *("source-serve_lib", "source-serve_extra"),
     ]
     assert "serve==1.2" in files["wheels/stack.txt"]
