@@ -21,16 +21,17 @@ _SECONDS = {
     "python": 5.0,
     "wheels-torch": 20.0,
     "wheels-torch_npu": 10.0,
-    "wheels-cann": 10.0,
+    "wheels-cann": 15.0,
     "wheels-deepspeed": 5.0,
-    "wheels-mindspore": 20.0,
-    "wheels-stack": 10.0,
+    "wheels-jieba": 12.0,
+    "wheels-mindspore": 25.0,
+    "wheels-stack": 15.0,
     "guard": 1.0,
 }
 """What the layers took when this table was made: linux/arm64 under emulation on two cores, with
 simulated packages. Only their proportions matter."""
 
-_OTHER = 3.0
+_OTHER = 5.0
 """Seconds for a layer that is not in the table."""
 
 _CHECKS = 60.0

@@ -65,19 +65,13 @@ def bake(
     """
     mode = progress_mode()
     failures: dict[str, BuildError | EngineError] = {}
-    images: dict[str, str] = {}
+    images: set[str] = set()
     begun: set[str] = set()
-
-    def told(target: str, image: str) -> None:
-        if target not in images:
-            images[target] = image
-            built(target, image)
-
     waiting = [list(builds)]
     while waiting:
         group = waiting.pop()
         with ExitStack() as stack:
-            run = _Run(group, settings, heard, told, mode=mode)
+            run = _Run(group, settings, heard, built, images, mode)
             run.open_logs(stack, begun)
             failed = run.execute()
         begun |= {build.id for build in group}
@@ -85,7 +79,7 @@ def bake(
         if not run.stopped:
             continue
         # One whose cache may not have been kept is gone on with, even if its image is there.
-        over = failed.keys() | (set() if settings.caches.destinations else images.keys())
+        over = failed.keys() | (set() if settings.caches.destinations else images)
         left = [build for build in group if build.id not in over]
         # bake stops all targets when one fails. Where it cannot be told which, each goes alone.
         if left:
@@ -95,18 +89,18 @@ def bake(
 
 @dataclass
 class _Run:
-    """One call of bake."""
+    """One call of bake; ``images`` are the targets whose image was told of, in earlier ones too."""
 
     builds: list[ImageBuild]
     settings: BakeSettings
     heard: Heard
     built: Built
+    images: set[str]
     mode: str
     _logs: dict[str, IO[str]] = field(default_factory=dict)
     _tails: dict[str, deque[str]] = field(default_factory=dict)
     _failed: set[str] = field(default_factory=set)
     _wrote: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    _images: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         names = bake_names(build.id for build in self.builds)
@@ -161,12 +155,12 @@ class _Run:
 
     def _found(self, target: str, digests: Sequence[str]) -> bool:
         """Whether the engine has the image of ``target``, which has one of ``digests``."""
-        if target not in self._images:
+        if target not in self.images:
             # The engine's two ways of keeping images name them by different digests.
             image = next(filter(None, map(engine.image_id, digests)), "")
             if not image:
                 return False
-            self._images.add(target)
+            self.images.add(target)
             self.built(target, image)
         return True
 

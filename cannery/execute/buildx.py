@@ -20,6 +20,12 @@ _SYSTEM_CA = Path("/etc/ssl/certs/ca-certificates.crt")
 _CA_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 _INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "PIP_INDEX_URL")
 
+_TELLING = re.compile(r"ERROR|error:|\bcause:|Caused by:")
+"""What is in the lines that say why; uv writes what caused an error below it."""
+
+_AGAIN = "ERROR: failed to solve: "
+"""How buildx says once more what a step has said."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Registry:
@@ -111,13 +117,6 @@ def _secrets(source: Registry) -> Iterator[list[str]]:
             index.flush()
             options += ["--secret", f"id=index,src={index.name}"]
         yield options
-
-
-_TELLING = re.compile(r"ERROR|error:|\bcause:|Caused by:")
-"""What is in the lines that say why; uv writes what caused an error below it."""
-
-_AGAIN = "ERROR: failed to solve: "
-"""How buildx says once more what a step has said."""
 
 
 def failure(what: str, tail: Sequence[str], log: Path) -> BuildError:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -261,8 +262,8 @@ def test_a_build_that_fails_leaves_the_others(world: World, built: Baked) -> Non
 
 
 def slow_second(world: World, torch: str) -> list[ImageBuild]:
-    """Two builds of which the second takes seconds longer."""
-    one, two = world.builds(torch=torch)
+    """Two builds of which the second takes seconds longer, on an engine that has built them too."""
+    one, two = world.builds(torch=f"{torch} {uuid4()}")
     slow = two.dockerfile.with_name("Dockerfile.slow")
     slow.write_text(DOCKERFILE.replace("cp /tmp/wheels.txt", "sleep 4; cp /tmp/wheels.txt"))
     return [one, ImageBuild(**{**vars(two), "dockerfile": slow})]
