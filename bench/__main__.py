@@ -21,12 +21,17 @@ from bench.first_use import first_use
 from bench.result import Figure, load, merged, save
 from bench.session import Session
 from cannery import console
-from cannery.errors import INTERRUPTED, CanneryError, UsageError, did_you_mean
-from cannery.execute.base import building_architecture
-from cannery.execute.buildx import registry
+from cannery.errors import (
+    INTERRUPTED,
+    CanneryError,
+    UsageError,
+    did_you_mean,
+)
+from cannery.execute.engine.base import building_architecture
+from cannery.execute.engine.buildx import registry
 from cannery.files import write_files
+from cannery.matrix.project import Project, select
 from cannery.model import Target
-from cannery.project import Project, select
 
 ROOT = Path(__file__).resolve().parent.parent
 MAIN = "py39-torch231-cann8t39"
@@ -42,7 +47,7 @@ ON_ENGINE: dict[str, Builds] = {
     "f": figures_image.transfer,
     "g": figures_image.size,
     "i": figures_image.tests,
-    "e": figures_build.together,
+    "e": figures_build.platform_indexes,
 }
 """In the order in which one finds what another has built; (e) forgets all of it."""
 

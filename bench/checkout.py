@@ -14,7 +14,7 @@ import yaml
 
 from cannery.errors import CanneryError
 from cannery.execute.process import run
-from cannery.project import Project
+from cannery.matrix.project import Project
 
 _NEEDED = ("build.py", "matrix.yaml", "compat.yaml", "pyproject.toml", "cannery", "images", "tests")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*")

@@ -17,7 +17,7 @@ from bench.steps import longest
 from bench.timing import Timed, alternating
 from cannery import console
 from cannery.errors import EngineError, Problem
-from cannery.execute import engine as docker
+from cannery.execute.engine import client as docker
 from cannery.model import Target
 
 _ROOM_FOR_ONE = 5 * 10**9
@@ -163,7 +163,7 @@ def moved(session: Session, plan: Plan) -> list[Figure]:
 def _moved_figures(
     plan: Plan,
     samples: tuple[tuple[float, ...], ...],
-    steps: list[moves.Move],
+    steps: list[moves.NewVersion],
     detail: Mapping[str, Any],
 ) -> list[Figure]:
     ours = Series(what="build.py build", samples=samples[0])
@@ -218,7 +218,7 @@ def second(session: Session, plan: Plan) -> list[Figure]:
     ]
 
 
-def together(session: Session, plan: Plan) -> list[Figure]:
+def platform_indexes(session: Session, plan: Plan) -> list[Figure]:
     """(e) All that can be built here, in one go, beside the sum of single cold builds."""
     _require_room(len(plan.all))
     session.prepare(plan.all)

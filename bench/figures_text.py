@@ -19,7 +19,7 @@ from bench.result import Figure, Series
 from bench.timing import alternating, once
 from cannery import console
 from cannery.errors import CanneryError
-from cannery.project import Project
+from cannery.matrix.project import Project
 
 SIZES = (10, 100, 1000)
 """Roughly how many targets the matrices have whose growth is looked at."""

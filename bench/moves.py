@@ -16,14 +16,14 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from cannery.errors import MatrixError, UsageError
 from cannery.execute.process import run
-from cannery.wheels import parse_lock
+from cannery.image.lock import parse_lock
 
 LIBRARY = "tqdm"
 """Pure Python, small, and in the last layer of wheels of every target with DeepSpeed."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Move:
+class NewVersion:
     """A version of a package, and the hash of its wheel."""
 
     name: str
@@ -43,7 +43,7 @@ def locked_version(lock: str, name: str) -> str:
     raise UsageError(f"{name} is not in the lock, so its version cannot move.")
 
 
-def moved(lock: str, move: Move) -> str:
+def moved(lock: str, move: NewVersion) -> str:
     """``lock`` with the version and the hashes of one package replaced.
 
     Raises:
@@ -57,7 +57,7 @@ def moved(lock: str, move: Move) -> str:
     return text
 
 
-def earlier(lock: str, name: str, python: str, count: int, folder: Path) -> list[Move]:
+def earlier(lock: str, name: str, python: str, count: int, folder: Path) -> list[NewVersion]:
     """The ``count`` versions of ``name`` before the locked one, the newest first.
 
     pip is asked, for a wheel of no platform that ``python`` can install.
@@ -65,7 +65,7 @@ def earlier(lock: str, name: str, python: str, count: int, folder: Path) -> list
     Raises:
         UsageError: the index has not as many.
     """
-    moves: list[Move] = []
+    moves: list[NewVersion] = []
     before = locked_version(lock, name)
     for number in range(count):
         place = folder / f"move-{number}"
@@ -79,5 +79,5 @@ def earlier(lock: str, name: str, python: str, count: int, folder: Path) -> list
             raise UsageError(what)
         before = str(parse_wheel_filename(found[0].name)[1])
         digest = hashlib.sha256(found[0].read_bytes()).hexdigest()
-        moves.append(Move(name=canonicalize_name(name), version=before, sha256=digest))
+        moves.append(NewVersion(name=canonicalize_name(name), version=before, sha256=digest))
     return moves

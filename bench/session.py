@@ -14,16 +14,20 @@ from bench.engine import Engine, hand_over
 from bench.steps import reused
 from bench.timing import Timed, timed
 from cannery import console
-from cannery.artifacts import check_artifacts
-from cannery.errors import BuildError, CanneryError, EngineError
-from cannery.execute import engine as docker
-from cannery.execute.base import building_architecture, ensure_base
-from cannery.execute.buildx import Registry
+from cannery.deploy.run_spec import no_device, simulated_device
+from cannery.errors import (
+    BuildError,
+    CanneryError,
+    EngineError,
+)
+from cannery.execute.engine import client as docker
+from cannery.execute.engine.base import building_architecture, ensure_base
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.execute.engine.simulator import Simulated, simulate
 from cannery.execute.process import run
-from cannery.execute.simulator import Simulated, simulate
+from cannery.image.artifacts import check_artifacts
+from cannery.matrix.project import Project
 from cannery.model import Base, Target
-from cannery.project import Project
-from cannery.runspec import no_device, simulated_device
 
 
 @dataclass(kw_only=True)
@@ -32,7 +36,7 @@ class Session:
 
     project: Project
     engine: Engine
-    source: Registry
+    source: PackageIndex
     folder: Path
     logs: Path
     bases: dict[str, str] = field(default_factory=dict)
@@ -58,7 +62,7 @@ class Session:
     def _asked(self, target: Target) -> dict[str, tuple[Base, str]]:
         """Build argument to the base, and the architecture of it, that our Dockerfile asks for."""
         text = (self.project.images / target.id / "Dockerfile").read_text(encoding="utf-8")
-        bases = {base.image: base for base in (target.base, target.tools)}
+        bases = {base.image: base for base in (target.base, target.build_base)}
         return {
             name: (bases[image], building_architecture() if native else target.docker_arch)
             for name, (image, native) in base_arguments(text).items()
@@ -216,10 +220,10 @@ class Session:
         Raises:
             BuildError: it does not.
         """
-        look = f"import importlib.metadata as m; print(m.version({package!r}))"
+        local_images = f"import importlib.metadata as m; print(m.version({package!r}))"
         spec = no_device()
         code, said = run(
-            spec.docker_argv(image, target.platform, ["python3", "-c", look]), capture=True
+            spec.docker_argv(image, target.platform, ["python3", "-c", local_images]), capture=True
         )
         if code or said.strip() != version:
             what = f"{image} should hold {package} {version} and says:\n{said}"

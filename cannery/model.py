@@ -106,7 +106,7 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stack:
+class Application:
     """What people run on an environment: a trainer, a server, an evaluator.
 
     ``component`` names the folder of its image tests. ``overrides`` replace what other packages ask
@@ -133,14 +133,14 @@ class Target:
     """One environment. Its id is looked up and never parsed for meaning.
 
     ``torch`` and ``torch_npu`` are empty for an environment of another framework. ``requirements``
-    holds those of the stack too.
+    holds those of the application too.
     """
 
     id: str
     summary: str
     platform: str
     base: Base
-    tools: Base
+    build_base: Base
     python: Python
     cann: CannRelease
     chip: str
@@ -152,7 +152,7 @@ class Target:
     deepspeed: str
     deepspeed_wheel: VendorWheel | None = None
     deepspeed_plugin: VendorWheel | None
-    stack: Stack | None = None
+    application: Application | None = None
     requirements: tuple[str, ...]
     leave_out: tuple[str, ...] = ()
     """Patterns of paths that its layers go without; ``*`` matches a '/' too."""
@@ -200,8 +200,8 @@ class Target:
             "deepspeed": self.deepspeed,
             "deepspeed_plugin": self.deepspeed_plugin.version if self.deepspeed_plugin else "",
         }
-        if self.stack:
-            found[self.stack.component] = self.stack.version
+        if self.application:
+            found[self.application.component] = self.application.version
         return {name: version for name, version in found.items() if version}
 
     @property
@@ -217,8 +217,8 @@ class Target:
         for component, wheel in self.vendor_wheels.items():
             name = wheel.file.format(tag=self.python.tag, machine=self.machine)
             found[component] = File(name=name, origin=wheel.origin)
-        if self.stack:
-            found |= {source.folder: source.file for source in self.stack.sources}
+        if self.application:
+            found |= {source.folder: source.file for source in self.application.sources}
         return found
 
     @property
@@ -235,7 +235,7 @@ class Target:
             "apex": self.apex,
             "deepspeed": self.deepspeed_wheel,
             "deepspeed_plugin": self.deepspeed_plugin,
-            **(self.stack.wheels if self.stack else {}),
+            **(self.application.wheels if self.application else {}),
         }
         return {component: wheel for component, wheel in wheels.items() if wheel}
 

@@ -17,11 +17,17 @@ from typing import Any
 
 import jinja2
 
-from cannery.environment import image_environment
 from cannery.errors import UsageError
+from cannery.image.environment import image_environment
+from cannery.image.lock import (
+    LockedWheel,
+    divide,
+    group_of,
+    parse_lock,
+    sdists,
+)
+from cannery.image.render import interpreter_paths
 from cannery.model import PythonSource, Target
-from cannery.render import interpreter_paths
-from cannery.wheels import LockedWheel, divide, group_of, parse_lock, sdists
 
 TEMPLATE = Path(__file__).parent / "Dockerfile.j2"
 
@@ -53,12 +59,12 @@ def files(target: Target, lock: str) -> dict[str, str]:
     """
     if not target.torch:
         raise UsageError(f"{target.id} has no torch; the baseline is written for images with it.")
-    groups, stack = requirements(target, lock), target.stack
+    groups, application = requirements(target, lock), target.application
     values: dict[str, Any] = {
         "target": target,
         "packages": _packages(target),
-        "env": {**image_environment(target), **(stack.environment if stack else {})},
-        "sources": stack.sources if stack else (),
+        "env": {**image_environment(target), **(application.environment if application else {})},
+        "sources": application.sources if application else (),
         "pip": next(w.version for w in parse_lock(lock) if w.name == "pip"),
         "last": [name for name in ("rest", "sdists") if name in groups],
         "sdists": [wheel.name for wheel in groups.get("sdists", ())],
@@ -111,7 +117,9 @@ def write(folder: Path, target: Target, lock: str, artifacts: Path) -> None:
 
 def _packages(target: Target) -> list[str]:
     debian = PYTHON_PACKAGES if target.python.source is PythonSource.DEBIAN else ()
-    return sorted({*PACKAGES, *debian, *(target.stack.packages if target.stack else ())})
+    return sorted(
+        {*PACKAGES, *debian, *(target.application.packages if target.application else ())}
+    )
 
 
 def _text(wheels: list[LockedWheel]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery import hosting
+from cannery import deploy
 from cannery.catalog.entries import Entry
 
 CARDS = (1, 8)
@@ -52,8 +52,8 @@ def _run(entry: Entry, simulated_host: Path | None) -> Iterator[Command]:
     for use, nodes in _NODES.items():
         here = entry.local if use in ("shell", "compose") else entry.future
         for cards in CARDS if nodes == 1 else CARDS[-1:]:
-            for runtime in hosting.RUNTIMES:
-                text = hosting.text(
+            for runtime in deploy.RUNTIMES:
+                text = deploy.text(
                     use,
                     image=entry.by_digest or here,
                     target=entry.target,
@@ -68,7 +68,7 @@ def _run(entry: Entry, simulated_host: Path | None) -> Iterator[Command]:
 def _run_simulated(entry: Entry, host: Path | None) -> Iterator[Command]:
     """Only on this machine: a simulated image has no use in a cluster."""
     for use in ("shell", "compose") if host else ():
-        text = hosting.text(use, image=entry.by_digest, target=entry.target, simulate_host=host)
+        text = deploy.text(use, image=entry.by_digest, target=entry.target, simulate_host=host)
         yield Command(use=use, text=text.rstrip("\n"))
 
 

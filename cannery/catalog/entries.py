@@ -7,17 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cannery.compat import Finding
+from cannery.deploy.run_spec import DeviceKind
+from cannery.image.layers import Layer, shared
 from cannery.model import Matrix, Target
-from cannery.parts import Part, shared
-from cannery.publishing import Publishing, Trial
-from cannery.records import Record, Tested, latest
-from cannery.runspec import DeviceKind
+from cannery.publish.policy import Publishing, Trial
+from cannery.publish.records import (
+    Record,
+    Tested,
+    latest,
+)
 
 _EXAMPLE = "registry.example.com"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layer:
+class LayerEntry:
     """One layer of a target. ``also`` are the other targets that have the very same one.
 
     ``size`` is what it takes to pull, in bytes, or None where nothing was published.
@@ -39,7 +43,7 @@ class Entry:
     target: Target
     record: Record | None
     trial: Trial | None
-    layers: tuple[Layer, ...]
+    layers: tuple[LayerEntry, ...]
     findings: tuple[Finding, ...]
     locked: Mapping[str, str]
     future: str
@@ -103,7 +107,7 @@ class Entry:
         )
 
     @property
-    def shares(self) -> dict[str, tuple[Layer, ...]]:
+    def shares(self) -> dict[str, tuple[LayerEntry, ...]]:
         """Other target to the layers that it has too, the one with most of them first."""
         others = dict.fromkeys(each for layer in self.layers for each in layer.also)
         found = {o: tuple(layer for layer in self.layers if o in layer.also) for o in others}
@@ -116,7 +120,7 @@ class Known:
 
     publishing: Publishing
     records: Sequence[Record] = ()
-    parts: Mapping[str, Sequence[Part]]
+    parts: Mapping[str, Sequence[Layer]]
     findings: Mapping[str, Sequence[Finding]]
     locked: Mapping[str, Mapping[str, str]]
 
@@ -148,16 +152,16 @@ def _future(target: Target, publishing: Publishing) -> str:
 
 def _layers(
     target: Target,
-    parts: Sequence[Part],
-    users: Mapping[Part, tuple[str, ...]],
+    parts: Sequence[Layer],
+    users: Mapping[Layer, tuple[str, ...]],
     record: Record | None,
-) -> tuple[Layer, ...]:
+) -> tuple[LayerEntry, ...]:
     platform = record.platforms.get(target.platform) if record else None
     sizes: dict[str, int] = {}
     for layer in platform.layers if platform else ():
         sizes[layer.part] = sizes.get(layer.part, 0) + layer.size
     return tuple(
-        Layer(
+        LayerEntry(
             name=part.name,
             identity=part.identity,
             also=tuple(each for each in users.get(part, ()) if each != target.id),

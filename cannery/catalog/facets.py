@@ -7,23 +7,23 @@ from collections.abc import Iterable, Mapping
 
 from packaging.version import InvalidVersion, Version
 
-from cannery.cann_version import CannVersion
 from cannery.model import Target
+from cannery.syntax.cann_version import CannVersion
 
 NONE = "none"
 """The choice of those that have nothing of the kind."""
 
-FACETS = ("python", "torch", "cann", "chip", "stack")
+FACETS = ("python", "torch", "cann", "chip", "application")
 
 
 def facets(target: Target) -> dict[str, str]:
-    """What ``target`` is found under; Python by its minor, a stack whatever its version."""
+    """What ``target`` is found under; Python by its minor, an application whatever its version."""
     return {
         "python": target.python.minor,
         "torch": target.torch or NONE,
         "cann": target.cann.version,
         "chip": target.chip,
-        "stack": target.stack.component if target.stack else NONE,
+        "application": target.application.component if target.application else NONE,
     }
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The picture of the matrix: a line for each image, through boxes for the layers it shares.
 
-A box is one layer, as cannery.parts tells them apart, so that lines in one box share that layer.
+A box is one layer, as cannery.image.layers tells them apart, so that lines in one box share that layer.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from statistics import mean
 
 from cannery.catalog.facets import age, facets
+from cannery.image.layers import Layer
 from cannery.model import Target
-from cannery.parts import Part
 
 _SLOT = 22
 """The height of one line in a box, in units of the picture."""
@@ -26,8 +26,8 @@ _LABEL = 330
 _COLUMNS = {"python": ("os", "python"), "cann": ("toolkit",), "framework": ("wheels-torch",)}
 """Column to the layers that make it."""
 
-_OTHERWISE = ("wheels-stack",)
-"""What makes it where a target has none of these: a framework that is no torch is a stack."""
+_OTHERWISE = ("wheels-application",)
+"""What makes it where a target has none of these: a framework that is no torch is an application."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class Figure:
     lines: tuple[Line, ...]
 
 
-def figure(targets: Sequence[Target], parts: Mapping[str, Sequence[Part]]) -> Figure:
+def figure(targets: Sequence[Target], parts: Mapping[str, Sequence[Layer]]) -> Figure:
     """The picture of ``targets``, whose layers ``parts`` holds by target id."""
     labels = {target.id: _labels(target) for target in targets}
     columns = [_groups(targets, parts, names) for names in _COLUMNS.values()]
@@ -115,11 +115,15 @@ def _framework(target: Target) -> str:
     """torch, or what stands in its place."""
     if target.torch:
         return f"torch {target.torch}"
-    return f"{target.stack.component} {target.stack.version}" if target.stack else "-"
+    return (
+        f"{target.application.component} {target.application.version}"
+        if target.application
+        else "-"
+    )
 
 
 def _groups(
-    targets: Sequence[Target], parts: Mapping[str, Sequence[Part]], names: Sequence[str]
+    targets: Sequence[Target], parts: Mapping[str, Sequence[Layer]], names: Sequence[str]
 ) -> list[list[str]]:
     """The ids of those targets together whose layers called ``names`` are the same."""
     groups: dict[tuple[str, ...], list[str]] = {}

@@ -7,14 +7,22 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cannery.catalog.entries import Entry, Known, entries
-from cannery.compat import OWN_FACTS, judge, load_compat
+from cannery.catalog.entries import (
+    Entry,
+    Known,
+    entries,
+)
+from cannery.compat import (
+    OWN_FACTS,
+    judge,
+    load_compat,
+)
+from cannery.image.layers import Layer, layers_of
+from cannery.image.render import Renderer
+from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.parts import Part, parts_of
-from cannery.project import Project
-from cannery.publishing import load
-from cannery.records import read_records
-from cannery.render import Renderer
+from cannery.publish.policy import load
+from cannery.publish.records import read_records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +30,7 @@ class Catalogue:
     """Every target's entry, and the layers of each target by its id."""
 
     entries: tuple[Entry, ...]
-    parts: Mapping[str, tuple[Part, ...]]
+    parts: Mapping[str, tuple[Layer, ...]]
 
 
 def gather(project: Project) -> Catalogue:
@@ -36,7 +44,7 @@ def gather(project: Project) -> Catalogue:
     compat = load_compat(project.root / OWN_FACTS.name)
     renderer = Renderer(project)
     files = {target.id: _files(project, renderer, target) for target in matrix.targets.values()}
-    parts = {name: parts_of(target, files[name]) for name, target in matrix.targets.items()}
+    parts = {name: layers_of(target, files[name]) for name, target in matrix.targets.items()}
     known = Known(
         publishing=load(project.root / "publish.yaml", matrix),
         records=read_records(project.root / "releases"),

@@ -18,11 +18,22 @@ from markupsafe import Markup
 
 from cannery.catalog.commands import CARDS, Command
 from cannery.catalog.entries import Entry, size_text
-from cannery.catalog.facets import FACETS, NONE, choices, facets, places
+from cannery.catalog.facets import (
+    FACETS,
+    NONE,
+    choices,
+    facets,
+    places,
+)
 from cannery.catalog.figure import figure
-from cannery.catalog.strings import LANGUAGES, for_script, say, strings
-from cannery.hosting import RUNTIMES
-from cannery.parts import Part, shared
+from cannery.catalog.strings import (
+    LANGUAGES,
+    for_script,
+    say,
+    strings,
+)
+from cannery.deploy import RUNTIMES
+from cannery.image.layers import Layer, shared
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _STYLES = ("base.css", "choose.css", "cards.css", "picture.css")
@@ -37,7 +48,7 @@ _SORTS = ("matrix", "torch", "cann", "size", "pushed")
 
 def page(
     entries: Sequence[Entry],
-    parts: Mapping[str, Sequence[Part]],
+    parts: Mapping[str, Sequence[Layer]],
     texts: Mapping[str, Sequence[Command]],
 ) -> str:
     """The page of ``entries``; ``parts`` and ``texts`` are by target id."""

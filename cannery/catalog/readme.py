@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from cannery.catalog.entries import Entry
-from cannery.errors import MatrixError, Problem, Span
+from cannery.deploy.run_spec import DeviceKind
+from cannery.errors import (
+    MatrixError,
+    Problem,
+    Span,
+)
 from cannery.model import Target
-from cannery.publishing import Trial
-from cannery.runspec import DeviceKind
+from cannery.publish.policy import Trial
 
 START = "<!-- catalogue -->"
 END = "<!-- /catalogue -->"

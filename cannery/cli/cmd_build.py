@@ -9,16 +9,24 @@ import os
 from pathlib import Path
 
 from cannery import console
-from cannery.bake import Caches, check_caches
 from cannery.cli.common import PROJECT, registry_of
-from cannery.errors import Problem, UsageError, file_error
-from cannery.journal import Asked, Journal, read_journal
+from cannery.errors import (
+    Problem,
+    UsageError,
+    file_error,
+)
+from cannery.image.bake_file import Caches, check_caches
+from cannery.matrix.project import select
 from cannery.pipeline.build import build_all, raise_all
-from cannery.pipeline.options import Options, Selection
-from cannery.pipeline.planning import Wish, make_plan
-from cannery.project import select
+from cannery.pipeline.build_options import BuildOptions, Selection
+from cannery.pipeline.planning import PlanOptions, make_plan
+from cannery.plan.journal import (
+    Journal,
+    RunSettings,
+    read_journal,
+)
+from cannery.plan.shard import parse_shard
 from cannery.report import plan as report
-from cannery.shard import parse_shard
 
 _OF_A_PLAN = ("format", "if_changed", "registry")
 """Options that only say something of a plan."""
@@ -53,13 +61,13 @@ def run(options: argparse.Namespace) -> int:
         selection = _selection(options)
     check_caches(_caches(options), len(selection.targets))
     settings = _settings(options)
-    wish = Wish(
+    plan_options = PlanOptions(
         published=options.registry,
         changed=options.if_changed,
         earlier=earlier,
         offline=options.plan,
     )
-    planned = make_plan(PROJECT, selection, settings, wish)
+    planned = make_plan(PROJECT, selection, settings, plan_options)
     if options.plan:
         texts = {"text": report.to_text, "json": report.to_json}
         print(texts[options.format or "text"](planned.plan))
@@ -128,7 +136,7 @@ def _rest(earlier: Journal, left: list[str]) -> Selection:
     return Selection(matrix=matrix, targets=tuple(select(matrix, left)), named=named)
 
 
-def _take(options: argparse.Namespace, asked: Asked) -> None:
+def _take(options: argparse.Namespace, asked: RunSettings) -> None:
     """Let ``options`` say what the earlier run was asked.
 
     Raises:
@@ -148,8 +156,8 @@ def _caches(options: argparse.Namespace) -> Caches:
     return Caches(sources=tuple(options.cache_from), destinations=tuple(options.cache_to))
 
 
-def _settings(options: argparse.Namespace) -> Options:
-    return Options(
+def _settings(options: argparse.Namespace) -> BuildOptions:
+    return BuildOptions(
         simulate=options.simulate,
         artifacts=(options.artifacts or PROJECT.artifacts).absolute(),
         test=not options.no_test,
@@ -161,8 +169,8 @@ def _settings(options: argparse.Namespace) -> Options:
     )
 
 
-def _asked(options: argparse.Namespace, selection: Selection) -> Asked:
-    return Asked(
+def _asked(options: argparse.Namespace, selection: Selection) -> RunSettings:
+    return RunSettings(
         simulate=options.simulate,
         no_test=options.no_test,
         force=options.force,

@@ -9,9 +9,13 @@ from functools import partial
 
 from cannery.cli.common import PROJECT, selected
 from cannery.errors import UsageError
-from cannery.jobs import Job
-from cannery.pipeline.ci import Wanted, plan_ci
-from cannery.report.ci import to_github, to_gitlab, to_names
+from cannery.pipeline.ci import CiOptions, plan_ci
+from cannery.plan.ci_jobs import Job
+from cannery.report.ci import (
+    to_github,
+    to_gitlab,
+    to_names,
+)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -23,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     """
     if options.all and options.target:
         raise UsageError("--all means every target. Leave out --target.")
-    wanted = Wanted(
+    wanted = CiOptions(
         simulate=options.simulate,
         artifacts=options.artifacts or PROJECT.artifacts,
         since=options.since,

@@ -26,11 +26,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _table(targets: list[Target]) -> str:
-    rows: list[tuple[str, ...]] = [("target", *_COLUMNS, "chip", "stack")]
+    rows: list[tuple[str, ...]] = [("target", *_COLUMNS, "chip", "application")]
     for target in targets:
         versions = [target.components.get(name, "-") for name in _COLUMNS]
-        stack = f"{target.stack.component} {target.stack.version}" if target.stack else "-"
-        rows.append((target.id, *versions, target.chip, stack))
+        application = (
+            f"{target.application.component} {target.application.version}"
+            if target.application
+            else "-"
+        )
+        rows.append((target.id, *versions, target.chip, application))
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

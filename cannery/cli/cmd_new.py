@@ -12,11 +12,19 @@ from cannery import console
 from cannery.cli.common import PROJECT
 from cannery.compat import OWN_FACTS, load_compat
 from cannery.compat.archives import load_archives
-from cannery.compat.matrix_text import MatrixText
-from cannery.compat.propose import Proposal, Wish, propose
-from cannery.errors import Problem, UsageError, file_error
+from cannery.errors import (
+    Problem,
+    UsageError,
+    file_error,
+)
 from cannery.files import write_files
-from cannery.schema import load_matrix
+from cannery.matrix.propose import (
+    Proposal,
+    ProposeOptions,
+    propose,
+)
+from cannery.matrix.schema import load_matrix
+from cannery.matrix.text import MatrixText
 
 _FORMS = {
     "python": (r"3\.\d+(\.\d+)?", "3.10 or 3.10.14"),
@@ -43,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     path = PROJECT.root / "matrix.yaml"
     targets = load_matrix(path).targets
     before = _read(path)
-    wish = Wish(
+    wish = ProposeOptions(
         python=options.python,
         torch=options.torch,
         cann=options.cann,

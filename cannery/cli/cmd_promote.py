@@ -8,10 +8,10 @@ import argparse
 from cannery import console
 from cannery.cli.common import PROJECT, ca_file
 from cannery.errors import Problem, UsageError
-from cannery.execute.registry import Repository
-from cannery.oci import Reference, parse_reference
+from cannery.execute.registry.client import Repository
 from cannery.pipeline.promote import Promotion
-from cannery.records import read_records
+from cannery.publish.oci import Reference, parse_reference
+from cannery.publish.records import read_records
 
 
 def run(options: argparse.Namespace) -> int:

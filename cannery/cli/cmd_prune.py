@@ -7,11 +7,16 @@ import argparse
 
 from cannery import console
 from cannery.cli.common import PROJECT, ca_file
-from cannery.execute.registry import Repository
-from cannery.oci import parse_reference
-from cannery.pipeline.prune import delete, moving_tags, prunable, text_of
-from cannery.publishing import load
-from cannery.records import read_records
+from cannery.execute.registry.client import Repository
+from cannery.pipeline.prune import (
+    delete,
+    moving_tags,
+    prunable,
+    text_of,
+)
+from cannery.publish.oci import parse_reference
+from cannery.publish.policy import load
+from cannery.publish.records import read_records
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,13 +7,17 @@ import argparse
 import os
 
 from cannery import console
-from cannery.cli.common import PROJECT, ca_file, selected
-from cannery.execute.registry import Repository
-from cannery.oci import parse_reference
-from cannery.pipeline.options import Selection
+from cannery.cli.common import (
+    PROJECT,
+    ca_file,
+    selected,
+)
+from cannery.execute.registry.client import Repository
+from cannery.pipeline.build_options import Selection
 from cannery.pipeline.push import Push
-from cannery.pipeline.pushable import Wish
-from cannery.publishing import load
+from cannery.pipeline.pushable import PushOptions
+from cannery.publish.oci import parse_reference
+from cannery.publish.policy import load
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         project=PROJECT,
         publishing=publishing,
         repository=Repository(place.registry, place.repository, ca=ca),
-        wish=Wish(
+        options=PushOptions(
             simulate=options.simulate,
             allow=frozenset(options.allow),
             artifacts=(options.artifacts or PROJECT.artifacts).absolute(),
@@ -44,8 +48,8 @@ def run(options: argparse.Namespace) -> int:
     names = frozenset(target.id for target in targets)
     selection = Selection(matrix=matrix, targets=tuple(targets), named=names)
     for arrived in push.run(selection):
-        tags = ", ".join(arrived.shipment.tags)
-        console.say(f"{arrived.shipment.name}: {tags}")
+        tags = ", ".join(arrived.image_push.tags)
+        console.say(f"{arrived.image_push.name}: {tags}")
         print(push.repository.at(arrived.root.digest))
     console.say("commit what is new in releases/")
     return 0

@@ -9,9 +9,9 @@ from pathlib import Path
 from cannery import console
 from cannery.cli.common import PROJECT
 from cannery.files import write_files
-from cannery.project import select
-from cannery.render import Renderer
-from cannery.sync import compare, require_in_sync
+from cannery.image.drift import compare, require_in_sync
+from cannery.image.render import Renderer
+from cannery.matrix.project import select
 
 
 def run(options: argparse.Namespace) -> int:

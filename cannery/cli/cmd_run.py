@@ -8,16 +8,21 @@ import os
 from pathlib import Path
 from typing import NoReturn
 
-from cannery import console, hosting
+from cannery import console, deploy
 from cannery.cli.common import PROJECT, selected
 from cannery.compat import facts_beside
-from cannery.errors import EngineError, Problem, UsageError
-from cannery.execute import engine, host
-from cannery.execute.simulator import DEVICES
-from cannery.hosting import Needs
+from cannery.deploy import RunOptions
+from cannery.deploy.run_spec import SHM_SIZE, cards_of
+from cannery.errors import (
+    EngineError,
+    Problem,
+    UsageError,
+)
+from cannery.execute import preflight as host
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.simulator import DEVICES
 from cannery.model import Target
 from cannery.pipeline.images import image_name, simulated_host
-from cannery.runspec import SHM_SIZE, cards_of
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     target = targets[0]
     simulated = simulated_host(PROJECT, target) if options.simulate else None
     mounts = _mounts(options.mount)
-    needs = Needs(
+    run_options = RunOptions(
         image=options.image or image_name(target, simulate=options.simulate),
         target=target,
         cards=_cards(options, simulated),
@@ -46,14 +51,14 @@ def run(options: argparse.Namespace) -> int:
         command=tuple(options.command),
     )
     if options.format != "shell":
-        print(hosting.write(options.format, needs), end="")
+        print(deploy.write(options.format, run_options), end="")
         return 0
-    needs.check("shell")
+    run_options.check("shell")
     if not options.print:
-        _run(needs, build="" if options.image else _build_command(target, simulated))
-    if needs.ascend:
+        _run(run_options, build="" if options.image else _build_command(target, simulated))
+    if run_options.ascend:
         _ask_for_runtime()
-    print(hosting.shell(needs, host.devices_here(needs)), end="")
+    print(deploy.shell(run_options, host.devices_here(run_options)), end="")
     return 0
 
 
@@ -109,15 +114,15 @@ def _ask_for_runtime() -> None:
         raise EngineError(problem)
 
 
-def _run(needs: Needs, build: str) -> NoReturn:
+def _run(run_options: RunOptions, build: str) -> NoReturn:
     """Become ``docker run``, if this host can do it."""
-    found = host.look_at(needs, facts_beside(PROJECT.root / "matrix.yaml"), build=build)
+    found = host.look_at(run_options, facts_beside(PROJECT.root / "matrix.yaml"), build=build)
     for note in found.notes:
         console.say(note)
     if found.problems:
         raise EngineError(found.problems)
-    spec = hosting.run_spec(needs, host.devices_here(needs))
-    argv = spec.docker_argv(needs.image, needs.target.platform, needs.command)
+    spec = deploy.run_spec(run_options, host.devices_here(run_options))
+    argv = spec.docker_argv(run_options.image, run_options.target.platform, run_options.command)
     if os.isatty(0):
         argv[2:2] = ["--interactive", "--tty"]
     try:

@@ -15,15 +15,29 @@ from pathlib import Path
 from cannery import console
 from cannery.cli.common import PROJECT, registry_of
 from cannery.compat import OWN_FACTS, load_compat
-from cannery.errors import MatrixError, OutOfSyncError, Problem, UsageError
-from cannery.execute.buildx import Registry
-from cannery.execute.index import ask
+from cannery.errors import (
+    MatrixError,
+    OutOfSyncError,
+    Problem,
+    UsageError,
+)
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.execute.package_index import ask
 from cannery.files import read_text, write_files
-from cannery.freshness import KEYS, News, compare, questions
-from cannery.matrix_versions import Move, find_uses, rewrite
+from cannery.matrix.project import select
+from cannery.matrix.schema import load_matrix
+from cannery.matrix.updates import (
+    KEYS,
+    News,
+    compare,
+    questions,
+)
+from cannery.matrix.versions import (
+    VersionChange,
+    find_uses,
+    rewrite,
+)
 from cannery.model import Matrix
-from cannery.project import select
-from cannery.schema import load_matrix
 
 _WIDTH = 100
 
@@ -70,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _source(options: argparse.Namespace) -> Registry:
+def _source(options: argparse.Namespace) -> PackageIndex:
     """The index and the certificates that pip would not take by itself.
 
     Raises:
@@ -81,7 +95,7 @@ def _source(options: argparse.Namespace) -> Registry:
     return source if named else replace(source, ca=None)
 
 
-def _write(path: Path, text: str, matrix: Matrix, moves: Sequence[Move]) -> None:
+def _write(path: Path, text: str, matrix: Matrix, moves: Sequence[VersionChange]) -> None:
     """Write ``moves`` into ``text``, the matrix in ``path``, if that changes just what is meant.
 
     Raises:

@@ -7,9 +7,9 @@ import argparse
 from pathlib import Path
 
 from cannery.errors import UsageError
-from cannery.execute.buildx import Registry, registry
+from cannery.execute.engine.buildx import PackageIndex, registry
+from cannery.matrix.project import Project, select
 from cannery.model import Target
-from cannery.project import Project, select
 
 PROJECT = Project(root=Path(__file__).resolve().parent.parent.parent)
 
@@ -34,7 +34,7 @@ def ca_file(named: str) -> Path | None:
     return Path(named).absolute() if named else None
 
 
-def registry_of(options: argparse.Namespace) -> Registry:
+def registry_of(options: argparse.Namespace) -> PackageIndex:
     """How the packages of a build are reached.
 
     Raises:

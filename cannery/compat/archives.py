@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cannery.compat.reader import Reader
 from cannery.errors import did_you_mean
-from cannery.source import Section, read_yaml
+from cannery.syntax.yaml_reader import Section, read_yaml
 
 ARCHIVES = Path(__file__).with_name("pythons.yaml")
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -5,10 +5,19 @@ from __future__ import annotations
 
 import re
 
-from cannery.cann_version import CannVersion
-from cannery.compat.facts import CxxAbi, Release, Row
-from cannery.compat.finding import Finding, Subject, Verdict, best_first
+from cannery.compat.facts import (
+    CxxAbi,
+    Release,
+    Row,
+)
+from cannery.compat.finding import (
+    Finding,
+    Subject,
+    Verdict,
+    best_first,
+)
 from cannery.model import File
+from cannery.syntax.cann_version import CannVersion
 
 _MACHINE = r"(?:-(?P<machine>\w+))?\.\w+"
 _FORMS = tuple(

@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from packaging.version import Version
 
-from cannery.cann_version import CannVersion
 from cannery.compat.facts import Compat, Row
 from cannery.model import Target
+from cannery.syntax.cann_version import CannVersion
 
 
 class Verdict(StrEnum):

@@ -10,7 +10,7 @@ from cannery.compat import facts
 from cannery.compat import rows_of as rows
 from cannery.compat.reader import Reader, source
 from cannery.errors import file_error
-from cannery.source import Section, read_yaml
+from cannery.syntax.yaml_reader import Section, read_yaml
 
 
 def load_compat(path: Path) -> facts.Compat:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
-from cannery.cann_version import CannVersion
 from cannery.compat.facts import Compat, Pairing
 from cannery.model import Target
+from cannery.syntax.cann_version import CannVersion
 
 _ORDER = ("torch_npu", "cann", "python", "torch")
 """What is changed most readily comes first: a wheel, then CANN, then what code depends on."""

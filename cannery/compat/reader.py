@@ -12,10 +12,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from cannery.cann_version import CannRange
 from cannery.compat import facts
 from cannery.errors import did_you_mean
-from cannery.source import Section
+from cannery.syntax.cann_version import CannRange
+from cannery.syntax.yaml_reader import Section
 
 T = TypeVar("T")
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 
 from packaging.specifiers import SpecifierSet
 
-from cannery.cann_version import CannRange, CannVersion
 from cannery.compat import facts
-from cannery.compat.reader import Reader, optional, python_range, value, wheel_version, when
-from cannery.source import Section
+from cannery.compat.reader import (
+    Reader,
+    optional,
+    python_range,
+    value,
+    wheel_version,
+    when,
+)
+from cannery.syntax.cann_version import CannRange, CannVersion
+from cannery.syntax.yaml_reader import Section
 
 _BESIDE = ("driver", "deepspeed", "apex", "app", "triton_ascend")
 

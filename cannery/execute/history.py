@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from cannery.affected import Commit
 from cannery.errors import EngineError
+from cannery.plan.affected import Commit
 
 
 def resolve(root: Path, reference: str) -> str:

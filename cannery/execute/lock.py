@@ -11,20 +11,20 @@ from pathlib import Path
 from cannery.errors import EngineError, MatrixError
 from cannery.execute.process import run
 from cannery.files import read_text, write_files
+from cannery.image.lock import requirement_groups, sdists
+from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.project import Project
-from cannery.wheels import requirement_groups, sdists
 
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
 
 _BUILD_CONSTRAINT = "setuptools<81"
 """Old sdists import pkg_resources, which setuptools has no more from 82 on."""
 
-_TOOLS = (_BUILD_CONSTRAINT, "uv", "wheel", "packaging", "py-cpuinfo")
+_BUILD = (_BUILD_CONSTRAINT, "uv", "wheel", "packaging", "py-cpuinfo")
 """uv, and what DeepSpeed's sdist needs to become a wheel."""
 
 _TOOLS_PYTHON = "3.11"
-"""Of the ``tools`` image."""
+"""Of the ``build`` stage."""
 
 
 def lock_target(project: Project, target: Target, upgrade: Iterable[str] = ()) -> str:
@@ -37,7 +37,7 @@ def lock_target(project: Project, target: Target, upgrade: Iterable[str] = ()) -
     glibc = target.base.glibc.replace(".", "_")
     return _compile(
         requirement_groups(target),
-        overrides=target.stack.overrides if target.stack else (),
+        overrides=target.application.overrides if target.application else (),
         old=project.lock(target),
         name=target.id,
         options=[
@@ -50,25 +50,25 @@ def lock_target(project: Project, target: Target, upgrade: Iterable[str] = ()) -
     )
 
 
-def lock_tools(project: Project) -> str:
-    """The text of the lock of the ``tools`` stage, for every platform that may build."""
+def lock_build_stage(project: Project) -> str:
+    """The text of the lock of the ``build`` stage, for every platform that may build."""
     return _compile(
-        {"tools": _TOOLS},
-        old=project.tools_lock,
-        name="the tools stage",
+        {"build": _BUILD},
+        old=project.build_lock,
+        name="the build stage",
         options=["--python-version", _TOOLS_PYTHON, "--universal", "--only-binary", ":all:"],
     )
 
 
 def write_locks(project: Project, targets: Iterable[Target], upgrade: Iterable[str]) -> list[Path]:
-    """Lock the tools and every target; return the files that changed.
+    """Lock the build stage and every target; return the files that changed.
 
     Raises:
         FileError: a lock cannot be written; then none has changed.
         MatrixError: no set of wheels fits; then none has changed.
     """
     upgrade = list(upgrade)
-    texts = {project.tools_lock: lock_tools(project)}
+    texts = {project.build_lock: lock_build_stage(project)}
     for target in targets:
         texts[project.lock(target)] = lock_target(project, target, upgrade)
     changed = {

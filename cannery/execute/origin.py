@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Mapping
 
-from cannery.execute import engine
+from cannery.execute.engine import client as engine
 from cannery.execute.process import run
-from cannery.provenance import LOCAL_BUILDER, Builder
+from cannery.publish.provenance import LOCAL_BUILDER, Builder
 
 _VERSION = re.compile(r"\bv?([0-9]+\.[0-9][^\s]*)")
 

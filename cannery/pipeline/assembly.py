@@ -7,22 +7,33 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from cannery import console
-from cannery.artifacts import check_artifacts
-from cannery.bake import ImageBuild, bake_file
 from cannery.errors import ArtifactError
-from cannery.execute import base
-from cannery.execute.builder import Builder
-from cannery.execute.local_images import look
-from cannery.execute.simulator import Simulated, simulated
-from cannery.hashes import Hashes
-from cannery.key import LABEL
-from cannery.model import Base, File, Matrix, Target
+from cannery.execute.engine import base
+from cannery.execute.engine.builder import Builder
+from cannery.execute.engine.images import local_images
+from cannery.execute.engine.simulator import Simulated, simulated
+from cannery.image.artifacts import check_artifacts
+from cannery.image.bake_file import ImageBuild, bake_file
+from cannery.image.content_key import LABEL
+from cannery.image.file_hashes import Hashes
+from cannery.image.render import NAMESPACE
+from cannery.matrix.project import Project
+from cannery.model import (
+    Base,
+    File,
+    Matrix,
+    Target,
+)
+from cannery.pipeline.build_options import BuildOptions, Selection
 from cannery.pipeline.images import image_tag
-from cannery.pipeline.options import Options, Selection
-from cannery.pipeline.planning import Planned, Ready, base_names, bases, key_of
-from cannery.plan import Action
-from cannery.project import Project
-from cannery.render import NAMESPACE
+from cannery.pipeline.planning import (
+    Planned,
+    Ready,
+    base_names,
+    bases,
+    expected_key,
+)
+from cannery.plan.plan import Action
 
 
 @dataclass
@@ -31,7 +42,7 @@ class Assembly:
 
     project: Project
     matrix: Matrix
-    options: Options
+    options: BuildOptions
     builder: Builder
     _references: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -57,7 +68,7 @@ class Assembly:
             arguments={**used, **_sha_arguments(found)},
             contexts=contexts,
             # Only now is it sure which images stand for the bases.
-            key=key_of(ready, self.options, look(base_names(ready.target))),
+            key=expected_key(ready, self.options, local_images(base_names(ready.target))),
         )
 
     def _ensured(self, wanted: Base, architecture: str) -> str:
@@ -74,7 +85,7 @@ class Assembly:
         }
 
 
-def printed(project: Project, selection: Selection, options: Options, planned: Planned) -> str:
+def printed(project: Project, selection: Selection, options: BuildOptions, planned: Planned) -> str:
     """The bake file of what ``planned`` builds; nothing is built, pulled or made for it.
 
     Raises:
@@ -93,7 +104,7 @@ def printed(project: Project, selection: Selection, options: Options, planned: P
             found = check_artifacts(target, folder, files, hash_of=hashes.of)
         except ArtifactError:
             console.say(f"{target.id}: {folder} is made by a build")
-        images = look(base_names(target))
+        images = local_images(base_names(target))
         used = {name: base.reference(*each, images) for name, each in bases(target).items()}
         arguments = {**used, **_sha_arguments(found)}
         contexts = {"artifacts": str(folder)}
@@ -117,7 +128,9 @@ def _image(
     return ImageBuild(
         id=target.id,
         tag=image_tag(target, simulate=simulate),
-        kin=tuple(image_tag(each, simulate=simulate) for each in _kin(target, assembly.matrix)),
+        related_tags=tuple(
+            image_tag(each, simulate=simulate) for each in _related(target, assembly.matrix)
+        ),
         dockerfile=folder / "Dockerfile",
         folder=folder,
         platform=target.platform,
@@ -127,7 +140,7 @@ def _image(
     )
 
 
-def _kin(target: Target, matrix: Matrix) -> list[Target]:
+def _related(target: Target, matrix: Matrix) -> list[Target]:
     """The other targets that have the same CANN, or the same torch for the same Python."""
     own = (target.cann.version, target.torch, target.python.version)
     return [

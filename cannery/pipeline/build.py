@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from cannery import console
 from cannery.errors import CanneryError, Problem
-from cannery.journal import Journal
-from cannery.pipeline.options import Options, Selection
+from cannery.matrix.project import Project
+from cannery.pipeline.build_options import BuildOptions, Selection
 from cannery.pipeline.planning import Planned
-from cannery.plan import Action
-from cannery.project import Project
+from cannery.plan.journal import Journal
+from cannery.plan.plan import Action
 
 
 def build_all(
-    project: Project, selection: Selection, options: Options, planned: Planned, journal: Journal
+    project: Project,
+    selection: Selection,
+    options: BuildOptions,
+    planned: Planned,
+    journal: Journal,
 ) -> None:
     """Do what ``planned`` says, and note in ``journal`` how far each target gets.
 

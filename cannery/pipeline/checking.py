@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cannery import console
+from cannery.deploy.run_spec import RunSpec
 from cannery.errors import Problem, VerificationError
-from cannery.execute.verify import verify
+from cannery.execute.engine.verify import verify
 from cannery.files import write_files
+from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.pipeline.images import report_path
-from cannery.project import Project
-from cannery.runspec import RunSpec
 
 
 def check(

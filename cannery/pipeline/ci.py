@@ -9,20 +9,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery import console
-from cannery.affected import affected, is_read
-from cannery.errors import EngineError, Problem, UsageError
+from cannery.errors import (
+    EngineError,
+    Problem,
+    UsageError,
+)
 from cannery.execute import history
-from cannery.execute.simulator import package_spec
-from cannery.jobs import MOST, Job, make_jobs
+from cannery.execute.engine.simulator import package_spec
+from cannery.image.layers import layers_of
+from cannery.image.render import Renderer
+from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.parts import parts_of
-from cannery.plan import missing
-from cannery.project import Project
-from cannery.render import Renderer
+from cannery.plan.affected import affected, is_read
+from cannery.plan.ci_jobs import (
+    MOST,
+    Job,
+    make_jobs,
+)
+from cannery.plan.plan import missing
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class CiOptions:
     """What is asked of a CI run. ``since`` names a commit, or is empty for all targets.
 
     ``artifacts`` holds the vendor's files that the runners have. ``shards`` is 0 for what
@@ -36,7 +44,7 @@ class Wanted:
     most: int = MOST
 
 
-def plan_ci(project: Project, targets: Sequence[Target], wanted: Wanted) -> tuple[Job, ...]:
+def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> tuple[Job, ...]:
     """The jobs that build those of ``targets`` that have changed and can be built.
 
     Raises:
@@ -44,11 +52,11 @@ def plan_ci(project: Project, targets: Sequence[Target], wanted: Wanted) -> tupl
         EngineError: git cannot read what is committed.
         MatrixError, FileError: as ``Renderer.render``.
     """
-    concerned = _concerned(project, targets, wanted)
+    concerned = _concerned(project, targets, options)
     chosen = []
     for target in targets:
         why = concerned.get(target.id)
-        lacking = _lacking(target, wanted) if why else ""
+        lacking = _lacking(target, options) if why else ""
         if why and lacking:
             console.say(f"{target.id}: left out: it {lacking}")
         elif why:
@@ -56,10 +64,10 @@ def plan_ci(project: Project, targets: Sequence[Target], wanted: Wanted) -> tupl
             chosen.append(target)
     renderer = Renderer(project)
     parts = {
-        target.id: parts_of(target, _named(project, target, renderer.render(target)))
+        target.id: layers_of(target, _named(project, target, renderer.render(target)))
         for target in chosen
     }
-    jobs = make_jobs(chosen, parts, shards=wanted.shards, most=wanted.most)
+    jobs = make_jobs(chosen, parts, shards=options.shards, most=options.most)
     console.say(f"targets: {len(chosen)} of {len(targets)}, jobs: {len(jobs)}")
     return jobs
 
@@ -69,13 +77,13 @@ def _named(project: Project, target: Target, files: dict[Path, str]) -> dict[str
     return {str(path.relative_to(folder)): text for path, text in files.items()}
 
 
-def _concerned(project: Project, targets: Sequence[Target], wanted: Wanted) -> dict[str, str]:
-    """Id to reason of the targets that have changed since ``wanted.since``."""
-    if not wanted.since:
+def _concerned(project: Project, targets: Sequence[Target], options: CiOptions) -> dict[str, str]:
+    """Id to reason of the targets that have changed since ``options.since``."""
+    if not options.since:
         return {target.id: "all are asked for" for target in targets}
-    base = history.resolve(project.root, wanted.since)
+    base = history.resolve(project.root, options.since)
     if not base:
-        why = f"there is no commit {wanted.since!r} here to compare with"
+        why = f"there is no commit {options.since!r} here to compare with"
         return {target.id: why for target in targets}
     if changes := history.uncommitted(project.root):
         what = f"{', '.join(changes)}: not committed, and --since compares commits."
@@ -85,7 +93,7 @@ def _concerned(project: Project, targets: Sequence[Target], wanted: Wanted) -> d
         before = history.read_commit(project.root, base, is_read)
     except EngineError as error:
         return {target.id: f"{base[:12]} cannot be read: {error}" for target in targets}
-    return affected(before, after, targets, simulate=wanted.simulate, stand_in=_stand_in)
+    return affected(before, after, targets, simulate=options.simulate, stand_in=_stand_in)
 
 
 def _stand_in(target: Target) -> str:
@@ -95,13 +103,15 @@ def _stand_in(target: Target) -> str:
         return str(error)
 
 
-def _lacking(target: Target, wanted: Wanted) -> str:
+def _lacking(target: Target, options: CiOptions) -> str:
     """Why ``target`` cannot be built with what the runners have; empty if it can."""
-    if wanted.simulate:
+    if options.simulate:
         try:
             package_spec(target)
         except UsageError as error:
             return str(error)
-    files = target.real_artifacts if wanted.simulate else target.artifacts
-    absent = {f.name: f.origin for f in files.values() if not (wanted.artifacts / f.name).is_file()}
+    files = target.real_artifacts if options.simulate else target.artifacts
+    absent = {
+        f.name: f.origin for f in files.values() if not (options.artifacts / f.name).is_file()
+    }
     return missing(absent) if absent else ""

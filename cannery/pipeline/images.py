@@ -5,17 +5,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cannery.checks import checks_digest
-from cannery.errors import EngineError, FileError, Problem
-from cannery.execute.local_images import Images
-from cannery.execute.simulator import simulated
+from cannery.deploy.run_spec import (
+    DeviceKind,
+    RunSpec,
+    no_device,
+    npu_device,
+    simulated_device,
+)
+from cannery.errors import (
+    EngineError,
+    FileError,
+    Problem,
+)
+from cannery.execute.engine.images import Images
+from cannery.execute.engine.simulator import simulated
 from cannery.files import read_text
-from cannery.key import LABEL
+from cannery.image.checks import checks_digest
+from cannery.image.content_key import LABEL
+from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.plan import Local
-from cannery.project import Project
+from cannery.plan.plan import Local
 from cannery.report.verification import passed_on
-from cannery.runspec import DeviceKind, RunSpec, no_device, npu_device, simulated_device
 
 REPOSITORY = "cannery"
 

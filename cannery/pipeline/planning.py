@@ -8,24 +8,53 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from cannery import console
-from cannery.artifacts import check_artifacts
-from cannery.errors import ArtifactError, CanneryError, EngineError, UsageError
-from cannery.execute import base
-from cannery.execute.local_images import Images, look
-from cannery.execute.published import published_key
-from cannery.execute.simulator import recipe
-from cannery.hashes import Hashes
-from cannery.journal import Entry, Journal, Progress
-from cannery.key import LABEL, content_key
-from cannery.model import Base, File, Target
-from cannery.parts import Part, parts_of
-from cannery.pipeline.images import device_kinds, here, image_name, image_tag
-from cannery.pipeline.options import Options, Selection
-from cannery.plan import Action, Plan, Step, change_of, decide, missing
-from cannery.project import Project
-from cannery.render import Renderer
-from cannery.shard import divide, item, parse_shard
-from cannery.sync import compare, require_in_sync
+from cannery.errors import (
+    ArtifactError,
+    CanneryError,
+    EngineError,
+    UsageError,
+)
+from cannery.execute.engine import base
+from cannery.execute.engine.images import Images, local_images
+from cannery.execute.engine.simulator import recipe
+from cannery.execute.registry.published import published_key
+from cannery.image.artifacts import check_artifacts
+from cannery.image.content_key import LABEL, content_key
+from cannery.image.drift import compare, require_in_sync
+from cannery.image.file_hashes import Hashes
+from cannery.image.layers import Layer, layers_of
+from cannery.image.render import Renderer
+from cannery.matrix.project import Project
+from cannery.model import (
+    Base,
+    File,
+    Target,
+)
+from cannery.pipeline.build_options import BuildOptions, Selection
+from cannery.pipeline.images import (
+    device_kinds,
+    here,
+    image_name,
+    image_tag,
+)
+from cannery.plan.journal import (
+    Entry,
+    Journal,
+    Progress,
+)
+from cannery.plan.plan import (
+    Action,
+    Plan,
+    Step,
+    change_of,
+    choose_action,
+    missing,
+)
+from cannery.plan.shard import (
+    divide_targets,
+    parse_shard,
+    target_cost,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +66,7 @@ class Ready:
 
     target: Target
     files: Mapping[str, str]
-    parts: tuple[Part, ...]
+    parts: tuple[Layer, ...]
     hashes: Mapping[str, str]
 
 
@@ -55,7 +84,7 @@ class Planned:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class PlanOptions:
     """What else is asked of a plan: a registry to compare with, a component that may change.
 
     ``earlier`` is the run that is resumed. With ``offline`` the engine need not answer.
@@ -68,7 +97,10 @@ class Wish:
 
 
 def make_plan(
-    project: Project, selection: Selection, options: Options, wish: Wish | None = None
+    project: Project,
+    selection: Selection,
+    options: BuildOptions,
+    plan_options: PlanOptions | None = None,
 ) -> Planned:
     """What a run does with each target of ``selection``.
 
@@ -77,11 +109,11 @@ def make_plan(
         EngineError: the engine, or the registry that is asked, does not answer.
         UsageError: there is no such shard, or nothing has the component.
     """
-    wish = wish or Wish()
+    plan_options = plan_options or PlanOptions()
     rendered = _rendered(project, selection)
-    parts = {t.id: parts_of(t, rendered[t.id]) for t in selection.targets}
+    parts = {t.id: layers_of(t, rendered[t.id]) for t in selection.targets}
     targets, elsewhere = _shard(selection, parts)
-    change = change_of(wish.changed, targets, parts) if wish.changed else None
+    change = change_of(plan_options.changed, targets, parts) if plan_options.changed else None
     planned = Planned(plan=Plan(steps=()))
     hashes = Hashes(project.state / "hashes.json")
     for target in targets:
@@ -95,7 +127,7 @@ def make_plan(
             planned.ready[target.id] = Ready(
                 target=target, files=rendered[target.id], parts=parts[target.id], hashes=found
             )
-    steps = _steps(project, targets, planned, options, wish)
+    steps = _steps(project, targets, planned, options, plan_options)
     hashes.keep()
     shard = selection.shard
     plan = Plan(steps=tuple(steps), shard=shard, elsewhere=elsewhere, change=change)
@@ -117,25 +149,25 @@ def _rendered(project: Project, selection: Selection) -> dict[str, dict[str, str
 
 
 def _shard(
-    selection: Selection, parts: Mapping[str, Iterable[Part]]
+    selection: Selection, parts: Mapping[str, Iterable[Layer]]
 ) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """The targets of the shard, and the ids of the others."""
     if not selection.shard:
         return selection.targets, ()
     index, count = parse_shard(selection.shard)
-    items = [item(target.id, [*parts[target.id]]) for target in selection.targets]
-    ours = set(divide(items, count)[index - 1])
+    items = [target_cost(target.id, [*parts[target.id]]) for target in selection.targets]
+    ours = set(divide_targets(items, count)[index - 1])
     here = tuple(target for target in selection.targets if target.id in ours)
     return here, tuple(target.id for target in selection.targets if target.id not in ours)
 
 
-def _missing(target: Target, options: Options) -> dict[str, str]:
+def _missing(target: Target, options: BuildOptions) -> dict[str, str]:
     """Name to origin of the files of ``target`` that are not here."""
     files = target.real_artifacts if options.simulate else target.artifacts
     return {f.name: f.origin for f in files.values() if not (options.artifacts / f.name).is_file()}
 
 
-def _hashes(target: Target, options: Options, hashes: Hashes) -> dict[str, str]:
+def _hashes(target: Target, options: BuildOptions, hashes: Hashes) -> dict[str, str]:
     """What identifies the files of ``target``.
 
     Raises:
@@ -153,8 +185,8 @@ def bases(target: Target) -> dict[str, tuple[Base, str]]:
     """Build argument to the base that it names, and for which architecture."""
     return {
         "BASE_IMAGE": (target.base, target.docker_arch),
-        "TOOL_IMAGE": (target.tools, base.building_architecture()),
-        "INSTALLER_IMAGE": (target.tools, target.docker_arch),
+        "TOOL_IMAGE": (target.build_base, base.building_architecture()),
+        "INSTALLER_IMAGE": (target.build_base, target.docker_arch),
     }
 
 
@@ -163,7 +195,7 @@ def base_names(target: Target) -> list[str]:
     return [name for each in bases(target).values() for name in base.names(*each)]
 
 
-def key_of(ready: Ready, options: Options, images: Images) -> str:
+def expected_key(ready: Ready, options: BuildOptions, images: Images) -> str:
     """The key of the image that would be built now, where ``images`` are here."""
     used = {name: base.identity(*each, images) for name, each in bases(ready.target).items()}
     return content_key(ready.files, ready.hashes, used, simulate=options.simulate)
@@ -173,15 +205,15 @@ def _steps(
     project: Project,
     targets: Iterable[Target],
     planned: Planned,
-    options: Options,
-    wish: Wish,
+    options: BuildOptions,
+    plan_options: PlanOptions,
 ) -> list[Step]:
     ready = planned.ready
-    images = _look(ready.values(), options, wish)
+    images = _look(ready.values(), options, plan_options)
     steps = []
     for target in targets:
         if target.id in ready and images is not None:
-            steps.append(_step(project, ready[target.id], options, wish, images))
+            steps.append(_step(project, ready[target.id], options, plan_options, images))
         elif target.id in ready:
             why = "no engine answers, so nothing is known of images"
             parts = ready[target.id].parts
@@ -194,34 +226,38 @@ def _steps(
     return steps
 
 
-def _look(ready: Iterable[Ready], options: Options, wish: Wish) -> Images | None:
+def _look(
+    ready: Iterable[Ready], options: BuildOptions, plan_options: PlanOptions
+) -> Images | None:
     """What is here of all that the plan is about; None if the engine may say nothing, and does."""
     names: list[str] = []
     for each in ready:
         names += [*base_names(each.target), image_name(each.target, simulate=options.simulate)]
-    entries = wish.earlier.entries.values() if wish.earlier else ()
+    entries = plan_options.earlier.entries.values() if plan_options.earlier else ()
     try:
-        return look([*names, *(entry.image for entry in entries if entry.image)])
+        return local_images([*names, *(entry.image for entry in entries if entry.image)])
     except EngineError as error:
-        if not wish.offline:
+        if not plan_options.offline:
             raise
         console.say(str(error))
         return None
 
 
-def _step(project: Project, ready: Ready, options: Options, wish: Wish, images: Images) -> Step:
+def _step(
+    project: Project, ready: Ready, options: BuildOptions, plan_options: PlanOptions, images: Images
+) -> Step:
     target = ready.target
     name = image_name(target, simulate=options.simulate)
-    key = key_of(ready, options, images)
+    key = expected_key(ready, options, images)
     local = here(project, name, images)
     decided = None
-    if wish.earlier and (entry := wish.earlier.entries.get(target.id)):
+    if plan_options.earlier and (entry := plan_options.earlier.entries.get(target.id)):
         decided = _resumed(entry, key, images)
     if decided:
         action, why, image = decided
     else:
         kinds = device_kinds(simulate=options.simulate)
-        action, why = decide(
+        action, why = choose_action(
             name=name, key=key, here=local, kinds=kinds, test=options.test, force=options.force
         )
         image = local.image if action is not Action.BUILD else ""
@@ -233,7 +269,7 @@ def _step(project: Project, ready: Ready, options: Options, wish: Wish, images: 
         image=image,
         missing={},
         parts=ready.parts,
-        published=_published(target, key, options, wish.published),
+        published=_published(target, key, options, plan_options.published),
     )
 
 
@@ -247,7 +283,7 @@ def _resumed(entry: Entry, key: str, images: Images) -> tuple[Action, str, str] 
     return None
 
 
-def _published(target: Target, key: str, options: Options, repository: str) -> str:
+def _published(target: Target, key: str, options: BuildOptions, repository: str) -> str:
     if not repository:
         return ""
     reference = f"{repository}:{image_tag(target, simulate=options.simulate)}"

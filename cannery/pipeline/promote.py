@@ -7,14 +7,26 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from cannery import console
-from cannery.errors import Problem, PublishError, UsageError
-from cannery.execute.registry import Repository
-from cannery.execute.tags import Move, Mover, look
-from cannery.execute.transfer import closure, copy, read_back
-from cannery.oci import Document, Reference
+from cannery.errors import (
+    Problem,
+    PublishError,
+    UsageError,
+)
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.tags import (
+    TagMove,
+    TagMover,
+    read_tags,
+)
+from cannery.execute.registry.transfer import (
+    closure,
+    copy,
+    read_back,
+)
 from cannery.pipeline.transaction import unmoved
-from cannery.records import Record
-from cannery.retention import subject_tags
+from cannery.publish.oci import Document, Reference
+from cannery.publish.records import Record
+from cannery.publish.retention import subject_tags
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +62,7 @@ class Promotion:
         except BaseException as error:
             unmoved(error)
             raise
-        Mover(self.destination, new=new).move(moves)
+        TagMover(self.destination, new=new).move(moves)
         return digest, tags
 
     def _tags(self, record: Record | None, digest: str) -> tuple[str, ...]:
@@ -65,13 +77,13 @@ class Promotion:
 
     def _bring(
         self, digest: str, tags: Sequence[str], immutable: Collection[str]
-    ) -> tuple[list[Move], frozenset[str]]:
+    ) -> tuple[list[TagMove], frozenset[str]]:
         """Copy everything, and return what there is to move, and the digests that are new."""
         documents = closure(self.source, digest)
         found = {each.digest: each for each in documents}
         about = subject_tags(found, self.source.tags())
         signatures = {tag: closure(self.source, self.source.resolve(tag)) for tag in about}
-        before = look(self.destination, [*signatures, *tags])
+        before = read_tags(self.destination, [*signatures, *tags])
         for tag in tags:
             if tag in immutable and tag in before and before[tag].digest != digest:
                 what = f"{self.destination.at(tag)} is another image: {before[tag].digest}."
@@ -87,5 +99,5 @@ class Promotion:
         return [*moves, *(_move(tag, before, found[digest]) for tag in tags)], frozenset(new)
 
 
-def _move(tag: str, before: dict[str, Document], after: Document) -> Move:
-    return Move(tag=tag, before=before.get(tag), after=after)
+def _move(tag: str, before: dict[str, Document], after: Document) -> TagMove:
+    return TagMove(tag=tag, before=before.get(tag), after=after)

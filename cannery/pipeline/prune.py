@@ -7,15 +7,19 @@ from collections.abc import Iterable, Sequence
 
 from cannery import console
 from cannery.errors import Problem, PublishError
-from cannery.execute.registry import Repository
-from cannery.execute.registry_http import RegistryError
-from cannery.execute.transfer import closure
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.http import RegistryError
+from cannery.execute.registry.transfer import closure
+from cannery.image.render import NAMESPACE
 from cannery.model import Matrix
-from cannery.oci import contents
-from cannery.publishing import Publishing
-from cannery.records import Record
-from cannery.render import NAMESPACE
-from cannery.retention import Decision, Stored, decide
+from cannery.publish.oci import manifest_contents
+from cannery.publish.policy import Publishing
+from cannery.publish.records import Record
+from cannery.publish.retention import (
+    Decision,
+    Stored,
+    choose_deletions,
+)
 
 _CREATED = "org.opencontainers.image.created"
 
@@ -35,7 +39,7 @@ def stored(repository: Repository) -> list[Stored]:
 
 def _stored(repository: Repository, digest: str, tags: Sequence[str]) -> Stored:
     documents = closure(repository, digest)
-    annotations = contents(documents[-1]).annotations
+    annotations = manifest_contents(documents[-1]).annotations
     return Stored(
         digest=digest,
         tags=tuple(tags),
@@ -64,7 +68,7 @@ def prunable(
         RegistryError: the registry does not say.
     """
     found = stored(repository)
-    return found, decide(found, records, moving, keep)
+    return found, choose_deletions(found, records, moving, keep)
 
 
 def text_of(found: Sequence[Stored], decision: Decision) -> str:

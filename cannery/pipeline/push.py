@@ -12,24 +12,38 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cannery import attestation, console
-from cannery.checks import components
+from cannery import console
+from cannery.deploy.run_spec import no_device
 from cannery.errors import Problem, VerificationError
-from cannery.execute import cosign, engine, git
-from cannery.execute.layers import Blobs
-from cannery.execute.registry import Repository
-from cannery.execute.registry_http import is_loopback
-from cannery.execute.verify import verify
+from cannery.execute import cosign, git
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.image_archive import Blobs
+from cannery.execute.engine.verify import verify
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.http import is_loopback
 from cannery.files import read_text
-from cannery.oci import contents
-from cannery.pipeline.options import Selection
-from cannery.pipeline.pushable import Wish, candidates
-from cannery.pipeline.sealing import Parcel, parcel, shipment, together
-from cannery.pipeline.transaction import ATTESTED, Arrived, Duties, Transaction, images_in
-from cannery.project import Project
-from cannery.publishing import Publishing
-from cannery.records import (
-    Layer,
+from cannery.image.checks import components
+from cannery.matrix.project import Project
+from cannery.pipeline.build_options import Selection
+from cannery.pipeline.oci_image import (
+    PackedImage,
+    image_push,
+    pack_image,
+    platform_indexes,
+)
+from cannery.pipeline.pushable import PushOptions, candidates
+from cannery.pipeline.transaction import (
+    ATTESTED,
+    PushedImage,
+    PushHooks,
+    Transaction,
+    images_in,
+)
+from cannery.publish import attestation
+from cannery.publish.oci import manifest_contents
+from cannery.publish.policy import Publishing
+from cannery.publish.records import (
+    LayerRecord,
     PlatformImage,
     Record,
     difference,
@@ -39,7 +53,6 @@ from cannery.records import (
     to_text,
 )
 from cannery.report.tested import results
-from cannery.runspec import no_device
 
 SMOKE = ("os", "python", "torch", "mindspore")
 """Of which components an image is checked again when it comes out of the registry."""
@@ -47,7 +60,7 @@ SMOKE = ("os", "python", "torch", "mindspore")
 _COPIED = re.compile(r"^COPY --link --from=(?:layer-)?(\S+) /layer/ /$", re.MULTILINE)
 _NAMES = {attestation.SPDX: "sbom", attestation.SLSA: "provenance"}
 
-Smoke = Callable[[Parcel, str], None]
+Smoke = Callable[[PackedImage, str], None]
 """Tries the pulled image with an id out."""
 
 
@@ -58,51 +71,51 @@ class Push:
     project: Project
     publishing: Publishing
     repository: Repository
-    wish: Wish
+    options: PushOptions
     compression: str = "zstd"
     smoke: Smoke | None = None
 
-    def run(self, selection: Selection) -> list[Arrived]:
+    def run(self, selection: Selection) -> list[PushedImage]:
         """Publish the images of ``selection``, all or none.
 
         Raises:
             PublishError: one may not be pushed, or a tag says something else.
             CanneryError: anything else; the last problem says what became of the tags.
         """
-        found = candidates(self.project, selection, self.wish)
+        found = candidates(self.project, selection, self.options)
         # Before anything is sent, because a spoilt record would be found out too late.
         earlier = read_records(self.project.releases)
         # So that a wrong password is told now and not after everything has been compressed.
         self.repository.tags()
         blobs = Blobs(folder=self.project.state / "blobs", compression=self.compression)
-        parcels = {each.target.id: parcel(each, blobs) for each in found}
+        parcels = {each.target.id: pack_image(each, blobs) for each in found}
         shipments = [
-            shipment(self.project, self.publishing, self.repository, each)
+            image_push(self.project, self.publishing, self.repository, each)
             for each in parcels.values()
         ]
-        duties = Duties(
-            together=lambda arrived: together(self.publishing, arrived),
+        duties = PushHooks(
+            platform_indexes=lambda arrived: platform_indexes(self.publishing, arrived),
             test=lambda arrived: self._test(parcels, arrived),
             sign=self._sign,
             records=lambda arrived: self._records(parcels, arrived, earlier),
         )
         return Transaction(self.repository, duties).run(shipments)
 
-    def _test(self, parcels: Mapping[str, Parcel], arrived: Arrived) -> None:
+    def _test(self, parcels: Mapping[str, PackedImage], arrived: PushedImage) -> None:
         """Pull the image by its digest and try it out."""
-        for platform in arrived.shipment.platforms:
+        for platform in arrived.image_push.platforms:
             name, digest = str(self.repository), arrived.root.digest
             had = engine.image_id(f"{name}@{digest}")
-            console.say(f"{arrived.shipment.name}: pulling {name}@{digest} for {platform}")
+            console.say(f"{arrived.image_push.name}: pulling {name}@{digest} for {platform}")
             try:
                 image = engine.pull_digest(name, digest, platform, self.repository.login)
-                if mine := parcels.get(arrived.shipment.name):
+                if mine := parcels.get(arrived.image_push.name):
                     (self.smoke or self._smoke)(mine, image)
             finally:
                 if not had:
                     engine.remove_name(f"{name}@{digest}")
 
-    def _smoke(self, each: Parcel, image: str) -> None:
+    def _smoke(self, each: PackedImage, image: str) -> None:
         target = each.candidate.target
         have = {"os", *target.components}
         only = [name for name in components(self.project) if name in SMOKE and name in have]
@@ -120,42 +133,45 @@ class Push:
             what = f"{name}: {len(result.failed)} checks failed."
             raise VerificationError(Problem(what=what, fix="It is not what was pushed."))
 
-    def _sign(self, arrived: Arrived) -> None:
-        if not self.wish.key:
+    def _sign(self, arrived: PushedImage) -> None:
+        if not self.options.key:
             return
         reference = self.repository.at(arrived.root.digest)
         console.say(f"signing {reference}")
         plain = is_loopback(self.repository.host) and not self.repository.ca
         transport = cosign.Transport(ca=self.repository.ca, plain=plain)
-        cosign.sign(reference, self.wish.key, transport=transport)
+        cosign.sign(reference, self.options.key, transport=transport)
         with tempfile.TemporaryDirectory(prefix="cannery-key-") as folder:
             key = Path(folder) / "cosign.pub"
-            key.write_text(cosign.public_key(self.wish.key), encoding="utf-8")
+            key.write_text(cosign.public_key(self.options.key), encoding="utf-8")
             cosign.verify(reference, str(key), transport=transport)
 
     def _records(
-        self, parcels: Mapping[str, Parcel], arrived: Sequence[Arrived], earlier: Sequence[Record]
+        self,
+        parcels: Mapping[str, PackedImage],
+        arrived: Sequence[PushedImage],
+        earlier: Sequence[Record],
     ) -> Mapping[Path, str]:
         """The files that tell of what has arrived; what is told already stays as it is."""
         found = {}
         for each in arrived:
-            if mine := parcels.get(each.shipment.name):
+            if mine := parcels.get(each.image_push.name):
                 record = self._record(mine, each, earlier)
                 path = path_of(self.project.releases, record)
                 if not path.exists():
                     found[path] = to_text(record)
         return found
 
-    def _record(self, mine: Parcel, arrived: Arrived, earlier: Sequence[Record]) -> Record:
+    def _record(self, mine: PackedImage, arrived: PushedImage, earlier: Sequence[Record]) -> Record:
         candidate = mine.candidate
         target = candidate.target
-        packages = mine.contents().versions
+        packages = mine.inventory().versions
         kind = [record for record in earlier if record.simulated == candidate.simulated]
         last = latest(kind, target.id)
         return Record(
             target=target.id,
-            tag=arrived.shipment.immutable,
-            tags=arrived.shipment.moving,
+            tag=arrived.image_push.immutable,
+            tags=arrived.image_push.moving,
             key=candidate.key,
             registry=self.repository.host,
             repository=self.repository.name,
@@ -171,18 +187,18 @@ class Push:
             else difference("", {}, {}),
             verified=results(candidate.report) if candidate.report else (),
             attestations=_attestations(arrived),
-            signed=bool(self.wish.key),
+            signed=bool(self.options.key),
         )
 
-    def _image(self, mine: Parcel, arrived: Arrived) -> PlatformImage:
+    def _image(self, mine: PackedImage, arrived: PushedImage) -> PlatformImage:
         """What is in the registry; what was there before may be compressed otherwise."""
         [manifest] = images_in(arrived.documents)
-        config, *blobs = contents(manifest).blobs
+        config, *blobs = manifest_contents(manifest).blobs
         dockerfile = self.project.images / mine.candidate.target.id / "Dockerfile"
         names = _COPIED.findall(read_text(dockerfile))
         base = ["base"] * (len(blobs) - len(names))
         layers = tuple(
-            Layer(digest=blob.digest, diff_id=layer.diff_id, size=blob.size, part=name)
+            LayerRecord(digest=blob.digest, diff_id=layer.diff_id, size=blob.size, part=name)
             for blob, layer, name in zip(
                 blobs, mine.packed.layers, [*base, *names][-len(blobs) :], strict=True
             )
@@ -195,9 +211,9 @@ class Push:
         )
 
 
-def _attestations(arrived: Arrived) -> dict[str, str]:
+def _attestations(arrived: PushedImage) -> dict[str, str]:
     """What each statement beside the image is about, and its digest."""
-    entries = contents(arrived.root).manifests
+    entries = manifest_contents(arrived.root).manifests
     attesting = {each.digest for each in entries if each.platform == ATTESTED}
     found = {}
     for document in arrived.documents:

@@ -7,25 +7,34 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.errors import OutOfSyncError, Problem, PublishError
+from cannery.deploy.run_spec import DeviceKind
+from cannery.errors import (
+    OutOfSyncError,
+    Problem,
+    PublishError,
+)
 from cannery.execute import cosign, git
-from cannery.execute.buildx import Registry
-from cannery.execute.local_images import look
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.execute.engine.images import local_images
+from cannery.image.render import NAMESPACE
+from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.pipeline.images import device_kinds, here, image_name, report_text
-from cannery.pipeline.options import Options, Selection
+from cannery.pipeline.build_options import BuildOptions, Selection
+from cannery.pipeline.images import (
+    device_kinds,
+    here,
+    image_name,
+    report_text,
+)
 from cannery.pipeline.planning import make_plan
-from cannery.plan import Local
-from cannery.project import Project
-from cannery.render import NAMESPACE
-from cannery.runspec import DeviceKind
+from cannery.plan.plan import Local
 
 ALLOWED = ("simulated", "unverified", "differs")
 """What a push refuses unless it is told that by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class PushOptions:
     """What is asked of a push. ``key`` is what images are signed with, if they are."""
 
     simulate: bool
@@ -52,21 +61,21 @@ class Candidate:
     hashes: Mapping[str, str]
 
 
-def candidates(project: Project, selection: Selection, wish: Wish) -> list[Candidate]:
+def candidates(project: Project, selection: Selection, options: PushOptions) -> list[Candidate]:
     """The images of ``selection``, all of which may be pushed.
 
     Raises:
         PublishError: with everything that is against it.
         EngineError: the engine does not answer.
     """
-    problems = [*_against_release(project, wish), *_against_signing(wish)]
+    problems = [*_against_release(project, options), *_against_signing(options)]
     found = []
     for target in selection.targets:
-        name = image_name(target, simulate=wish.simulate)
-        images = look([name])
+        name = image_name(target, simulate=options.simulate)
+        images = local_images([name])
         local = here(project, name, images)
         if not local.image:
-            flag = " --simulate" if wish.simulate else ""
+            flag = " --simulate" if options.simulate else ""
             fix = f"Build it: python build.py --target {target.id}{flag}"
             problems.append(Problem(what=f"{target.id}: there is no image {name} here.", fix=fix))
             continue
@@ -75,14 +84,14 @@ def candidates(project: Project, selection: Selection, wish: Wish) -> list[Candi
             problems.append(Problem(what=what, fix="Only images that build.py has built have one."))
             continue
         labels = images[name].labels
-        simulated = wish.simulate or labels.get(f"{NAMESPACE}.simulated") == "true"
-        reasons, hashes = _differences(project, selection, target, local, wish)
+        simulated = options.simulate or labels.get(f"{NAMESPACE}.simulated") == "true"
+        reasons, hashes = _differences(project, selection, target, local, options)
         against = {
             "simulated": _simulated(target, name) if simulated else None,
-            "unverified": _unverified(target, local, wish, simulated=simulated),
+            "unverified": _unverified(target, local, options, simulated=simulated),
             "differs": _differs(target, name, reasons),
         }
-        problems += [each for word, each in against.items() if each and word not in wish.allow]
+        problems += [each for word, each in against.items() if each and word not in options.allow]
         found.append(
             Candidate(
                 target=target,
@@ -105,15 +114,17 @@ def _simulated(target: Target, name: str) -> Problem:
     return Problem(what=what, fix="Add --allow simulated, if that is what people are to get.")
 
 
-def _unverified(target: Target, local: Local, wish: Wish, *, simulated: bool) -> Problem | None:
+def _unverified(
+    target: Target, local: Local, options: PushOptions, *, simulated: bool
+) -> Problem | None:
     needed = device_kinds(simulate=simulated)
-    if wish.release and not simulated:
+    if options.release and not simulated:
         needed |= {str(DeviceKind.NPU)}
     lacking = sorted(needed - local.passed)
     if not lacking:
         return None
     what = f"{target.id}: not every check of today has passed on it (device {', '.join(lacking)})."
-    flag = " --simulate" if wish.simulate else ""
+    flag = " --simulate" if options.simulate else ""
     fix = f"Run: python build.py test --target {target.id}{flag}; or add --allow unverified."
     if str(DeviceKind.NPU) in lacking:
         fix = "A release is checked on a machine with an NPU; or add --allow unverified."
@@ -129,7 +140,7 @@ def _differs(target: Target, name: str, reasons: list[str]) -> Problem | None:
 
 
 def _differences(
-    project: Project, selection: Selection, target: Target, local: Local, wish: Wish
+    project: Project, selection: Selection, target: Target, local: Local, options: PushOptions
 ) -> tuple[list[str], Mapping[str, str]]:
     """How the image differs from what git has, and the hashes of the files that it is made of."""
     reasons = []
@@ -138,14 +149,14 @@ def _differences(
     elif files := git.changed(project.root, [f"images/{target.id}"]):
         reasons.append(f"not committed: {', '.join(files)}")
     one = Selection(matrix=selection.matrix, targets=(target,), named=frozenset({target.id}))
-    options = Options(
-        simulate=wish.simulate,
-        artifacts=wish.artifacts,
+    build_options = BuildOptions(
+        simulate=options.simulate,
+        artifacts=options.artifacts,
         test=True,
-        registry=Registry(ca=None, index_url=""),
+        registry=PackageIndex(ca=None, index_url=""),
     )
     try:
-        planned = make_plan(project, one, options)
+        planned = make_plan(project, one, build_options)
     except OutOfSyncError as error:
         return [*reasons, str(error.problems[-1])], {}
     if failure := planned.failures.get(target.id):
@@ -157,25 +168,25 @@ def _differences(
     return reasons, planned.ready[target.id].hashes
 
 
-def _against_release(project: Project, wish: Wish) -> Iterator[Problem]:
+def _against_release(project: Project, options: PushOptions) -> Iterator[Problem]:
     """What keeps any image from being released."""
-    if not wish.release:
+    if not options.release:
         return
     if not git.commit(project.root):
         yield Problem(what="a release needs a git commit, and there is none here.")
     elif files := git.changed(project.root):
         what = f"a release is made from a clean commit, and these differ: {', '.join(files)}."
         yield Problem(what=what, fix="Commit or remove them.")
-    if not wish.key:
+    if not options.key:
         fix = "Name it with --key FILE, or in CANNERY_SIGNING_KEY."
         yield Problem(what="a release is signed, and there is no key to sign it with.", fix=fix)
 
 
-def _against_signing(wish: Wish) -> Iterator[Problem]:
+def _against_signing(options: PushOptions) -> Iterator[Problem]:
     """What keeps any image from being signed."""
-    if (wish.release or wish.key) and not cosign.find_cosign():
+    if (options.release or options.key) and not cosign.find_cosign():
         fix = "Install it: Debian has it from 13 on ('apt-get install cosign')."
         yield Problem(what="images are signed with cosign, which is not installed.", fix=fix)
-    if wish.key and "://" not in wish.key and not Path(wish.key).is_file():
+    if options.key and "://" not in options.key and not Path(options.key).is_file():
         fix = "'cosign generate-key-pair' makes a pair."
-        yield Problem(what=f"there is no key {wish.key!r} to sign with.", fix=fix)
+        yield Problem(what=f"there is no key {options.key!r} to sign with.", fix=fix)

@@ -8,28 +8,44 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
 
-from cannery.bake import ImageBuild
 from cannery.errors import CanneryError
-from cannery.events import Event, Kind, short
-from cannery.execute import engine
-from cannery.execute.bake import BakeSettings, Failures, bake
-from cannery.execute.board import Board, shown
-from cannery.execute.builder import Builder, check_cache_export, find_builder
-from cannery.execute.simulator import Simulated, simulate
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.bake import (
+    BakeSettings,
+    Failures,
+    bake,
+)
+from cannery.execute.engine.builder import (
+    Builder,
+    check_cache_export,
+    find_builder,
+)
+from cannery.execute.engine.simulator import Simulated, simulate
 from cannery.execute.threads import workers
-from cannery.journal import Journal, Progress
-from cannery.key import LABEL
+from cannery.image.bake_events import (
+    Event,
+    Kind,
+    short,
+)
+from cannery.image.bake_file import ImageBuild
+from cannery.image.content_key import LABEL
+from cannery.matrix.project import Project
 from cannery.pipeline.assembly import Assembly
+from cannery.pipeline.build_options import BuildOptions, Selection
 from cannery.pipeline.checking import check
 from cannery.pipeline.images import device_specs, image_name
-from cannery.pipeline.options import Options, Selection
 from cannery.pipeline.planning import Planned
-from cannery.plan import Action, Step
-from cannery.project import Project
+from cannery.plan.journal import Journal, Progress
+from cannery.plan.plan import Action, Step
+from cannery.report.board import Board, shown
 
 
 def carry_out(
-    project: Project, selection: Selection, options: Options, planned: Planned, journal: Journal
+    project: Project,
+    selection: Selection,
+    options: BuildOptions,
+    planned: Planned,
+    journal: Journal,
 ) -> dict[str, CanneryError]:
     """Do what ``planned`` says, and note in ``journal`` how far each target gets.
 
@@ -64,7 +80,7 @@ class _Run:
     """A plan that is being carried out."""
 
     project: Project
-    options: Options
+    options: BuildOptions
     planned: Planned
     journal: Journal
     builder: Builder

@@ -2,7 +2,7 @@
 """Publishes images all or none: upload by digest, read back, test, record, and only then tags.
 
 Until the tags move nothing that has a name in the registry has changed, so whatever goes wrong
-needs no undoing; while they move, ``cannery.execute.tags`` undoes it.
+needs no undoing; while they move, ``cannery.execute.registry.tags`` undoes it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery import console
-from cannery.errors import CanneryError, Problem, PublishError
-from cannery.execute.registry import Repository
-from cannery.execute.tags import UNMOVED, Move, Mover, look
-from cannery.execute.transfer import Bundle, closure, read_back, upload
+from cannery.errors import (
+    CanneryError,
+    Problem,
+    PublishError,
+)
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.tags import (
+    UNMOVED,
+    TagMove,
+    TagMover,
+    read_tags,
+)
+from cannery.execute.registry.transfer import (
+    OciContent,
+    closure,
+    read_back,
+    upload,
+)
 from cannery.files import write_files
-from cannery.oci import Document, contents
+from cannery.publish.oci import Document, manifest_contents
 
 ATTESTED = "unknown/unknown"
 """The platform of what is in an index and is no image."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shipment:
+class ImagePush:
     """One image on its way, for ``platforms``.
 
     ``seal`` makes all of it, once it is known that it is not there yet. ``configs`` are the digests
@@ -38,7 +52,7 @@ class Shipment:
     immutable: str
     moving: tuple[str, ...]
     diff_ids: Mapping[str, str]
-    seal: Callable[[], Bundle]
+    seal: Callable[[], OciContent]
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -46,10 +60,10 @@ class Shipment:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arrived:
+class PushedImage:
     """A shipment that is in the registry, whole; ``documents`` are all of it, ``root`` the last."""
 
-    shipment: Shipment
+    image_push: ImagePush
     documents: tuple[Document, ...]
 
     @property
@@ -58,17 +72,17 @@ class Arrived:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Duties:
+class PushHooks:
     """What is done with what has arrived before any tag moves.
 
-    ``together`` makes shipments of several that have arrived; ``test`` tries one out of the
+    ``platform_indexes`` makes shipments of several that have arrived; ``test`` tries one out of the
     registry, ``sign`` signs one, and ``records`` gives the files that tell of it.
     """
 
-    together: Callable[[Sequence[Arrived]], Sequence[Shipment]]
-    test: Callable[[Arrived], None]
-    sign: Callable[[Arrived], None]
-    records: Callable[[Sequence[Arrived]], Mapping[Path, str]]
+    platform_indexes: Callable[[Sequence[PushedImage]], Sequence[ImagePush]]
+    test: Callable[[PushedImage], None]
+    sign: Callable[[PushedImage], None]
+    records: Callable[[Sequence[PushedImage]], Mapping[Path, str]]
 
 
 @dataclass
@@ -76,11 +90,11 @@ class Transaction:
     """A push into ``repository``."""
 
     repository: Repository
-    duties: Duties
+    duties: PushHooks
     _read: set[str] = field(default_factory=set)
     _new: set[str] = field(default_factory=set)
 
-    def run(self, shipments: Sequence[Shipment]) -> list[Arrived]:
+    def run(self, shipments: Sequence[ImagePush]) -> list[PushedImage]:
         """Publish ``shipments``, all or none.
 
         Raises:
@@ -89,11 +103,11 @@ class Transaction:
             KeyboardInterrupt: likewise, after saying so.
         """
         try:
-            before = look(self.repository, [tag for each in shipments for tag in each.tags])
+            before = read_tags(self.repository, [tag for each in shipments for tag in each.tags])
             _check_immutable(self.repository, shipments, before)
             arrived = [self._bring(each, before) for each in shipments]
-            for more in self.duties.together(arrived):
-                before |= look(self.repository, more.tags)
+            for more in self.duties.platform_indexes(arrived):
+                before |= read_tags(self.repository, more.tags)
                 arrived.append(self._bring(more, before))
             for each in arrived:
                 self.duties.test(each)
@@ -106,37 +120,37 @@ class Transaction:
         self._finish(arrived, before, records)
         return arrived
 
-    def _bring(self, shipment: Shipment, before: Mapping[str, Document]) -> Arrived:
-        there = before.get(shipment.immutable)
+    def _bring(self, image_push: ImagePush, before: Mapping[str, Document]) -> PushedImage:
+        there = before.get(image_push.immutable)
         if there:
-            console.say(f"{shipment.name}: {self.repository.at(shipment.immutable)} is there")
+            console.say(f"{image_push.name}: {self.repository.at(image_push.immutable)} is there")
             digest = there.digest
         else:
-            bundle = shipment.seal()
+            bundle = image_push.seal()
             digest = bundle.root.digest
             self._new |= {
                 each.digest for each in bundle.documents if not self.repository.resolve(each.digest)
             }
             upload(self.repository, bundle)
-        console.say(f"{shipment.name}: reading {digest} back")
-        documents = read_back(self.repository, digest, shipment.diff_ids, self._read)
-        return Arrived(shipment=shipment, documents=tuple(documents))
+        console.say(f"{image_push.name}: reading {digest} back")
+        documents = read_back(self.repository, digest, image_push.diff_ids, self._read)
+        return PushedImage(image_push=image_push, documents=tuple(documents))
 
     def _finish(
         self,
-        arrived: Sequence[Arrived],
+        arrived: Sequence[PushedImage],
         before: Mapping[str, Document],
         records: Mapping[Path, str],
     ) -> None:
         # First what never moves again, so that a moving tag never names what has no other.
         first = [
-            (each.shipment.immutable, each.root) for each in arrived if each.shipment.immutable
+            (each.image_push.immutable, each.root) for each in arrived if each.image_push.immutable
         ]
-        then = [(tag, each.root) for each in arrived for tag in each.shipment.moving]
+        then = [(tag, each.root) for each in arrived for tag in each.image_push.moving]
         moves = [
-            Move(tag=tag, before=before.get(tag), after=after) for tag, after in [*first, *then]
+            TagMove(tag=tag, before=before.get(tag), after=after) for tag, after in [*first, *then]
         ]
-        mover = Mover(self.repository, new=frozenset(self._new))
+        mover = TagMover(self.repository, new=frozenset(self._new))
         try:
             write_files(records)
         except BaseException as error:
@@ -158,7 +172,7 @@ def unmoved(error: BaseException) -> None:
 
 
 def _check_immutable(
-    repository: Repository, shipments: Sequence[Shipment], before: Mapping[str, Document]
+    repository: Repository, shipments: Sequence[ImagePush], before: Mapping[str, Document]
 ) -> None:
     """Raise PublishError where an immutable tag names other images than those it is to name."""
     problems = []
@@ -180,12 +194,12 @@ def _configs(repository: Repository, root: Document) -> set[str]:
     return {
         blobs[0].digest
         for each in images_in(closure(repository, root.digest))
-        if (blobs := contents(each).blobs)
+        if (blobs := manifest_contents(each).blobs)
     }
 
 
 def images_in(documents: Sequence[Document]) -> list[Document]:
     """Those of ``documents``, of which the last is an index, that are images in it."""
-    entries = contents(documents[-1]).manifests
+    entries = manifest_contents(documents[-1]).manifests
     wanted = {each.digest for each in entries if each.platform != ATTESTED}
     return [each for each in documents if each.digest in wanted]

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from cannery.plan import Change, Plan
+from cannery.plan.plan import Change, Plan
 
 
 def to_text(plan: Plan) -> str:

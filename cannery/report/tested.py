@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from cannery.records import Tested
+from cannery.publish.records import Tested
 
 
 def results(text: str) -> tuple[Tested, ...]:

@@ -7,10 +7,10 @@ import json
 from collections import Counter
 from dataclasses import asdict, dataclass
 
-from cannery.runspec import DeviceKind
+from cannery.deploy.run_spec import DeviceKind
 
 NOT_IN_TARGET = "the target has no "
-"""How the reason begins for which a check of another stack is not run: too many to show."""
+"""How the reason begins for which a check of another application is not run: too many to show."""
 
 
 @dataclass(frozen=True, kw_only=True)

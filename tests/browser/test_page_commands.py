@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from cannery.execute import engine
-from cannery.execute.buildx import registry as packages
-from cannery.execute.simulator import simulate
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.buildx import registry as packages
+from cannery.execute.engine.simulator import simulate
+from cannery.matrix.project import Project
 from cannery.pipeline.images import image_name
-from cannery.project import Project
 from tests.browser.site import PUBLISHED, ROOT, Site, make_site
 from tests.browser.test_page_copy import LEAVE, pasted
 from tests.engine.engines import registry

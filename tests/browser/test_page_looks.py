@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Open
 from tests.browser.site import ROOT
 
-AXE = ROOT / "tools" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = ROOT / "npm" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 LOCALES = {"en": "en-GB", "zh": "zh-CN"}
 TAGS = {"en": "en", "zh": "zh-CN"}
 
@@ -101,7 +101,7 @@ def violations(page: Page) -> list[Any]:
 @pytest.mark.parametrize("language", LOCALES)
 def test_axe_finds_nothing(open_page: Open, language: str, scheme: str) -> None:
     if not AXE.is_file():
-        pytest.fail(f"{AXE} is not here; run 'npm ci' in tools/axe")
+        pytest.fail(f"{AXE} is not here; run 'npm ci' in npm/axe")
     page = open_page(locale=LOCALES[language], color_scheme=scheme, reduced_motion="reduce")
     assert violations(page) == []
     page.locator('input[name="chip"][value="a3"]').check()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cannery.project import Project
+from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout
 
 LAST = "py39-torch231-cann8t39"

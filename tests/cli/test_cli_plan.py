@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cannery.journal import Asked, Journal, Progress
-from cannery.project import Project
+from cannery.matrix.project import Project
+from cannery.plan.journal import (
+    Journal,
+    Progress,
+    RunSettings,
+)
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"
@@ -128,7 +132,7 @@ def test_a_journal_that_is_none(checkout: Checkout, text: str) -> None:
     assert checkout.state() == before
 
 
-def journal(checkout: Checkout, asked: Asked, **progress: Progress) -> Journal:
+def journal(checkout: Checkout, asked: RunSettings, **progress: Progress) -> Journal:
     made = Journal(path=checkout.root / ".cannery" / "journal.json", asked=asked)
     for name, each in progress.items():
         made.note(name, each)
@@ -136,14 +140,14 @@ def journal(checkout: Checkout, asked: Asked, **progress: Progress) -> Journal:
 
 
 def test_a_run_that_is_finished(checkout: Checkout) -> None:
-    journal(checkout, Asked(), **{TARGET: Progress.DONE, SECOND: Progress.SKIPPED})
+    journal(checkout, RunSettings(), **{TARGET: Progress.DONE, SECOND: Progress.SKIPPED})
     before = checkout.state()
     checkout.run("--resume").accepted("nothing to resume: the last run finished")
     assert checkout.state() == before
 
 
 def test_a_run_is_resumed_as_it_was_asked(checkout: Checkout, tmp_path: Path) -> None:
-    asked = Asked(simulate=True, artifacts=str(tmp_path), named=(SECOND, TARGET))
+    asked = RunSettings(simulate=True, artifacts=str(tmp_path), named=(SECOND, TARGET))
     journal(checkout, asked, **{TARGET: Progress.DONE, SECOND: Progress.FAILED})
     before = checkout.state()
     result = checkout.run("--resume", "--plan")
@@ -155,12 +159,12 @@ def test_a_run_is_resumed_as_it_was_asked(checkout: Checkout, tmp_path: Path) ->
 
 
 def test_a_target_that_is_no_more(checkout: Checkout) -> None:
-    journal(checkout, Asked(artifacts="/x"), gone=Progress.WAITING)
+    journal(checkout, RunSettings(artifacts="/x"), gone=Progress.WAITING)
     checkout.run("--resume").refused(2, "there is no target 'gone'.")
 
 
 def test_an_index_is_asked_for_again(checkout: Checkout) -> None:
-    asked = Asked(simulate=True, asked_index=True, artifacts="/x")
+    asked = RunSettings(simulate=True, asked_index=True, artifacts="/x")
     journal(checkout, asked, **{TARGET: Progress.WAITING})
     checkout.run("--resume").refused(2, "the last run was told a package index, which is written")
     result = checkout.run("--resume", "--plan", "--index-url", "https://index.test/simple")

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from cannery.project import Project
+from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"

@@ -23,8 +23,8 @@ MOUNTS = [
 FIND_HOST = """
 import sys
 from pathlib import Path
-from cannery.execute.simulator import simulated
-from cannery.project import Project
+from cannery.execute.engine.simulator import simulated
+from cannery.matrix.project import Project
 project = Project(root=Path.cwd())
 print(simulated(project, project.matrix().targets[sys.argv[1]]).host)
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.project import Project
+from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout, Result
 
 TARGETS = ["py38-torch210-cann8rc2", "py39-torch210-cann8rc2", "py39-torch231-cann8t39"]

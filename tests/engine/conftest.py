@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute import engine
-from cannery.execute.buildx import Registry, registry
-from cannery.execute.simulator import Simulated, simulate
-from cannery.journal import Asked, Journal
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.buildx import PackageIndex, registry
+from cannery.execute.engine.simulator import Simulated, simulate
+from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.pipeline.build import build_all
+from cannery.pipeline.build_options import BuildOptions, Selection
 from cannery.pipeline.images import image_name
-from cannery.pipeline.options import Options, Selection
 from cannery.pipeline.planning import make_plan
-from cannery.project import Project
+from cannery.plan.journal import Journal, RunSettings
 
 ROOT = Path(__file__).parent.parent.parent
 MAIN = "py39-torch231-cann8t39"
@@ -46,11 +46,11 @@ def project() -> Project:
 
 
 @pytest.fixture(scope="session")
-def packages() -> Registry:
+def packages() -> PackageIndex:
     return registry("", "")
 
 
-def _built(project: Project, packages: Registry, name: str) -> Built:
+def _built(project: Project, packages: PackageIndex, name: str) -> Built:
     target = project.matrix().targets[name]
     image = image_name(target, simulate=True)
     if not engine.image_id(image):
@@ -59,21 +59,21 @@ def _built(project: Project, packages: Registry, name: str) -> Built:
     return Built(target=target, image=image, simulated=made)
 
 
-def build_one(project: Project, target: Target, options: Options) -> None:
+def build_one(project: Project, target: Target, options: BuildOptions) -> None:
     """Build one target, without writing down that this was the last run."""
     selection = Selection(matrix=project.matrix(), targets=(target,), named=frozenset({target.id}))
     with tempfile.TemporaryDirectory() as folder:
-        journal = Journal(path=Path(folder) / "journal.json", asked=Asked())
+        journal = Journal(path=Path(folder) / "journal.json", asked=RunSettings())
         build_all(project, selection, options, make_plan(project, selection, options), journal)
 
 
 @pytest.fixture(scope="session")
-def main(project: Project, packages: Registry) -> Built:
+def main(project: Project, packages: PackageIndex) -> Built:
     return _built(project, packages, MAIN)
 
 
 @pytest.fixture(scope="session")
-def second(project: Project, packages: Registry) -> Built:
+def second(project: Project, packages: PackageIndex) -> Built:
     return _built(project, packages, SECOND)
 
 

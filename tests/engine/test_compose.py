@@ -16,12 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cannery import hosting
-from cannery.execute.verify import checks_in
-from cannery.hosting.chips import CHIPS
+from cannery import deploy
+from cannery.deploy.chips import CHIPS
+from cannery.deploy.run_spec import (
+    DRIVER_MOUNTS,
+    MANAGEMENT_DEVICES,
+    DeviceKind,
+)
+from cannery.execute.engine.verify import checks_in
+from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.project import Project
-from cannery.runspec import DRIVER_MOUNTS, MANAGEMENT_DEVICES, DeviceKind
 
 from .conftest import ROOT, Built
 
@@ -59,7 +63,7 @@ def meant(value: str) -> str:
 def test_compose_accepts_every_target(tmp_path: Path, name: str) -> None:
     target = TARGETS[name]
     for cards in (1, next(iter(CHIPS[target.chip].hosts))):
-        service = read(tmp_path, hosting.text("compose", image="a:b", target=target, cards=cards))
+        service = read(tmp_path, deploy.text("compose", image="a:b", target=target, cards=cards))
         assert service["image"] == "a:b"
         assert service["platform"] == "linux/arm64"
         assert service["shm_size"] == str(16 * 2**30)
@@ -70,20 +74,20 @@ def test_compose_accepts_every_target(tmp_path: Path, name: str) -> None:
         assert not any(
             mounts[path].get("bind", {}).get("create_host_path") for path in DRIVER_MOUNTS
         )
-        folders = {*target.stack.volumes.values()} if target.stack else set()
+        folders = {*target.application.volumes.values()} if target.application else set()
         assert {*mounts} == {*DRIVER_MOUNTS, *folders}
         ports = [each["published"] for each in service.get("ports", [])]
-        assert ports == [*(target.stack.ports if target.stack else ())]
+        assert ports == [*(target.application.ports if target.application else ())]
         assert ("HCCL_CONNECT_TIMEOUT" in service.get("environment", {})) == (cards > 1)
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_compose_accepts_the_runtime_and_the_simulated_host(tmp_path: Path, name: str) -> None:
     more: dict[str, Any] = {"image": "a:b", "target": TARGETS[name], "cards": 2}
-    service = read(tmp_path, hosting.text("compose", runtime="ascend", **more))
+    service = read(tmp_path, deploy.text("compose", runtime="ascend", **more))
     assert service["runtime"] == "ascend"
     assert service["environment"]["ASCEND_VISIBLE_DEVICES"] == "0-1"
-    service = read(tmp_path, hosting.text("compose", simulate_host=Path("/a $host"), **more))
+    service = read(tmp_path, deploy.text("compose", simulate_host=Path("/a $host"), **more))
     assert meant(service["volumes"][0]["source"]) == f"/a $host{DRIVER_MOUNTS[0]}"
     assert "devices" not in service
 
@@ -101,7 +105,7 @@ def test_compose_reads_the_words_that_were_meant(
     tmp_path_factory: pytest.TempPathFactory, words: list[str]
 ) -> None:
     target = TARGETS["py39-torch231-cann8t39"]
-    text = hosting.text("compose", image="a:b", target=target, command=words)
+    text = deploy.text("compose", image="a:b", target=target, command=words)
     service = read(tmp_path_factory.mktemp("words"), text)
     assert [meant(word) for word in service["command"]] == words
 
@@ -113,7 +117,7 @@ def project_of(
     """A compose file for the simulated image, and a project's name; all is taken down."""
     file, project = folder / "compose.yaml", f"cannery-test-{os.getpid()}"
     host = host or main.simulated.host
-    text = hosting.text("compose", image=main.image, target=main.target, simulate_host=host, **more)
+    text = deploy.text("compose", image=main.image, target=main.target, simulate_host=host, **more)
     file.write_text(text, encoding="utf-8")
     try:
         yield file, project
@@ -151,7 +155,7 @@ def test_the_driver_is_found_in_a_folder_of_any_name(main: Built, tmp_path: Path
     shutil.copytree(main.simulated.host, host)
     more: dict[str, Any] = {"image": main.image, "target": main.target, "simulate_host": host}
     command = ["npu-smi", "info"]
-    text = hosting.text("shell", **more, command=command)
+    text = deploy.text("shell", **more, command=command)
     done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "910B3" in done.stdout

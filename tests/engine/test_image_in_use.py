@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import docker
 
-from cannery.runspec import no_device
+from cannery.deploy.run_spec import no_device
 
 from .conftest import Built, Said
 

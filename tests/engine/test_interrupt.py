@@ -18,8 +18,12 @@ from pathlib import Path
 import docker
 import pytest
 
-from cannery.execute.engine import LABEL_TEST
-from cannery.journal import Entry, Progress, read_journal
+from cannery.execute.engine.client import LABEL_TEST
+from cannery.plan.journal import (
+    Entry,
+    Progress,
+    read_journal,
+)
 
 from .conftest import MAIN, ROOT, Built
 

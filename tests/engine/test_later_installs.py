@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from cannery.execute import engine
-from cannery.execute.buildx import Registry
-from cannery.runspec import no_device
+from cannery.deploy.run_spec import no_device
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.buildx import PackageIndex
 
 from .conftest import Built
 
@@ -50,7 +50,7 @@ class Shell:
 
 
 @pytest.fixture(scope="module")
-def shell(main: Built, packages: Registry) -> Iterator[Shell]:
+def shell(main: Built, packages: PackageIndex) -> Iterator[Shell]:
     with engine.container(main.image, main.target.platform, no_device(), packages.ca) as name:
         variables = ["PIP_CERT", "SSL_CERT_FILE"] if packages.ca else []
         options = [f"--env={variable}={engine.TRUSTED}" for variable in variables]

@@ -10,14 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from cannery.deploy.run_spec import (
+    DeviceKind,
+    RunSpec,
+    simulated_device,
+)
 from cannery.errors import BuildError
-from cannery.execute.base import ensure_base
-from cannery.execute.buildx import Registry
-from cannery.execute.verify import verify
-from cannery.pipeline.options import Options
-from cannery.project import Project
+from cannery.execute.engine.base import ensure_base
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.execute.engine.verify import verify
+from cannery.matrix.project import Project
+from cannery.pipeline.build_options import BuildOptions
 from cannery.report.verification import Verification
-from cannery.runspec import DeviceKind, RunSpec, simulated_device
 
 from .conftest import Built, Said, Spoil, build_one
 
@@ -40,9 +44,9 @@ def artifacts(main: Built, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def build_from(
-    project: Project, main: Built, packages: Registry, artifacts: Path
+    project: Project, main: Built, packages: PackageIndex, artifacts: Path
 ) -> Callable[[], None]:
-    options = Options(simulate=False, artifacts=artifacts, test=False, registry=packages)
+    options = BuildOptions(simulate=False, artifacts=artifacts, test=False, registry=packages)
     return lambda: build_one(project, main.target, options)
 
 

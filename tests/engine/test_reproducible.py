@@ -16,10 +16,10 @@ from typing import Any
 import docker
 import pytest
 
-from cannery.execute.base import building_architecture, ensure_base
-from cannery.execute.buildx import Registry
+from cannery.execute.engine.base import building_architecture, ensure_base
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.image.layers import layers_of
 from cannery.model import Target
-from cannery.parts import parts_of
 
 from .conftest import ROOT, Built
 from .engines import Engine, engine
@@ -34,8 +34,8 @@ def _bases(target: Target) -> dict[str, str]:
     """Build argument to image. Only because no hub can be reached from here."""
     return {
         "BASE_IMAGE": ensure_base(target.base, target.docker_arch),
-        "TOOL_IMAGE": ensure_base(target.tools, building_architecture()),
-        "INSTALLER_IMAGE": ensure_base(target.tools, target.docker_arch),
+        "TOOL_IMAGE": ensure_base(target.build_base, building_architecture()),
+        "INSTALLER_IMAGE": ensure_base(target.build_base, target.docker_arch),
     }
 
 
@@ -52,7 +52,7 @@ def elsewhere(main: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield started
 
 
-def _build(elsewhere: Engine, built: Built, packages: Registry) -> Image:
+def _build(elsewhere: Engine, built: Built, packages: PackageIndex) -> Image:
     """Build a target from nothing, by plain buildx: its Dockerfile needs nothing else.
 
     Only what was downloaded stays between two builds, which also keeps them within little space.
@@ -82,16 +82,16 @@ def _parts(target: Target) -> dict[str, str]:
     folder = ROOT / "images" / target.id
     paths = [path for path in folder.rglob("*") if path.is_file()]
     files = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in paths}
-    return {part.name: part.identity for part in parts_of(target, files)}
+    return {part.name: part.identity for part in layers_of(target, files)}
 
 
 @pytest.fixture(scope="module")
-def first(elsewhere: Engine, main: Built, packages: Registry) -> Image:
+def first(elsewhere: Engine, main: Built, packages: PackageIndex) -> Image:
     return _build(elsewhere, main, packages)
 
 
 def test_two_builds_from_nothing_give_the_same_layers(
-    elsewhere: Engine, main: Built, packages: Registry, first: Image
+    elsewhere: Engine, main: Built, packages: PackageIndex, first: Image
 ) -> None:
     again = _build(elsewhere, main, packages)
     assert _layers(again, main.target) == _layers(first, main.target)
@@ -106,7 +106,7 @@ def test_the_image_is_the_one_that_build_py_makes(main: Built, first: Image) -> 
 
 
 def test_equal_components_of_two_targets_are_one_layer(
-    elsewhere: Engine, main: Built, second: Built, packages: Registry, first: Image
+    elsewhere: Engine, main: Built, second: Built, packages: PackageIndex, first: Image
 ) -> None:
     """Made anew beside other neighbours, they are the same bytes."""
     other = _layers(_build(elsewhere, second, packages), second.target)

@@ -17,17 +17,25 @@ from uuid import uuid4
 
 import pytest
 
-from cannery.bake import Caches, ImageBuild
-from cannery.events import Event, Kind
-from cannery.execute import base
-from cannery.execute import engine as local
-from cannery.execute.bake import BakeSettings, Failures, bake
-from cannery.execute.builder import Builder, check_cache_export, find_builder
-from cannery.execute.buildx import Registry
-from cannery.execute.local_images import look
-from cannery.execute.published import published_key
-from cannery.key import LABEL
-from cannery.project import Project
+from cannery.execute.engine import base
+from cannery.execute.engine import client as local
+from cannery.execute.engine.bake import (
+    BakeSettings,
+    Failures,
+    bake,
+)
+from cannery.execute.engine.builder import (
+    Builder,
+    check_cache_export,
+    find_builder,
+)
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.execute.engine.images import local_images
+from cannery.execute.registry.published import published_key
+from cannery.image.bake_events import Event, Kind
+from cannery.image.bake_file import Caches, ImageBuild
+from cannery.image.content_key import LABEL
+from cannery.matrix.project import Project
 
 from .engines import Engine, buildkit_socket, engine, registry
 
@@ -101,7 +109,7 @@ class World:
                 ImageBuild(
                     id=name,
                     tag=f"{name}-sim",
-                    kin=("two-sim" if name == "one" else "one-sim",),
+                    related_tags=("two-sim" if name == "one" else "one-sim",),
                     dockerfile=folder / "Dockerfile",
                     folder=folder,
                     platform="linux/amd64",
@@ -118,7 +126,7 @@ class World:
         heard = Heard()
         settings = BakeSettings(
             builder=builder or find_builder(""),
-            source=Registry(ca=None, index_url=""),
+            source=PackageIndex(ca=None, index_url=""),
             caches=caches,
             logs=self.folder / "logs",
         )
@@ -168,19 +176,19 @@ def world(
     around: None, project: Project, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("engines")
-    tools = next(iter(project.matrix().targets.values())).tools
-    image = base.ensure_base(tools, base.building_architecture())
+    build_base = next(iter(project.matrix().targets.values())).build_base
+    image = base.ensure_base(build_base, base.building_architecture())
     archive = folder / "base.tar"
     subprocess.run(["docker", "save", "--output", str(archive), image], check=True)
     (folder / "artifacts").mkdir()
     (folder / "artifacts" / "toolkit.run").write_text("the vendor's\n", encoding="utf-8")
-    with ExitStack() as stack:
-        place = stack.enter_context(registry(folder))
+    with ExitStack() as application:
+        place = application.enter_context(registry(folder))
         engines = []
         for number in (1, 2):
             own = folder / f"engine{number}"
             own.mkdir()
-            engines.append(stack.enter_context(engine(own, number, containerd=True)))
+            engines.append(application.enter_context(engine(own, number, containerd=True)))
             engines[-1].docker("load", "--input", str(archive))
         first, second = engines
         yield World(folder=folder, registry=place, first=first, second=second, base=image)
@@ -207,10 +215,10 @@ def test_an_engine_with_containerd_s_store_has_the_image(world: World, built: Ba
     assert {*built.images} == {"one", "two"}
     with using(world.first):
         image = built.images["one"]
-        assert look([image, "cannery-test:none"])[image].labels[LABEL] == "sha256:one"
+        assert local_images([image, "cannery-test:none"])[image].labels[LABEL] == "sha256:one"
         local.tag_image(image, "cannery-test:one")
         assert local.image_id("cannery-test:one") == image
-        assert look(["cannery-test:one"])["cannery-test:one"].id == image
+        assert local_images(["cannery-test:one"])["cannery-test:one"].id == image
 
 
 def test_the_cache_holds_layers_as_zstd(world: World, built: Baked) -> None:
@@ -324,7 +332,7 @@ def test_a_remote_builder(world: World, built: Baked, tmp_path: Path) -> None:
             assert not baked.failures
             assert heard.order.index("one is there") < heard.order.index("two wheels-torch 1/1")
             for name_, image in baked.images.items():
-                assert look([image])[image].labels[LABEL] == f"sha256:{name_}"
+                assert local_images([image])[image].labels[LABEL] == f"sha256:{name_}"
                 subprocess.run(["docker", "image", "rm", image], check=True, capture_output=True)
         finally:
             subprocess.run(["docker", "buildx", "rm", name], check=True, capture_output=True)

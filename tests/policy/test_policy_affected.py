@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from cannery.affected import is_harmless, is_read
+from cannery.plan.affected import is_harmless, is_read
 from tests.policy.test_policy_sources import ROOT
-from tests.unit.test_layers import MODULES, imports
+from tests.unit.test_import_direction import MODULES, imports
 
 COMMANDS = ("cannery.cli", "cannery.cli.cmd_build", "cannery.cli.cmd_test", "cannery.cli.cmd_ci")
 
@@ -24,7 +24,7 @@ def needed() -> set[str]:
 
 def test_a_module_that_builds_or_checks_is_not_harmless() -> None:
     found = needed()
-    assert {"cannery.execute.buildx", "cannery.pipeline.ci", "cannery.model"} <= found
+    assert {"cannery.execute.engine.buildx", "cannery.pipeline.ci", "cannery.model"} <= found
     files = {str(MODULES[name].relative_to(ROOT)) for name in found}
     assert not {name for name in files if is_harmless(name)}
 

@@ -9,7 +9,7 @@ import pytest
 
 from cannery.catalog.gather import gather
 from cannery.catalog.readme import inserted, table
-from cannery.project import Project
+from cannery.matrix.project import Project
 from tests.policy.test_policy_sources import LONGEST_FILE, ROOT, SPDX, read, sources
 
 FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("cannery/catalog/")]

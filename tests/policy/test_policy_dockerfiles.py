@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.environment import image_environment
+from cannery.deploy.run_spec import DRIVER_MOUNTS
+from cannery.image.environment import image_environment
 from cannery.model import Target
-from cannery.runspec import DRIVER_MOUNTS
 from tests.policy.dockerfile import Instruction, assignments, parse
 
 Dockerfile = list[Instruction]
@@ -230,10 +230,10 @@ def test_the_environment_is_the_one_on_record(
 ) -> None:
     ours = {"PIP_CONSTRAINT", "UV_CONSTRAINT"}
     env = {name: value for name, value in environment(dockerfile).items() if name not in ours}
-    stack = target.stack.environment if target.stack else {}
-    assert not image_environment(target).keys() & stack.keys()
+    application = target.application.environment if target.application else {}
+    assert not image_environment(target).keys() & application.keys()
     record = {name: value.strip('"') for name, value in image_environment(target).items()}
-    assert env == {**record, **stack}
+    assert env == {**record, **application}
     text = (folder / "target.json").read_text(encoding="utf-8")
     assert json.loads(text)["environment"] == record
 

@@ -22,10 +22,10 @@ import pytest
 import yaml
 from kubernetes_validate import utils
 
-from cannery import hosting
-from cannery.hosting.chips import CHIPS
+from cannery import deploy
+from cannery.deploy.chips import CHIPS
+from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES
 from cannery.model import Target
-from cannery.runspec import DRIVER_MOUNTS, MANAGEMENT_DEVICES
 from tests.policy.conftest import PROJECT, TARGETS
 
 IMAGE = "registry.example.com/ascend:tag"
@@ -62,7 +62,7 @@ def cards_of(target: Target, cards: int) -> int:
 
 def documents(target: Target, form: str, shape: str) -> list[Json]:
     cards, nodes, runtime, simulated = SHAPES[shape]
-    text = hosting.text(
+    text = deploy.text(
         form,
         image=IMAGE,
         target=target,
@@ -179,7 +179,7 @@ def test_on_this_chip_a_whole_host_is(target: Target) -> None:
 @pytest.mark.parametrize("shape", [name for name, shape in SHAPES.items() if shape[1] == 1])
 def test_a_shell_reads_it(target: Target, shape: str) -> None:
     cards, _, runtime, simulated = SHAPES[shape]
-    text = hosting.text(
+    text = deploy.text(
         "shell",
         image=IMAGE,
         target=target,
@@ -202,8 +202,8 @@ def test_a_shell_reads_it(target: Target, shape: str) -> None:
 
 def test_the_committed_compose_file_is_the_same_text(target: Target) -> None:
     path = PROJECT.images / target.id / "compose.yaml"
-    if target.stack and target.stack.ports:
-        text = hosting.text("compose", image=f"cannery:{target.id}", target=target)
+    if target.application and target.application.ports:
+        text = deploy.text("compose", image=f"cannery:{target.id}", target=target)
         assert path.read_text(encoding="utf-8").endswith(f"\n#\n{text}")
     else:
         assert not path.exists()

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from cannery.image.layers import Layer, layers_of
 from cannery.model import Target
-from cannery.parts import Part, parts_of
 from tests.policy.conftest import PROJECT, TARGETS
 from tests.policy.dockerfile import Instruction
 
 
-def parts(target: Target) -> dict[str, Part]:
+def parts(target: Target) -> dict[str, Layer]:
     folder = PROJECT.images / target.id
     files = {
         str(path.relative_to(folder)): path.read_text(encoding="utf-8")
         for path in folder.rglob("*")
         if path.is_file()
     }
-    return {part.name: part for part in parts_of(target, files)}
+    return {part.name: part for part in layers_of(target, files)}
 
 
 def stage(folder: Path, name: str) -> str:

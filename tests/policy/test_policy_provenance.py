@@ -9,19 +9,31 @@ from pathlib import Path
 import pytest
 from packageurl import PackageURL
 
-from cannery.contents import RECORD, Contents, Origin, Package, vendor_packages, wheels
+from cannery.image.lock import parse_lock
+from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.project import Project
-from cannery.provenance import Builder, Source, UsedBase, slsa
-from cannery.wheels import parse_lock
+from cannery.publish.inventory import (
+    RECORD,
+    Inventory,
+    Origin,
+    Package,
+    vendor_packages,
+    wheels,
+)
+from cannery.publish.provenance import (
+    Builder,
+    Source,
+    UsedBase,
+    slsa,
+)
 
 
 @pytest.fixture(scope="session")
-def contents(target: Target, folder: Path) -> Contents:
+def inventory(target: Target, folder: Path) -> Inventory:
     """What an image of the target holds, if its record is right; the engine's tests look."""
     record = json.loads((folder / "target.json").read_text(encoding="utf-8"))
     packages = [Package(name=name, version=version) for name, version in record["wheels"].items()]
-    return Contents(
+    return Inventory(
         wheels=wheels(packages, [], target, record["wheels"], simulated=False),
         debian=(),
         vendor=vendor_packages(target, record["components"], {}, simulated=False),
@@ -29,18 +41,18 @@ def contents(target: Target, folder: Path) -> Contents:
 
 
 def test_each_wheel_and_each_vendor_file_is_a_dependency(
-    project: Project, target: Target, contents: Contents
+    project: Project, target: Target, inventory: Inventory
 ) -> None:
     lock = parse_lock(project.lock(target).read_text(encoding="utf-8"))
-    tools = parse_lock(project.tools_lock.read_text(encoding="utf-8"))
+    build_stage = parse_lock(project.build_lock.read_text(encoding="utf-8"))
     used = UsedBase(base=target.base, architecture=target.docker_arch, used=target.base.image)
     made = slsa(
         target,
-        contents,
+        inventory,
         key="sha256:" + "0" * 64,
         source=Source(commit="0" * 40),
         lock=lock,
-        tools=tools,
+        build_stage=build_stage,
         bases={"BASE_IMAGE": used},
         builder=Builder(),
     )
@@ -51,8 +63,8 @@ def test_each_wheel_and_each_vendor_file_is_a_dependency(
         if "uri" in each and (url := PackageURL.from_string(each["uri"])).type == "pypi"
         if each["annotations"]["usedIn"] == "image"
     }
-    assert contents.wheels
-    for wheel in contents.wheels:
+    assert inventory.wheels
+    for wheel in inventory.wheels:
         if wheel.source is not Origin.VENDOR:
             assert wheel.source is Origin.INDEX, wheel
             entry = urls[wheel.name, wheel.version]
@@ -62,8 +74,8 @@ def test_each_wheel_and_each_vendor_file_is_a_dependency(
     assert pinned[0]["digest"]["sha256"] == target.base.image.partition("@sha256:")[2]
 
 
-def test_every_vendor_file_has_a_version(contents: Contents) -> None:
-    assert {each.name for each in contents.vendor if not each.version} == set()
+def test_every_vendor_file_has_a_version(inventory: Inventory) -> None:
+    assert {each.name for each in inventory.vendor if not each.version} == set()
 
 
 def test_the_record_is_where_the_contents_are_read(folder: Path) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from cannery.publishing import load
+from cannery.publish.policy import load
 from tests.policy.conftest import PROJECT, TARGETS
 
 POLICY = load(PROJECT.root / "publish.yaml", PROJECT.matrix())

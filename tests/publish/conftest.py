@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from urllib3.util.retry import Retry
 
-from cannery.execute.registry import Repository
-from cannery.execute.registry_http import PATIENCE
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.http import PATIENCE
 
 from .servers import PASSWORD, USER, Authority, Between, Server, between, make_authority, registry
 

@@ -7,15 +7,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.execute.layers import Blobs, opener
-from cannery.execute.registry import Repository
-from cannery.execute.transfer import Blob, Bundle, blob_of
-from cannery.oci import CONFIG, image_index, image_manifest
-from cannery.pipeline.transaction import Arrived, Duties, Shipment, Transaction
+from cannery.execute.engine.image_archive import Blobs, opener
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.transfer import (
+    Blob,
+    OciContent,
+    blob_of,
+)
+from cannery.pipeline.transaction import (
+    ImagePush,
+    PushedImage,
+    PushHooks,
+    Transaction,
+)
+from cannery.publish.oci import (
+    CONFIG,
+    image_index,
+    image_manifest,
+)
 from tests.unit.archives import Saved, layer, pieces
 
 
-def shipment(
+def image_push(
     folder: Path,
     name: str = "full",
     version: str = "1",
@@ -25,7 +38,7 @@ def shipment(
     moving: tuple[str, ...] | None = None,
     size: int = 200_000,
     compression: str = "zstd",
-) -> Shipment:
+) -> ImagePush:
     """An image of two layers, one of which is the same in all."""
     layers = (layer("base", size), layer(f"{name} {version}", size))
     saved = Saved(layers=layers, labels={"io.cannery.key": version}, platform=platform)
@@ -36,16 +49,16 @@ def shipment(
         packed.config_descriptor, [each.blob for each in packed.layers], {"io.cannery.target": name}
     )
 
-    def seal() -> Bundle:
+    def seal() -> OciContent:
         entry = manifest.descriptor(platform)
         blobs = [Blob(descriptor=each.blob, content=opener(each.path)) for each in packed.layers]
-        return Bundle(
+        return OciContent(
             name=name,
             blobs=(blob_of(CONFIG, packed.config), *blobs),
             documents=(manifest, image_index([entry], {"io.cannery.target": name})),
         )
 
-    return Shipment(
+    return ImagePush(
         name=name,
         platforms=(platform,),
         configs=frozenset({packed.config_descriptor.digest}),
@@ -66,9 +79,9 @@ class Push:
     fails_at: str = ""
     with_what: BaseException = field(default_factory=KeyboardInterrupt)
 
-    def __call__(self, *shipments: Shipment) -> list[Arrived]:
-        duties = Duties(
-            together=lambda _: (), test=self._test, sign=self._sign, records=self._records
+    def __call__(self, *shipments: ImagePush) -> list[PushedImage]:
+        duties = PushHooks(
+            platform_indexes=lambda _: (), test=self._test, sign=self._sign, records=self._records
         )
         return Transaction(self.repository, duties).run(shipments)
 
@@ -77,16 +90,18 @@ class Push:
         if what == self.fails_at:
             raise self.with_what
 
-    def _test(self, arrived: Arrived) -> None:
-        self._note(f"test {arrived.shipment.name}")
+    def _test(self, arrived: PushedImage) -> None:
+        self._note(f"test {arrived.image_push.name}")
 
-    def _sign(self, arrived: Arrived) -> None:
-        self._note(f"sign {arrived.shipment.name}")
+    def _sign(self, arrived: PushedImage) -> None:
+        self._note(f"sign {arrived.image_push.name}")
 
-    def _records(self, arrived: Sequence[Arrived]) -> Mapping[Path, str]:
+    def _records(self, arrived: Sequence[PushedImage]) -> Mapping[Path, str]:
         self._note("records")
         return {
-            self.releases / each.shipment.name / f"{each.shipment.immutable}.json": each.root.digest
+            self.releases
+            / each.image_push.name
+            / f"{each.image_push.immutable}.json": each.root.digest
             for each in arrived
         }
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import requests
 
-from cannery.attestation import (
+from cannery.publish.attestation import (
     CONFIG,
     MANIFEST,
     attestation_manifest,

@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from cannery.execute.registry import Repository
-from cannery.execute.registry_http import PATIENCE
-from cannery.records import Record, read_records
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.http import PATIENCE
+from cannery.publish.records import Record, read_records
 from tests.engine.engines import engine
 
 from .servers import PASSWORD, USER, Authority, Server, registry

@@ -8,15 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute import engine
-from cannery.execute.registry import Repository
-from cannery.execute.transfer import read_back
-from cannery.oci import contents
-from cannery.pipeline.sealing import together
-from cannery.pipeline.transaction import Arrived, Duties, Shipment, Transaction, images_in
-from cannery.publishing import Publishing
+from cannery.execute.engine import client as engine
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.transfer import read_back
+from cannery.pipeline.oci_image import platform_indexes
+from cannery.pipeline.transaction import (
+    ImagePush,
+    PushedImage,
+    PushHooks,
+    Transaction,
+    images_in,
+)
+from cannery.publish.oci import manifest_contents
+from cannery.publish.policy import Publishing
 
-from .goods import shipment
+from .goods import image_push
 
 POLICY = Publishing(
     repository="ascend",
@@ -26,16 +32,16 @@ POLICY = Publishing(
 )
 
 
-def parts(folder: Path) -> list[Shipment]:
+def parts(folder: Path) -> list[ImagePush]:
     return [
-        shipment(folder, "arm", platform="linux/arm64", moving=("arm",)),
-        shipment(folder, "intel", platform="linux/amd64", moving=("intel",)),
+        image_push(folder, "arm", platform="linux/arm64", moving=("arm",)),
+        image_push(folder, "intel", platform="linux/amd64", moving=("intel",)),
     ]
 
 
-def push(repository: Repository, shipments: Sequence[Shipment]) -> list[Arrived]:
-    duties = Duties(
-        together=lambda arrived: together(POLICY, arrived),
+def push(repository: Repository, shipments: Sequence[ImagePush]) -> list[PushedImage]:
+    duties = PushHooks(
+        platform_indexes=lambda arrived: platform_indexes(POLICY, arrived),
         test=lambda _: None,
         sign=lambda _: None,
         records=lambda _: {},
@@ -49,7 +55,7 @@ def test_all_platforms_are_under_one_tag(repository: Repository, tmp_path: Path)
     document = repository.manifest("both")
     assert document
     assert document.digest == both.root.digest
-    entries = {each.platform: each.digest for each in contents(document).manifests}
+    entries = {each.platform: each.digest for each in manifest_contents(document).manifests}
     assert entries == {
         "linux/arm64": images_in(arm.documents)[0].digest,
         "linux/amd64": images_in(intel.documents)[0].digest,
@@ -61,7 +67,7 @@ def test_without_all_of_its_parts_it_stays(
     repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = push(repository, parts(tmp_path))[-1].root.digest
-    push(repository, [shipment(tmp_path, "arm", "2", moving=("arm",))])
+    push(repository, [image_push(tmp_path, "arm", "2", moving=("arm",))])
     assert repository.resolve("both") == before
     assert "both stays as it is: intel would have to be pushed" in capsys.readouterr().err
 

@@ -9,16 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError, PublishError, UsageError
-from cannery.execute.registry import Repository
-from cannery.execute.transfer import closure
-from cannery.oci import Reference, image_index
+from cannery.errors import (
+    EngineError,
+    PublishError,
+    UsageError,
+)
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.transfer import closure
 from cannery.pipeline.promote import Promotion
-from cannery.records import Record
+from cannery.publish.oci import Reference, image_index
+from cannery.publish.records import Record
 from tests.unit.publications import record
 
 from .conftest import HURRIED
-from .goods import Push, shipment
+from .goods import Push, image_push
 from .servers import Authority, Between, Fault, registry
 
 
@@ -32,7 +36,7 @@ def other(tmp_path: Path, authority: Authority) -> Iterator[Repository]:
 @pytest.fixture
 def pushed(repository: Repository, tmp_path: Path) -> tuple[Push, Record]:
     push = Push(repository, tmp_path / "releases")
-    [arrived] = push(shipment(tmp_path, version="1"))
+    [arrived] = push(image_push(tmp_path, version="1"))
     return push, record(tag="full-1", tags=("full", "latest"), digest=arrived.root.digest)
 
 
@@ -123,7 +127,7 @@ def test_an_immutable_tag_there_stays(
     repository: Repository, other: Repository, pushed: tuple[Push, Record], tmp_path: Path
 ) -> None:
     told = pushed[1]
-    Push(other, tmp_path / "theirs")(shipment(tmp_path, version="x", immutable="full-1"))
+    Push(other, tmp_path / "theirs")(image_push(tmp_path, version="x", immutable="full-1"))
     before = tags(other)
     with pytest.raises(PublishError, match="full-1 is another image") as caught:
         promotion(repository, other, "full").run([told])
@@ -166,7 +170,7 @@ def test_a_fault_of_the_destination_leaves_every_tag(
 ) -> None:
     """The other way round, so that the line with the faults is the one that is written to."""
     before = tags(repository)
-    [theirs] = Push(other, tmp_path / "theirs")(shipment(tmp_path, "bare", moving=("bare",)))
+    [theirs] = Push(other, tmp_path / "theirs")(image_push(tmp_path, "bare", moving=("bare",)))
     line.faults.append(Fault(f"^{at}", status=500))
     with pytest.raises(EngineError):
         promotion(other, repository, "bare", "latest", "unrecorded").run([])

@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import EngineError, PublishError
-from cannery.execute.registry import Repository
-from cannery.pipeline.prune import delete, prunable, text_of
+from cannery.execute.registry.client import Repository
+from cannery.pipeline.prune import (
+    delete,
+    prunable,
+    text_of,
+)
 from tests.unit.publications import record
 
 from .conftest import HURRIED, Login
-from .goods import Push, shipment
+from .goods import Push, image_push
 from .servers import Authority, Between, Fault, between, registry
 
 MOVING = ("full", "latest")
@@ -24,7 +28,7 @@ def push(repository: Repository, tmp_path: Path) -> Push:
     """Four images of a target, each pushed after the other."""
     found = Push(repository, tmp_path / "releases")
     for version in "1234":
-        found(shipment(tmp_path, version=version))
+        found(image_push(tmp_path, version=version))
     return found
 
 
@@ -46,7 +50,7 @@ def test_what_nothing_needs_is_shown_and_then_deleted(push: Push) -> None:
 def test_what_is_kept_can_still_be_pulled_whole(push: Push, tmp_path: Path) -> None:
     _, decision = prunable(push.repository, [], MOVING, 0)
     delete(push.repository, decision)
-    assert push(shipment(tmp_path, version="4"))
+    assert push(image_push(tmp_path, version="4"))
     _, again = prunable(push.repository, [], MOVING, 0)
     assert again.gone == ()
 
@@ -72,8 +76,8 @@ def test_a_registry_that_deletes_nothing(
         login(line.host)
         repository = Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
         push = Push(repository, tmp_path / "releases")
-        push(shipment(tmp_path, version="1"))
-        push(shipment(tmp_path, version="2"))
+        push(image_push(tmp_path, version="1"))
+        push(image_push(tmp_path, version="2"))
         before = push.tags()
         _, decision = prunable(repository, [], MOVING, 0)
         with pytest.raises(PublishError, match="lets nobody delete: it answers 405"):

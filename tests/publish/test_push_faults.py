@@ -12,13 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import CanneryError, EngineError, PublishError, VerificationError
-from cannery.execute.registry import Repository
-from cannery.execute.registry_http import PATIENCE, RegistryError
-from cannery.oci import Document
+from cannery.errors import (
+    CanneryError,
+    EngineError,
+    PublishError,
+    VerificationError,
+)
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.http import PATIENCE, RegistryError
+from cannery.publish.oci import Document
 
 from .conftest import HURRIED, Login
-from .goods import Push, shipment
+from .goods import Push, image_push
 from .servers import Authority, Between, Fault, Server, between, registry
 
 
@@ -26,7 +31,7 @@ from .servers import Authority, Between, Fault, Server, between, registry
 def push(repository: Repository, tmp_path: Path) -> Push:
     """A push into a repository that has an older image."""
     found = Push(repository, tmp_path / "releases")
-    found(shipment(tmp_path, version="1"))
+    found(image_push(tmp_path, version="1"))
     found.log.clear()
     return found
 
@@ -50,7 +55,7 @@ def unmoved(push: Push, before: dict[str, str]) -> None:
 def test_a_push_moves_the_tags_and_leaves_a_record(
     push: Push, before: dict[str, str], tmp_path: Path
 ) -> None:
-    [arrived] = push(shipment(tmp_path, version="2"))
+    [arrived] = push(image_push(tmp_path, version="2"))
     new = arrived.root.digest
     assert push.tags() == {
         "full": new,
@@ -64,7 +69,7 @@ def test_a_push_moves_the_tags_and_leaves_a_record(
 
 def test_only_what_is_new_is_uploaded(push: Push, line: Between, tmp_path: Path) -> None:
     line.seen.clear()
-    push(shipment(tmp_path, version="2"))
+    push(image_push(tmp_path, version="2"))
     assert line.count("^PUT .*/blobs/") == 2  # the config, and one of two layers
 
 
@@ -72,7 +77,7 @@ def test_the_same_push_again_uploads_and_changes_nothing(
     push: Push, before: dict[str, str], line: Between, tmp_path: Path
 ) -> None:
     line.seen.clear()
-    [arrived] = push(shipment(tmp_path, version="1"))
+    [arrived] = push(image_push(tmp_path, version="1"))
     assert arrived.root.digest == before["full-1"]
     assert line.count("^(PUT|POST|DELETE) ") == 0
     assert push.log[0] == "test full"
@@ -83,7 +88,7 @@ def test_the_same_image_in_another_compression_is_the_same(
     push: Push, before: dict[str, str], line: Between, tmp_path: Path
 ) -> None:
     line.seen.clear()
-    [arrived] = push(shipment(tmp_path, version="1", compression="gzip"))
+    [arrived] = push(image_push(tmp_path, version="1", compression="gzip"))
     assert arrived.root.digest == before["full-1"]
     assert line.count("^(PUT|POST|DELETE) ") == 0
     unmoved(push, before)
@@ -94,7 +99,7 @@ def test_an_immutable_tag_is_never_given_to_something_else(
 ) -> None:
     line.seen.clear()
     with pytest.raises(PublishError) as caught:
-        push(shipment(tmp_path, version="other", immutable="full-1"))
+        push(image_push(tmp_path, version="other", immutable="full-1"))
     assert "full-1 is another image than the one here" in str(caught.value)
     assert before["full-1"] in str(caught.value.problems[0])
     assert line.count("^(PUT|POST|DELETE) ") == 0
@@ -129,7 +134,7 @@ def test_a_fault_leaves_every_tag(
 ) -> None:
     line.faults.append(fault)
     with pytest.raises(EngineError) as caught:
-        push(shipment(tmp_path, version="2"))
+        push(image_push(tmp_path, version="2"))
     line.faults.clear()
     last = str(caught.value.problems[-1])
     assert last.startswith(("No tag was moved.", "Every tag that had been moved was put back: "))
@@ -152,7 +157,7 @@ def test_a_fault_that_passes_is_waited_for(
     push: Push, before: dict[str, str], line: Between, tmp_path: Path, fault: Fault
 ) -> None:
     line.faults.append(fault)
-    [arrived] = push(shipment(tmp_path, version="2"))
+    [arrived] = push(image_push(tmp_path, version="2"))
     assert fault.times == 0
     assert push.tags()["latest"] == arrived.root.digest
 
@@ -162,7 +167,7 @@ def test_the_registry_dies_in_the_middle(
 ) -> None:
     line.faults.append(Fault("^PUT .*/blobs/", meanwhile=server.stop))
     with pytest.raises(EngineError, match="cannot be reached, or breaks off"):
-        push(shipment(tmp_path, version="2"))
+        push(image_push(tmp_path, version="2"))
     line.faults.clear()
     server.start()
     unmoved(push, before)
@@ -174,7 +179,7 @@ def test_the_registry_dies_between_two_tags(
     """Nothing can be put back then; what is said is what is so, and the next push mends it."""
     line.faults.append(Fault("^PUT .*/manifests/latest", meanwhile=server.stop))
     with pytest.raises(EngineError) as caught:
-        push(shipment(tmp_path, version="2"))
+        push(image_push(tmp_path, version="2"))
     state = str(caught.value.problems[-1])
     assert "Not everything could be put back" in state
     assert "full-2 is new, and may name" in state
@@ -185,7 +190,7 @@ def test_the_registry_dies_between_two_tags(
     server.start()
     assert push.tags()["latest"] == before["latest"]
     assert push.recorded() == ["full-1.json"]
-    [arrived] = push(shipment(tmp_path, version="2"))
+    [arrived] = push(image_push(tmp_path, version="2"))
     assert push.tags()["full"] == push.tags()["latest"] == arrived.root.digest
 
 
@@ -202,7 +207,7 @@ def test_somebody_else_moves_a_tag_meanwhile(
 
     line.faults.append(Fault("^PUT .*/manifests/full$", meanwhile=interfere))
     with pytest.raises(PublishError, match="somebody else has moved it"):
-        push(shipment(tmp_path, version="2"))
+        push(image_push(tmp_path, version="2"))
     unmoved(push, {**before, "latest": other.digest})
 
 
@@ -213,7 +218,7 @@ def test_what_fails_on_this_side(
 ) -> None:
     push.fails_at, push.with_what = stage, error
     with pytest.raises(type(error)):
-        push(shipment(tmp_path, version="2"))
+        push(image_push(tmp_path, version="2"))
     unmoved(push, before)
 
 
@@ -233,7 +238,7 @@ def test_ctrl_c_while_tags_move(
 
     monkeypatch.setattr(Repository, "put_manifest", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        push(shipment(tmp_path, version="2"))
+        push(image_push(tmp_path, version="2"))
     assert "Every tag that had been moved was put back: " in capsys.readouterr().err
     unmoved(push, before)
 
@@ -243,7 +248,7 @@ def test_no_tag_moves_before_every_image_is_tested(
 ) -> None:
     push.fails_at, push.with_what = "test bare", VerificationError("it does not import")
     with pytest.raises(VerificationError):
-        push(shipment(tmp_path, version="2"), shipment(tmp_path, "bare", moving=("bare",)))
+        push(image_push(tmp_path, version="2"), image_push(tmp_path, "bare", moving=("bare",)))
     assert push.log == ["test full", "test bare"]
     unmoved(push, before)
 
@@ -253,7 +258,7 @@ def test_a_record_that_cannot_be_written(
 ) -> None:
     (push.releases / "bare").write_text("in the way", encoding="utf-8")
     with pytest.raises(CanneryError, match="cannot write"):
-        push(shipment(tmp_path, version="2"), shipment(tmp_path, "bare", moving=("bare",)))
+        push(image_push(tmp_path, version="2"), image_push(tmp_path, "bare", moving=("bare",)))
     (push.releases / "bare").unlink()
     unmoved(push, before)
 
@@ -267,7 +272,7 @@ def test_wrong_credentials(
     line.seen.clear()
     said = "does not take the login" if user else "docker has no login for it"
     with pytest.raises(RegistryError, match=said) as caught:
-        Push(stranger, push.releases)(shipment(tmp_path, version="2"))
+        Push(stranger, push.releases)(image_push(tmp_path, version="2"))
     assert f"docker login {line.host}" in str(caught.value)
     assert "wrong" not in str(caught.value)
     assert line.count("^(PUT|POST|DELETE) ") == 0
@@ -278,7 +283,7 @@ def test_wrong_credentials(
 def test_a_registry_that_is_not_trusted(push: Push, before: dict[str, str], tmp_path: Path) -> None:
     strange = Repository(push.repository.host, "ascend", patience=HURRIED)
     with pytest.raises(RegistryError, match=r"cannot be trusted: .* with --ca FILE"):
-        Push(strange, push.releases)(shipment(tmp_path, version="2"))
+        Push(strange, push.releases)(image_push(tmp_path, version="2"))
     unmoved(push, before)
 
 
@@ -303,11 +308,11 @@ def test_the_registry_s_disk_is_full(
         login(line.host)
         repository = Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
         push = Push(repository, tmp_path / "releases")
-        push(shipment(tmp_path, version="1"))
+        push(image_push(tmp_path, version="1"))
         before = push.tags()
         (small_disk / "rest").write_bytes(b"\0" * (2 << 20))
         with pytest.raises(EngineError) as caught:
-            push(shipment(tmp_path, version="2", size=4_000_000))
+            push(image_push(tmp_path, version="2", size=4_000_000))
         assert "No tag was moved." in str(caught.value.problems[-1])
         unmoved(push, before)
 
@@ -323,11 +328,11 @@ def test_a_registry_that_deletes_nothing(
         login(line.host)
         repository = Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
         push = Push(repository, tmp_path / "releases")
-        push(shipment(tmp_path, version="1"))
+        push(image_push(tmp_path, version="1"))
         before = push.tags()
         line.faults.append(Fault("^PUT .*/manifests/latest", status=500))
         with pytest.raises(EngineError) as caught:
-            push(shipment(tmp_path, version="2"))
+            push(image_push(tmp_path, version="2"))
         assert "lets nobody delete a tag" in str(caught.value.problems[-1])
         line.faults.clear()
         after = push.tags()

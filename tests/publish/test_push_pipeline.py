@@ -14,19 +14,28 @@ from typing import Any
 
 import pytest
 
-from cannery.contents import Contents, Package
-from cannery.errors import CanneryError, EngineError, PublishError, VerificationError
-from cannery.execute import engine
-from cannery.execute.cosign import PASSWORD, Transport, verify
-from cannery.execute.registry import Repository
-from cannery.oci import contents
-from cannery.pipeline import sealing
+from cannery.errors import (
+    CanneryError,
+    EngineError,
+    PublishError,
+    VerificationError,
+)
+from cannery.execute.cosign import (
+    PASSWORD,
+    Transport,
+    verify,
+)
+from cannery.execute.engine import client as engine
+from cannery.execute.registry.client import Repository
+from cannery.pipeline import oci_image as sealing
+from cannery.pipeline.oci_image import PackedImage
 from cannery.pipeline.push import Push
-from cannery.pipeline.pushable import Wish
-from cannery.pipeline.sealing import Parcel
-from cannery.provenance import Builder
-from cannery.publishing import Publishing
-from cannery.records import read_records
+from cannery.pipeline.pushable import PushOptions
+from cannery.publish.inventory import Inventory, Package
+from cannery.publish.oci import manifest_contents
+from cannery.publish.policy import Publishing
+from cannery.publish.provenance import Builder
+from cannery.publish.records import read_records
 from tests.unit.archives import Saved, layer, pieces
 from tests.unit.world import BOTH, World, make_world
 
@@ -76,17 +85,17 @@ class Place:
         assert login[0] == "publisher"
         return "sha256:pulled"
 
-    def contents(self, *_: object) -> Contents:
+    def contents(self, *_: object) -> Inventory:
         wheels = (Package(name="torch", version=self.torch),)
-        return Contents(wheels=wheels, debian=(Package(name="libc6", version="2.31"),), vendor=())
+        return Inventory(wheels=wheels, debian=(Package(name="libc6", version="2.31"),), vendor=())
 
-    def smoke(self, parcel: Parcel, image: str) -> None:
-        self.tried.append((parcel.candidate.target.id, image))
+    def smoke(self, pack_image: PackedImage, image: str) -> None:
+        self.tried.append((pack_image.candidate.target.id, image))
         if self.fails:
             raise VerificationError("it does not import")
 
     def push(self, names: list[str] | None = None, **more: Any) -> list[str]:
-        wish = Wish(
+        wish = PushOptions(
             simulate=False,
             allow=frozenset(more.pop("allow", ())),
             artifacts=self.world.artifacts,
@@ -96,7 +105,7 @@ class Place:
             project=self.world.checkout.project,
             publishing=POLICY,
             repository=self.repository,
-            wish=wish,
+            options=wish,
             smoke=self.smoke,
             **more,
         )
@@ -133,8 +142,8 @@ def place(tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(engine, "pull_digest", found.pull)
     monkeypatch.setattr(engine, "image_id", lambda _: "")
     monkeypatch.setattr(engine, "remove_name", found.gone.append)
-    monkeypatch.setattr(sealing, "look", world.look)
-    monkeypatch.setattr(sealing, "image_contents", found.contents)
+    monkeypatch.setattr(sealing, "local_images", world.local_images)
+    monkeypatch.setattr(sealing, "image_inventory", found.contents)
     monkeypatch.setattr(sealing, "builder", lambda **_: Builder())
     return found
 
@@ -164,13 +173,13 @@ def test_the_statements_are_in_the_index(place: Place) -> None:
     [digest] = place.push()
     root = place.repository.manifest(digest)
     assert root
-    image, statements = contents(root).manifests
+    image, statements = manifest_contents(root).manifests
     assert image.platform == "linux/arm64"
     assert statements.annotations["vnd.docker.reference.digest"] == image.digest
     document = place.repository.manifest(statements.digest)
     assert document
     [told] = read_records(place.releases)
-    stored = {blob.digest for blob in contents(document).blobs}
+    stored = {blob.digest for blob in manifest_contents(document).blobs}
     assert {*told.attestations} == {"sbom", "provenance"}
     assert {*told.attestations.values()} < stored
 

@@ -15,13 +15,24 @@ from typing import Any
 
 import pytest
 
-from cannery.attestation import SLSA, SPDX
-from cannery.contents import Contents, Origin, Package, vendor_packages, wheels
+from cannery.image.lock import parse_lock
+from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.project import Project
-from cannery.provenance import Builder, Source, UsedBase, slsa
-from cannery.sbom import spdx
-from cannery.wheels import parse_lock
+from cannery.publish.attestation import SLSA, SPDX
+from cannery.publish.inventory import (
+    Inventory,
+    Origin,
+    Package,
+    vendor_packages,
+    wheels,
+)
+from cannery.publish.provenance import (
+    Builder,
+    Source,
+    UsedBase,
+    slsa,
+)
+from cannery.publish.sbom import spdx
 from tests.engine.engines import registry
 
 from .small import Place, put_image, put_index
@@ -38,7 +49,7 @@ class Published:
     place: Place
     reference: str
     target: Target
-    contents: Contents
+    inventory: Inventory
     bill: dict[str, Any]
     predicate: dict[str, Any]
 
@@ -49,13 +60,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield Place(host=host, repository="ascend/images")
 
 
-def publish(place: Place, contents: Contents, tag: str) -> Published:
+def publish(place: Place, inventory: Inventory, tag: str) -> Published:
     project = Project(root=ROOT)
     target = project.matrix().targets[MAIN]
     image = put_image(place, "hello")
     bill = spdx(
         target,
-        contents,
+        inventory,
         image_digest=image["digest"],
         created="2026-11-21T12:00:00Z",
         reference=place.name,
@@ -63,11 +74,11 @@ def publish(place: Place, contents: Contents, tag: str) -> Published:
     used = UsedBase(base=target.base, architecture=target.docker_arch, used=target.base.image)
     predicate = slsa(
         target,
-        contents,
+        inventory,
         key="sha256:" + "0" * 64,
         source=Source(commit="0" * 40),
         lock=parse_lock(project.lock(target).read_text(encoding="utf-8")),
-        tools=parse_lock(project.tools_lock.read_text(encoding="utf-8")),
+        build_stage=parse_lock(project.build_lock.read_text(encoding="utf-8")),
         bases={"BASE_IMAGE": used},
         builder=Builder(engine="29.1"),
     )
@@ -76,21 +87,21 @@ def publish(place: Place, contents: Contents, tag: str) -> Published:
         place=place,
         reference=f"{place.name}@{digest}",
         target=target,
-        contents=contents,
+        inventory=inventory,
         bill=bill,
         predicate=predicate,
     )
 
 
 @pytest.fixture(scope="module")
-def locked() -> Contents:
+def locked() -> Inventory:
     """What an image of the target holds, by its record."""
     target = Project(root=ROOT).matrix().targets[MAIN]
     text = (ROOT / "images" / MAIN / "target.json").read_text(encoding="utf-8")
     record = json.loads(text)
     found = [Package(name=name, version=version) for name, version in record["wheels"].items()]
     found.append(Package(name="apex", version="0.1+ascend", license="Apache-2.0"))
-    return Contents(
+    return Inventory(
         wheels=wheels(found, [], target, record["wheels"], simulated=True),
         debian=(
             Package(name="libc6", version="2.31-13", architecture="arm64", source=Origin.DEBIAN),
@@ -102,7 +113,7 @@ def locked() -> Contents:
 
 
 @pytest.fixture(scope="module")
-def published(place: Place, locked: Contents) -> Published:
+def published(place: Place, locked: Inventory) -> Published:
     return publish(place, locked, "right")
 
 
@@ -155,7 +166,7 @@ def test_the_documented_commands_show_both(published: Published) -> None:
 
 
 def test_the_documented_comparison_finds_what_is_not_locked(
-    place: Place, locked: Contents, published: Published
+    place: Place, locked: Inventory, published: Published
 ) -> None:
     [compare] = [each for each in commands() if "diff" in each]
     done = run_as_documented(compare, published.reference)

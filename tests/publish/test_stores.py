@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import EngineError
-from cannery.execute import engine as local
-from cannery.execute.layers import Blobs, Packed
-from cannery.execute.registry import Repository
+from cannery.execute.engine import client as local
+from cannery.execute.engine.image_archive import Blobs, Packed
+from cannery.execute.registry.client import Repository
 from tests.engine.engines import Engine, engine
 from tests.unit.archives import layer
 
-from .goods import Push, shipment
+from .goods import Push, image_push
 
 pytestmark = pytest.mark.engine
 
@@ -71,8 +71,8 @@ def test_two_stores_give_the_same_blobs(engines: list[Engine], tmp_path: Path) -
 def test_both_pull_what_was_published(
     engines: list[Engine], repository: Repository, tmp_path: Path
 ) -> None:
-    [arrived] = Push(repository, tmp_path / "releases")(shipment(tmp_path))
-    [config] = arrived.shipment.configs
+    [arrived] = Push(repository, tmp_path / "releases")(image_push(tmp_path))
+    [config] = arrived.image_push.configs
     for each in engines:
         with using(each.host):
             digest = arrived.root.digest

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from cannery.environment import ASCEND, DRIVER_LIBRARIES, SYSTEM_PATH, image_environment
+from cannery.image.environment import (
+    ASCEND,
+    DRIVER_LIBRARIES,
+    SYSTEM_PATH,
+    image_environment,
+)
+from cannery.matrix.project import Project
 from cannery.model import Layout, Target
-from cannery.project import Project
 
 from .conftest import KERNELS, NNAL, TOOLKIT, Machine, Packed
 from .test_environment import source

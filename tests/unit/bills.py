@@ -15,12 +15,16 @@ from spdx_tools.spdx.model.document import Document
 from spdx_tools.spdx.parser.parse_anything import parse_file
 from spdx_tools.spdx.validation.document_validator import validate_full_spdx_document
 
-from cannery.contents import Contents, Origin, Package
+from cannery.publish.inventory import (
+    Inventory,
+    Origin,
+    Package,
+)
 
 IMAGE = "sha256:" + "ab" * 32
 CREATED = "2026-11-21T12:00:00Z"
 
-CONTENTS = Contents(
+CONTENTS = Inventory(
     wheels=(
         Package(name="apex", version="0.1+ascend", source=Origin.VENDOR, license="Apache-2.0"),
         Package(name="numpy", version="1.26.4", source=Origin.INDEX, license="BSD License\nText"),
@@ -79,7 +83,7 @@ def _packages(
 
 
 ANY_CONTENTS = st.builds(
-    Contents,
+    Inventory,
     wheels=_packages(*(each for each in Origin if each is not Origin.DEBIAN), file=st.just("")),
     debian=_packages(Origin.DEBIAN, file=st.just("")),
     vendor=_packages(Origin.VENDOR, Origin.SIMULATOR, file=_NAMES),

@@ -7,15 +7,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from cannery.catalog.entries import Entry, Known, entries
+from cannery.catalog.entries import (
+    Entry,
+    Known,
+    entries,
+)
 from cannery.compat import Finding, Verdict
+from cannery.image.layers import layers_of
 from cannery.model import Target
-from cannery.parts import parts_of
-from cannery.publishing import Publishing, Trial
-from cannery.records import Layer, PlatformImage, Record, Tested
+from cannery.publish.policy import Publishing, Trial
+from cannery.publish.records import (
+    LayerRecord,
+    PlatformImage,
+    Record,
+    Tested,
+)
+from tests.unit.image.test_render import rendered
 from tests.unit.matrices import Checkout
 from tests.unit.publications import record, sha
-from tests.unit.test_render import rendered
 
 PUBLISHING = Publishing(
     repository="ascend",
@@ -44,8 +53,8 @@ def release(target: Target, **changes: Any) -> Record:
         config=sha("3"),
         size=3_141_592_653,
         layers=(
-            Layer(digest=sha("4"), diff_id=sha("5"), size=31_000_000, part="base"),
-            Layer(digest=sha("6"), diff_id=sha("7"), size=800_000_000, part="wheels-torch"),
+            LayerRecord(digest=sha("4"), diff_id=sha("5"), size=31_000_000, part="base"),
+            LayerRecord(digest=sha("6"), diff_id=sha("7"), size=800_000_000, part="wheels-torch"),
         ),
     )
     usual = record(
@@ -62,7 +71,7 @@ def release(target: Target, **changes: Any) -> Record:
 def known(checkout: Checkout, records: Sequence[Record] = ()) -> Known:
     """What there is to know of the checkout's targets, and of these releases."""
     parts = {
-        name: parts_of(target, rendered(checkout, target))
+        name: layers_of(target, rendered(checkout, target))
         for name, target in checkout.matrix.targets.items()
     }
     finding = Finding(

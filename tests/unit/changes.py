@@ -13,21 +13,25 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from cannery.execute.simulator import package_spec
+from cannery.execute.engine.simulator import package_spec
 from cannery.files import write_files
-from cannery.key import content_key
-from cannery.project import Project
-from cannery.render import Renderer
+from cannery.image.content_key import content_key
+from cannery.image.render import Renderer
+from cannery.matrix.project import Project
 
 HARMLESS = (
     *("README.md", "CHANGES.md", "LICENSE", "docs/new.md", "bench/timing.py", "noxfile.py"),
-    *("tests/unit/test_new.py", "tests/policy/conftest.py", "tests/cli/x.py", "tools/x/y.json"),
+    *("tests/unit/test_new.py", "tests/policy/conftest.py", "tests/cli/x.py", "npm/x/y.json"),
     *("releases/full/full-0123.json", "publish.yaml", ".github/workflows/update.yml"),
     *(".github/workflows/release.yml", "tests/engine/engines.py", "tests/publish/a b.py"),
 )
 UNSURE = (
     *("setup.sh", "requirements.txt", "requirements-dev.txt", "pyproject.toml", "build.py"),
-    *("cannery/execute/engine.py", "cannery/cli/cmd_list.py", "cannery/simulator/Dockerfile"),
+    *(
+        "cannery/execute/engine/client.py",
+        "cannery/cli/cmd_list.py",
+        "cannery/simulator/Dockerfile",
+    ),
     *("cannery/simulator/packages/README.md", "tests/image/os/test_os.py", "tests/image/README.md"),
     *(
         ".github/workflows/ci.yml",
@@ -238,6 +242,6 @@ def keys(project: Project, *, simulate: bool) -> dict[str, str]:
         artifacts = {name: file.sha256 or file.name for name, file in real.items()}
         if simulate:
             artifacts["simulator"] = json.dumps(package_spec(target))
-        bases = {"BASE": target.base.image, "TOOLS": target.tools.image}
+        bases = {"BASE": target.base.image, "TOOLS": target.build_base.image}
         found[target.id] = content_key(files, artifacts, bases, simulate=simulate)
     return found

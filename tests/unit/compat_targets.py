@@ -5,7 +5,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.compat import OWN_FACTS, Finding, check_target, judge, load_compat
+from cannery.compat import (
+    OWN_FACTS,
+    Finding,
+    check_target,
+    judge,
+    load_compat,
+)
 from cannery.errors import Span
 from cannery.model import (
     Base,
@@ -47,7 +53,7 @@ GOOD = Target(
     summary="what is known to work",
     platform="linux/arm64",
     base=BASE,
-    tools=BASE,
+    build_base=BASE,
     python=python("3.9.19"),
     cann=cann("8.0.RC3"),
     chip="910b",

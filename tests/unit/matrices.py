@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cannery.matrix.project import Project
+from cannery.matrix.schema import load_matrix
 from cannery.model import Matrix, Target
-from cannery.project import Project
-from cannery.schema import load_matrix
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DIGEST = "0123456789abcdef" * 4
 HASH = f"    --hash=sha256:{DIGEST}"
 
 MATRIX = """\
-schema: 1
-tools: debian-12
+schema: 2
+build_base: debian-12
 
 bases:
   debian-11:
@@ -125,7 +125,7 @@ def lock_for(target: Target, *, without: Sequence[str] = ()) -> str:
     packages = [
         locked("numpy==1.26.4", "-r cann.in", "torch"),
         locked("pip==26.0.1", "-r pip.in"),
-        locked("py-spy==0.4.1", "-r tools.in"),
+        locked("py-spy==0.4.1", "-r py-spy.in"),
         locked("pyyaml==6.0.3", "-r torch_npu.in"),
         locked("setuptools==80.9.0", "-r torch_npu.in"),
         locked("sympy==1.14.0", "torch"),

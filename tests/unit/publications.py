@@ -6,7 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from cannery.records import Changes, Layer, PlatformImage, Record, Tested
+from cannery.publish.records import (
+    Changes,
+    LayerRecord,
+    PlatformImage,
+    Record,
+    Tested,
+)
 
 
 def sha(character: str) -> str:
@@ -18,7 +24,7 @@ IMAGE = PlatformImage(
     digest=sha("2"),
     config=sha("3"),
     size=100,
-    layers=(Layer(digest=sha("4"), diff_id=sha("5"), size=90, part="torch"),),
+    layers=(LayerRecord(digest=sha("4"), diff_id=sha("5"), size=90, part="torch"),),
 )
 RECORD = Record(
     target="full",

@@ -12,23 +12,38 @@ from typing import Any
 
 import pytest
 
-from cannery.bake import ImageBuild
-from cannery.checks import checks_digest
 from cannery.errors import BuildError, VerificationError
-from cannery.execute import base, engine
-from cannery.execute.bake import Built, Failures
-from cannery.execute.builder import Builder
-from cannery.execute.buildx import Registry
-from cannery.execute.local_images import LocalImage
+from cannery.execute.engine import base
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.bake import Built, Failures
+from cannery.execute.engine.builder import Builder
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.execute.engine.images import LocalImage
 from cannery.files import write_files
-from cannery.journal import Asked, Journal, Progress, read_journal
+from cannery.image.bake_file import ImageBuild
+from cannery.image.checks import checks_digest
+from cannery.image.render import Renderer
 from cannery.model import Target
-from cannery.pipeline import assembly, images, planning, pushable
+from cannery.pipeline import (
+    assembly,
+    images,
+    planning,
+    pushable,
+)
 from cannery.pipeline import running as building
 from cannery.pipeline.build import build_all
-from cannery.pipeline.options import Options, Selection
-from cannery.pipeline.planning import Planned, Wish, make_plan
-from cannery.render import Renderer
+from cannery.pipeline.build_options import BuildOptions, Selection
+from cannery.pipeline.planning import (
+    Planned,
+    PlanOptions,
+    make_plan,
+)
+from cannery.plan.journal import (
+    Journal,
+    Progress,
+    RunSettings,
+    read_journal,
+)
 from tests.unit.matrices import DIGEST, Checkout, edited, make_checkout
 
 BOTH = ["full", "bare"]
@@ -62,7 +77,7 @@ class World:
     def names(self) -> set[str]:
         return {name for name in self.store if name.startswith("cannery:")}
 
-    def look(self, references: Iterable[str]) -> dict[str, LocalImage]:
+    def local_images(self, references: Iterable[str]) -> dict[str, LocalImage]:
         return {
             name: LocalImage(id=image, architecture="arm64", labels=labels)
             for name in references
@@ -106,12 +121,12 @@ class World:
         chosen = frozenset(names if named is None else named)
         return Selection(matrix=self.checkout.matrix, targets=targets, named=chosen)
 
-    def options(self, **more: Any) -> Options:
-        options = Options(
+    def options(self, **more: Any) -> BuildOptions:
+        options = BuildOptions(
             simulate=False,
             artifacts=self.artifacts,
             test=True,
-            registry=Registry(ca=None, index_url=""),
+            registry=PackageIndex(ca=None, index_url=""),
         )
         return replace(options, **more)
 
@@ -123,7 +138,7 @@ class World:
     ) -> None:
         selection, options = self.selection(names, named), self.options(**more)
         planned = make_plan(self.checkout.project, selection, options)
-        journal = Journal(path=self.journal, asked=Asked())
+        journal = Journal(path=self.journal, asked=RunSettings())
         build_all(self.checkout.project, selection, options, planned, journal)
 
     def resume(self, **more: Any) -> list[str]:
@@ -131,7 +146,7 @@ class World:
         earlier = read_journal(self.journal)
         left = [name for name, entry in earlier.entries.items() if not entry.finished]
         selection, options = self.selection(left), self.options(**more)
-        wish = Wish(earlier=earlier)
+        wish = PlanOptions(earlier=earlier)
         planned = make_plan(self.checkout.project, selection, options, wish)
         build_all(self.checkout.project, selection, options, planned, earlier)
         return left
@@ -160,7 +175,7 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
             (artifacts / file.name).write_text(FILE, encoding="utf-8")
     found = World(checkout=checkout, artifacts=artifacts)
     for module in (planning, assembly, pushable):
-        monkeypatch.setattr(module, "look", found.look)
+        monkeypatch.setattr(module, "local_images", found.local_images)
     monkeypatch.setattr(engine, "tag_image", found.tag_image)
     monkeypatch.setattr(engine, "remove_abandoned", lambda: None)
     monkeypatch.setattr(base, "ensure_base", lambda base, _: base.image)

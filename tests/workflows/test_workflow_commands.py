@@ -18,8 +18,8 @@ import pytest
 import yaml
 
 from cannery.cli.parser import make_parser
-from cannery.jobs import Job
-from cannery.project import Project
+from cannery.matrix.project import Project
+from cannery.plan.ci_jobs import Job
 from cannery.report.ci import to_gitlab
 from tests.unit.changes import commit, git
 from tests.workflows.sessions import SESSIONS

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cannery.jobs import Job
+from cannery.plan.ci_jobs import Job
 from cannery.report.ci import to_gitlab
 from tests.workflows.steps import GITLAB, ROOT, STEPS, WORKFLOWS
 

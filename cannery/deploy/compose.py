@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is needed, as a file for ``docker compose``.
+
+Source: the Compose Specification. Folders are in its long form: a ':' divides nothing there, and a
+driver that is missing is an error and no new empty folder.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cannery.deploy.docker import run_spec
+from cannery.deploy.run_options import IDLE, RunOptions
+from cannery.deploy.yaml_text import comment, dump
+
+
+def compose_text(options: RunOptions) -> str:
+    """A file with one service."""
+    head = [
+        f"{options.title}: docker compose up --detach",
+        f"Go in with: docker compose exec {options.service} bash",
+    ]
+    if not options.simulate_host:
+        head.append("Inside, cards are numbered from 0 whatever they are here.")
+    return comment(*head) + dump([{"services": {options.service: _service(options)}}])
+
+
+def _service(options: RunOptions) -> dict[str, Any]:
+    spec = run_spec(options)
+    service: dict[str, Any] = {
+        "image": options.image,
+        "platform": options.target.platform,
+        "command": [_literal(word) for word in options.command or IDLE],
+        "init": True,
+        "shm_size": spec.shm_size,
+    }
+    if spec.runtime:
+        service["runtime"] = spec.runtime
+    if spec.environment:
+        service["environment"] = {k: _literal(v) for k, v in spec.environment.items()}
+    if spec.devices:
+        service["devices"] = [f"{device}:{device}" for device in spec.devices]
+    service["volumes"] = [
+        *(_bind(source, where, driver=True) for source, where in spec.mounts.items()),
+        *(_bind(source, where, driver=False) for source, where in spec.volumes.items()),
+    ]
+    if spec.ports:
+        service["ports"] = [f"{port}:{port}" for port in spec.ports]
+    return service
+
+
+def _bind(source: str, where: str, *, driver: bool) -> dict[str, Any]:
+    bind: dict[str, Any] = {"type": "bind", "source": _literal(source), "target": _literal(where)}
+    if driver:
+        return bind | {"read_only": True, "bind": {"create_host_path": False}}
+    return bind | {"bind": {"create_host_path": True}}
+
+
+def _literal(value: str) -> str:
+    """``value`` as it must be written to arrive as it is: Compose replaces ``$NAME``."""
+    return value.replace("$", "$$")

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the driver (HDK) of a host is new enough for a target's CANN.
+
+Versions are as compat.yaml has them: 25.5.0, 24.1.rc3, 23.0.rc2.b090; 25.0 is before 25.0.rc1.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cannery.compat.facts import Compat
+from cannery.errors import Problem
+from cannery.model import Target
+from cannery.syntax.cann_version import CannVersion
+
+_FORM = re.compile(
+    r"(?P<train>\d+\.\d+)(?:\.(?P<rc>rc)?(?P<number>\d+))?(?:\.b?(?P<build>\d+))?\b",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def version_in(text: str) -> str:
+    """The version in a driver's version.info, or nothing."""
+    match = re.search(r"(?m)^\s*(?:Version|package_version)\s*=\s*(\S+)", text)
+    return match[1] if match else ""
+
+
+def is_older(version: str, than: str) -> bool | None:
+    """Whether one version is older; None where one of the two has none of the known forms.
+
+    A build (b090) is compared only where both have one.
+    """
+    found, bound = _FORM.match(version), _FORM.match(than)
+    if not found or not bound:
+        return None
+    if _key(found) != _key(bound):
+        return _key(found) < _key(bound)
+    if found["build"] is None or bound["build"] is None:
+        return False
+    return int(found["build"]) < int(bound["build"])
+
+
+def _key(match: re.Match[str]) -> tuple[int, ...]:
+    major, minor = match["train"].split(".")
+    is_final = match["number"] is not None and not match["rc"]
+    return int(major), int(minor), int(is_final), int(match["number"] or 0)
+
+
+def judge(version: str, target: Target, compat: Compat) -> Problem | str:
+    """What is wrong with a host's driver for ``target``; or in a few words what is known of it.
+
+    It is wrong only if every source that names an oldest driver names a newer one. Nothing is said
+    where all are content.
+    """
+    cann = target.cann.nearest_public if target.cann.interim else target.cann.version
+    rows = [row for row in compat.drivers if row.cann == CannVersion.parse(cann)]
+    if not rows:
+        return f"no source names the oldest driver for CANN {cann}; this host has {version}."
+    answers = {row: is_older(version, row.minimum) for row in rows}
+    if None in answers.values():
+        return f"the driver of this host calls itself {version!r}, which cannot be compared."
+    refusing = sorted((row for row in rows if answers[row]), key=lambda row: (row.rank, row.line))
+    if not refusing:
+        return ""
+    needed = refusing[0]
+    what = (
+        f"the driver of this host is {version}, and CANN {cann} needs {needed.minimum} or newer"
+        f" ({needed.cited})"
+    )
+    if len(refusing) < len(rows):
+        return f"{what}; other sources are content with it."
+    fix = "Update the driver of the host, or take a target with an older CANN."
+    return Problem(what=f"{what}.", fix=fix)

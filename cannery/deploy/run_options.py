@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked of the hosts that run an image, and whether it makes sense."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cannery.deploy.chips import Chip, chip_named
+from cannery.deploy.run_spec import DRIVER_MOUNTS, SHM_SIZE
+from cannery.errors import (
+    Problem,
+    UsageError,
+    did_you_mean,
+)
+from cannery.model import Target
+
+RUNTIMES = ("devices", "ascend")
+"""How docker, or a node, hands over cards: each device by name, or ascend-docker-runtime does."""
+
+IDLE = ("sleep", "infinity")
+"""What runs where nothing is asked for, so that one can go in."""
+
+HCCL_WAITS = {"HCCL_CONNECT_TIMEOUT": "7200", "HCCL_EXEC_TIMEOUT": "7200"}
+"""Seconds that a card waits for the others, so that one which still reads data is waited for.
+
+CANN's own 120 s for a connection, of which 7200 is the longest allowed, are known to be too few
+where data is tokenised first. Source: CANN's reference of environment variables; a training team's
+notes on the 910B.
+"""
+
+MOST_NODES = 999
+_NAME_LENGTH = 50
+"""Leaves room, in the 63 characters of a host's name, for what a cluster adds."""
+
+_TAKEN = {"", *DRIVER_MOUNTS, "/dev/shm"}  # noqa: S108 - where every Linux has it
+
+_SHM = re.compile(r"([1-9][0-9]{0,5})([bkmg]?)")
+_UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """``cards`` are the numbers that a host gives to its cards; the other fields are text()'s."""
+
+    image: str
+    target: Target
+    cards: tuple[int, ...] = (0,)
+    nodes: int = 1
+    runtime: str = RUNTIMES[0]
+    simulate_host: Path | None = None
+    shm_size: str = SHM_SIZE
+    mounts: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+
+    @property
+    def chip(self) -> Chip:
+        """What clusters call the target's chip."""
+        return chip_named(self.target.chip)
+
+    @property
+    def ascend(self) -> bool:
+        """Whether ascend-docker-runtime hands over the cards."""
+        return self.runtime == "ascend" and not self.simulate_host
+
+    @property
+    def name(self) -> str:
+        """The target's id as a host's name may be: letters, digits and dashes, letter first."""
+        name = re.sub(r"[^a-z0-9]+", "-", self.target.id.lower())
+        return (name if name[:1].isalpha() else f"t-{name}")[:_NAME_LENGTH].strip("-")
+
+    @property
+    def title(self) -> str:
+        """What the target is, in a line."""
+        return " ".join(self.target.summary.split())
+
+    @property
+    def service(self) -> str:
+        """What runs in it, in a word."""
+        return self.target.application.component if self.target.application else "ascend"
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        """On which its application listens."""
+        return self.target.application.ports if self.target.application else ()
+
+    @property
+    def volumes(self) -> Mapping[str, str]:
+        """The application's folders of a host to the container's, but for what ``mounts`` replaces."""
+        own = self.target.application.volumes if self.target.application else {}
+        taken = {*self.mounts.values()}
+        return {source: where for source, where in own.items() if where not in taken}
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What more cards than one need; what the application needs is in the image."""
+        return dict(HCCL_WAITS) if len(self.cards) * self.nodes > 1 else {}
+
+    @property
+    def shm(self) -> tuple[int, str]:
+        """The number and the unit (b, k, m, g or nothing) of ``shm_size``, which must be valid."""
+        match = _SHM.fullmatch(self.shm_size.lower())
+        assert match
+        return int(match[1]), match[2]
+
+    @property
+    def shm_bytes(self) -> int:
+        """``shm_size``, which must be valid, in bytes."""
+        number, unit = self.shm
+        return number * _UNITS[unit]
+
+    def check(self, format: str) -> None:  # noqa: A002 - as in text()
+        """Refuse what cannot be written in ``format``, or could not work.
+
+        Raises:
+            UsageError: with every problem.
+        """
+        problems = [*self._of_amounts(format), *self._of_words(), *self._of_mounts(format)]
+        if problems:
+            raise UsageError(problems)
+
+    def _of_amounts(self, format: str) -> Iterator[Problem]:  # noqa: A002
+        most = self.chip.cards
+        if not 1 <= len(self.cards) <= most:
+            what = f"a host has 1 to {most} cards of {self.target.chip}, not {len(self.cards)}."
+            fix = "For more, add --nodes." if self.cards else ""
+            yield Problem(what=what, fix=fix)
+        if not 1 <= self.nodes <= MOST_NODES:
+            yield Problem(what=f"{self.nodes} is no number of nodes from 1 to {MOST_NODES}.")
+        elif self.nodes > 1 and format in ("shell", "compose"):
+            what = f"the format {format} is for one host, and {self.nodes} nodes were asked for."
+            yield Problem(what=what, fix="Take --format k8s or --format volcano for several.")
+        if self.runtime not in RUNTIMES:
+            hint = did_you_mean(self.runtime, RUNTIMES)
+            yield Problem(what=f"there is no runtime {self.runtime!r}.", fix=hint)
+        if not _SHM.fullmatch(self.shm_size.lower()):
+            what = f"{self.shm_size!r} is no size of shared memory."
+            yield Problem(what=what, fix="Write it as in 16g or 512m.")
+
+    def _of_words(self) -> Iterator[Problem]:
+        if not _IMAGE.fullmatch(self.image):
+            what = f"{self.image!r} is no name of an image."
+            yield Problem(what=what, fix="Write it as in registry.example.com/ascend:TAG.")
+        for word in self.command:
+            if not _can_be_written(word):
+                yield Problem(what=f"{word!r} in the command is not text that can be written down.")
+
+    def _of_mounts(self, format: str) -> Iterator[Problem]:  # noqa: A002
+        in_cluster = format in ("k8s", "volcano")
+        for source, where in self.mounts.items():
+            beginnings = ("/",) if in_cluster else ("/", "./", "../")
+            if ":" in source + where or not _can_be_written(source + where):
+                what = f"{source!r} cannot be mounted on {where!r}: a ':' divides the two."
+                yield Problem(what=what, fix="Give the folder another name, or a link to it.")
+            elif not where.startswith("/"):
+                what = f"{where!r} is no place in a container: it does not begin with '/'."
+                yield Problem(what=what, fix="Write HOST:CONTAINER, as in /data:/data.")
+            elif where.rstrip("/") in _TAKEN:
+                what = f"{where} in the container is taken: the driver or shared memory is there."
+                yield Problem(what=what, fix="Mount the folder elsewhere.")
+            elif not source.startswith(beginnings):
+                fix = "Begin it with '/'." if in_cluster else "Begin it with '/' or './'."
+                yield Problem(what=f"{source!r} is no path of a host here.", fix=fix)
+
+
+def _can_be_written(word: str) -> bool:
+    """Whether ``word`` can be in a file of UTF-8 and in a command: no stray byte and no NUL."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in word

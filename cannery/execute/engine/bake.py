@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds many images with one ``docker buildx bake``, and goes on when some cannot be built."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from cannery.errors import BuildError, EngineError
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.builder import Builder, progress_mode
+from cannery.execute.engine.buildx import PackageIndex, failure
+from cannery.execute.process import stream
+from cannery.image.bake_events import (
+    Event,
+    Events,
+    Kind,
+    short,
+)
+from cannery.image.bake_file import (
+    INDEX_VARIABLE,
+    Caches,
+    ImageBuild,
+    bake_file,
+    bake_names,
+)
+
+_ENVIRONMENT = {
+    # Newer ones ask for leave to read what is outside of the current folder.
+    "BUILDX_BAKE_ENTITLEMENTS_FS": "0",
+    "BUILDX_NO_DEFAULT_ATTESTATIONS": "1",
+}
+
+_DELIVERS = ("exporting to ", "importing to ")
+"""How the steps begin after which the engine may have the image."""
+
+_TAIL = 25
+"""How many of the last lines of a target are looked at for what went wrong."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BakeSettings:
+    """What all builds of a run have in common; ``logs`` is the folder of their logs."""
+
+    builder: Builder
+    source: PackageIndex
+    caches: Caches
+    logs: Path
+
+
+Heard = Callable[[str, Event, tuple[int, int]], None]
+"""Is told the id of a target, what happened, and how many of how many steps are over."""
+
+Built = Callable[[str, str], None]
+"""Is told the id of a target and that of its image, once the engine has it."""
+
+Failures = Mapping[str, BuildError | EngineError]
+
+
+def bake(
+    builds: Sequence[ImageBuild], settings: BakeSettings, heard: Heard, built: Built
+) -> Failures:
+    """Build all of ``builds``; one that fails does not keep the others from it.
+
+    Returns why targets failed. ``built`` is told of an image while others are still built, where
+    buildx says that it is there; one of which that was told fails yet if its cache cannot be kept.
+
+    Raises:
+        EngineError: there is no buildx.
+    """
+    mode = progress_mode()
+    failures: dict[str, BuildError | EngineError] = {}
+    images: set[str] = set()
+    begun: set[str] = set()
+    waiting = [list(builds)]
+    while waiting:
+        group = waiting.pop()
+        with ExitStack() as stack:
+            run = _Run(group, settings, heard, built, images, mode)
+            run.open_logs(stack, begun)
+            failed = run.execute()
+        begun |= {build.id for build in group}
+        failures |= failed
+        if not run.stopped:
+            continue
+        # One whose cache may not have been kept is gone on with, even if its image is there.
+        over = failed.keys() | (set() if settings.caches.destinations else images)
+        left = [build for build in group if build.id not in over]
+        # bake stops all targets when one fails. Where it cannot be told which, each goes alone.
+        if left:
+            waiting += [left] if failed else [[build] for build in reversed(left)]
+    return failures
+
+
+@dataclass
+class _Run:
+    """One call of bake; ``images`` are the targets whose image was told of, in earlier ones too."""
+
+    builds: list[ImageBuild]
+    settings: BakeSettings
+    heard: Heard
+    built: Built
+    images: set[str]
+    mode: str
+    _logs: dict[str, IO[str]] = field(default_factory=dict)
+    _tails: dict[str, deque[str]] = field(default_factory=dict)
+    _failed: set[str] = field(default_factory=set)
+    _wrote: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        names = bake_names(build.id for build in self.builds)
+        self._ids = {name: each for each, name in names.items()}
+        self._events = Events(self._ids)
+        self._tails = {build.id: deque(maxlen=_TAIL) for build in self.builds}
+        self._code = 0
+
+    def log(self, target: str) -> Path:
+        return self.settings.logs / f"{target}.log"
+
+    def open_logs(self, stack: ExitStack, begun: set[str]) -> None:
+        """Open a log a target; those in ``begun`` are gone on with."""
+        self.settings.logs.mkdir(parents=True, exist_ok=True)
+        for build in self.builds:
+            mode = "a" if build.id in begun else "w"
+            self._logs[build.id] = stack.enter_context(
+                self.log(build.id).open(mode, encoding="utf-8", buffering=1)
+            )
+
+    @property
+    def stopped(self) -> bool:
+        """Whether bake did not get through."""
+        return bool(self._code)
+
+    def execute(self) -> Failures:
+        """Build, and return why targets failed."""
+        settings = self.settings
+        index = settings.source.index_url
+        with tempfile.TemporaryDirectory(prefix="cannery-bake-") as folder:
+            file, metadata = Path(folder) / "bake.json", Path(folder) / "metadata.json"
+            text = bake_file(self.builds, settings.caches, ca=settings.source.ca, index=bool(index))
+            file.write_text(text, encoding="utf-8")
+            argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
+            argv += ["--progress", self.mode, "--file", str(file), "--metadata-file", str(metadata)]
+            secret = {INDEX_VARIABLE: index} if index else {}
+            self._code = stream(argv, self._line, {**_ENVIRONMENT, **secret})
+            if self._code:
+                return self._why()
+            return self._without_image(json.loads(metadata.read_text(encoding="utf-8")))
+
+    def _without_image(self, metadata: Mapping[str, Any]) -> Failures:
+        """Look for all images of which buildx did not say in between that they are there."""
+        failures: dict[str, BuildError | EngineError] = {}
+        for name, target in self._ids.items():
+            said = metadata.get(name, {})
+            digests = [said.get(f"containerimage.{key}") for key in ("config.digest", "digest")]
+            if not self._found(target, [digest for digest in digests if digest]):
+                what = f"{target}: it was built, and the engine does not have the image."
+                failures[target] = EngineError(what)
+        return failures
+
+    def _found(self, target: str, digests: Sequence[str]) -> bool:
+        """Whether the engine has the image of ``target``, which has one of ``digests``."""
+        if target not in self.images:
+            # The engine's two ways of keeping images name them by different digests.
+            image = next(filter(None, map(engine.image_id, digests)), "")
+            if not image:
+                return False
+            self.images.add(target)
+            self.built(target, image)
+        return True
+
+    def _why(self) -> Failures:
+        """Why targets failed; a target alone is to blame, even if nothing was said of it."""
+        failed = self._failed or (set(self._tails) if len(self._tails) == 1 else set())
+        what = f"the build failed ({self._code})"
+        return {
+            each: failure(f"{each}: {what}", [*self._tails[each]], self.log(each))
+            for each in sorted(failed)
+        }
+
+    def _line(self, line: str) -> None:
+        if self.mode == "plain":
+            self._say([*self._tails], line)
+            return
+        for event in self._events.feed(line):
+            if not event.target:
+                self._say([*self._tails], event.text)
+                continue
+            target = self._ids[event.target]
+            if event.kind is Kind.WROTE:
+                self._wrote[target].append(event.text)
+                continue
+            self._note(target, event)
+            self.heard(target, event, self._events.steps(event.target))
+            if event.kind is Kind.DONE and event.step.startswith(_DELIVERS):
+                self._found(target, self._wrote[target])
+
+    def _note(self, target: str, event: Event) -> None:
+        """Write ``event`` into the log of ``target``."""
+        name = short(event.step)
+        if event.kind is Kind.SAID:
+            self._say([target], event.text, f"{name} | ")
+        elif event.kind is Kind.FAILED:
+            self._failed.add(target)
+            self._say([target], f"{event.step}\nERROR: {event.text}\n")
+        elif event.kind is Kind.STARTED:
+            self._logs[target].write(f"{event.step}\n")
+        else:
+            self._logs[target].write(f"{name}: {event.kind} ({event.seconds:.1f} s)\n")
+
+    def _say(self, targets: Sequence[str], text: str, prefix: str = "") -> None:
+        """Write what was said into the logs, and remember it without ``prefix``."""
+        lines = [line + "\n" for line in text.splitlines()]
+        for target in targets:
+            self._logs[target].writelines(prefix + line for line in lines)
+            self._tails[target].extend(lines)

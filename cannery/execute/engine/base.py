@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the operating system images, and makes a stand-in where no hub can be reached."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+
+from cannery import console
+from cannery.errors import (
+    EngineError,
+    Problem,
+    file_error,
+)
+from cannery.execute.engine.images import (
+    Images,
+    LocalImage,
+    local_images,
+)
+from cannery.execute.process import run
+from cannery.model import Base
+
+# A suite that has been archived keeps a Release file that expired long ago.
+_APT_OPTIONS = ('Acquire::Check-Valid-Until "false"',)
+
+_LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
+"""As in Debian's own slim images."""
+
+
+def building_architecture() -> str:
+    """The architecture of this machine, as the engine names it."""
+    machine = platform.machine()
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
+
+
+def ensure_base(base: Base, architecture: str) -> str:
+    """A reference to a local image of ``base``: what is there, else pulled, else bootstrapped.
+
+    Raises:
+        EngineError: there is none, and none can be had; it says what was tried.
+    """
+    stand_in = base.bootstrap_tag(architecture)
+    images = local_images(names(base, architecture))
+    for name in (base.image, stand_in):
+        if _is_for(architecture, images.get(name)):
+            return name
+    console.say(f"base {base.name}: pulling {base.image} for {architecture}")
+    argv = ["docker", "pull", "--platform", f"linux/{architecture}", base.image]
+    if run(argv, capture=True)[0] == 0:
+        return base.image
+    console.say(f"base {base.name}: no hub serves it here; bootstrapping Debian {base.suite}")
+    bootstrap(base, architecture)
+    return stand_in
+
+
+def names(base: Base, architecture: str) -> tuple[str, str]:
+    """What images that may stand for ``base`` are called here."""
+    return base.image, base.bootstrap_tag(architecture)
+
+
+def identity(base: Base, architecture: str, images: Images) -> str:
+    """What tells the image that stands for ``base`` from others: its pinned name, or an image's id.
+
+    ``images`` are those of ``names`` that are here. Where none is, it is the one that would be
+    pulled.
+    """
+    stand_in = images.get(base.bootstrap_tag(architecture))
+    if _is_for(architecture, images.get(base.image)) or not _is_for(architecture, stand_in):
+        return base.image
+    assert stand_in
+    return stand_in.id
+
+
+def reference(base: Base, architecture: str, images: Images) -> str:
+    """What ``ensure_base`` would return, where nothing has to be pulled or made for it."""
+    stand_in = base.bootstrap_tag(architecture)
+    return base.image if identity(base, architecture, images) == base.image else stand_in
+
+
+def _is_for(architecture: str, image: LocalImage | None) -> bool:
+    return image is not None and image.architecture == architecture
+
+
+def as_layout(image: str, folder: Path) -> str:
+    """``image`` as a context of a build that does not see the engine's images.
+
+    It is unpacked below ``folder``, once.
+
+    Raises:
+        EngineError: the engine cannot hand it out.
+        FileError: it cannot be written.
+    """
+    found = local_images([image])
+    if image not in found:
+        raise EngineError(f"{image} is no longer here; it was removed meanwhile.")
+    place = folder / found[image].id.removeprefix("sha256:")[:12]
+    try:
+        if not (place / "index.json").is_file():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".making-", dir=place.parent) as temporary:
+                archive, tree = Path(temporary) / "image.tar", Path(temporary) / "tree"
+                argv = ["docker", "save", "--output", str(archive), image]
+                _checked(argv, f"the engine could not hand out {image}")
+                with tarfile.open(archive) as opened:
+                    opened.extractall(tree, filter="data")
+                os.replace(tree, place)
+        [manifest] = json.loads((place / "index.json").read_text(encoding="utf-8"))["manifests"]
+    except OSError as error:
+        raise file_error("write", place, error) from error
+    return f"oci-layout://{place}@{manifest['digest']}"
+
+
+def bootstrap(base: Base, architecture: str) -> None:
+    """Make ``base.bootstrap_tag`` from this machine's own Debian mirror.
+
+    Raises:
+        EngineError: mmdebstrap is missing or fails.
+    """
+    if not shutil.which("mmdebstrap"):
+        raise EngineError(
+            Problem(
+                what=f"base {base.name} ({base.image}) is not here, could not be pulled, and "
+                "mmdebstrap, which could make a stand-in, is not installed.",
+                fix="Load the image with 'docker load', or run 'bash setup.sh'.",
+            )
+        )
+    with tempfile.TemporaryDirectory(prefix="cannery-base-") as folder:
+        archive = str(Path(folder) / "root.tar")
+        argv = ["mmdebstrap", "--variant=minbase", f"--architectures={architecture}"]
+        argv += ["--include=ca-certificates", "--quiet"]
+        argv += [f"--aptopt={option}" for option in _APT_OPTIONS]
+        argv += [f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT]
+        argv += [base.suite, archive, *_own_mirror()]
+        _checked(argv, f"Debian {base.suite} for {architecture} could not be bootstrapped")
+        changes = ('CMD ["bash"]', f"LABEL io.cannery.bootstrap={base.suite}")
+        argv = ["docker", "import", "--platform", f"linux/{architecture}"]
+        argv += [word for change in changes for word in ("--change", change)]
+        argv += [archive, base.bootstrap_tag(architecture)]
+        _checked(argv, f"the engine could not import Debian {base.suite}")
+
+
+def _checked(argv: list[str], what: str) -> None:
+    code, said = run(argv, capture=True)
+    if code:
+        raise EngineError(f"{what}:\n{said.strip()}")
+
+
+def _own_mirror() -> list[str]:
+    """The mirror that this machine itself installs Debian packages from, if it is a Debian."""
+    sources = Path("/etc/apt/sources.list.d/debian.sources")
+    if sources.is_file():
+        found = re.search(r"^URIs: *(\S+)", sources.read_text(encoding="utf-8"), re.MULTILINE)
+        return [found[1]] if found else []
+    sources = Path("/etc/apt/sources.list")
+    if sources.is_file():
+        text = sources.read_text(encoding="utf-8")
+        found = re.search(r"^deb (?:\[[^\]]*\] )?(\S+/debian/?) ", text, re.MULTILINE)
+        return [found[1]] if found else []
+    return []

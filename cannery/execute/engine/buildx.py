@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds with BuildKit through ``docker buildx``, which the docker SDK cannot do."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cannery import console
+from cannery.errors import (
+    BuildError,
+    EngineError,
+    Problem,
+)
+from cannery.execute.process import run, stream
+
+_SYSTEM_CA = Path("/etc/ssl/certs/ca-certificates.crt")
+_CA_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
+_INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "PIP_INDEX_URL")
+
+_TELLING = re.compile(r"ERROR|error:|\bcause:|Caused by:")
+"""What is in the lines that say why; uv writes what caused an error below it."""
+
+_AGAIN = "ERROR: failed to solve: "
+"""How buildx says once more what a step has said."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageIndex:
+    """How packages are reached: certificates to trust and a package index, where one is named.
+
+    Both enter a build as secrets, so neither is ever in a layer or in an image's history.
+    """
+
+    ca: Path | None
+    index_url: str
+
+
+def registry(ca: str, index_url: str, environ: Mapping[str, str] = os.environ) -> PackageIndex:
+    """What the user asked for, else what pip and uv would use on this machine."""
+    named = ca or next((environ[name] for name in _CA_VARIABLES if environ.get(name)), "")
+    path = Path(named) if named else _SYSTEM_CA
+    index = index_url or next((environ[n] for n in _INDEX_VARIABLES if environ.get(n)), "")
+    return PackageIndex(ca=path if path.is_file() else None, index_url=index)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """One ``docker buildx build`` that makes files, not an image.
+
+    ``folder`` is the context. ``output`` is where the files of the last stage go.
+    """
+
+    name: str
+    dockerfile: Path
+    folder: Path
+    platform: str
+    contexts: Mapping[str, Path] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    output: Path
+
+    def argv(self) -> list[str]:
+        """The command, without secrets."""
+        argv = ["docker", "buildx", "build", "--platform", self.platform, "--progress", "plain"]
+        argv += ["--file", str(self.dockerfile), "--provenance", "false"]
+        for option, values in (
+            ("--build-context", self.contexts),
+            ("--build-arg", self.arguments),
+        ):
+            for name, value in values.items():
+                argv += [option, f"{name}={value}"]
+        return [*argv, "--output", f"type=local,dest={self.output}"]
+
+
+def execute(build: Build, source: PackageIndex, log: Path) -> None:
+    """Run ``build``.
+
+    Everything that buildx says goes to the console and to ``log``.
+
+    Raises:
+        EngineError: buildx is missing.
+        BuildError: the build failed; the message holds the end of what was said.
+    """
+    code, _ = run(["docker", "buildx", "version"], capture=True)
+    if code:
+        raise EngineError(
+            Problem(what="docker has no buildx.", fix="Install it; 'bash setup.sh' can.")
+        )
+    with _secrets(source) as secrets:
+        code, tail = _stream_to([*build.argv(), *secrets, str(build.folder)], log)
+    if code:
+        raise failure(f"{build.name}: the build failed ({code})", [*tail], log)
+
+
+def _stream_to(argv: Sequence[str], log: Path) -> tuple[int, deque[str]]:
+    tail: deque[str] = deque(maxlen=25)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w", encoding="utf-8") as file:
+
+        def heard(line: str) -> None:
+            file.write(line)
+            tail.append(line)
+            console.show(line)
+
+        code = stream(argv, heard)
+    return code, tail
+
+
+@contextmanager
+def _secrets(source: PackageIndex) -> Iterator[list[str]]:
+    options = ["--secret", f"id=ca,src={source.ca}"] if source.ca else []
+    with tempfile.NamedTemporaryFile("w", prefix="cannery-index-") as index:
+        if source.index_url:
+            index.write(source.index_url)
+            index.flush()
+            options += ["--secret", f"id=index,src={index.name}"]
+        yield options
+
+
+def failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
+    """The error for a build that ended with the lines ``tail``; ``log`` holds all of them."""
+    text = "".join(tail)
+    fix = f"The whole log is in {log}."
+    if "no space left on device" in text.lower():
+        fix = "The engine's disk is full: 'docker system df' shows on what. " + fix
+    elif "certificate" in text.lower():
+        fix = "A certificate is not trusted: name your own CA file with --ca. " + fix
+    errors = [line for line in tail if _TELLING.search(line)] or tail[-5:]
+    said = "".join(dict.fromkeys(line.replace(_AGAIN, "ERROR: ") for line in errors)).rstrip()
+    return BuildError(Problem(what=f"{what}.\n{said}\n", fix=fix))

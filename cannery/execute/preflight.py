@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether this host can run an image, asked before it is tried: all that is wrong, at once."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from cannery.compat.facts import Compat
+from cannery.deploy import RunOptions, driver
+from cannery.deploy.run_spec import (
+    DRIVER,
+    DRIVER_MOUNTS,
+    RunSpec,
+    ascend_runtime,
+    npus,
+)
+from cannery.errors import EngineError, Problem
+from cannery.execute.engine import client as engine
+from cannery.model import Target
+
+_EMULATORS = {"aarch64": "qemu-aarch64", "x86_64": "qemu-x86_64"}
+_CHECK_DRIVER = "It must be one that is handed to containers: check the driver of this host."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What keeps an image from running, and what is worth knowing all the same."""
+
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+
+
+def look_at(
+    options: RunOptions,
+    compat: Compat | None,
+    *,
+    build: str = "",
+    root: Path = Path("/"),
+) -> Findings:
+    """Look at this host, whose files are below ``root``, and ask its engine.
+
+    ``build`` is the command that builds the image; without it a registry has it.
+    """
+    found: list[Problem | str] = []
+    if not options.simulate_host:
+        found += [*_devices(options, root), *_driver(options.target, compat, root)]
+    found += [*_memory(options, root), *_engine(options, root, build)]
+    return Findings(
+        problems=tuple(each for each in found if isinstance(each, Problem)),
+        notes=tuple(each for each in found if isinstance(each, str)),
+    )
+
+
+def without_runtime(runtimes: frozenset[str]) -> Problem | None:
+    """What is wrong if the engine cannot hand over cards through ascend-docker-runtime."""
+    if "ascend" in runtimes:
+        return None
+    known = ", ".join(sorted(runtimes))
+    return Problem(
+        what=f"the engine has no runtime 'ascend'; it has {known}.",
+        fix="Install ascend-docker-runtime, or leave out --runtime ascend.",
+    )
+
+
+def _devices(options: RunOptions, root: Path) -> Iterator[Problem]:
+    # With ascend-docker-runtime too: it hands over the same.
+    for path in npus(options.cards).devices:
+        try:
+            mode = (root / path.lstrip("/")).stat().st_mode
+        except FileNotFoundError:
+            yield Problem(what=f"{path} is missing.", fix="Is the NPU driver of this host loaded?")
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            yield Problem(what=f"{path} cannot be looked at: {reason}.", fix=_CHECK_DRIVER)
+        else:
+            if not stat.S_ISCHR(mode):
+                yield Problem(what=f"{path} is no device.", fix=_CHECK_DRIVER)
+            elif mode & 0o600 != 0o600:
+                yield Problem(what=f"{path} lets nobody read and write it.", fix=_CHECK_DRIVER)
+
+
+def _driver(target: Target, compat: Compat | None, root: Path) -> Iterator[Problem | str]:
+    libraries = root / DRIVER.lstrip("/") / "lib64"
+    if not libraries.is_dir():
+        what = f"{DRIVER}/lib64 is missing: the image has no driver and takes the host's."
+        yield Problem(what=what, fix="Install the NPU driver of this host.")
+        return
+    for path in DRIVER_MOUNTS:
+        if not (root / path.lstrip("/")).exists():
+            yield f"this host has no {path}; the container goes without."
+    try:
+        text = (root / DRIVER.lstrip("/") / "version.info").read_text("utf-8", "replace")
+    except OSError:
+        text = ""
+    if not (version := driver.version_in(text)):
+        yield f"{DRIVER}/version.info does not say which driver this host has."
+    elif compat and (judged := driver.judge(version, target, compat)):
+        yield judged
+
+
+def _memory(options: RunOptions, root: Path) -> Iterator[Problem | str]:
+    try:
+        text = (root / "proc/meminfo").read_text(encoding="ascii", errors="replace")
+        kilobytes = next(line.split()[1] for line in text.splitlines() if "MemTotal:" in line)
+        total = int(kilobytes) * 1024
+    except (OSError, StopIteration, IndexError, ValueError):
+        return
+    if options.shm_bytes <= total:
+        return
+    have = f"this host has {total / 2**30:.1f} GiB of memory in all"
+    if options.simulate_host:
+        yield f"{have}, and shared memory may grow to {options.shm_size}."
+        return
+    what = f"{have}, and {options.shm_size} of shared memory were asked for."
+    yield Problem(what=what, fix="Ask for less with --shm-size.")
+
+
+def _engine(options: RunOptions, root: Path, build: str) -> Iterator[Problem]:
+    target = options.target
+    try:
+        machine, runtimes = engine.machine_and_runtimes()
+        if machine != target.machine and not _emulates(target.machine, root):
+            what = f"this machine is {machine}, {target.id} is for {target.machine}, and nothing"
+            fix = "Install qemu-user-static ('bash setup.sh' does)."
+            yield Problem(what=f"{what} here emulates that.", fix=fix)
+        if options.ascend and (problem := without_runtime(runtimes)):
+            yield problem
+        yield from _image(options, build)
+    except EngineError as error:
+        yield from error.problems
+
+
+def _emulates(machine: str, root: Path) -> bool:
+    """Whether the kernel runs programs of ``machine`` through an emulator."""
+    try:
+        entry = root / "proc/sys/fs/binfmt_misc" / _EMULATORS[machine]
+        return entry.read_text(encoding="ascii", errors="replace").startswith("enabled")
+    except OSError:
+        return False
+
+
+def _image(options: RunOptions, build: str) -> Iterator[Problem]:
+    target = options.target
+    if engine.image_id(options.image):
+        architecture = engine.image_architecture(options.image)
+        if architecture != target.docker_arch:
+            what = f"{options.image} is for {architecture}, and {target.id} is for"
+            yield Problem(what=f"{what} {target.docker_arch}.", fix="Name another image.")
+    elif build:
+        yield Problem(what=f"{options.image} is not here.", fix=f"Run: {build}")
+    elif reason := engine.why_not_pulled(options.image, target.platform):
+        what = f"{options.image} is not here and cannot be pulled: {reason}."
+        yield Problem(what=what, fix="Check the name, and 'docker login'.")
+
+
+def devices_here(options: RunOptions, root: Path = Path("/")) -> RunSpec | None:
+    """The cards of ``options`` here, with as much of the driver as there is; None if simulated."""
+    if options.simulate_host:
+        return None
+    whole = ascend_runtime(options.cards) if options.ascend else npus(options.cards)
+    return whole.found_below(root)

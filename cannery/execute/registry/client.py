@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A repository in a registry: its tags, its manifests and its blobs.
+
+Source of the protocol: the OCI distribution specification, 1.1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+from urllib.parse import urlencode
+
+import requests
+from urllib3.util.retry import Retry
+
+from cannery.errors import Problem
+from cannery.execute.registry.http import (
+    PATIENCE,
+    Http,
+    RegistryError,
+    explanation,
+)
+from cannery.publish.oci import (
+    MANIFESTS,
+    Descriptor,
+    Document,
+)
+
+T = TypeVar("T")
+
+_CHUNK = 1 << 20
+_LARGEST_MANIFEST = 4 << 20
+"""Bytes; what registries take at most, by the specification."""
+
+NOT_DELETABLE = (400, 405)
+"""What registries answer in which nothing, or no tag, can be deleted."""
+
+
+class Repository:
+    """One repository. Every method raises RegistryError where the registry does not do its part."""
+
+    def __init__(
+        self, host: str, name: str, *, ca: Path | None = None, patience: Retry = PATIENCE
+    ) -> None:
+        self.host = host
+        self.name = name
+        self.ca = ca
+        self._http = Http(host, ca=ca, patience=patience)
+
+    def __str__(self) -> str:
+        return f"{self.host}/{self.name}"
+
+    @property
+    def login(self) -> tuple[str, str]:
+        """The user's name and password, for an engine that is to pull; empty for nobody."""
+        return self._http.login
+
+    def resolve(self, version: str) -> str:
+        """The digest that ``version``, a tag or a digest, stands for; empty where there is none."""
+        accept = {"Accept": ", ".join(MANIFESTS)}
+        response = self._http.request("HEAD", self._path("manifests", version), headers=accept)
+        if response.status_code == requests.codes.not_found:
+            return ""
+        self._expect(response, f"{self.at(version)} cannot be looked up", 200)
+        digest = str(response.headers.get("Docker-Content-Digest", ""))
+        if not digest:
+            # A registry need not say it.
+            found = self.manifest(version)
+            return found.digest if found else ""
+        return digest
+
+    def manifest(self, version: str) -> Document | None:
+        """The manifest or index that ``version`` stands for."""
+        accept = {"Accept": ", ".join(MANIFESTS)}
+        path = self._path("manifests", version)
+        response = self._http.request("GET", path, headers=accept)
+        if response.status_code == requests.codes.not_found:
+            return None
+        self._expect(response, f"{self.at(version)} cannot be read", 200)
+        kind = response.headers.get("Content-Type", "").partition(";")[0].strip()
+        found = Document(media_type=kind, content=response.content)
+        if version.startswith("sha256:") and found.digest != version:
+            raise self._error(f"{self.at(version)} is not what its digest says.")
+        return found
+
+    def put_manifest(self, version: str, document: Document) -> None:
+        """Write ``document`` under a tag or under its digest."""
+        assert len(document.content) <= _LARGEST_MANIFEST
+        response = self._http.request(
+            "PUT",
+            self._path("manifests", version),
+            body=document.content,
+            headers={"Content-Type": document.media_type},
+        )
+        self._expect(response, f"{self.at(version)} cannot be written", 201)
+
+    def delete(self, version: str) -> bool:
+        """Delete a manifest with all its tags, or one tag; whether that is possible there."""
+        response = self._http.request("DELETE", self._path("manifests", version))
+        if response.status_code in NOT_DELETABLE:
+            return False
+        self._expect(response, f"{self.at(version)} cannot be deleted", 200, 202, 404)
+        return True
+
+    def tags(self) -> list[str]:
+        """Every tag, sorted; none where there is no such repository yet."""
+        found: list[str] = []
+        path = self._path("tags", "list") + "?n=1000"
+        while path:
+            response = self._http.request("GET", path)
+            if response.status_code == requests.codes.not_found:
+                break
+            self._expect(response, f"the tags of {self} cannot be listed", 200)
+            found += self._listed(response)
+            path = response.links.get("next", {}).get("url", "")
+        return sorted({*found})
+
+    def _listed(self, response: requests.Response) -> list[str]:
+        try:
+            return [str(tag) for tag in response.json()["tags"] or []]
+        except (ValueError, TypeError, KeyError) as error:
+            raise self._error(f"{self.host} does not answer as a registry does.") from error
+
+    def has_blob(self, digest: str) -> bool:
+        """Whether the repository has the blob."""
+        response = self._http.request("HEAD", self._path("blobs", digest))
+        if response.status_code == requests.codes.not_found:
+            return False
+        self._expect(response, f"the blob {digest} of {self} cannot be looked up", 200)
+        return True
+
+    def put_blob(
+        self, blob: Descriptor, content: Callable[[], BinaryIO], *, mount: str = ""
+    ) -> None:
+        """Upload what ``content`` opens, from its start again where the connection breaks.
+
+        ``mount`` names another repository of the registry that may have it already.
+        """
+        start = self._path("blobs", "uploads/")
+        wish = "?" + urlencode({"mount": blob.digest, "from": mount}) if mount else ""
+
+        def attempt() -> requests.Response:
+            begun = self._http.once("POST", start + wish)
+            if begun.status_code != requests.codes.accepted:
+                return begun
+            place = begun.headers.get("Location")
+            if not place:
+                raise self._error(f"{self.host} does not answer as a registry does.")
+            address = f"{place}{'&' if '?' in place else '?'}{urlencode({'digest': blob.digest})}"
+            headers = {"Content-Type": "application/octet-stream"}
+            return self._http.once("PUT", address, content=content, headers=headers)
+
+        response = self._http.patiently(attempt)
+        self._expect(response, f"{self} does not take the blob {blob.digest}", 201)
+
+    def read_blob(self, blob: Descriptor, reader: Callable[[Iterator[bytes]], T]) -> T:
+        """What ``reader`` makes of the blob, whose digest is checked.
+
+        Where the connection breaks, ``reader`` is called again with all of it.
+        """
+        made: list[T] = []
+
+        def attempt() -> requests.Response:
+            path = self._path("blobs", blob.digest)
+            with self._http.once("GET", path, stream=True) as response:
+                if response.status_code == requests.codes.ok:
+                    made[:] = [reader(self._checked(blob, response))]
+            return response
+
+        response = self._http.patiently(attempt)
+        self._expect(response, f"the blob {blob.digest} of {self} cannot be read", 200)
+        return made[0]
+
+    def _checked(self, blob: Descriptor, response: requests.Response) -> Iterator[bytes]:
+        digest = hashlib.sha256()
+        for chunk in response.iter_content(_CHUNK):
+            digest.update(chunk)
+            yield chunk
+        if "sha256:" + digest.hexdigest() != blob.digest:
+            raise self._error(f"the blob {blob.digest} of {self} is not what its digest says.")
+
+    def at(self, version: str) -> str:
+        """How ``version`` of this repository is written."""
+        return f"{self}{'@' if version.startswith('sha256:') else ':'}{version}"
+
+    def _path(self, kind: str, name: str) -> str:
+        return f"/v2/{self.name}/{kind}/{name}"
+
+    def _expect(self, response: requests.Response, what: str, *codes: int) -> None:
+        if response.status_code not in codes:
+            status = response.status_code
+            raise self._error(f"{what}: {explanation(response)}", status=status)
+
+    def _error(self, what: str, *, status: int = 0) -> RegistryError:
+        fix = "See what the registry's log says."
+        if "no space left" in what or "'Err': 28" in what or status == 507:
+            fix = "Its disk is full: make room there."
+        return RegistryError(Problem(what=what, fix=fix), status=status)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at the files that no registry serves, before anything is built from them."""
+
+from __future__ import annotations
+
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+from cannery.errors import (
+    ArtifactError,
+    Problem,
+    file_error,
+)
+from cannery.image.file_hashes import sha256_of
+from cannery.model import File, Target
+
+_MACHINES = {183: "aarch64", 62: "x86_64"}
+"""e_machine of an ELF header (elf.h)."""
+
+_LOOK_AT = 2000
+"""How many members of an archive are looked at for a first ELF file."""
+
+_DAMAGED = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What the standard library raises for archives that are cut off, altered or encrypted."""
+
+
+def check_artifacts(
+    target: Target,
+    folder: Path,
+    files: Mapping[str, File],
+    *,
+    simulated: bool = False,
+    hash_of: Callable[[Path], str] = sha256_of,
+) -> dict[str, str]:
+    """Component name to the sha256 of its file in ``folder``, for all of ``files``.
+
+    ``simulated`` says that the user wants the simulator anyway; ``hash_of`` computes the sha256 of
+    a file.
+
+    Raises:
+        ArtifactError: with every file that is missing, empty, altered or for another architecture.
+        FileError: a file cannot be read.
+    """
+    problems: list[Problem] = []
+    hashes: dict[str, str] = {}
+    for component, file in files.items():
+        path = folder / file.name
+        try:
+            problem = _missing(target, path, file) or _refused(target, path)
+            if not problem:
+                hashes[component] = hash_of(path)
+                if file.sha256 and hashes[component] != file.sha256:
+                    what = f"{path} has sha256 {hashes[component]}; {file.sha256} was published."
+                    fix = "It is damaged or not the original. Get it again."
+                    problem = Problem(what=what, fix=fix)
+        except OSError as error:
+            raise file_error("read", path, error) from error
+        if problem:
+            problems.append(problem)
+    if problems:
+        raise ArtifactError([*problems, _advice(target, folder, simulated=simulated)])
+    return hashes
+
+
+def _missing(target: Target, path: Path, file: File) -> Problem | None:
+    if path.is_file():
+        return None
+    other = {"aarch64": "x86_64", "x86_64": "aarch64"}[target.machine]
+    hint = ""
+    if (path.parent / file.name.replace(target.machine, other)).is_file():
+        hint = f" (The one there is for {other}; {target.id} needs {target.machine}.)"
+    return Problem(what=f"{path} is missing.{hint}", fix=f"Get it from: {file.origin}.")
+
+
+def _refused(target: Target, path: Path) -> Problem | None:
+    if path.stat().st_size == 0:
+        return Problem(what=f"{path} is empty.", fix="The download failed. Get it again.")
+    machine = machine_of(path, target.machine)
+    if machine and machine != target.machine:
+        return Problem(
+            what=f"{path} holds {machine} programs, and {target.id} needs {target.machine}.",
+            fix=f"Get the {target.machine} one.",
+        )
+    return None
+
+
+def _advice(target: Target, folder: Path, *, simulated: bool) -> Problem:
+    fix = f"Put the files into {folder} (or name another folder with --artifacts)."
+    if target.cann.interim:
+        fix += (
+            f" CANN {target.cann.version} is an interim build and was never published; the nearest"
+            f" public release is {target.cann.nearest_public}."
+        )
+    if not simulated:
+        fix += " To try the image without them, on a software device, add --simulate."
+    return Problem(what=f"{target.id} cannot be built.", fix=fix)
+
+
+def machine_of(path: Path, wanted: str = "") -> str:
+    """The architecture of the ELF files in ``path``; empty where none can be found.
+
+    A package may hold programs for more than one, as for the CPUs of a device: it is ``wanted`` if
+    any is, else that of the first. ``path`` may be a wheel, a tar archive, or a self-extracting
+    shell archive that ends in one.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as stream:
+        try:
+            if zipfile.is_zipfile(stream):
+                return _machine(_zip_heads(stream), wanted)
+            stream.seek(_payload_offset(stream))
+            return _machine(_tar_heads(stream), wanted)
+        except _DAMAGED:
+            return ""
+
+
+def _machine(heads: Iterator[bytes], wanted: str) -> str:
+    first = ""
+    for head in heads:
+        if head[:4] != b"\x7fELF" or len(head) < 20:
+            continue
+        # A machine that is not listed is that of the NPU, whose programs the packages hold too.
+        machine = _MACHINES.get(struct.unpack_from("<H", head, 18)[0], "")
+        if machine and machine == wanted:
+            return machine
+        first = first or machine
+    return first
+
+
+def _zip_heads(stream: IO[bytes]) -> Iterator[bytes]:
+    with zipfile.ZipFile(stream) as archive:
+        for name in archive.namelist()[:_LOOK_AT]:
+            with archive.open(name) as member:
+                yield member.read(20)
+
+
+def _tar_heads(stream: IO[bytes]) -> Iterator[bytes]:
+    with tarfile.open(fileobj=stream, mode="r|*") as archive:
+        for _, member in zip(range(_LOOK_AT), archive, strict=False):
+            if member.isfile() and (content := archive.extractfile(member)):
+                yield content.read(20)
+
+
+def _payload_offset(stream: IO[bytes]) -> int:
+    """Where the compressed payload of a shell archive begins; 0 for a plain archive."""
+    stream.seek(0)
+    head = stream.read(1 << 20)
+    if not head.startswith(b"#!"):
+        return 0
+    starts = [head.find(magic) for magic in (b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"BZh9")]
+    return min((start for start in starts if start > 0), default=0)

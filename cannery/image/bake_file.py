@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file from which ``docker buildx bake`` builds all targets of a run at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cannery.errors import Problem, UsageError
+
+INDEX_VARIABLE = "CANNERY_INDEX_URL"
+"""The variable from which buildx takes the package index, so that no file holds it."""
+
+_PLACE = "{target}"
+"""Stands for a target's tag in what the user says of caches."""
+
+_OVERWRITES = ("registry", "local")
+"""Kinds of cache in which the last target that is written would be all that is there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caches:
+    """Where layers come from and go to; each is written as buildx takes it, or a reference."""
+
+    sources: tuple[str, ...] = ()
+    destinations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageBuild:
+    """One image. ``tag`` names it in caches; ``related_tags`` are the tags of targets that share with it.
+
+    ``contexts`` maps a name to a folder, or to what buildx takes for one.
+    """
+
+    id: str
+    tag: str
+    related_tags: tuple[str, ...] = ()
+    dockerfile: Path
+    folder: Path
+    platform: str
+    contexts: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def bake_names(ids: Iterable[str]) -> dict[str, str]:
+    """Id to a name that bake allows, each its own: no dots."""
+    names: dict[str, str] = {}
+    for each in ids:
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", each)
+        while name in names.values():
+            name += "_"
+        names[each] = name
+    return names
+
+
+def bake_file(builds: Sequence[ImageBuild], caches: Caches, *, ca: Path | None, index: bool) -> str:
+    """The text of the file; ``index`` says that ``INDEX_VARIABLE`` will be set."""
+    names = bake_names(build.id for build in builds)
+    secrets = [f"id=ca,src={ca}"] if ca else []
+    secrets += [f"id=index,env={INDEX_VARIABLE}"] if index else []
+    targets = {names[build.id]: _target(build, caches, secrets) for build in builds}
+    content = {"group": {"default": {"targets": [*targets]}}, "target": targets}
+    return json.dumps(_escaped(content), indent=2, ensure_ascii=False) + "\n"
+
+
+def _target(build: ImageBuild, caches: Caches, secrets: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "context": str(build.folder),
+        "dockerfile": str(build.dockerfile),
+        "contexts": dict(build.contexts),
+        "args": dict(build.arguments),
+        "labels": dict(build.labels),
+        "platforms": [build.platform],
+        "output": ["type=docker"],
+        "attest": ["type=provenance,disabled=true"],
+    }
+    sources = dict.fromkeys(
+        each for text in caches.sources for each in _sources(text, [build.tag, *build.related_tags])
+    )
+    destinations = [_destination(text, build.tag) for text in caches.destinations]
+    optional = {"secret": secrets, "cache-from": [*sources], "cache-to": destinations}
+    return found | {name: value for name, value in optional.items() if value}
+
+
+def _escaped(value: Any) -> Any:
+    """``value`` without what HCL, as which bake reads the strings of JSON, takes for a template."""
+    if isinstance(value, str):
+        return value.replace("${", "$${").replace("%{", "%%{")
+    if isinstance(value, dict):
+        return {name: _escaped(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_escaped(each) for each in value]
+    return value
+
+
+def check_caches(caches: Caches, count: int) -> None:
+    """Raise UsageError for what no ``count`` targets can take from or write to."""
+    problems = [
+        problem
+        for option, texts in (("from", caches.sources), ("to", caches.destinations))
+        for text in texts
+        if (problem := _cache_problem(option, text, count))
+    ]
+    if problems:
+        raise UsageError(problems)
+
+
+def _cache_problem(option: str, text: str, count: int) -> Problem | None:
+    fields = dict(part.partition("=")[::2] for part in text.split(","))
+    if "=" in text and not fields.get("type"):
+        what = f"--cache-{option} {text!r} says no type."
+        fix = "Name a repository, as in registry.example/cache, or write type=...,..."
+        return Problem(what=what, fix=fix)
+    if "=" not in text and not _REFERENCE.fullmatch(text.replace(_PLACE, "x")):
+        return Problem(what=f"--cache-{option} {text!r} is no name of a repository.")
+    overwrites = option == "to" and fields.get("type") in _OVERWRITES
+    if overwrites and count > 1 and _PLACE not in text:
+        what = f"--cache-to {text}: each target would overwrite the cache of the others."
+        return Problem(what=what, fix=f"Put {_PLACE} into it, which stands for the target.")
+    return None
+
+
+_REFERENCE = re.compile(r"[a-zA-Z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
+
+
+def _sources(text: str, tags: Iterable[str]) -> list[str]:
+    """Where one target looks: at its own cache first, then at those of its kin."""
+    if "=" in text:
+        return [text.replace(_PLACE, tag) for tag in tags]
+    return [f"type=registry,ref={_reference(text, tag)}" for tag in tags]
+
+
+def _destination(text: str, tag: str) -> str:
+    if "=" in text:
+        return text.replace(_PLACE, tag)
+    compression = "compression=zstd,force-compression=true"
+    return f"type=registry,ref={_reference(text, tag)},mode=max,{compression}"
+
+
+def _reference(text: str, tag: str) -> str:
+    """The reference for one target, because what is written to one tag replaces what was there."""
+    if _PLACE in text:
+        return text.replace(_PLACE, tag)
+    repository, _, named = text.rpartition(":")
+    return f"{text}-{tag}" if repository and "/" not in named else f"{text}:{tag}"

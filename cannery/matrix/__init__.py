@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From matrix.yaml to targets, and from wishes to lines of matrix.yaml."""

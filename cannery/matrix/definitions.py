@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the parts of matrix.yaml that targets name: bases, interpreters, CANN releases, applications."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from packaging.requirements import InvalidRequirement
+
+from cannery.errors import did_you_mean
+from cannery.model import (
+    Application,
+    Base,
+    CannRelease,
+    File,
+    Layout,
+    Python,
+    PythonSource,
+    Source,
+    VendorWheel,
+)
+from cannery.syntax.specifiers import parse_requirement
+from cannery.syntax.yaml_reader import Section
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_PINNED_IMAGE = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
+_COMPONENT = re.compile(r"[a-z][a-z0-9_]*")
+_OURS = {
+    *("os", "base", "python", "driver", "guard", "toolkit", "kernels", "nnal", "torch"),
+    *("torch_npu", "apex", "deepspeed", "deepspeed_plugin"),
+}
+"""Components that every application is beside, and that none can be."""
+
+_PACKAGE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_DEBIAN_PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]+")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORD = re.compile(r"[^\s\"'\\$]+")
+_PATH = re.compile(r"[A-Za-z0-9._/+@-]+")
+_PATTERN = re.compile(r"(?!/)[A-Za-z0-9._/+*?\[\]-]+")
+
+
+@dataclass(kw_only=True)
+class Definitions:
+    """What the targets of the file may name."""
+
+    build_base: Base | None = None
+    bases: dict[str, Base] = field(default_factory=dict)
+    pythons: dict[str, Python] = field(default_factory=dict)
+    python_bases: dict[str, str] = field(default_factory=dict)
+    cann: dict[str, CannRelease] = field(default_factory=dict)
+    apex: dict[str, VendorWheel] = field(default_factory=dict)
+    plugins: dict[str, VendorWheel] = field(default_factory=dict)
+    torch_npu_wheels: dict[str, VendorWheel] = field(default_factory=dict)
+    deepspeed_wheels: dict[str, VendorWheel] = field(default_factory=dict)
+    applications: dict[str, Application] = field(default_factory=dict)
+    leave_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def read_definitions(top: Section) -> Definitions:
+    """Everything that the targets of ``top`` may name; what is wrong becomes a problem."""
+    definitions = Definitions()
+    if section := top.section("bases"):
+        definitions.bases = {name: _base(name, each) for name, each in section.sections()}
+    definitions.build_base = top.choose("build_base", definitions.bases, "base")
+    if section := top.section("pythons"):
+        for name, each in section.sections():
+            definitions.pythons[name] = _python(name, each, definitions)
+    if section := top.section("cann"):
+        definitions.cann = {version: _cann(version, each) for version, each in section.sections()}
+    for key, wheels in (
+        ("apex", definitions.apex),
+        ("deepspeed_plugins", definitions.plugins),
+        ("torch_npu_wheels", definitions.torch_npu_wheels),
+        ("deepspeed_wheels", definitions.deepspeed_wheels),
+    ):
+        if section := top.section(key, required=False):
+            wheels |= {name: _vendor_wheel(name, each) for name, each in section.sections()}
+    if section := top.section("applications", required=False):
+        definitions.applications = {name: _application(each) for name, each in section.sections()}
+    if section := top.section("leave_out", required=False):
+        must_be = _must_be(_PATTERN, "pattern of paths; write it as */numpy/tests")
+        definitions.leave_out = {name: section.texts(name, must_be) for name in section.names()}
+    return definitions
+
+
+def _base(name: str, section: Section) -> Base:
+    image = section.text("image")
+    if image and not _PINNED_IMAGE.fullmatch(image):
+        section.wrong("image", f"{image!r} is not pinned.", "Write it as name:tag@sha256:digest.")
+    base = Base(name=name, image=image, suite=section.text("suite"), glibc=section.text("glibc"))
+    section.done()
+    return base
+
+
+def _file(section: Section | None) -> File:
+    if section is None:
+        return File(name="", origin="")
+    file = File(
+        name=section.text("file"),
+        origin=section.text("origin"),
+        sha256=section.text("sha256", required=False),
+    )
+    _check_file_name(section, file.name)
+    if file.sha256 and not _SHA256.fullmatch(file.sha256):
+        section.wrong("sha256", "a sha256 has 64 digits, 0 to 9 and a to f.")
+    section.done()
+    return file
+
+
+def _python(name: str, section: Section, definitions: Definitions) -> Python:
+    version = section.text("version")
+    if version and not re.fullmatch(r"3\.\d+\.\d+", version):
+        section.wrong("version", f"{version!r} has no patch level.", "Write it as in 3.9.2.")
+    kinds = {str(kind): kind for kind in PythonSource}
+    source = section.choose("source", kinds, "kind of source")
+    archive = None
+    if source is PythonSource.STANDALONE:
+        archive = _file(section.section("archive"))
+    elif source is None:
+        # Which of the two belongs here cannot be known.
+        section.take("archive", required=False)
+        section.take("base", required=False)
+    elif base := section.choose("base", definitions.bases, "base"):
+        definitions.python_bases[name] = base.name
+    section.done()
+    source = source or PythonSource.DEBIAN
+    return Python(name=name, version=version, source=source, archive=archive)
+
+
+def _cann(version: str, section: Section) -> CannRelease:
+    edition = section.text("edition", required=False, default="release")
+    if edition not in ("release", "interim"):
+        hint = did_you_mean(edition, ("release", "interim"))
+        section.wrong("edition", f"there is no edition {edition!r}.", hint)
+    nearest = section.text("nearest_public", required=edition == "interim")
+    layouts = {str(layout): layout for layout in Layout}
+    kernels = section.section("kernels")
+    nnal = section.section("nnal", required=False)
+    release = CannRelease(
+        version=version,
+        layout=section.choose("layout", layouts, "layout") or Layout.ASCEND_TOOLKIT,
+        interim=edition == "interim",
+        nearest_public=nearest,
+        toolkit=_file(section.section("toolkit")),
+        kernels={chip: _file(each) for chip, each in kernels.sections()} if kernels else {},
+        nnal=_file(nnal) if nnal else None,
+        requirements=read_requirements(section),
+    )
+    section.done()
+    return release
+
+
+def read_requirements(section: Section, key: str = "requirements") -> tuple[str, ...]:
+    """The list of requirements under ``key``; only versions can be locked, so no places."""
+
+    def wrong(text: str) -> str:
+        try:
+            place = parse_requirement(text).url
+        except InvalidRequirement:
+            return f"{text!r} is no requirement. Write it as in numpy<2."
+        return f"{text!r} names a place, and only versions can be locked." if place else ""
+
+    # Those that are none have been reported, and nobody could make anything of them.
+    return tuple(text for text in section.texts(key, wrong) if text and not wrong(text))
+
+
+def _vendor_wheel(version: str, section: Section) -> VendorWheel:
+    wheel = VendorWheel(version=version, file=section.text("file"), origin=section.text("origin"))
+    try:
+        wheel.file.format(tag="", machine="")
+    except (KeyError, IndexError, ValueError, AttributeError, TypeError):
+        section.wrong("file", "only {tag} and {machine} can be filled in.")
+    _check_file_name(section, wheel.file)
+    section.done()
+    return wheel
+
+
+def _check_file_name(section: Section, name: str) -> None:
+    if "/" in name:
+        section.wrong("file", f"{name!r} must be a file name without folders.")
+
+
+def _application(section: Section) -> Application:
+    component = section.text("component")
+    _check_component(section, "component", component)
+    version = section.text("version")
+    application = Application(
+        component=component,
+        version=version,
+        requirements=read_requirements(section),
+        overrides=read_requirements(section, "overrides"),
+        sdists=section.texts(
+            "sdists", _must_be(_PACKAGE, "name of a package; write it as my-package")
+        ),
+        wheels=_stack_wheels(section, version),
+        packages=section.texts("packages", _must_be(_DEBIAN_PACKAGE, "name of a Debian package")),
+        environment=_pairs(section, "environment", _VARIABLE, _WORD),
+        ports=section.texts("ports", _wrong_port),
+        volumes=_pairs(section, "volumes", _PATH, _PATH),
+        sources=_sources(section),
+    )
+    section.done()
+    return application
+
+
+def _stack_wheels(section: Section, version: str) -> dict[str, VendorWheel]:
+    inner = section.section("wheels", required=False)
+    found = {name: _vendor_wheel(version, each) for name, each in inner.sections()} if inner else {}
+    for name in found:
+        assert inner
+        _check_component(inner, name, name)
+    return found
+
+
+def _check_component(section: Section, key: str, name: str) -> None:
+    if name and not _COMPONENT.fullmatch(name):
+        section.wrong(key, f"{name!r} cannot be a component.", "Use a-z, 0-9 and '_'.")
+    elif name in _OURS:
+        section.wrong(key, f"{name!r} is a component already.", "Name it otherwise.")
+
+
+def _must_be(form: re.Pattern[str], noun: str) -> Callable[[str], str]:
+    return lambda text: "" if form.fullmatch(text) else f"{text!r} is no {noun}."
+
+
+def _wrong_port(text: str) -> str:
+    fits = re.fullmatch(r"[0-9]{1,5}", text) and 0 < int(text) < 1 << 16
+    return "" if fits else f"{text!r} is no port."
+
+
+def _pairs(
+    section: Section, key: str, keys: re.Pattern[str], values: re.Pattern[str]
+) -> dict[str, str]:
+    """The names and texts under ``key``, as they can go into a generated file without quotes."""
+    inner = section.section(key, required=False)
+    if inner is None:
+        return {}
+    found = inner.all_texts()
+    for name, text in found.items():
+        for form, part in ((keys, name), (values, text)):
+            if part and not form.fullmatch(part):
+                inner.wrong(name, f"{part!r} cannot be in {key!r}: only {form.pattern} can.")
+    return found
+
+
+def _sources(section: Section) -> tuple[Source, ...]:
+    found: dict[str, Source] = {}
+    for each in section.mappings("sources"):
+        source = _source(each)
+        if source.folder in found:
+            each.wrong("folder", f"{source.folder!r} is the folder of another source too.")
+        found[source.folder] = source
+    return tuple(found.values())
+
+
+def _source(section: Section) -> Source:
+    folder = section.text("folder")
+    _check_component(section, "folder", folder)
+    return Source(folder=folder, file=_file(section))

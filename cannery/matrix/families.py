@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Targets that differ along a few axes, written once.
+
+A family has ``axes``, each with named values; every combination of values is a target, less those
+in ``exclude``, and more those in ``include``. The names of the values, filled into ``id``, name the
+target. What a target has is put together from ``common``, its axis values and its ``overrides``, in
+this order. The same key from two of them is an error, unless the later one says what is meant:
+``{replace: ...}``, or for lists ``{append: [...]}`` and ``{prepend: [...]}``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import string
+from dataclasses import dataclass, field
+
+import yaml
+
+from cannery.errors import did_you_mean
+from cannery.syntax.yaml_reader import Problems, Section
+
+_MERGES = ("replace", "append", "prepend")
+
+_Axes = dict[str, dict[str, Section]]
+"""Axis to the name of each of its values and what is below it."""
+
+
+@dataclass(kw_only=True)
+class _Parts:
+    """What a target has so far: key to its key node, its value, and whose it is."""
+
+    problems: Problems
+    values: dict[str, tuple[yaml.Node, yaml.Node, str]] = field(default_factory=dict)
+
+    def add(self, fragment: Section, owner: str) -> None:
+        for key, value in fragment.nodes():
+            self._add_one(key, value, owner)
+
+    def _add_one(self, key: yaml.Node, value: yaml.Node, owner: str) -> None:
+        name = str(key.value)
+        how, new = _merge_of(value)
+        old = self.values.get(name)
+        if not old or how == "replace":
+            self.values[name] = (key, new, owner)
+        elif how and isinstance(old[1], yaml.SequenceNode) and isinstance(new, yaml.SequenceNode):
+            items = old[1].value + new.value if how == "append" else new.value + old[1].value
+            joined = yaml.SequenceNode(new.tag, items, new.start_mark, new.end_mark)
+            self.values[name] = (key, joined, owner)
+        elif how:
+            self.problems.add(value, f"{how} works on lists, and {name!r} of {old[2]} is none.")
+        else:
+            self.problems.add(
+                key,
+                f"{name!r} is in {owner}, and already in {old[2]}.",
+                f"Write {name}: {{replace: ...}} if this one is meant.",
+            )
+
+    def node(self, at: yaml.Node) -> yaml.MappingNode:
+        pairs = [(key, value) for key, value, _ in self.values.values()]
+        return yaml.MappingNode("tag:yaml.org,2002:map", pairs, at.start_mark, at.end_mark)
+
+
+def _merge_of(value: yaml.Node) -> tuple[str, yaml.Node]:
+    """How ``value`` says that it is merged, and the value proper."""
+    if isinstance(value, yaml.MappingNode) and len(value.value) == 1:
+        key, inner = value.value[0]
+        if key.value in _MERGES:
+            return str(key.value), inner
+    return "", value
+
+
+def expand_families(families: Section) -> list[tuple[str, Section]]:
+    """Target id to the target's mapping, family by family; what is wrong becomes a problem."""
+    return [pair for name, family in families.sections() for pair in _expand(name, family)]
+
+
+def _expand(name: str, family: Section) -> list[tuple[str, Section]]:
+    before = family.problems.count
+    axes = _axes(family)
+    rule = family.text("id")
+    if axes and (unknown := _unknown_field(rule, axes)) is not None:
+        family.wrong("id", f"{unknown!r} is no axis of {name}.", did_you_mean(unknown, axes))
+    common = family.section("common", required=False)
+    excluded = _combinations(family, "exclude", axes)
+    included = _combinations(family, "include", axes)
+    section = family.section("overrides", required=False)
+    overrides = dict(section.sections()) if section else {}
+    family.done()
+    if family.problems.count > before or not axes:
+        # Which targets are meant, and what they have in common, is not known.
+        return []
+    found: dict[str, Section] = {}
+    for combination in _kept(axes, excluded, included):
+        target = _fill(rule, combination)
+        parts = _Parts(problems=family.problems)
+        if common:
+            parts.add(common, f"common of {name}")
+        for axis, value in combination.items():
+            parts.add(axes[axis][value], f"{axis} {value}")
+        if override := overrides.pop(target, None):
+            parts.add(override, f"overrides of {target}")
+        if target in found:
+            family.wrong("id", f"the rule gives {target!r} twice.", "Use every axis in it.")
+        found[target] = Section(parts.node(family.node), f"{name}.{target}", family.problems)
+    if not found:
+        family.wrong("exclude", f"nothing is left of {name}.", "Leave out less.")
+    for target, override in overrides.items():
+        family.problems.add(
+            override.node, f"{name} has no target {target!r}.", did_you_mean(target, found)
+        )
+    return [*found.items()]
+
+
+def _axes(family: Section) -> _Axes:
+    section = family.section("axes")
+    if section is None:
+        return {}
+    axes = {axis: dict(values.sections()) for axis, values in section.sections()}
+    for axis, values in axes.items():
+        if not values:
+            section.wrong(axis, f"axis {axis} has no values.")
+    if not axes:
+        family.wrong("axes", "there is no axis.")
+    return axes
+
+
+def _unknown_field(rule: str, axes: _Axes) -> str | None:
+    """The first thing in braces in ``rule`` that is not the name of an axis and nothing else."""
+    try:
+        for _, name, form, conversion in string.Formatter().parse(rule):
+            if name is not None and (name not in axes or form or conversion):
+                return (
+                    name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
+                )
+    except ValueError:
+        return rule
+    return None
+
+
+def _fill(rule: str, combination: dict[str, str]) -> str:
+    # Not rule.format(), which takes a name apart at its dots and has its own use for numbers.
+    parts = string.Formatter().parse(rule)
+    return "".join(text + ("" if axis is None else combination[axis]) for text, axis, *_ in parts)
+
+
+def _kept(
+    axes: _Axes, excluded: list[dict[str, str]], included: list[dict[str, str]]
+) -> list[dict[str, str]]:
+    """Every combination of values that none in ``excluded`` covers, then those in ``included``."""
+    products = itertools.product(*axes.values())
+    everything = [dict(zip(axes, names, strict=True)) for names in products]
+    kept = [each for each in everything if not any(_covers(e, each) for e in excluded)]
+    for combination in included:
+        if combination not in kept:
+            kept.append(combination)
+    return kept
+
+
+def _combinations(family: Section, key: str, axes: _Axes) -> list[dict[str, str]]:
+    """The combinations under ``key``: a list of mappings of an axis to the name of a value."""
+    found = []
+    for item in family.mappings(key):
+        combination = {}
+        for axis, values in axes.items():
+            if name := item.text(axis, required=key == "include"):
+                if name not in values:
+                    item.wrong(axis, f"{axis} has no {name!r}.", did_you_mean(name, values))
+                combination[axis] = name
+        item.done()
+        if not item.nodes():
+            if isinstance(item.node, yaml.MappingNode):
+                family.problems.add(item.node, f"an item of {key!r} names no value of an axis.")
+        elif all(name in axes[axis] for axis, name in combination.items()) and (
+            key == "exclude" or len(combination) == len(axes)
+        ):
+            found.append(combination)
+    return found
+
+
+def _covers(pattern: dict[str, str], combination: dict[str, str]) -> bool:
+    return all(combination[axis] == name for axis, name in pattern.items())

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where things are in a checkout. Every path hangs on the project's root, never on the cwd."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cannery.errors import (
+    Problem,
+    UsageError,
+    did_you_mean,
+)
+from cannery.matrix.schema import load_matrix
+from cannery.model import Matrix, Target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """A checkout: ``root`` is the folder that holds matrix.yaml."""
+
+    root: Path
+
+    @property
+    def images(self) -> Path:
+        return self.root / "images"
+
+    @property
+    def templates(self) -> Path:
+        return self.images / "templates"
+
+    @property
+    def build_lock(self) -> Path:
+        """The lock of what runs in the Dockerfiles' ``build`` stage."""
+        return self.templates / "tools.txt"
+
+    @property
+    def artifacts(self) -> Path:
+        return self.root / "artifacts"
+
+    @property
+    def state(self) -> Path:
+        """What may be deleted at any time: simulated packages and reports."""
+        return self.root / ".cannery"
+
+    @property
+    def publish_file(self) -> Path:
+        """What images are called where they are published."""
+        return self.root / "publish.yaml"
+
+    @property
+    def releases(self) -> Path:
+        """The records of what was published."""
+        return self.root / "releases"
+
+    def lock(self, target: Target) -> Path:
+        return self.images / target.id / "requirements.lock"
+
+    def matrix(self) -> Matrix:
+        """Read matrix.yaml; see ``load_matrix`` for what it raises."""
+        return load_matrix(self.root / "matrix.yaml")
+
+
+def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = ()) -> list[Target]:
+    """The targets that any of ``patterns`` (ids or globs) names and all ``conditions`` hold for.
+
+    A condition is as in ``python=3.9``: a component and a version of it, or the front part of one,
+    or ``chip=910b``; ``cann`` is the toolkit. The order is that of the matrix.
+
+    Raises:
+        UsageError: naming every pattern that fits no target and every condition that makes no
+            sense, or because nothing is left.
+    """
+    problems = [
+        Problem(what=f"there is no target {pattern!r}.", fix=did_you_mean(pattern, matrix.targets))
+        for pattern in patterns
+        if not fnmatch.filter(matrix.targets, pattern)
+    ]
+    known = {key for target in matrix.targets.values() for key in _qualities(target)}
+    for condition in conditions:
+        key, equals, _ = condition.partition("=")
+        if not equals:
+            what = f"{condition!r} is no condition."
+            problems.append(Problem(what=what, fix="Write it as in python=3.9."))
+        elif key not in known:
+            problems.append(Problem(what=f"targets have no {key!r}.", fix=did_you_mean(key, known)))
+    if problems:
+        raise UsageError(problems)
+    found = [
+        target
+        for name, target in matrix.targets.items()
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+        and all(_holds(target, condition) for condition in conditions)
+    ]
+    if not found:
+        asked = " ".join([*patterns, *conditions])
+        raise UsageError(f"no target is selected by {asked}. 'build.py list' shows all.")
+    return found
+
+
+def _qualities(target: Target) -> dict[str, str]:
+    return {**target.components, "cann": target.cann.version, "chip": target.chip}
+
+
+def _holds(target: Target, condition: str) -> bool:
+    key, _, wanted = condition.partition("=")
+    version = _qualities(target).get(key, "")
+    # As in 2.1.0.post6, 0.1+ascend, and the kernels of a release for a chip: "8.0.RC2 (910b)".
+    after = version[len(wanted) : len(wanted) + 1]
+    return version == wanted or (wanted != "" and version.startswith(wanted) and after in ".+ ")

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a package index has that matrix.yaml and compat.yaml do not know. Pure.
+
+An index tells versions and nothing more. What it cannot tell is which CANN a torch_npu is for; so a
+torch_npu that compat.yaml has no row for is news, and never a reason to change matrix.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from packaging.version import InvalidVersion, Version
+
+from cannery.compat import (
+    Verdict,
+    judge,
+    passes,
+)
+from cannery.compat.facts import Compat
+from cannery.matrix.versions import Use, VersionChange
+from cannery.model import Target
+
+KEYS = ("torch", "torch_npu", "deepspeed")
+"""The keys of a target that an index can have news of."""
+
+_ROW_NEEDED = (
+    "No index says for which CANN a torch_npu is, so nothing is written for it. Add its row to "
+    "compat.yaml from COMPATIBILITY.md of Ascend/pytorch, then run this again."
+)
+
+Release = tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Runtime:
+    """For what a wheel must be made: the Python's minor, the machine, and the newest glibc."""
+
+    python: str
+    machine: str
+    glibc: str
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Question:
+    """Which versions of ``package`` does the index have for ``runtime``?"""
+
+    package: str
+    runtime: Runtime
+
+
+Answers = Mapping[Question, Collection[Version]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class News:
+    """One thing that is newer than what is known.
+
+    ``what`` says it, ``targets`` are those that it is about, and ``change`` says what follows; that
+    is the same sentence for all news of a kind. ``moves`` are what may be written; those
+    ``on_request`` only if the user asks for them. A ``remark`` asks for nothing.
+    """
+
+    what: str
+    change: str
+    targets: tuple[str, ...] = ()
+    moves: tuple[VersionChange, ...] = ()
+    on_request: bool = False
+    remark: bool = False
+
+
+def questions(uses: Sequence[Use], chosen: Collection[str], compat: Compat) -> list[Question]:
+    """What to ask an index before ``compare`` can be called with the same arguments.
+
+    For every target its own runtime; and for what is wholly new also the newest Python that
+    compat.yaml knows, because new wheels may not be made for the targets' Pythons any more.
+    """
+    found = {
+        Question(package=use.key, runtime=_runtime(target))
+        for use in _open_uses(uses, chosen)
+        if use.key != "torch"
+        for target in use.targets
+    }
+    if _is_whole(uses, chosen):
+        runtimes = {question.runtime for question in found if question.package == "torch_npu"}
+        newest = max((_newest_python(compat), *(each.python for each in runtimes)), key=_numbers)
+        for machine in {each.machine for each in runtimes}:
+            ours = [each for each in runtimes if each.machine == machine]
+            glibc = max((each.glibc for each in ours), key=_numbers)
+            last = max((each.python for each in ours), key=_numbers)
+            for python in (newest, last):
+                runtime = Runtime(python=python, machine=machine, glibc=glibc)
+                found |= {Question(package=name, runtime=runtime) for name in KEYS[:2]}
+    return sorted(found)
+
+
+def compare(
+    uses: Sequence[Use], chosen: Collection[str], compat: Compat, answers: Answers
+) -> list[News]:
+    """Everything that is new for the targets with an id in ``chosen``, what can be done first.
+
+    With all targets chosen also what is new for none of them yet.
+    """
+    own = _open_uses(uses, chosen)
+    found = [
+        *_torch_npu_moves([use for use in own if use.key == "torch_npu"], compat, answers),
+        *_missing_rows(uses, chosen, compat, answers),
+        *_deepspeed_moves([use for use in own if use.key == "deepspeed"], compat, answers),
+    ]
+    if _is_whole(uses, chosen):
+        found += _torch_alone(uses, compat, answers)
+    return sorted(found, key=lambda news: (news.remark, not news.moves, news.on_request))
+
+
+def _open_uses(uses: Iterable[Use], chosen: Collection[str]) -> list[Use]:
+    """Those of a chosen target whose wheel comes from an index, and belongs to no plugin."""
+    return [
+        use
+        for use in uses
+        if any(target.id in chosen for target in use.targets)
+        and not any(use.key in target.vendor_wheels for target in use.targets)
+        and not (use.key == "deepspeed" and any(each.deepspeed_plugin for each in use.targets))
+    ]
+
+
+def _is_whole(uses: Iterable[Use], chosen: Collection[str]) -> bool:
+    users = {target.id for use in uses if use.key == "torch_npu" for target in use.targets}
+    return bool(users) and users <= set(chosen)
+
+
+def _runtime(target: Target) -> Runtime:
+    return Runtime(python=target.python.minor, machine=target.machine, glibc=target.base.glibc)
+
+
+def _numbers(dotted: str) -> list[int]:
+    return [int(part) for part in dotted.split(".")]
+
+
+def _newest_python(compat: Compat) -> str:
+    known = {each for row in compat.pairings for each in row.pythons}
+    return max(known, key=_numbers, default="3.11")
+
+
+def _offered(use: Use, answers: Answers) -> set[Version]:
+    """The final versions that are newer than the used one, and there for each of its targets."""
+    now = Version(use.version)
+    each = [
+        {version for version in answers.get(question, ()) if _is_final(version) and version > now}
+        for question in (
+            Question(package=use.key, runtime=_runtime(target)) for target in use.targets
+        )
+    ]
+    return set.intersection(*each)
+
+
+def _is_final(version: Version) -> bool:
+    return not version.is_prerelease and version.local is None
+
+
+def _verdict(use: Use, version: Version, compat: Compat) -> Verdict:
+    """The worst that is known of ``version`` in the targets of ``use``.
+
+    A target's own ``unverified`` was said of another version, and lets nothing through here.
+    """
+    found = set()
+    for target in use.targets:
+        moved = replace(target, **{use.key: str(version)})  # type: ignore[arg-type]
+        for finding in judge(moved, compat):
+            if not passes(finding, moved):
+                return Verdict.FORBIDDEN
+            if finding.component == use.key:
+                found.add(finding.verdict)
+            elif finding.component == "python" and finding.verdict is Verdict.UNKNOWN:
+                found.add(Verdict.UNKNOWN)
+    return max(found, key=[*Verdict].index, default=Verdict.UNKNOWN)
+
+
+def _by_version(
+    moves: Iterable[tuple[Use, Version]],
+) -> Iterator[tuple[str, Version, tuple[VersionChange, ...], tuple[str, ...]]]:
+    """The old version, the new one, the moves from the one to the other, and their targets."""
+    groups: dict[tuple[Version, Version], list[Use]] = {}
+    for use, version in moves:
+        groups.setdefault((version, Version(use.version)), []).append(use)
+    for (new, old), uses in sorted(groups.items(), key=lambda item: item[0], reverse=True):
+        names = tuple(dict.fromkeys(target.id for use in uses for target in use.targets))
+        yield str(old), new, tuple(VersionChange(use=use, version=str(new)) for use in uses), names
+
+
+def _torch_npu_moves(uses: Iterable[Use], compat: Compat, answers: Answers) -> Iterator[News]:
+    allowed, disputed = [], []
+    for use in uses:
+        for version in sorted(_offered(use, answers), reverse=True):
+            if version.release != Version(use.version).release:
+                continue
+            verdict = _verdict(use, version, compat)
+            if verdict is Verdict.ALLOWED:
+                allowed.append((use, version))
+                break
+            if verdict is Verdict.DISPUTED and (use, version) not in disputed:
+                disputed.append((use, version))
+    for old, new, moves, names in _by_version(allowed):
+        yield News(
+            what=f"torch_npu {new} is newer than {old}, and compat.yaml has it for the same CANN.",
+            change="With --write these targets take it.",
+            targets=names,
+            moves=moves,
+        )
+    for old, new, _, names in _by_version(disputed):
+        yield News(
+            what=f"torch_npu {new} is newer than {old}, but sources disagree on its CANN.",
+            change="It is left to you: 'build.py explain TARGET' shows what is known.",
+            targets=names,
+            remark=True,
+        )
+
+
+def _missing_rows(
+    uses: Sequence[Use], chosen: Collection[str], compat: Compat, answers: Answers
+) -> Iterator[News]:
+    """A torch_npu that is newer than what both files know of its series, or its series is new."""
+    texts = {row.torch_npu for row in compat.pairings}
+    texts |= {row.torch_npu for row in compat.rejected}
+    texts |= {use.version for use in uses if use.key == "torch_npu"}
+    newest = _newest_of_each(_versions(texts))
+    users: dict[Release, list[str]] = {}
+    for use in uses:
+        if use.key == "torch_npu":
+            names = [target.id for target in use.targets if target.id in chosen]
+            users.setdefault(Version(use.version).release, []).extend(names)
+    offered: dict[Release, list[Version]] = {}
+    for version in sorted(_all_of("torch_npu", answers), reverse=True):
+        offered.setdefault(version.release, []).append(version)
+    for release, versions in offered.items():
+        names = list(dict.fromkeys(users.get(release, ())))
+        if release in newest:
+            new = [version for version in versions if version > newest[release]]
+            than = f"newer than {newest[release]}, the last {_dotted(release)} that is known here"
+        else:
+            new = versions if _follows(release, newest) else []
+            than = "compat.yaml has no row for this series"
+        if new and (names or _is_whole(uses, chosen)):
+            yield News(
+                what=f"torch_npu {_listed(new)}: {than}.",
+                change=_ROW_NEEDED,
+                targets=tuple(names),
+            )
+
+
+def _follows(release: Release, known: Collection[Release]) -> bool:
+    """Whether ``release`` comes after every known one, or every known one of its own minor.
+
+    What lies between known releases has been left out by whoever made the table.
+    """
+    same_minor = [each for each in known if each[:2] == release[:2]]
+    return all(release > each for each in same_minor or known)
+
+
+def _deepspeed_moves(uses: Sequence[Use], compat: Compat, answers: Answers) -> Iterator[News]:
+    """Only from the newest one in use: who has an older one has chosen it."""
+    last = max((Version(use.version) for use in uses), default=None)
+    found = []
+    for use in uses:
+        if Version(use.version) != last:
+            continue
+        for version in sorted(_offered(use, answers), reverse=True):
+            if _verdict(use, version, compat) in (Verdict.ALLOWED, Verdict.DISPUTED):
+                found.append((use, version))
+                break
+    for old, new, moves, names in _by_version(found):
+        yield News(
+            what=f"deepspeed {new} is newer than {old}, and compat.yaml allows it.",
+            change="With --deepspeed --write these targets take it.",
+            targets=names,
+            moves=moves,
+            on_request=True,
+        )
+
+
+def _torch_alone(uses: Sequence[Use], compat: Compat, answers: Answers) -> Iterator[News]:
+    texts = {row.torch for row in compat.pairings}
+    texts |= {use.version for use in uses if use.key == "torch"}
+    last = max(_versions(texts))
+    with_npu = {version.release for version in _all_of("torch_npu", answers)}
+    alone = {
+        version
+        for version in _all_of("torch", answers)
+        if version > last and version.release not in with_npu
+    }
+    if alone:
+        yield News(
+            what=f"torch {_listed(sorted(alone, reverse=True))}: newer than {last}.",
+            change="There is no torch_npu for it yet; nothing to do.",
+            remark=True,
+        )
+
+
+def _all_of(package: str, answers: Answers) -> set[Version]:
+    return {
+        version
+        for question, versions in answers.items()
+        if question.package == package
+        for version in versions
+        if _is_final(version)
+    }
+
+
+def _versions(texts: Iterable[str]) -> Iterator[Version]:
+    """Those of ``texts`` that are versions; a row may name none, and a rejected one a bad one."""
+    for text in texts:
+        try:
+            yield Version(text)
+        except InvalidVersion:
+            continue
+
+
+def _newest_of_each(versions: Iterable[Version]) -> dict[Release, Version]:
+    found: dict[Release, Version] = {}
+    for version in versions:
+        found[version.release] = max(version, found.get(version.release, version))
+    return found
+
+
+def _dotted(release: Release) -> str:
+    return ".".join(map(str, release))
+
+
+def _listed(versions: Iterable[Version]) -> str:
+    return ", ".join(map(str, versions))

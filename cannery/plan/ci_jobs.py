@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Divides targets among the jobs of a CI run: each for one platform, what shares much together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cannery.errors import Problem, UsageError
+from cannery.image.layers import Layer
+from cannery.model import Target
+from cannery.plan.shard import (
+    TargetCost,
+    divide_targets,
+    fair_count,
+    target_cost,
+)
+
+MOST = 256
+"""How many jobs GitHub lets a matrix have in one run (docs.github.com, "Running variations of jobs
+in a workflow"); the same is taken for GitLab."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One job: the ``index``-th of ``count``, which builds ``targets`` on ``platform``."""
+
+    index: int
+    count: int
+    platform: str
+    targets: tuple[str, ...]
+
+
+def make_jobs(
+    targets: Sequence[Target],
+    parts: Mapping[str, Sequence[Layer]],
+    *,
+    shards: int = 0,
+    most: int = MOST,
+) -> tuple[Job, ...]:
+    """``targets`` in ``shards`` jobs, or fewer where some would have nothing to do.
+
+    Without ``shards`` there are so many that targets of the same CANN and torch stay together.
+    ``parts`` are the layers of each target.
+
+    Raises:
+        UsageError: it would be more than ``most``, or fewer than there are platforms.
+    """
+    items: dict[str, list[TargetCost]] = {}
+    for target in targets:
+        items.setdefault(target.platform, []).append(target_cost(target.id, parts[target.id]))
+    fair = {name: fair_count(members) for name, members in items.items()}
+    number = shards or sum(fair.values())
+    if number > most:
+        what = f"{number} jobs are more than the {most} that may be."
+        fix = f"Put more targets into each: --shards {most}, or fewer."
+        raise UsageError(Problem(what=what, fix=fix))
+    if targets and number < len(items):
+        names = ", ".join(items)
+        what = f"{number} job cannot build for {len(items)} platforms ({names})."
+        raise UsageError(Problem(what=what, fix=f"Write --shards {len(items)}, or more."))
+    shares = _shares(fair, number)
+    found = [
+        (name, tuple(ids))
+        for name, members in items.items()
+        for ids in divide_targets(members, shares[name])
+        if ids
+    ]
+    return tuple(
+        Job(index=index, count=len(found), platform=name, targets=ids)
+        for index, (name, ids) in enumerate(found, 1)
+    )
+
+
+def _shares(fair: Mapping[str, int], number: int) -> dict[str, int]:
+    """How many of ``number`` jobs each platform gets: one, and more the more it has to do."""
+    shares = dict.fromkeys(fair, 1)
+    for _ in range(number - len(shares) if shares else 0):
+        busiest = max(fair, key=lambda name: fair[name] / shares[name])
+        shares[busiest] += 1
+    return shares

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run will do with each target of a selection, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cannery.image.layers import (
+    Layer,
+    components_named,
+    shared,
+)
+from cannery.model import Target
+
+
+class Action(StrEnum):
+    """What is done with a target."""
+
+    BUILD = "build"
+    VERIFY = "verify"
+    """The image is there, and was not checked as this run would check it."""
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Local:
+    """What this machine has of a target: an image, its key, and on what all checks passed."""
+
+    image: str = ""
+    key: str = ""
+    passed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What is done with one target. ``image`` is the image that is there, for VERIFY and SKIP.
+
+    ``missing`` maps the name of each file that cannot be had here to where people get it;
+    ``published`` says what a registry has, where one was asked.
+    """
+
+    id: str
+    action: Action
+    why: str
+    key: str = ""
+    image: str = ""
+    missing: Mapping[str, str]
+    parts: tuple[Layer, ...] = ()
+    published: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What a change of ``component`` would make anew in each target, and what it would leave."""
+
+    component: str
+    anew: Mapping[str, tuple[str, ...]]
+    stays: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run does. ``elsewhere`` are the selected targets of other shards."""
+
+    steps: tuple[Step, ...]
+    shard: str = ""
+    elsewhere: tuple[str, ...] = ()
+    change: Change | None = None
+
+    def of(self, *actions: Action) -> list[Step]:
+        return [step for step in self.steps if step.action in actions]
+
+    @property
+    def shared(self) -> dict[Layer, tuple[str, ...]]:
+        """The layers that are made once for several of the targets that are built."""
+        return shared({step.id: step.parts for step in self.of(Action.BUILD)})
+
+
+def choose_action(
+    *, name: str, key: str, here: Local, kinds: frozenset[str], test: bool, force: bool
+) -> tuple[Action, str]:
+    """What to do with a target whose image would be called ``name``, and why.
+
+    ``kinds`` are the kinds of device on which the run would check it.
+    """
+    if force:
+        return Action.BUILD, "--force"
+    if not here.image:
+        return Action.BUILD, f"there is no {name} here"
+    if here.key != key:
+        of = "from something else" if here.key else "by an older build.py"
+        return Action.BUILD, f"{name} was made {of}"
+    if test and not kinds <= here.passed:
+        without = ", ".join(sorted(kinds - here.passed))
+        return Action.VERIFY, f"{name} is up to date, and not verified (device: {without})"
+    return Action.SKIP, f"{name} is up to date"
+
+
+def missing(why: Mapping[str, str]) -> str:
+    """The reason for which a target without its files is skipped."""
+    files = "; ".join(f"{name} ({origin})" for name, origin in why.items())
+    return f"cannot be built without {files}"
+
+
+def change_of(
+    component: str, targets: Sequence[Target], parts: Mapping[str, Sequence[Layer]]
+) -> Change:
+    """What a change of ``component`` would make anew in ``targets``.
+
+    Raises:
+        UsageError: none of them has it.
+    """
+    named = components_named(component, targets)
+    anew, stays = {}, {}
+    for target in targets:
+        touched = [part.name for part in parts[target.id] if part.needs & named]
+        if touched:
+            anew[target.id] = tuple(touched)
+        stays[target.id] = tuple(p.name for p in parts[target.id] if not p.needs & named)
+    return Change(component=component, anew=anew, stays=stays)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Divides a selection among machines: of about equal cost, with what shares much kept together.
+
+Every machine computes the same division, because nothing but the matrix and the locks counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cannery.errors import UsageError
+from cannery.image.layers import Layer
+
+_SECONDS = {
+    "os": 30.0,
+    "toolkit": 15.0,
+    "kernels": 10.0,
+    "nnal": 10.0,
+    "python": 5.0,
+    "wheels-torch": 20.0,
+    "wheels-torch_npu": 10.0,
+    "wheels-cann": 15.0,
+    "wheels-deepspeed": 5.0,
+    "wheels-jieba": 12.0,
+    "wheels-mindspore": 25.0,
+    "wheels-application": 15.0,
+    "guard": 1.0,
+}
+"""What the layers took when this table was made: linux/arm64 under emulation on two cores, with
+simulated packages. Only their proportions matter."""
+
+_OTHER = 5.0
+"""Seconds for a layer that is not in the table."""
+
+_CHECKS = 60.0
+"""Seconds for exporting an image and testing it, which no other target can spare it."""
+
+_SLACK = 1.25
+"""How much more than its even share a machine may get to keep targets together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetCost:
+    """A target: what each of its layers costs, by identity, and with whom it shares most."""
+
+    id: str
+    costs: Mapping[str, float]
+    family: tuple[str, ...]
+
+
+@dataclass
+class _Machine:
+    ids: list[str] = field(default_factory=list)
+    layers: dict[str, float] = field(default_factory=dict)
+
+    def cost(self, items: Sequence[TargetCost] = ()) -> float:
+        """What it would cost to build ``items`` too."""
+        layers = dict(self.layers)
+        for target_cost in items:
+            layers |= target_cost.costs
+        return sum(layers.values()) + _CHECKS * (len(self.ids) + len(items))
+
+    def take(self, items: Sequence[TargetCost]) -> None:
+        for target_cost in items:
+            self.ids.append(target_cost.id)
+            self.layers |= target_cost.costs
+
+
+def target_cost(target: str, parts: Sequence[Layer]) -> TargetCost:
+    """What building ``target`` costs; its kin are the targets of the same CANN and torch."""
+    costs = {part.identity: _SECONDS.get(part.name, _OTHER) for part in parts}
+    family = [part.identity for part in parts if part.name in ("toolkit", "wheels-torch")]
+    return TargetCost(id=target, costs=costs, family=tuple(family))
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """The two numbers of ``I/N``.
+
+    Raises:
+        UsageError: it is none, or there is no such shard.
+    """
+    match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text, re.ASCII)
+    if not match:
+        raise UsageError(f"{text!r} is no shard. Write it as in 1/3: the first of three.")
+    index, count = int(match[1]), int(match[2])
+    if not 1 <= index <= count:
+        raise UsageError(f"there is no shard {text}. They are 1/{count or 1} to {count}/{count}.")
+    return index, count
+
+
+def divide_targets(items: Sequence[TargetCost], count: int) -> list[list[str]]:
+    """The ids of ``items`` for each of ``count`` machines, each in the order of ``items``."""
+    machines = [_Machine() for _ in range(count)]
+    even = _Machine().cost(items) / count
+    limit = max([even * _SLACK, *(_Machine().cost([each]) for each in items)])
+    waiting = sorted(_families(items), key=_weight)
+    while waiting:
+        family = waiting.pop()
+        machine = min(machines, key=lambda each: (each.cost(family), machines.index(each)))
+        if len(family) > 1 and machine.cost(family) > limit:
+            middle = len(family) // 2
+            waiting = sorted([*waiting, family[:middle], family[middle:]], key=_weight)
+        else:
+            machine.take(family)
+    order = [each.id for each in items]
+    return [sorted(machine.ids, key=order.index) for machine in machines]
+
+
+def fair_count(items: Sequence[TargetCost]) -> int:
+    """Among how many machines ``items`` can be divided so that what shares much stays together."""
+    if not items:
+        return 0
+    families = [{each.id for each in family} for family in _families(items)]
+    costs = [_Machine().cost(family) for family in _families(items)]
+    count = round(sum(costs) / max(costs))
+    while True:
+        shards = divide_targets(items, count)
+        if all(any(family.issubset(shard) for shard in shards) for family in families):
+            return count
+        count -= 1
+
+
+def _families(items: Sequence[TargetCost]) -> list[list[TargetCost]]:
+    found: dict[tuple[str, ...], list[TargetCost]] = {}
+    for each in items:
+        found.setdefault(each.family, []).append(each)
+    return [*found.values()]
+
+
+def _weight(family: Sequence[TargetCost]) -> tuple[float, str]:
+    return _Machine().cost(family), family[0].id

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How an image was made, as a SLSA provenance predicate (slsa.dev/spec/v1.0/provenance).
+
+docs/provenance.md says what each part means for this build type, and what it does not prove.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from packageurl import PackageURL
+
+from cannery import __version__
+from cannery.image.lock import LockedWheel
+from cannery.model import Base, Target
+from cannery.publish.inventory import Inventory, Origin
+from cannery.publish.sbom import package_url
+
+BUILD_TYPE = "urn:cannery:build:v1"
+"""A name, not an address: docs/provenance.md describes it."""
+
+LOCAL_BUILDER = "urn:cannery:builder:local"
+"""Some machine, of which nobody but who pushed knows anything."""
+
+_USER = re.compile(r"://[^/?#]*@")
+_HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+_PINNED = re.compile(
+    r"(?P<repository>[^@\s]+?)(?::(?P<tag>[^:/@]+))?@sha256:(?P<digest>[0-9a-f]{64})"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsedBase:
+    """An image that a build began with. ``used`` is its pinned name, or the id of a stand-in."""
+
+    base: Base
+    architecture: str
+    used: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """The commit that an image was built from; ``commit`` is empty where there is none.
+
+    ``repository`` is a git address or empty. ``changed`` says that the image is not what the commit
+    gives, so that the other dependencies are those of the checkout and need not be the image's.
+    """
+
+    commit: str
+    repository: str = ""
+    changed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Builder:
+    """Who built: ``id`` is a URI. The versions and times may be empty where nobody knows them.
+
+    ``invocation`` is where that run can be looked at, ``started`` and ``finished`` are times as in
+    ``2026-11-21T12:00:00Z``.
+    """
+
+    id: str = LOCAL_BUILDER
+    engine: str = ""
+    buildx: str = ""
+    invocation: str = ""
+    started: str = ""
+    finished: str = ""
+
+
+def slsa(
+    target: Target,
+    inventory: Inventory,
+    *,
+    key: str,
+    source: Source,
+    lock: Iterable[LockedWheel],
+    build_stage: Iterable[LockedWheel],
+    bases: Mapping[str, UsedBase],
+    builder: Builder,
+) -> dict[str, Any]:
+    """The predicate for an image of ``target`` that holds ``inventory``.
+
+    ``key`` is its content key, ``lock`` the target's wheels and ``build_stage`` those of the programs
+    that it was built with; ``bases`` maps build arguments to the images that they named.
+    """
+    dependencies = [
+        *_commit(source),
+        *(_base(name, each) for name, each in sorted(bases.items())),
+        *_vendor_files(inventory),
+        *(_wheel(each, "image") for each in lock),
+        *(_wheel(each, "build stage") for each in build_stage),
+        *_debian(inventory),
+    ]
+    internal = {
+        "simulated": inventory.simulated,
+        "key": key,
+        **_said({"engine": builder.engine, "buildx": builder.buildx}),
+    }
+    metadata = {
+        "invocationId": builder.invocation,
+        "startedOn": builder.started,
+        "finishedOn": builder.finished,
+    }
+    return {
+        "buildDefinition": {
+            "buildType": BUILD_TYPE,
+            "externalParameters": {
+                "target": target.id,
+                "platform": target.platform,
+                "simulate": inventory.simulated,
+            },
+            "internalParameters": internal,
+            "resolvedDependencies": dependencies,
+        },
+        "runDetails": {
+            "builder": {"id": builder.id, "version": {"cannery": __version__}},
+            "metadata": _said(metadata),
+        },
+    }
+
+
+def _said(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value}
+
+
+def _commit(source: Source) -> Iterable[dict[str, Any]]:
+    if not source.commit:
+        return
+    found: dict[str, Any] = {"name": "source", "digest": {"gitCommit": source.commit}}
+    if source.repository:
+        found["uri"] = f"git+{_without_user(source.repository)}@{source.commit}"
+    if source.changed:
+        found["annotations"] = {"changed": True}
+    yield found
+
+
+def _without_user(address: str) -> str:
+    """``address`` as a URI, without a name and a password that may be in it."""
+    if "://" in address:
+        return _USER.sub("://", address, count=1)
+    # As ssh has it: git@host:path.
+    host, colon, path = address.rpartition("@")[2].partition(":")
+    return f"ssh://{host}/{path.lstrip('/')}" if colon else f"file://{address}"
+
+
+def _base(name: str, each: UsedBase) -> dict[str, Any]:
+    platform = f"linux/{each.architecture}"
+    if pinned := _PINNED.fullmatch(each.used):
+        namespace, _, image = pinned["repository"].rpartition("/")
+        more = {"platform": platform, "digest": f"sha256:{pinned['digest']}"}
+        uri = PackageURL("docker", namespace or None, image, pinned["tag"], more).to_string()
+        return {"name": name, "uri": uri, "digest": {"sha256": pinned["digest"]}}
+    algorithm, _, value = each.used.partition(":")
+    annotations = {
+        "bootstrapped": f"Debian {each.base.suite}",
+        "platform": platform,
+        "insteadOf": each.base.image,
+    }
+    # The id of an image that is in no registry: it can be compared, and not pulled.
+    return {"name": name, "digest": {algorithm: value}, "annotations": annotations}
+
+
+def _vendor_files(inventory: Inventory) -> Iterable[dict[str, Any]]:
+    for package in inventory.vendor:
+        stand_in = package.source is Origin.SIMULATOR
+        annotations: dict[str, Any] = {"standIn": True} if stand_in else {"place": package.place}
+        if not package.sha256:
+            annotations["sha256"] = "not known"
+        found = {
+            "name": package.file,
+            "uri": package_url(package, inventory),
+            "annotations": annotations,
+        }
+        yield found | ({"digest": {"sha256": package.sha256}} if package.sha256 else {})
+
+
+def _wheel(each: LockedWheel, used_in: str) -> dict[str, Any]:
+    """A locked package. Where the lock allows several files, which one it was is not known."""
+    hashes = sorted({found[1] for line in each.lines for found in _HASH.finditer(line)})
+    annotations: dict[str, Any] = {"usedIn": used_in}
+    found: dict[str, Any] = {
+        "name": each.name,
+        "uri": PackageURL("pypi", None, each.name, each.version).to_string(),
+        "annotations": annotations,
+    }
+    if len(hashes) == 1:
+        found["digest"] = {"sha256": hashes[0]}
+    else:
+        annotations["sha256AnyOf"] = hashes
+    return found
+
+
+def _debian(inventory: Inventory) -> Iterable[dict[str, Any]]:
+    for package in inventory.debian:
+        yield {"name": package.name, "uri": package_url(package, inventory)}

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was published: one file for each push, below releases/, written once and then committed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from cannery.errors import (
+    FileError,
+    Problem,
+    file_error,
+)
+from cannery.files import read_text
+
+_SCHEMA = 1
+
+Packages = Mapping[str, Mapping[str, str]]
+"""Where packages come from (wheels, debian, vendor) to the name and version of each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerRecord:
+    """One layer: the digest and size in bytes of what is pulled, and what it unpacks to.
+
+    ``part`` is as ``cannery.image.layers`` names it, or ``base``.
+    """
+
+    digest: str
+    diff_id: str
+    size: int
+    part: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlatformImage:
+    """The image for one platform; ``size`` is what a pull of all of it takes, in bytes."""
+
+    digest: str
+    config: str
+    size: int
+    layers: tuple[LayerRecord, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """How the packages differ from those of the image that was published before, ``since``."""
+
+    since: str = ""
+    added: Mapping[str, str] = field(default_factory=dict)
+    removed: Mapping[str, str] = field(default_factory=dict)
+    changed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """What came of the checks on one kind of device, and on what hardware that was."""
+
+    device: str
+    hardware: str
+    passed: int
+    failed: int
+    not_run: int
+    date: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One push. ``digest`` is what to pull, ``tags`` those that moved to it."""
+
+    target: str
+    tag: str
+    tags: tuple[str, ...]
+    key: str
+    registry: str
+    repository: str
+    digest: str
+    simulated: bool
+    pushed: str
+    commit: str
+    platforms: Mapping[str, PlatformImage]
+    components: Mapping[str, str]
+    packages: Packages
+    changes: Changes = field(default_factory=Changes)
+    verified: tuple[Tested, ...] = ()
+    attestations: Mapping[str, str] = field(default_factory=dict)
+    signed: bool = False
+
+    @property
+    def digests(self) -> frozenset[str]:
+        """Every manifest that must stay where this was published."""
+        return frozenset({self.digest, *(each.digest for each in self.platforms.values())})
+
+
+def to_text(record: Record) -> str:
+    """The record as its file holds it: sorted, so that equal records are equal files."""
+    content = {"schema": _SCHEMA, **asdict(record)}
+    return json.dumps(content, indent=2, sort_keys=True) + "\n"
+
+
+def path_of(folder: Path, record: Record) -> Path:
+    """Where ``record`` is kept below ``folder``."""
+    return folder / record.target / f"{record.tag}.json"
+
+
+def read_records(folder: Path) -> tuple[Record, ...]:
+    """Every record below ``folder``, oldest first; none where there is no such folder.
+
+    Raises:
+        FileError: naming every file that is no record.
+    """
+    found: list[Record] = []
+    problems: list[Problem] = []
+    try:
+        paths = sorted(folder.glob("*/*.json"))
+    except OSError as error:
+        raise file_error("read", folder, error) from error
+    for path in paths:
+        try:
+            found.append(_read(path))
+        except FileError as error:
+            problems += error.problems
+    if problems:
+        raise FileError(problems)
+    return tuple(sorted(found, key=lambda record: (record.pushed, record.tag)))
+
+
+def latest(records: Iterable[Record], target: str) -> Record | None:
+    """The newest record of ``target``; the simulated ones count only where there is no other."""
+    own = [record for record in records if record.target == target]
+    real = [record for record in own if not record.simulated]
+    return max(real or own, key=lambda record: (record.pushed, record.tag), default=None)
+
+
+def _read(path: Path) -> Record:
+    wrong = ""
+    try:
+        record = _record(json.loads(read_text(path)))
+        if path_of(path.parent.parent, record) != path:
+            wrong = f"it is of {record.target}, {record.tag}, and has another name"
+    except FileNotFoundError as error:
+        raise file_error("read", path, error) from error
+    except KeyError as error:
+        wrong = f"it has no {error}"
+    except (ValueError, TypeError, AttributeError) as error:
+        wrong = str(error)
+    if wrong:
+        fix = "Restore it from git: a record is written once and never edited."
+        raise FileError(Problem(what=f"{path} is no record of a push: {wrong}.", fix=fix))
+    return record
+
+
+def _record(loaded: dict[str, Any]) -> Record:
+    if loaded.pop("schema") != _SCHEMA:
+        raise ValueError("this version of cannery reads schema 1 only")
+    changes = {**loaded["changes"]}
+    changes["changed"] = {name: _pair(each) for name, each in changes["changed"].items()}
+    images = {}
+    for platform, image in loaded["platforms"].items():
+        layers = tuple(_made(LayerRecord, each) for each in image["layers"])
+        images[platform] = _made(PlatformImage, {**image, "layers": layers})
+    more = {
+        "platforms": images,
+        "changes": _made(Changes, changes),
+        "verified": tuple(_made(Tested, each) for each in loaded["verified"]),
+        "tags": tuple(loaded["tags"]),
+    }
+    record: Record = _made(Record, {**loaded, **more})
+    return record
+
+
+def _pair(value: Any) -> tuple[str, str]:
+    before, after = value
+    return str(before), str(after)
+
+
+def _made(kind: Any, values: dict[str, Any]) -> Any:
+    """A ``kind`` of ``values``, of which it needs every one, each of the kind that it has."""
+    names = {each.name: str(each.type) for each in fields(kind)}
+    if unknown := sorted({*values} - {*names}):
+        raise ValueError(f"{unknown[0]!r} is unknown")
+    for name, annotation in names.items():
+        wanted = {"str": str, "int": int, "bool": bool}.get(annotation)
+        if wanted and type(values[name]) is not wanted:
+            raise ValueError(f"{name!r} is not of type {annotation}")
+        if annotation.startswith(("Mapping", "Packages")) and not isinstance(values[name], dict):
+            raise ValueError(f"{name!r} is no mapping")
+    return kind(**values)
+
+
+def difference(since: str, before: Packages, after: Packages) -> Changes:
+    """What came, went and moved between two lists of packages; ``since`` names the first."""
+    old, new = _flat(before, after), _flat(after, before)
+    return Changes(
+        since=since,
+        added={name: new[name] for name in sorted({*new} - {*old})},
+        removed={name: old[name] for name in sorted({*old} - {*new})},
+        changed={
+            name: (old[name], new[name])
+            for name in sorted({*old} & {*new})
+            if old[name] != new[name]
+        },
+    )
+
+
+def _flat(packages: Packages, others: Packages) -> dict[str, str]:
+    """Name to version; a name that two kinds of packages have is told by its kind."""
+    kinds: dict[str, set[str]] = {}
+    for each in (packages, others):
+        for kind, names in each.items():
+            for name in names:
+                kinds.setdefault(name, set()).add(kind)
+    return {
+        name if len(kinds[name]) == 1 else f"{kind}:{name}": version
+        for kind, names in packages.items()
+        for name, version in names.items()
+    }

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads YAML so that every value knows its line, and takes it apart with all problems collected.
+
+Scalars keep the text that was written: ``3.10`` stays ``3.10`` and is no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+
+from cannery.errors import (
+    MatrixError,
+    Problem,
+    Span,
+    did_you_mean,
+    file_error,
+)
+
+T = TypeVar("T")
+
+_NOT_TEXT = {"tag:yaml.org,2002:bool", "tag:yaml.org,2002:null"}
+
+
+class Problems:
+    """Collects what is wrong with one file, so that all of it is reported at once."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._found: list[Problem] = []
+
+    def add(self, node: yaml.Node, what: str, fix: str = "") -> None:
+        self._found.append(Problem(what=what, fix=fix, where=self.span(node)))
+
+    @property
+    def count(self) -> int:
+        return len(self._found)
+
+    def span(self, node: yaml.Node) -> Span:
+        mark = node.start_mark
+        return Span(file=self.file, line=mark.line + 1, column=mark.column + 1)
+
+    def raise_if_any(self) -> None:
+        """Raise MatrixError with every problem, in the order of the file."""
+        if self._found:
+            unique = dict.fromkeys(self._found)
+            raise MatrixError(sorted(unique, key=lambda p: (p.where is None, p.where)))
+
+
+class Section:
+    """One YAML mapping that is being read; ``done`` reports the keys that nobody asked for."""
+
+    def __init__(self, node: yaml.Node, name: str, problems: Problems) -> None:
+        self.node = node
+        self.name = name
+        self.problems = problems
+        self._known: list[str] = []
+        self._absent: list[str] = []
+        self._values: dict[str, tuple[yaml.Node, yaml.Node]] = {}
+        if not isinstance(node, yaml.MappingNode):
+            problems.add(node, f"{name} must be a mapping of keys to values.")
+            return
+        for key, value in node.value:
+            self._remember(key, value)
+
+    def _remember(self, key: yaml.Node, value: yaml.Node) -> None:
+        if not isinstance(key, yaml.ScalarNode):
+            self.problems.add(key, f"a key in {self.name} must be plain text.")
+        elif key.value in self._values:
+            first = self._values[key.value][0].start_mark.line + 1
+            self.problems.add(
+                key,
+                f"{key.value!r} is given twice in {self.name}, first in line {first}.",
+                "Keep one of them.",
+            )
+        else:
+            self._values[key.value] = (key, value)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
+    def take(self, key: str, *, required: bool = True) -> yaml.Node | None:
+        """The value of ``key``, or None; ``done`` reports a missing required key."""
+        self._known.append(key)
+        if key in self._values:
+            return self._values[key][1]
+        if required and isinstance(self.node, yaml.MappingNode):
+            self._absent.append(key)
+        return None
+
+    def text(self, key: str, *, required: bool = True, default: str = "") -> str:
+        """The text of ``key``; a list, a mapping, true, false or nothing is a problem."""
+        node = self.take(key, required=required)
+        return default if node is None else self._text_of(node, f"{key!r} in {self.name}")
+
+    def _text_of(self, node: yaml.Node, name: str) -> str:
+        if isinstance(node, yaml.ScalarNode) and node.tag not in _NOT_TEXT:
+            if node.value.strip():
+                return str(node.value)
+            self.problems.add(node, f"{name} is empty.", "Write a value.")
+            return ""
+        kinds: dict[type, str] = {yaml.MappingNode: "a mapping", yaml.SequenceNode: "a list"}
+        kind = kinds.get(type(node)) or repr(node.value)
+        self.problems.add(node, f"{name} must be text, not {kind}.")
+        return ""
+
+    def texts(self, key: str, wrong: Callable[[str], str] = lambda _: "") -> tuple[str, ...]:
+        """The list of texts under ``key``; ``wrong`` says what, if anything, is wrong with one."""
+        node = self.take(key, required=False)
+        if node is None:
+            return ()
+        if not isinstance(node, yaml.SequenceNode):
+            self.problems.add(node, f"{key!r} in {self.name} must be a list.")
+            return ()
+        name = f"an item of {key!r} in {self.name}"
+        texts = tuple(self._text_of(item, name) for item in node.value)
+        for item, text in zip(node.value, texts, strict=True):
+            if text and (what := wrong(text)):
+                self.problems.add(item, what)
+        return texts
+
+    def flag(self, key: str, *, default: bool = False) -> bool:
+        """The true or false under ``key``."""
+        node = self.take(key, required=False)
+        if node is None:
+            return default
+        if node.tag == "tag:yaml.org,2002:bool":
+            return str(node.value).lower() in ("true", "yes", "on")
+        self.problems.add(node, f"{key!r} in {self.name} must be true or false.")
+        return default
+
+    def section(self, key: str, *, required: bool = True) -> Section | None:
+        """The mapping under ``key``."""
+        node = self.take(key, required=required)
+        return None if node is None else Section(node, f"{self.name}.{key}", self.problems)
+
+    def sections(self) -> Iterator[tuple[str, Section]]:
+        """Every key of this mapping with the mapping below it."""
+        for key, (_, value) in self._values.items():
+            self._known.append(key)
+            yield key, Section(value, f"{self.name}.{key}", self.problems)
+
+    def nodes(self) -> list[tuple[yaml.Node, yaml.Node]]:
+        """Every key of this mapping with its value, as they are; of a repeated key the first."""
+        return [*self._values.values()]
+
+    def names(self) -> list[str]:
+        """Every key of this mapping."""
+        return [*self._values]
+
+    def mappings(self, key: str) -> list[Section]:
+        """The list of mappings under ``key``; empty without it."""
+        node = self.take(key, required=False)
+        if node is None:
+            return []
+        if not isinstance(node, yaml.SequenceNode):
+            self.problems.add(node, f"{key!r} in {self.name} must be a list.")
+            return []
+        name = f"an item of {key!r} in {self.name}"
+        return [Section(item, name, self.problems) for item in node.value]
+
+    def all_texts(self) -> dict[str, str]:
+        """Every key of this mapping with its text."""
+        return {key: self.text(key) for key in self._values}
+
+    def choose(self, key: str, known: dict[str, T], noun: str) -> T | None:
+        """What ``known`` has under the name that ``key`` gives; an unknown name is a problem."""
+        name = self.text(key)
+        if not name or name in known:
+            return known.get(name)
+        self.wrong(key, f"there is no {noun} {name!r}.", did_you_mean(name, known))
+        return None
+
+    def wrong(self, key: str, what: str, fix: str = "") -> None:
+        """Report a problem at the value of ``key`` (at the mapping, if the key is missing)."""
+        self.problems.add(self._values[key][1] if key in self._values else self.node, what, fix)
+
+    def done(self) -> None:
+        """Report every key that was not asked for, and every required one that is not there."""
+        unknown = {key: node for key, (node, _) in self._values.items() if key not in self._known}
+        for key, node in unknown.items():
+            hint = did_you_mean(key, self._known)
+            self.problems.add(node, f"unknown key {key!r} in {self.name}.", hint)
+        for key in self._absent:
+            # A misspelt key is one mistake, and has been reported as one.
+            if not any(did_you_mean(each, [key]).startswith("Did") for each in unknown):
+                self.problems.add(self.node, f"{self.name} has no {key!r}.", "Add it.")
+
+
+def read_yaml(path: Path, name: str, parse: Callable[[Section], T]) -> T:
+    """Read the YAML mapping in ``path`` and hand it to ``parse``.
+
+    Raises:
+        FileError: the file cannot be read.
+        MatrixError: it is no YAML, or ``parse`` found problems.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise file_error("read", path, error) from error
+    except UnicodeDecodeError as error:
+        raise MatrixError(Problem(what=f"{name} is not UTF-8 text: {error.reason}.")) from error
+    return parse_yaml(text, name, parse)
+
+
+def parse_yaml(text: str, name: str, parse: Callable[[Section], T]) -> T:
+    """Hand the YAML mapping that ``text`` is, of a file called ``name``, to ``parse``.
+
+    Raises:
+        MatrixError: it is no YAML, or ``parse`` found problems.
+    """
+    problems = Problems(name)
+    try:
+        node = yaml.compose(text, Loader=yaml.CSafeLoader)
+    except UnicodeEncodeError as error:
+        # What no UTF-8 decodes to, as git may have handed it out.
+        raise MatrixError(Problem(what=f"{name} is not UTF-8 text.")) from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = Span(file=name, line=mark.line + 1, column=mark.column + 1) if mark else None
+        what = f"this is not YAML: {error.problem or error.context}."
+        raise MatrixError(Problem(what=what, where=where)) from error
+    except yaml.YAMLError as error:
+        raise MatrixError(Problem(what=f"{name} is not YAML: {error}.")) from error
+    if node is None:
+        raise MatrixError(Problem(what=f"{name} is empty."))
+    section = Section(node, name, problems)
+    result = parse(section)
+    section.done()
+    problems.raise_if_any()
+    return result

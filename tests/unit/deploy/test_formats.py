@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is refused, and that words of any characters arrive as they were meant."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cannery import deploy
+from cannery.cli import run_options
+from cannery.deploy import (
+    FORMATS,
+    RUNTIMES,
+    RunOptions,
+)
+from cannery.deploy.yaml_text import dump
+from cannery.errors import UsageError
+from cannery.matrix.project import Project
+
+TARGETS = Project(root=Path(__file__).resolve().parents[3]).matrix().targets
+TARGET = TARGETS["py39-torch231-cann8t39"]
+SERVED = TARGETS["py310-torch210-cann80rc1-llamafactory082"]
+IMAGE = "registry.example.com:5000/ascend@sha256:" + "0" * 64
+
+
+def text(form: str, **more: Any) -> str:
+    return deploy.text(form, **{"image": IMAGE, "target": TARGET, **more})
+
+
+def documents(form: str, **more: Any) -> list[dict[str, Any]]:
+    return [*yaml.safe_load_all(text(form, **more))]
+
+
+def container(form: str, **more: Any) -> dict[str, Any]:
+    spec = documents(form, **more)[-1]["spec"]
+    template = spec["tasks"][0]["template"] if form == "volcano" else spec["template"]
+    found: dict[str, Any] = template["spec"]["containers"][0]
+    return found
+
+
+def refused(form: str, *said: str, **more: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        text(form, **more)
+    messages = [str(problem) for problem in caught.value.problems]
+    assert len(messages) == len(said), messages
+    for message, part in zip(messages, said, strict=True):
+        assert part in message
+
+
+def test_the_command_line_knows_the_same_words() -> None:
+    assert run_options._FORMATS == FORMATS
+    assert run_options._RUNTIMES == RUNTIMES
+
+
+def test_a_format_that_there_is_not() -> None:
+    refused("k8", "there is no format 'k8'. Did you mean 'k8s'?")
+
+
+@pytest.mark.parametrize("form", ["shell", "compose"])
+def test_several_hosts_need_a_cluster(form: str) -> None:
+    refused(form, "2 nodes were asked for. Take --format k8s or --format volcano", nodes=2)
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    refused(
+        "k8s",
+        "a host has 1 to 16 cards of 910b, not 17. For more, add --nodes.",
+        "0 is no number of nodes from 1 to 999.",
+        "there is no runtime 'ascent'. Did you mean 'ascend'?",
+        "'16x' is no size of shared memory. Write it as in 16g or 512m.",
+        "'--privileged' is no name of an image.",
+        "'a\\x00b' in the command",
+        "'\\udcff' in the command",
+        "'/a:b' cannot be mounted on '/c'",
+        "'d' is no place in a container",
+        "'./relative' is no path of a host here. Begin it with '/'.",
+        cards=17,
+        nodes=0,
+        runtime="ascent",
+        shm_size="16x",
+        image="--privileged",
+        command=["a\0b", "\udcff"],
+        mounts={"/a:b": "/c", "/d": "d", "./relative": "/e"},
+    )
+
+
+@pytest.mark.parametrize("form", ["shell", "compose"])
+def test_a_folder_beside_may_be_mounted_where_files_are_read(form: str) -> None:
+    text(form, mounts={"./data": "/data", "../x": "/x"})
+    refused(
+        form, "'data' is no path of a host here. Begin it with '/' or './'.", mounts={"data": "/d"}
+    )
+
+
+@pytest.mark.parametrize("where", ["/usr/local/dcmi", "/usr/local/Ascend/driver/", "/dev/shm", "/"])
+def test_what_the_driver_needs_is_not_covered(where: str) -> None:
+    refused("k8s", f"{where} in the container is taken", mounts={"/data": where})
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_folder_takes_the_place_of_the_stacks_own(form: str) -> None:
+    found = text(form, target=SERVED, mounts={"/mnt/models": "/root/.cache/huggingface"})
+    assert found.count("/root/.cache/huggingface") == 1
+    assert "hf_cache" not in found
+    assert "hf-cache" not in found
+    assert "/mnt/models" in found
+
+
+@pytest.mark.parametrize("cards", [0, -1, 17])
+def test_a_host_does_not_have_any_number_of_cards(cards: int) -> None:
+    refused("k8s", "a host has 1 to 16 cards of 910b", cards=cards)
+
+
+def test_a_chip_that_nothing_is_known_of() -> None:
+    refused(
+        "k8s", "cards of chip 999. Known: 910, 910b, a3, 310p", target=replace(TARGET, chip="999")
+    )
+
+
+def test_every_chip_has_its_names() -> None:
+    found = {
+        chip: documents("volcano", target=replace(TARGET, chip=chip), cards=8)[-1]
+        for chip in ("910", "910b", "a3", "310p")
+    }
+    rings = {
+        chip: job["metadata"]["labels"]["ring-controller.atlas"] for chip, job in found.items()
+    }
+    assert rings == {
+        "910": "ascend-910",
+        "910b": "ascend-910b",
+        "a3": "ascend-910b",
+        "310p": "ascend-310P",
+    }
+    pods = {chip: job["spec"]["tasks"][0]["template"]["spec"] for chip, job in found.items()}
+    assert {chip: pod["nodeSelector"].get("accelerator-type") for chip, pod in pods.items()} == {
+        "910": "module",
+        "910b": "module-910b-8",
+        "a3": "module-a3-16",
+        "310p": None,
+    }
+    resources = {chip: [*pod["containers"][0]["resources"]["limits"]] for chip, pod in pods.items()}
+    assert resources == {
+        "910": ["huawei.com/Ascend910"],
+        "910b": ["huawei.com/Ascend910"],
+        "a3": ["huawei.com/Ascend910"],
+        "310p": ["huawei.com/Ascend310P"],
+    }
+
+
+def test_the_larger_host_of_a_chip() -> None:
+    job = documents("volcano", cards=16)[-1]
+    pod = job["spec"]["tasks"][0]["template"]["spec"]
+    assert pod["nodeSelector"]["accelerator-type"] == "module-910b-16"
+
+
+def test_an_x86_target_goes_to_x86_nodes() -> None:
+    target = replace(TARGET, platform="linux/amd64")
+    pod = documents("volcano", target=target)[-1]["spec"]["tasks"][0]["template"]["spec"]
+    assert pod["nodeSelector"]["host-arch"] == "huawei-x86"
+    pod = documents("k8s", target=target)[-1]["spec"]["template"]["spec"]
+    assert pod["nodeSelector"] == {"kubernetes.io/arch": "amd64"}
+
+
+@pytest.mark.parametrize(
+    ("size", "quantity"),
+    [("64g", "64Gi"), ("512M", "512Mi"), ("1k", "1Ki"), ("7b", "7"), ("8", "8")],
+)
+def test_shared_memory_is_as_large_in_a_pod(size: str, quantity: str) -> None:
+    spec = documents("k8s", shm_size=size)[-1]["spec"]["template"]["spec"]
+    assert spec["volumes"][0]["emptyDir"] == {"medium": "Memory", "sizeLimit": quantity}
+
+
+def test_what_the_runtime_hands_over_is_not_asked_for_twice() -> None:
+    words = text("shell", runtime="ascend", cards=8)
+    assert "--env ASCEND_VISIBLE_DEVICES=0-7" in words
+    assert "--device" not in words
+    service = documents("compose", runtime="ascend", cards=2)[0]["services"]["ascend"]
+    assert service["runtime"] == "ascend"
+    assert service["environment"]["ASCEND_VISIBLE_DEVICES"] == "0-1"
+    assert "devices" not in service
+
+
+def test_volcano_tells_the_runtime_which_cards_it_chose() -> None:
+    env = {each["name"]: each for each in container("volcano", runtime="ascend")["env"]}
+    field = env["ASCEND_VISIBLE_DEVICES"]["valueFrom"]["fieldRef"]["fieldPath"]
+    assert field == "metadata.annotations['huawei.com/Ascend910']"
+    assert "env" not in container("k8s", runtime="ascend")
+
+
+def test_a_server_is_reached_and_keeps_its_files() -> None:
+    kinds = [each["kind"] for each in documents("k8s", target=SERVED)]
+    assert kinds == [*["PersistentVolumeClaim"] * 4, "Service", "Job"]
+    service = documents("k8s", target=SERVED)[4]
+    assert [each["port"] for each in service["spec"]["ports"]] == [7860, 8000]
+    modes = {
+        each["spec"]["accessModes"][0] for each in documents("k8s", target=SERVED, nodes=2)[:4]
+    }
+    assert modes == {"ReadWriteMany"}
+
+
+@pytest.mark.parametrize(
+    ("target_id", "name"),
+    [
+        ("py39", "py39"),
+        ("9-to_5.X", "t-9-to-5-x"),
+        ("a" * 80, "a" * 50),
+        ("a" * 49 + "-b", "a" * 49),
+        ("_-_", "t"),
+    ],
+)
+def test_names_are_what_a_host_may_be_called(target_id: str, name: str) -> None:
+    assert RunOptions(image=IMAGE, target=replace(TARGET, id=target_id)).name == name
+
+
+# ---- whatever is in a word
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+ODD = st.sampled_from(
+    [
+        *("$HOME", "${X}", "$$", "$", "$(X)", "$$(X)", "'", '"', "\\", "\n", " ", ""),
+        *("y", "on", "0o7", "0x1f", "1e3", "~", "=", "?", "- a", "a: b", "#x", "!tag", "*", "&a"),
+        *("{a}", "\u2028", "\x7f", "é"),
+    ]
+)
+COMMANDS = st.lists(WORDS | ODD | st.tuples(WORDS, ODD, WORDS).map("".join), min_size=1, max_size=5)
+
+
+def as_kubernetes_reads(word: str) -> str:
+    """``$$`` is a dollar, ``$(NAME)`` a variable's value. Source: kubernetes.io, Container v1."""
+    read, rest = "", word
+    while rest:
+        if rest.startswith("$$"):
+            read, rest = read + "$", rest[2:]
+        else:
+            assert not (rest.startswith("$(") and ")" in rest), "it would be replaced"
+            read, rest = read + rest[0], rest[1:]
+    return read
+
+
+@given(command=COMMANDS)
+@settings(deadline=None)
+def test_a_pod_gets_the_words_that_were_meant(command: list[str]) -> None:
+    for form in ("k8s", "volcano"):
+        args = container(form, command=command)["args"]
+        assert [as_kubernetes_reads(word) for word in args] == command
+
+
+@given(command=COMMANDS, folder=st.text(st.sampled_from("a $'\"\\,=\n"), max_size=8))
+@settings(deadline=None, max_examples=50)
+def test_a_shell_gets_the_words_that_were_meant(command: list[str], folder: str) -> None:
+    more = text("shell", command=command, mounts={f"/{folder}": "/data"})
+    argv = ["bash", "-c", f"printf '%s\\0' {more}"]
+    read = subprocess.run(argv, capture_output=True, check=True).stdout.decode()
+    words = read.split("\0")[:-1]
+    assert words[-len(command) :] == command
+    assert f"/{folder}:/data" in words
+
+
+@given(words=COMMANDS)
+@settings(deadline=None)
+def test_yaml_keeps_every_word(words: list[str]) -> None:
+    data = {"list": words, "map": {word: word for word in words}, "deep": [[words]]}
+    assert [*yaml.safe_load_all(dump([data, data]))] == [data, data]
+
+
+@pytest.mark.parametrize(
+    "word", ["y", "N", "on", "0o7", "1e3", "12:30", "1_000", "0x1f", "~", ".inf", "=", "07", "1.5"]
+)
+def test_what_some_reader_takes_for_no_text_is_quoted(word: str) -> None:
+    """Readers in Go know other numbers and truth values than the one in these tests."""
+    assert dump([word]).strip().removesuffix("\n...") == f'"{word}"'

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``docker buildx bake``, with a program in docker's place that notes what it is asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.errors import BuildError, EngineError
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.bake import (
+    BakeSettings,
+    Failures,
+    bake,
+)
+from cannery.execute.engine.builder import Builder
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.image.bake_events import Event, Kind
+from cannery.image.bake_file import Caches, ImageBuild
+from tests.unit.rawjson import ERROR, compact, done, log, spread, started, status, vertex
+
+# Says and ends as the next entry of "plan" asks; notes the bake file and the environment.
+DOCKER = f"""#!{sys.executable}
+import json, os, sys
+from pathlib import Path
+here, words = Path(__file__).parent, sys.argv[1:]
+if words == ["buildx", "version"]:
+    print((here / "version").read_text())
+    sys.exit(0)
+plan = json.loads((here / "plan").read_text())
+turn = plan.pop(0)
+(here / "plan").write_text(json.dumps(plan))
+file = Path(words[words.index("--file") + 1]).read_text()
+with (here / "asked").open("a") as asked:
+    print(json.dumps([words, file, dict(os.environ)]), file=asked)
+if not turn["code"]:
+    Path(words[words.index("--metadata-file") + 1]).write_text(json.dumps(turn["metadata"]))
+print(turn["says"], end="", flush=True)
+sys.exit(turn["code"])
+"""
+
+
+class FakeBake:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "docker").write_text(DOCKER, encoding="utf-8")
+        (folder / "docker").chmod(0o755)
+        (folder / "version").write_text("github.com/docker/buildx v0.13.1 x")
+        self.turns: list[dict[str, Any]] = []
+
+    def then(self, says: str = "", code: int = 0, **digests: str) -> None:
+        metadata = {name: {"containerimage.config.digest": each} for name, each in digests.items()}
+        self.turns.append({"says": says, "code": code, "metadata": metadata})
+        (self.folder / "plan").write_text(json.dumps(self.turns), encoding="utf-8")
+
+    @property
+    def asked(self) -> list[tuple[list[str], dict[str, Any], dict[str, str]]]:
+        lines = (self.folder / "asked").read_text(encoding="utf-8").splitlines()
+        return [(w, json.loads(f), e) for w, f, e in map(json.loads, lines)]
+
+    @property
+    def targets(self) -> list[list[str]]:
+        """The targets of each call."""
+        return [[*file["target"]] for _, file, _ in self.asked]
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeBake:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr(engine, "image_id", lambda digest: "" if "gone" in digest else digest)
+    return FakeBake(folder)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> BakeSettings:
+    return BakeSettings(
+        builder=Builder(name="default", local=True),
+        source=PackageIndex(ca=None, index_url=""),
+        caches=Caches(),
+        logs=tmp_path / "logs",
+    )
+
+
+def builds(*names: str) -> list[ImageBuild]:
+    return [
+        ImageBuild(
+            id=name, tag=name, dockerfile=Path("D"), folder=Path("/x"), platform="linux/arm64"
+        )
+        for name in names
+    ]
+
+
+@dataclass(frozen=True)
+class Baked:
+    images: dict[str, str]
+    failures: Failures
+
+
+def run(settings: BakeSettings, *names: str) -> tuple[Baked, list[tuple[str, Kind | str]]]:
+    """What came out, and all that was told in between, images included."""
+    heard: list[tuple[str, Kind | str]] = []
+    images: dict[str, str] = {}
+
+    def hear(target: str, event: Event, steps: tuple[int, int]) -> None:
+        heard.append((target, event.kind))
+
+    def built(target: str, image: str) -> None:
+        assert target not in images
+        images[target] = image
+        heard.append((target, image))
+
+    failures = bake(builds(*names), settings, hear, built)
+    return Baked(images, failures), heard
+
+
+def failing(name: str, error: str = ERROR) -> str:
+    step = f"[{name} os 1/1] RUN x"
+    events = [started(step, "x"), log("x", "one\ntwo\n"), vertex(step, "x", error=error)]
+    return compact(events) + f"ERROR: failed to solve: {error}\n"
+
+
+def test_all_at_once(docker: FakeBake, settings: BakeSettings) -> None:
+    docker.then(spread([done("[a os 1/1] RUN x"), done("[b_c os 1/1] RUN x")]), a="i1", b_c="i2")
+    baked, heard = run(settings, "a", "b.c")
+    assert (baked.images, baked.failures) == ({"a": "i1", "b.c": "i2"}, {})
+    assert heard == [("a", Kind.DONE), ("b.c", Kind.DONE), ("a", "i1"), ("b.c", "i2")]
+    [(words, _, environ)] = docker.asked
+    assert words[:6] == ["buildx", "bake", "--builder", "default", "--progress", "rawjson"]
+    assert environ["BUILDX_BAKE_ENTITLEMENTS_FS"] == "0"
+    assert "CANNERY_INDEX_URL" not in environ
+    assert (settings.logs / "b.c.log").read_text() == "os 1/1 RUN: done (2.2 s)\n"
+
+
+def test_the_index_is_in_no_file(
+    docker: FakeBake, settings: BakeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "https://name:word@index.test/simple"
+    docker.then(a="i1")
+
+    def hear(*_: object) -> None:
+        pass
+
+    source = PackageIndex(ca=Path("/ca.pem"), index_url=secret)
+    bake(builds("a"), BakeSettings(**{**vars(settings), "source": source}), hear, hear)
+    [(words, file, environ)] = docker.asked
+    assert environ["CANNERY_INDEX_URL"] == secret
+    assert "index.test" not in json.dumps([words, file])
+    assert file["target"]["a"]["secret"] == ["id=ca,src=/ca.pem", "id=index,env=CANNERY_INDEX_URL"]
+    assert "CANNERY_INDEX_URL" not in os.environ
+
+
+def test_one_that_fails_does_not_keep_the_others_from_it(
+    docker: FakeBake, settings: BakeSettings
+) -> None:
+    docker.then(failing("b"), 1)
+    docker.then(failing("d"), 1)
+    docker.then(a="i1", c="i3")
+    baked, _ = run(settings, "a", "b", "c", "d")
+    assert docker.targets == [["a", "b", "c", "d"], ["a", "c", "d"], ["a", "c"]]
+    assert baked.images == {"a": "i1", "c": "i3"}
+    assert {*baked.failures} == {"b", "d"}
+    [problem] = baked.failures["b"].problems
+    assert problem.what.startswith("b: the build failed (1).\n")
+    assert ERROR in problem.what
+    assert problem.fix == f"The whole log is in {settings.logs}/b.log."
+    assert "os 1/1 RUN | one\nos 1/1 RUN | two\n" in (settings.logs / "b.log").read_text()
+
+
+def test_several_that_fail_at_once(docker: FakeBake, settings: BakeSettings) -> None:
+    docker.then(failing("a") + failing("b"), 1)
+    docker.then(c="i3")
+    baked, _ = run(settings, "a", "b", "c")
+    assert {*baked.failures} == {"a", "b"}
+    assert baked.images == {"c": "i3"}
+
+
+def test_the_only_one_left_fails(docker: FakeBake, settings: BakeSettings) -> None:
+    docker.then("ERROR: the builder went away\n", 7)
+    baked, _ = run(settings, "a")
+    assert "the builder went away" in str(baked.failures["a"])
+    assert isinstance(baked.failures["a"], BuildError)
+
+
+def test_each_goes_alone_where_it_is_not_said_which_failed(
+    docker: FakeBake, settings: BakeSettings
+) -> None:
+    docker.then("ERROR: something\n", 1)
+    docker.then(a="i1")
+    docker.then("ERROR: something\n", 1)
+    docker.then(c="i3")
+    baked, _ = run(settings, "a", "b", "c")
+    assert docker.targets == [["a", "b", "c"], ["a"], ["b"], ["c"]]
+    assert (baked.images, {*baked.failures}) == ({"a": "i1", "c": "i3"}, {"b"})
+
+
+def test_an_old_buildx_tells_its_progress_as_text(docker: FakeBake, settings: BakeSettings) -> None:
+    (docker.folder / "version").write_text("github.com/docker/buildx v0.12.1 x")
+    docker.then("#1 [os 1/1] RUN x\n#1 DONE\n", a="i1")
+    baked, heard = run(settings, "a")
+    assert (baked.images, heard) == ({"a": "i1"}, [("a", "i1")])
+    assert docker.asked[0][0][5] == "plain"
+    assert (settings.logs / "a.log").read_text() == "#1 [os 1/1] RUN x\n#1 DONE\n"
+
+
+def test_the_two_ways_in_which_engines_name_images(
+    docker: FakeBake, settings: BakeSettings
+) -> None:
+    docker.then(a="gone")
+    docker.turns[0]["metadata"]["a"]["containerimage.digest"] = "i1"
+    (docker.folder / "plan").write_text(json.dumps(docker.turns))
+    assert run(settings, "a")[0].images == {"a": "i1"}
+
+
+def test_an_image_that_the_engine_does_not_have(docker: FakeBake, settings: BakeSettings) -> None:
+    docker.then(a="gone", b="i2")
+    baked, _ = run(settings, "a", "b")
+    assert baked.images == {"b": "i2"}
+    assert isinstance(baked.failures["a"], EngineError)
+
+
+def exporting(name: str, digest: str, step: str = "exporting to image") -> list[dict[str, Any]]:
+    """As the engine's own store says it."""
+    step = f"[{name}] {step}"
+    return [
+        started(step),
+        status(step, f"writing image {digest}"),
+        status(step, f"writing image {digest}", completed=True),
+        done(step),
+    ]
+
+
+ONE, TWO = (f"sha256:{number:064}" for number in (1, 2))
+
+
+def test_an_image_is_told_of_while_others_are_built(
+    docker: FakeBake, settings: BakeSettings
+) -> None:
+    events = [*exporting("b", TWO), done("[a os 1/1] RUN x"), *exporting("a", ONE)]
+    docker.then(spread(events), a=ONE, b=TWO)
+    baked, heard = run(settings, "a", "b")
+    assert [each for each in heard if each[1] is not Kind.STARTED] == [
+        ("b", Kind.DONE),
+        ("b", TWO),
+        ("a", Kind.DONE),
+        ("a", Kind.DONE),
+        ("a", ONE),
+    ]
+    assert baked.failures == {}
+
+
+def test_an_image_is_told_of_once_the_engine_has_it(
+    docker: FakeBake, settings: BakeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A builder elsewhere writes it before it is here."""
+    there: list[str] = []
+    monkeypatch.setattr(engine, "image_id", lambda digest: digest if there else "")
+    late = [done("[b os 1/1] RUN x"), *exporting("a", ONE, "importing to docker")]
+    docker.then(compact([*exporting("a", ONE, "exporting to docker image format"), *late]), a=ONE)
+    steps: list[str] = []
+
+    def hear(target: str, event: Event, _: tuple[int, int]) -> None:
+        if target == "b":
+            there.append("now")
+        steps.append(event.step)
+
+    bake(builds("a", "b"), settings, hear, lambda target, image: steps.append(f"{target} {image}"))
+    assert steps[-2:] == ["importing to docker", f"a {ONE}"]
+    assert steps.count(f"a {ONE}") == 1
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_what_is_there_when_another_fails_is_not_built_again(
+    docker: FakeBake, settings: BakeSettings, *, cached: bool
+) -> None:
+    """Unless its cache may not have been kept."""
+    if cached:
+        settings = replace(settings, caches=Caches(destinations=("r.test/cache",)))
+    docker.then(compact(exporting("a", ONE)) + failing("b"), 1)
+    docker.then(compact(exporting("a", ONE)), a=ONE, c=TWO)
+    baked, _ = run(settings, "a", "b", "c")
+    assert docker.targets == [["a", "b", "c"], ["a", "c"] if cached else ["c"]]
+    assert baked.images == {"a": ONE, "c": TWO}
+    assert {*baked.failures} == {"b"}
+
+
+def test_a_full_disk_is_named(docker: FakeBake, settings: BakeSettings) -> None:
+    docker.then(failing("a", "write /x: no space left on device"), 1)
+    docker.then(b="i2")
+    baked, _ = run(settings, "a", "b")
+    assert "The engine's disk is full" in str(baked.failures["a"])
+
+
+def test_a_log_begins_anew_with_every_run(docker: FakeBake, settings: BakeSettings) -> None:
+    for _ in range(2):
+        docker.then(compact([done("[os 1/1] RUN x")]), a="i1")
+    run(settings, "a")
+    run(settings, "a")
+    assert (settings.logs / "a.log").read_text() == "os 1/1 RUN: done (2.2 s)\n"

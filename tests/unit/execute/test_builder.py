@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import EngineError, UsageError
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.builder import (
+    Builder,
+    check_cache_export,
+    find_builder,
+    progress_mode,
+)
+from cannery.execute.registry.published import published_key
+
+# Ends with the code, and says the text, of the file that is called like its arguments.
+DOCKER = f"""#!{sys.executable}
+import sys
+from pathlib import Path
+name = " ".join(sys.argv[1:]).replace(" ", "_").replace("/", ".")
+code, _, text = (Path(__file__).parent / name).read_text().partition(" ")
+print(text)
+sys.exit(int(code))
+"""
+
+LS = """\
+NAME/NODE     DRIVER/ENDPOINT   STATUS    BUILDKIT   PLATFORMS
+pool          kubernetes
+ \\_ pool0     \\_ kubernetes:///pool inactive
+default*      docker
+ \\_ default    \\_ default       running   v0.0.0     linux/amd64
+"""
+INSPECT = "0 Name:          {name}\nDriver:        {driver}\n\nNodes:\nName: node0\nDriver: no\n"
+
+
+class Docker:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "docker").write_text(DOCKER, encoding="utf-8")
+        (folder / "docker").chmod(0o755)
+        self.says("buildx version", "0 github.com/docker/buildx 0.13.1+ds1 0.13.1")
+        self.says("buildx ls", "0 " + LS)
+        self.says("context show", "0 default")
+
+    def says(self, words: str, text: str) -> None:
+        (self.folder / words.replace(" ", "_").replace("/", ".")).write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docker:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return Docker(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("version", "mode"),
+    [
+        ("github.com/docker/buildx v0.12.1 abc", "plain"),
+        ("github.com/docker/buildx 0.13.1+ds1 0.13.1", "rawjson"),
+        ("github.com/docker/buildx v0.30.0 abc", "rawjson"),
+        ("github.com/docker/buildx v1.0.0 abc", "rawjson"),
+        ("github.com/docker/buildx unknown", "rawjson"),
+    ],
+)
+def test_how_progress_is_told(docker: Docker, version: str, mode: str) -> None:
+    docker.says("buildx version", f"0 {version}")
+    assert progress_mode() == mode
+
+
+def test_no_buildx(docker: Docker) -> None:
+    docker.says("buildx version", "1 docker: 'buildx' is not a docker command.")
+    docker.says("buildx inspect", "1 docker: 'buildx' is not a docker command.")
+    for ask in (progress_mode, lambda: find_builder("")):
+        with pytest.raises(EngineError, match=r"docker has no buildx\. Install it; 'bash setup"):
+            ask()
+
+
+def test_the_builder_that_is_in_use(docker: Docker) -> None:
+    docker.says("buildx inspect", INSPECT.format(name="default", driver="docker"))
+    assert find_builder("") == Builder(name="default", local=True)
+
+
+@pytest.mark.parametrize("driver", ["kubernetes", "remote", "docker-container"])
+def test_a_builder_elsewhere(docker: Docker, driver: str) -> None:
+    docker.says("buildx inspect pool", INSPECT.format(name="pool", driver=driver))
+    assert find_builder("pool") == Builder(name="pool", local=False)
+
+
+def test_an_unknown_builder(docker: Docker) -> None:
+    docker.says("buildx inspect pol", '1 ERROR: no builder "pol" found')
+    with pytest.raises(UsageError, match=r"there is no builder 'pol'\. Did you mean 'pool'\?"):
+        find_builder("pol")
+    docker.says("buildx inspect xyz", '1 ERROR: no builder "xyz" found')
+    with pytest.raises(UsageError, match=r"no builder 'xyz'\. Known: default, pool\."):
+        find_builder("xyz")
+
+
+def test_a_builder_that_does_not_answer(docker: Docker) -> None:
+    docker.says("buildx inspect pool", "1 ERROR: no connection")
+    with pytest.raises(EngineError, match="buildx says of its builder:\nERROR: no connection"):
+        find_builder("pool")
+
+
+def test_a_builder_in_another_engine(docker: Docker) -> None:
+    docker.says("buildx inspect other", INSPECT.format(name="other", driver="docker"))
+    with pytest.raises(EngineError, match="keeps its images in an engine of its own"):
+        find_builder("other")
+
+
+def test_who_can_write_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "uses_containerd", lambda: False)
+    check_cache_export(Builder(name="pool", local=False))
+    with pytest.raises(EngineError, match="cannot write a cache"):
+        check_cache_export(Builder(name="default", local=True))
+    monkeypatch.setattr(engine, "uses_containerd", lambda: True)
+    check_cache_export(Builder(name="default", local=True))
+
+
+IMAGETOOLS = "buildx imagetools inspect r.test/x:y --format {{json .Image}}"
+ONE = '{"architecture": "arm64", "config": {"Labels": {"io.cannery.key": "k"}}}'
+KEYS = {
+    "an image": ("0 " + ONE, "k"),
+    "an image for two platforms": ('0 {"linux/arm64": ' + ONE + ', "linux/amd64": {}}', "k"),
+    "no labels": ('0 {"config": {}}', ""),
+    "no key": ('0 {"config": {"Labels": {"a": "b"}}}', ""),
+    "labels that are null": ('0 {"config": {"Labels": null}}', ""),
+    "no image": ("1 ERROR: r.test/x:y: not found", None),
+}
+
+
+@pytest.mark.parametrize(("said", "key"), KEYS.values(), ids=KEYS)
+def test_the_key_of_a_published_image(docker: Docker, said: str, key: str | None) -> None:
+    docker.says(IMAGETOOLS, said)
+    assert published_key("r.test/x:y", "linux/arm64") == key
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("1 ERROR: dial tcp: connection refused", "cannot be asked: ERROR: dial tcp: connection"),
+        ("1 ERROR: 401 Unauthorized", "'docker login'"),
+        ("0 no JSON", "is no image that buildx can read"),
+        ("0 []", "is no image that buildx can read"),
+    ],
+)
+def test_a_registry_that_cannot_be_asked(docker: Docker, said: str, message: str) -> None:
+    docker.says(IMAGETOOLS, said)
+    with pytest.raises(EngineError, match=message):
+        published_key("r.test/x:y", "linux/arm64")

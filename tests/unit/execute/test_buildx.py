@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``docker buildx``, with a program in docker's place that notes what it is asked."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import BuildError, EngineError
+from cannery.execute.engine.buildx import (
+    Build,
+    PackageIndex,
+    execute,
+    registry,
+)
+
+NOWHERE = PackageIndex(ca=None, index_url="")
+
+# Notes its arguments and the content of its secrets; says and ends as the file "plan" asks.
+DOCKER = f"""#!{sys.executable}
+import json, sys
+from pathlib import Path
+here, words = Path(__file__).parent, sys.argv[1:]
+plan = json.loads((here / "plan").read_text())
+if words == ["buildx", "version"]:
+    sys.exit(plan["version"])
+secrets = dict(word.split(",src=") for word in words if word.startswith("id="))
+secrets = {{name[3:]: Path(path).read_text() for name, path in secrets.items()}}
+(here / "asked").write_text(json.dumps([words, secrets]))
+print(plan["says"], flush=True)
+sys.exit(plan["code"])
+"""
+
+
+class FakeDocker:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "docker").write_text(DOCKER, encoding="utf-8")
+        (folder / "docker").chmod(0o755)
+        self.plan()
+
+    def plan(self, says: str = "#1 done", code: int = 0, version: int = 0) -> None:
+        text = json.dumps({"says": says, "code": code, "version": version})
+        (self.folder / "plan").write_text(text, encoding="utf-8")
+
+    def asked(self) -> tuple[list[str], dict[str, str]]:
+        words, secrets = json.loads((self.folder / "asked").read_text(encoding="utf-8"))
+        return words, secrets
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return FakeDocker(folder)
+
+
+def build() -> Build:
+    return Build(
+        name="full",
+        dockerfile=Path("/images/full/Dockerfile"),
+        folder=Path("/images/full"),
+        platform="linux/arm64",
+        contexts={"artifacts": Path("/vendor files")},
+        arguments={"A_SHA256": "0", "B": ""},
+        output=Path("/out"),
+    )
+
+
+ARGV = [
+    *("docker", "buildx", "build", "--platform", "linux/arm64", "--progress", "plain"),
+    *("--file", "/images/full/Dockerfile", "--provenance", "false"),
+    *("--build-context", "artifacts=/vendor files"),
+    *("--build-arg", "A_SHA256=0", "--build-arg", "B="),
+    *("--output", "type=local,dest=/out"),
+]
+
+
+def test_the_command(docker: FakeDocker, tmp_path: Path) -> None:
+    assert build().argv() == ARGV
+    execute(build(), NOWHERE, tmp_path / "log")
+    assert docker.asked() == ([*ARGV[1:], "/images/full"], {})
+
+
+def test_certificates_and_index_are_secrets(docker: FakeDocker, tmp_path: Path) -> None:
+    (tmp_path / "ca").write_text("certificates", encoding="utf-8")
+    source = PackageIndex(ca=tmp_path / "ca", index_url="https://name:word@index.test/simple")
+    execute(build(), source, tmp_path / "log")
+    words, secrets = docker.asked()
+    assert secrets == {"ca": "certificates", "index": "https://name:word@index.test/simple"}
+    assert not [word for word in words if "index.test" in word]
+    [left] = [word for word in words if word.startswith("id=index")]
+    assert not Path(left.removeprefix("id=index,src=")).exists()
+
+
+def test_what_is_said_goes_to_the_console_and_the_log(
+    docker: FakeDocker, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    docker.plan(says="#1 one\n#2 ünö")
+    log = tmp_path / "logs" / "full.log"
+    execute(build(), NOWHERE, log)
+    assert log.read_text(encoding="utf-8") == "#1 one\n#2 ünö\n"
+    assert capfd.readouterr() == ("", "#1 one\n#2 ünö\n")
+
+
+LONG = "\n".join(f"#{number} step" for number in range(100))
+FAILURES = {
+    "an error": (
+        f"{LONG}\nERROR: failed to solve: exit code: 1",
+        "(9).\nERROR: exit code: 1",
+        "The w",
+    ),
+    "a cause": (
+        f"{LONG}\nerror: no answer\n  cause: x\nERROR: code: 2\nERROR: failed to solve: code: 2",
+        "(9).\nerror: no answer\n  cause: x\nERROR: code: 2\n",
+        "The whole log",
+    ),
+    "no error line": (LONG, "#95 step\n#96 step\n#97 step\n#98 step\n#99 step", "The whole log"),
+    "the same error twice": ("ERROR: x\nERROR: x\nend", "(9).\nERROR: x\n", "The whole log"),
+    "a full disk": (
+        "ERROR: write /x: No space left on device",
+        "No space left",
+        "The engine's disk is full: 'docker system df' shows on what.",
+    ),
+    "a certificate": (
+        "error: invalid peer certificate: UnknownIssuer\nERROR: exit code: 2",
+        "UnknownIssuer\nERROR: exit",
+        "name your own CA file with --ca.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("says", "what", "fix"), FAILURES.values(), ids=FAILURES)
+def test_a_build_that_fails(
+    docker: FakeDocker, tmp_path: Path, says: str, what: str, fix: str
+) -> None:
+    docker.plan(says=says, code=9)
+    with pytest.raises(BuildError) as caught:
+        execute(build(), NOWHERE, tmp_path / "log")
+    [problem] = caught.value.problems
+    assert problem.what.startswith("full: the build failed (9).\n")
+    assert what in problem.what
+    assert fix in problem.fix
+    assert problem.fix.endswith(f"The whole log is in {tmp_path}/log.")
+    assert len(problem.what.splitlines()) <= 7
+
+
+def test_docker_without_buildx(docker: FakeDocker, tmp_path: Path) -> None:
+    docker.plan(version=1)
+    with pytest.raises(
+        EngineError, match=r"docker has no buildx\. Install it; 'bash setup.sh' can\."
+    ):
+        execute(build(), NOWHERE, tmp_path / "log")
+    assert not (tmp_path / "log").exists()
+
+
+def test_no_docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(
+        EngineError, match=r"docker is not installed\. 'bash setup.sh' installs it\."
+    ):
+        execute(build(), NOWHERE, tmp_path / "log")
+
+
+def test_where_packages_come_from(tmp_path: Path) -> None:
+    names = ("option", "pip", "ssl")
+    option, pip, ssl = (tmp_path / name for name in names)
+    for path in (option, pip, ssl):
+        path.touch()
+    both = {"PIP_CERT": str(pip), "SSL_CERT_FILE": str(ssl), "PIP_INDEX_URL": "pip's"}
+    assert registry(str(option), "mine", both) == PackageIndex(ca=option, index_url="mine")
+    assert registry("", "", both) == PackageIndex(ca=pip, index_url="pip's")
+    both |= {"PIP_CERT": "", "UV_DEFAULT_INDEX": "uv's"}
+    assert registry("", "", both) == PackageIndex(ca=ssl, index_url="uv's")
+    assert registry("", "", {"PIP_CERT": "/nonexistent"}) == NOWHERE
+    assert registry("", "", {}).index_url == ""

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What cosign is asked, and what is made of its answers; tests/publish asks the real one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.errors import EngineError, UsageError
+from cannery.execute import cosign
+from cannery.execute.cosign import (
+    PASSWORD,
+    Transport,
+    sign,
+    verify,
+)
+
+REFERENCE = "registry.example.com/ascend@sha256:" + "0" * 64
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> str:
+    path = tmp_path / "cosign.key"
+    path.write_text("a key", encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that were run; each ends well."""
+    found: list[list[str]] = []
+
+    def run(argv: list[str], **_: Any) -> tuple[int, str]:
+        found.append(argv)
+        return 0, ""
+
+    monkeypatch.setattr(cosign, "find_cosign", lambda: "/usr/bin/cosign")
+    monkeypatch.setattr(cosign, "run", run)
+    return found
+
+
+def test_nothing_is_told_to_the_world_unasked(asked: list[list[str]], key: str) -> None:
+    sign(REFERENCE, key, environ={PASSWORD: ""})
+    sign(REFERENCE, key, environ={PASSWORD: ""}, log=True)
+    assert "--tlog-upload=false" in asked[0]
+    assert "--tlog-upload=true" in asked[1]
+    assert asked[0][-1] == REFERENCE
+
+
+def test_a_log_that_is_wanted_is_looked_at(asked: list[list[str]], key: str) -> None:
+    verify(REFERENCE, key)
+    verify(REFERENCE, key, log=True)
+    assert "--insecure-ignore-tlog=true" in asked[0]
+    assert "--insecure-ignore-tlog=false" in asked[1]
+
+
+def test_certificates_and_plain_registries_are_passed_on(asked: list[list[str]], key: str) -> None:
+    verify(REFERENCE, key, transport=Transport(ca=Path("/etc/own.pem"), plain=True))
+    verify(REFERENCE, key)
+    words = ["--registry-cacert", "/etc/own.pem", "--allow-http-registry"]
+    assert [*words, "--allow-insecure-registry", REFERENCE] == asked[0][-5:]
+    assert not {*words} & {*asked[1]}
+
+
+@pytest.mark.parametrize("reference", ["registry.example.com/ascend:tag", "ascend@sha256:12", ""])
+def test_only_a_digest_is_signed(asked: list[list[str]], key: str, reference: str) -> None:
+    with pytest.raises(UsageError, match="names no digest"):
+        sign(reference, key, environ={PASSWORD: ""})
+    assert not asked
+
+
+def test_all_that_is_wrong_is_told_at_once(asked: list[list[str]], tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as raised:
+        verify("ascend:latest", str(tmp_path / "none.pub"))
+    assert len(raised.value.problems) == 2
+    assert not asked
+
+
+def test_a_key_that_is_no_file_needs_none(asked: list[list[str]]) -> None:
+    sign(REFERENCE, "awskms:///alias/ours", environ={})
+    assert "awskms:///alias/ours" in asked[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "fix"),
+    [
+        ("Error: signing: getting signer: reading key: decrypt: encrypted", PASSWORD),
+        ("Error: no matching signatures: invalid signature when validating", "Nobody has signed"),
+        ("GET https://x: UNAUTHORIZED: authentication required", "docker login"),
+        ("tls: failed to verify certificate: x509: unknown authority", "--ca"),
+        ("Error: unknown flag: --tlog-upload", "cosign 2"),
+        ("Error: something else", ""),
+    ],
+)
+def test_what_cosign_says_is_explained(
+    asked: list[list[str]], key: str, monkeypatch: pytest.MonkeyPatch, said: str, fix: str
+) -> None:
+    monkeypatch.setattr(cosign, "run", lambda *_, **__: (1, f"WARNING: of no use\n{said}\n"))
+    with pytest.raises(EngineError) as raised:
+        verify(REFERENCE, key)
+    [problem] = raised.value.problems
+    assert said in problem.what and "of no use" not in problem.what
+    assert fix in problem.fix and bool(fix) == bool(problem.fix)

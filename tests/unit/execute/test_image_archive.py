@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers become the same blobs whatever the engine, its store and this machine are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import (
+    EngineError,
+    FileError,
+    UsageError,
+)
+from cannery.execute.engine import image_archive as layers
+from cannery.execute.engine.image_archive import (
+    Blobs,
+    Packed,
+    opener,
+    unpacked,
+)
+from tests.unit.archives import Saved, digest, layer, pieces
+
+IMAGE = Saved(layers=(layer("one"), layer("two", 3_000_000)), labels={"io.cannery.key": "sha256:k"})
+
+FORMS = {
+    "containerd's store, gzip": IMAGE.layout("gzip"),
+    "containerd's store, zstd": IMAGE.layout("zstd"),
+    "overlay2": IMAGE.layout("plain"),
+    "engine before 25": IMAGE.older(),
+}
+
+
+def pack(folder: Path, archive: bytes, compression: str = "zstd", size: int = 1000) -> Packed:
+    blobs = Blobs(folder=folder, compression=compression)
+    return blobs.pack(IMAGE.image, IMAGE.diff_ids, lambda: pieces(archive, size))
+
+
+def never() -> Iterator[bytes]:
+    raise AssertionError("the engine was asked")
+    yield b""
+
+
+@pytest.mark.parametrize("compression", ["zstd", "gzip"])
+def test_every_form_gives_the_same_blobs(tmp_path: Path, compression: str) -> None:
+    found = [
+        pack(tmp_path / f"{number}-{size}", archive, compression, size)
+        for number, archive in enumerate(FORMS.values())
+        for size in (777, 1 << 20)
+    ]
+    assert {each.config for each in found} == {IMAGE.config}
+    assert len({tuple(layer.blob for layer in each.layers) for each in found}) == 1
+    for packed in found[0].layers:
+        content = packed.path.read_bytes()
+        assert digest(content) == packed.blob.digest
+        assert len(content) == packed.blob.size
+        assert packed.blob.media_type.endswith(f"+{compression}")
+        assert unpacked(packed.blob, pieces(content)) == packed.diff_id
+
+
+def test_the_number_of_processors_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    for count in (1, 2, 7):
+        monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
+        made.append([each.blob for each in pack(tmp_path / str(count), FORMS["overlay2"]).layers])
+    assert made[0] == made[1] == made[2]
+
+
+def test_what_is_kept_is_not_asked_for_again(tmp_path: Path) -> None:
+    first = pack(tmp_path, FORMS["overlay2"])
+    again = Blobs(folder=tmp_path).pack(IMAGE.image, IMAGE.diff_ids, never)
+    assert again == first
+
+
+def test_a_layer_that_two_images_share_is_compressed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack(tmp_path, FORMS["overlay2"])
+    other = Saved(layers=(IMAGE.layers[0], layer("three")), labels={})
+    made: list[str] = []
+    compress = layers._COMPRESSORS["zstd"][1]
+    name = layers._COMPRESSORS["zstd"][0]
+    counted = {"zstd": (name, lambda: made.append("one") or compress())}  # type: ignore[func-returns-value]
+    monkeypatch.setattr(layers, "_COMPRESSORS", counted)
+    found = Blobs(folder=tmp_path).pack(
+        other.image, other.diff_ids, lambda: pieces(other.layout("plain"))
+    )
+    assert len(found.layers) == 2
+    assert made == ["one"]
+
+
+def test_a_blob_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
+    first = pack(tmp_path, FORMS["overlay2"])
+    whole = first.layers[1].path.read_bytes()
+    first.layers[1].path.write_bytes(whole[:100])
+    again = pack(tmp_path, FORMS["overlay2"])
+    assert again == first
+    assert again.layers[1].path.read_bytes() == whole
+
+
+def test_nothing_half_made_is_left(tmp_path: Path) -> None:
+    archive = FORMS["overlay2"]
+
+    def broken() -> Iterator[bytes]:
+        yield archive[: len(archive) // 2]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Blobs(folder=tmp_path).pack(IMAGE.image, IMAGE.diff_ids, broken)
+    assert not list(tmp_path.rglob(".making-*"))
+    assert pack(tmp_path, archive).config == IMAGE.config
+
+
+def test_an_archive_without_a_layer(tmp_path: Path) -> None:
+    other = Saved(layers=IMAGE.layers[:1], labels={})
+    with pytest.raises(EngineError, match="has no config of it"):
+        pack(tmp_path, other.layout("plain"))
+    with pytest.raises(EngineError, match=r"archive of .* is none"):
+        pack(tmp_path, b"no archive" * 100)
+
+
+def test_a_disk_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "blobs").write_text("a file where a folder should be", encoding="utf-8")
+    with pytest.raises(FileError, match="cannot write"):
+        pack(tmp_path / "blobs", FORMS["overlay2"])
+
+
+def test_an_unknown_compression(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Did you mean 'zstd'"):
+        Blobs(folder=tmp_path, compression="zst")
+
+
+def test_a_blob_that_is_not_what_it_says(tmp_path: Path) -> None:
+    blob = pack(tmp_path, FORMS["overlay2"]).layers[0].blob
+    with pytest.raises(ValueError, match="cannot be unpacked"):
+        unpacked(blob, pieces(b"something else"))
+
+
+def test_a_blob_is_read_as_often_as_it_must_be(tmp_path: Path) -> None:
+    opened = opener(pack(tmp_path, FORMS["overlay2"]).layers[0].path)
+    with opened() as first, opened() as second:
+        assert first.read() == second.read()

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading an image, from an engine that hands out archives; tests/publish asks the real one."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import docker.errors
+import pytest
+
+from cannery.errors import EngineError
+from cannery.execute.engine.inventory import image_inventory
+from cannery.image.lock import parse_lock
+from cannery.image.render import interpreter_paths, target_record
+from cannery.model import Target
+from cannery.publish.inventory import RECORD, Origin
+from tests.unit.matrices import Checkout, lock_for
+
+CANN = "/usr/local/Ascend/ascend-toolkit/latest/python/site-packages"
+
+
+@dataclass
+class Image:
+    """An image, by its files; what is asked for a folder is handed out as the engine does it."""
+
+    files: dict[str, str]
+    simulated: str = "true"
+    cut: int = 0
+    chunk: int = 7
+    asked: list[str] = field(default_factory=list)
+    removed: bool = False
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        env = ["PATH=/usr/bin", f"PYTHONPATH={CANN}:/opt/none"]
+        return {"Config": {"Env": env, "Labels": {"io.cannery.simulated": self.simulated}}}
+
+    def get_archive(self, path: str) -> tuple[Iterator[bytes], Mapping[str, Any]]:
+        self.asked.append(path)
+        folder = path.removesuffix("/.")
+        found = {n: t for n, t in self.files.items() if n == path or n.startswith(folder + "/")}
+        if not found:
+            raise docker.errors.NotFound("no such path")
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w") as archive:
+            for name, text in found.items():
+                inner = f".{name.removeprefix(folder)}" if name != path else name.rpartition("/")[2]
+                member = tarfile.TarInfo(inner)
+                member.size = len(text.encode())
+                archive.addfile(member, io.BytesIO(text.encode()))
+        whole = stream.getvalue()
+        whole = whole[: self.cut] if self.cut else whole
+        return (whole[at : at + self.chunk] for at in range(0, len(whole), self.chunk)), {}
+
+
+@pytest.fixture
+def target(checkout: Checkout) -> Target:
+    return checkout.target()
+
+
+@pytest.fixture
+def image(target: Target, monkeypatch: pytest.MonkeyPatch) -> Image:
+    record = target_record(target, parse_lock(lock_for(target)))
+    site = interpreter_paths(target)["site_packages"]
+    apex = "Metadata-Version: 2.1\nName: apex\nVersion: 0.1\nLicense: Apache-2.0\n"
+    files = {
+        RECORD: json.dumps(record),
+        "/usr/lib/os-release": "ID=debian\nVERSION_ID=11\n",
+        "/var/lib/dpkg/status": "Package: libc6\nStatus: install ok installed\nVersion: 2.31-13\n",
+        "/var/lib/dpkg/status.d/tzdata": "Package: tzdata\nVersion: 2024a\n",
+        "/var/lib/dpkg/status.d/tzdata.md5sums": "Package: not one\n",
+        f"{site}/torch-2.3.1.dist-info/METADATA": "Name: torch\nVersion: 2.3.1\n",
+        f"{site}/torch-2.3.1.dist-info/RECORD": "nothing to read",
+        f"{site}/apex-0.1.dist-info/METADATA": apex,
+        f"{site}/torch/vendored/x-1.dist-info/METADATA": "Name: x\nVersion: 1\n",
+        f"{CANN}/te-0.4.0.dist-info/METADATA": "Name: te\nVersion: 0.4.0\n",
+    }
+    found = Image(files=files)
+
+    @contextmanager
+    def unstarted(name: str, platform: str) -> Iterator[Image]:
+        assert (name, platform) == ("cannery:full", "linux/arm64")
+        yield found
+        found.removed = True
+
+    monkeypatch.setattr("cannery.execute.engine.client.unstarted", unstarted)
+    return found
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 512, 1 << 20])
+def test_everything_is_read(image: Image, target: Target, chunk: int) -> None:
+    image.chunk = chunk
+    found = image_inventory("cannery:full", "linux/arm64", target, {"nnal": "a" * 64})
+    assert found.versions == {
+        "wheels": {"apex": "0.1", "te": "0.4.0", "torch": "2.3.1"},
+        "debian": {"libc6": "2.31-13", "tzdata": "2024a"},
+        "vendor": {
+            "apex": "0.1+ascend",
+            "kernels": "8.0.RC2",
+            "nnal": "8.0.RC2",
+            "toolkit": "8.0.RC2",
+        },
+    }
+    assert {each.name: each.source for each in found.wheels} == {
+        "apex": Origin.SIMULATOR,
+        "te": Origin.CANN,
+        "torch": Origin.INDEX,
+    }
+    assert {each.name: each.sha256 for each in found.vendor}["nnal"] == "a" * 64
+    assert (found.distribution, found.simulated) == ("debian-11", True)
+    assert image.removed
+
+
+def test_only_the_label_makes_an_image_simulated(image: Image, target: Target) -> None:
+    image.simulated = "false"
+    found = image_inventory("cannery:full", "linux/arm64", target)
+    assert not found.simulated
+    assert {each.source for each in found.vendor} == {Origin.VENDOR}
+
+
+def test_a_place_is_read_once(image: Image, target: Target) -> None:
+    image_inventory("cannery:full", "linux/arm64", target)
+    assert len(image.asked) == len({*image.asked})
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '"full"', "{}", '{"id": "full"}'])
+def test_an_image_without_a_record_is_refused(image: Image, target: Target, text: str) -> None:
+    image.files[RECORD] = text
+    with pytest.raises(EngineError, match="does not say what it is") as raised:
+        image_inventory("cannery:full", "linux/arm64", target)
+    assert "build.py --target full" in raised.value.problems[0].fix
+
+
+def test_an_image_of_another_target_is_refused(image: Image, target: Target) -> None:
+    image.files[RECORD] = '{"id": "bare"}'
+    with pytest.raises(EngineError, match="an image of bare, and not of full"):
+        image_inventory("cannery:full", "linux/arm64", target)
+
+
+def test_an_archive_that_breaks_off_is_told(image: Image, target: Target) -> None:
+    image.cut = 700
+    with pytest.raises(EngineError, match="did not hand out"):
+        image_inventory("cannery:full", "linux/arm64", target)

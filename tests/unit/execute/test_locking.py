@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What uv is asked for a target, with a stand-in for uv that notes it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.errors import EngineError, MatrixError
+from cannery.execute.lock import (
+    lock_build_stage,
+    lock_target,
+    write_locks,
+)
+from tests.unit.applications import lock_of, stacked_checkout
+from tests.unit.matrices import Checkout
+
+UV = """
+import json, os, pathlib, sys
+files = {path.name: path.read_text() for path in pathlib.Path().iterdir()}
+pathlib.Path(os.environ["UV_NOTE"]).write_text(json.dumps([sys.argv[1:], files]))
+if said := os.environ.get("UV_SAYS"):
+    sys.exit(said)
+pathlib.Path(sys.argv[sys.argv.index("--output-file") + 1]).write_text("# resolved\\n")
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uv:
+    """The stand-in, and a checkout whose targets it locks."""
+
+    note: Path
+    checkout: Checkout
+
+    def lock(self, name: str, *upgrade: str) -> None:
+        lock_target(self.checkout.project, self.checkout.matrix.targets[name], upgrade)
+
+    def noted(self) -> tuple[list[str], dict[str, str]]:
+        argv, files = json.loads(self.note.read_text(encoding="utf-8"))
+        return argv, files
+
+    def options(self) -> list[tuple[str, str]]:
+        """Every option with the word after it."""
+        argv, _ = self.noted()
+        return [(a, b) for a, b in zip(argv, [*argv[1:], ""], strict=True) if a.startswith("--")]
+
+    def of(self, option: str) -> list[str]:
+        return [value for name, value in self.options() if name == option]
+
+
+@pytest.fixture
+def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Uv:
+    package = tmp_path / "stand-in" / "uv"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(UV, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    monkeypatch.setenv("UV_NOTE", str(tmp_path / "note"))
+    (tmp_path / "checkout").mkdir()
+    checkout = stacked_checkout(tmp_path / "checkout")
+    return Uv(note=tmp_path / "note", checkout=checkout)
+
+
+def test_what_is_the_same_for_every_target(uv: Uv) -> None:
+    for name in uv.checkout.matrix.targets:
+        uv.lock(name)
+        argv, files = uv.noted()
+        assert argv[:2] == ["pip", "compile"]
+        inputs = [word for word in argv if word.endswith(".in")]
+        assert {*inputs} == {file for file in files if file.endswith(".in")}
+        assert "--generate-hashes" in argv
+        assert uv.of("--only-binary") == [":all:"]
+        assert uv.of("--build-constraint") == ["build.txt"]
+        assert files["build.txt"] == "setuptools<81\n"
+        assert not [word for word in argv if "://" in word or "index" in word]
+
+
+@pytest.mark.parametrize(
+    ("name", "python", "platform"),
+    [
+        ("served", "3.9.2", "aarch64-manylinux_2_31"),
+        ("old", "3.8.18", "aarch64-manylinux_2_31"),
+    ],
+)
+def test_it_is_resolved_for_the_target_and_not_for_this_machine(
+    uv: Uv, name: str, python: str, platform: str
+) -> None:
+    uv.lock(name)
+    assert uv.of("--python-version") == [python]
+    assert uv.of("--python-platform") == [platform]
+
+
+def test_each_layer_is_a_file_of_requirements(uv: Uv) -> None:
+    uv.lock("served")
+    _, files = uv.noted()
+    assert {name: text for name, text in files.items() if name.endswith(".in")} == {
+        "cann.in": "numpy<2\n",
+        "torch.in": "torch==2.3.1\n",
+        "torch_npu.in": "torch-npu==2.3.1.post2\npyyaml\nsetuptools<81\n",
+        "pip.in": "pip>=23\n",
+        "tools.in": "py-spy\n",
+        "stack.in": "serve==1.2\naccelerate>=0.34.0\ntqdm\n",
+    }
+
+
+def test_another_framework_asks_for_nothing_of_torch(uv: Uv) -> None:
+    uv.lock("other")
+    _, files = uv.noted()
+    assert {name for name in files if name.endswith(".in")} == {
+        *("cann.in", "pip.in", "tools.in", "stack.in")
+    }
+    assert not [name for name, text in files.items() if name[-3:] == ".in" and "torch" in text]
+
+
+def test_what_a_stack_overrides(uv: Uv) -> None:
+    uv.lock("served")
+    assert uv.of("--override") == ["overrides.txt"]
+    _, files = uv.noted()
+    lines = files["overrides.txt"].splitlines()
+    assert lines == ["accelerate==0.34.2", "pyext; python_version < '3'"]
+
+
+@pytest.mark.parametrize("name", ["full", "old", "other"])
+def test_what_nobody_overrides(uv: Uv, name: str) -> None:
+    uv.lock(name)
+    assert uv.of("--override") == []
+    assert "overrides.txt" not in uv.noted()[1]
+
+
+def test_what_has_no_wheel_may_be_built(uv: Uv) -> None:
+    uv.lock("served")
+    assert {"fire", "rouge-score"} <= {*uv.of("--no-binary")}
+    uv.lock("full")
+    assert uv.of("--no-binary") == ["deepspeed"]
+
+
+def test_only_what_is_named_may_move(uv: Uv) -> None:
+    uv.lock("full")
+    assert uv.of("--upgrade-package") == []
+    uv.lock("full", "torch", "numpy")
+    assert uv.of("--upgrade-package") == ["torch", "numpy"]
+    assert "--upgrade" not in uv.noted()[0]
+
+
+def test_what_is_locked_is_where_uv_begins(uv: Uv) -> None:
+    target = uv.checkout.matrix.targets["served"]
+    uv.lock("served")
+    assert uv.noted()[1]["lock.txt"] == lock_of(target)
+    uv.checkout.project.lock(target).unlink()
+    uv.lock("served")
+    assert "lock.txt" not in uv.noted()[1]
+
+
+def test_the_tools_are_for_any_building_machine(uv: Uv) -> None:
+    lock_build_stage(uv.checkout.project)
+    argv, files = uv.noted()
+    assert "--universal" in argv
+    assert "--python-platform" not in argv
+    assert "uv" in files["tools.in"].split()
+
+
+def test_a_lock_that_stays_as_it_is_is_not_written(uv: Uv) -> None:
+    targets = [uv.checkout.matrix.targets[name] for name in ("served", "other")]
+    paths = [uv.checkout.project.build_lock, *map(uv.checkout.project.lock, targets)]
+    assert write_locks(uv.checkout.project, targets, []) == paths
+    before = [path.stat().st_mtime_ns for path in paths]
+    assert write_locks(uv.checkout.project, targets, []) == []
+    assert [path.stat().st_mtime_ns for path in paths] == before
+
+
+FAILURES: dict[str, tuple[str, type[Exception], str]] = {
+    "nothing fits": (
+        "No solution found when resolving dependencies: serve wants six",
+        MatrixError,
+        "no set of wheels fits served. uv says:\nNo solution found",
+    ),
+    "no index": ("error: connection refused", EngineError, "uv could not resolve served."),
+}
+
+
+@pytest.mark.parametrize(("says", "kind", "said"), FAILURES.values(), ids=FAILURES)
+def test_uv_that_fails(
+    uv: Uv, monkeypatch: pytest.MonkeyPatch, says: str, kind: Any, said: str
+) -> None:
+    monkeypatch.setenv("UV_SAYS", says)
+    with pytest.raises(kind) as caught:
+        uv.lock("served")
+    assert said in str(caught.value)
+    assert says in str(caught.value)

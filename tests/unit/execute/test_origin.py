@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from cannery.execute import origin
+from cannery.execute.origin import builder
+from cannery.publish.provenance import LOCAL_BUILDER
+
+GITHUB = {
+    "GITHUB_ACTIONS": "true",
+    "GITHUB_SERVER_URL": "https://git.example.com",
+    "GITHUB_REPOSITORY": "a/b",
+    "GITHUB_WORKFLOW_REF": "a/b/.github/workflows/release.yml@refs/heads/main",
+    "GITHUB_RUN_ID": "7",
+    "GITHUB_RUN_ATTEMPT": "2",
+}
+GITLAB = {
+    "GITLAB_CI": "true",
+    "CI_PROJECT_URL": "https://git.example.com/a/b",
+    "CI_RUNNER_ID": "12",
+    "CI_JOB_URL": "https://git.example.com/a/b/-/jobs/9",
+}
+
+
+@pytest.mark.parametrize(
+    ("environ", "identity", "invocation"),
+    [
+        ({}, LOCAL_BUILDER, ""),
+        ({"GITHUB_ACTIONS": "false"}, LOCAL_BUILDER, ""),
+        (
+            GITHUB,
+            "https://git.example.com/a/b/.github/workflows/release.yml@refs/heads/main",
+            "https://git.example.com/a/b/actions/runs/7/attempts/2",
+        ),
+        (
+            GITLAB,
+            "https://git.example.com/a/b/-/runners/12",
+            "https://git.example.com/a/b/-/jobs/9",
+        ),
+    ],
+)
+def test_the_builder_is_the_job(
+    environ: dict[str, str],
+    identity: str,
+    invocation: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = SimpleNamespace(version=lambda: {"Version": "29.1.0"})
+    said = "github.com/docker/buildx 0.13.1+ds1 0.13.1+ds1-3\n"
+    monkeypatch.setattr("cannery.execute.engine.client.connect", lambda: client)
+    monkeypatch.setattr(origin, "run", lambda *_, **__: (0, said))
+    found = builder(finished="2026-11-21T12:00:00Z", environ=environ)
+    assert (found.id, found.invocation) == (identity, invocation)
+    assert found.finished == "2026-11-21T12:00:00Z"
+    assert (found.engine, found.buildx) == ("29.1.0", "0.13.1+ds1")

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cannery.execute.owner import is_gone, own_mark
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_a_process_that_runs_is_not_gone() -> None:
+    assert not is_gone(own_mark())
+    assert own_mark() == own_mark()
+
+
+def test_a_process_that_has_ended_is_gone() -> None:
+    code = "from cannery.execute.owner import own_mark; print(own_mark())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert is_gone(done.stdout.strip())
+
+
+def test_another_process_with_its_number_is_another() -> None:
+    host, number = socket.gethostname(), os.getpid()
+    assert is_gone(f"{host}:{number}:1")
+
+
+@pytest.mark.parametrize("mark", ["", "1", "::", "x:1", f"{socket.gethostname()}:x:1", "other:1:1"])
+def test_what_is_not_known_is_left_alone(mark: str) -> None:
+    assert not is_gone(mark)

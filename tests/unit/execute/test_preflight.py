@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is found out about a host before it is asked to run an image, on made-up hosts."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.compat import OWN_FACTS, load_compat
+from cannery.deploy import RunOptions, run_spec
+from cannery.deploy.run_spec import (
+    DRIVER,
+    MANAGEMENT_DEVICES,
+    cards_of,
+)
+from cannery.errors import EngineError, Problem
+from cannery.execute import preflight as host
+from cannery.execute.engine import client as engine
+from cannery.matrix.project import Project
+
+TARGET = (
+    Project(root=Path(__file__).resolve().parents[3])
+    .matrix()
+    .targets["py39-torch251-cann81rc1-vllm073"]
+)
+OPTIONS = RunOptions(image="registry.example.com/ascend:tag", target=TARGET, cards=(0, 1))
+BUILD = "python build.py --target x"
+
+
+@dataclass
+class Engine:
+    """Answers as an engine would, in its place."""
+
+    machine: str = "aarch64"
+    runtimes: frozenset[str] = frozenset({"runc"})
+    images: dict[str, str] = field(default_factory=lambda: {OPTIONS.image: "arm64"})
+    why: str = ""
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    dead: bool = False
+
+    def machine_and_runtimes(self) -> tuple[str, frozenset[str]]:
+        if self.dead:
+            raise EngineError(Problem(what="the container engine does not answer.", fix="Start it"))
+        return self.machine, self.runtimes
+
+    def image_id(self, reference: str) -> str:
+        return "sha256:1" if reference in self.images else ""
+
+    def image_architecture(self, reference: str) -> str:
+        return self.images[reference]
+
+    def why_not_pulled(self, reference: str, platform: str) -> str:
+        self.asked.append((reference, platform))
+        return self.why
+
+
+@pytest.fixture
+def docker(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    made = Engine()
+    for name in ("machine_and_runtimes", "image_id", "image_architecture", "why_not_pulled"):
+        monkeypatch.setattr(engine, name, getattr(made, name))
+    return made
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A host with two cards and everything that goes with them."""
+    (tmp_path / "dev").mkdir()
+    for path in ("/dev/davinci0", "/dev/davinci1", *MANAGEMENT_DEVICES):
+        (tmp_path / path[1:]).symlink_to("/dev/null")
+    (tmp_path / DRIVER[1:] / "lib64").mkdir(parents=True)
+    (tmp_path / DRIVER[1:] / "version.info").write_text("Version=25.0.RC1\n")
+    for name in ("usr/local/dcmi", "usr/local/bin", "etc"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "usr/local/bin/npu-smi").touch()
+    (tmp_path / "etc/ascend_install.info").touch()
+    (tmp_path / "proc/sys/fs/binfmt_misc").mkdir(parents=True)
+    (tmp_path / "proc/meminfo").write_text("MemTotal:       33554432 kB\nMemFree: 1 kB\n")
+    return tmp_path
+
+
+def local_images(
+    root: Path, options: RunOptions = OPTIONS, build: str = "", **more: Any
+) -> host.Findings:
+    return host.look_at(options, load_compat(OWN_FACTS), build=build, root=root, **more)
+
+
+def said(found: host.Findings) -> list[str]:
+    return [str(problem) for problem in found.problems]
+
+
+def test_nothing_is_wrong(root: Path, docker: Engine) -> None:
+    assert local_images(root) == host.Findings(problems=(), notes=())
+    assert docker.asked == []
+
+
+def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path, docker: Engine) -> None:
+    docker.machine, docker.images = "x86_64", {}
+    found = said(local_images(tmp_path, replace(OPTIONS, runtime="ascend"), BUILD))
+    devices = ("/dev/davinci0", "/dev/davinci1", *MANAGEMENT_DEVICES)
+    expected = [
+        *(f"{path} is missing. Is the NPU driver of this host loaded?" for path in devices),
+        "/usr/local/Ascend/driver/lib64 is missing: the image has no driver and takes the host's.",
+        f"this machine is x86_64, {TARGET.id} is for aarch64, and nothing here emulates that.",
+        "the engine has no runtime 'ascend'; it has runc. Install ascend-docker-runtime, or",
+        f"{OPTIONS.image} is not here. Run: {BUILD}",
+    ]
+    assert len(found) == len(expected)
+    for message, beginning in zip(found, expected, strict=True):
+        assert message.startswith(beginning)
+
+
+def no_device(path: Path) -> None:
+    path.unlink()
+    path.touch()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (Path.unlink, "/dev/hisi_hdc is missing. Is the NPU driver of this host loaded?"),
+        (no_device, "/dev/hisi_hdc is no device. It must be one that is handed to containers"),
+    ],
+)
+def test_a_device_that_cannot_be_handed_over(
+    root: Path, docker: Engine, spoil: Callable[[Path], None], message: str
+) -> None:
+    spoil(root / "dev/hisi_hdc")
+    [problem] = said(local_images(root))
+    assert problem.startswith(message)
+
+
+def test_a_device_that_nobody_may_open(
+    root: Path, docker: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stat, "S_ISCHR", bool)
+    no_device(root / "dev/davinci1")
+    (root / "dev/davinci1").chmod(0o400)
+    assert said(local_images(root)) == [
+        (
+            "/dev/davinci1 lets nobody read and write it. It must be one that is handed to "
+            "containers: check the driver of this host."
+        )
+    ]
+
+
+def test_a_driver_that_is_too_old(root: Path, docker: Engine) -> None:
+    (root / DRIVER[1:] / "version.info").write_text("Version=24.1.rc3\n")
+    [problem] = said(local_images(root))
+    assert "the driver of this host is 24.1.rc3, and CANN 8.1.RC1 needs 25.0.RC1" in problem
+
+
+def test_a_driver_that_does_not_say_what_it_is(root: Path, docker: Engine) -> None:
+    (root / DRIVER[1:] / "version.info").unlink()
+    found = local_images(root)
+    assert found.problems == ()
+    assert found.notes == (f"{DRIVER}/version.info does not say which driver this host has.",)
+
+
+def test_what_a_container_can_go_without_is_told(root: Path, docker: Engine) -> None:
+    (root / "etc/ascend_install.info").unlink()
+    found = local_images(root)
+    assert found.problems == ()
+    assert found.notes == (
+        "this host has no /etc/ascend_install.info; the container goes without.",
+    )
+    spec = host.devices_here(OPTIONS, root)
+    assert spec
+    assert "/etc/ascend_install.info" not in spec.mounts
+    assert len(spec.mounts) == 3
+
+
+def test_more_shared_memory_than_there_is_memory(root: Path, docker: Engine) -> None:
+    options = replace(OPTIONS, shm_size="33g")
+    assert said(local_images(root, options)) == [
+        (
+            "this host has 32.0 GiB of memory in all, and 33g of shared memory were asked for. "
+            "Ask for less with --shm-size."
+        )
+    ]
+    found = local_images(root, replace(options, simulate_host=Path("/sim")))
+    assert found.problems == ()
+    assert len(found.notes) == 1
+    assert local_images(root, replace(OPTIONS, shm_size="32g")).problems == ()
+
+
+@pytest.mark.parametrize("text", ["", "MemTotal:\n", "MemTotal: x kB\n", "\xff"])
+def test_a_host_that_does_not_tell_its_memory(root: Path, docker: Engine, text: str) -> None:
+    (root / "proc/meminfo").write_text(text, encoding="latin-1")
+    assert local_images(root, replace(OPTIONS, shm_size="999g")).problems == ()
+
+
+def test_another_machine_with_an_emulator(root: Path, docker: Engine) -> None:
+    docker.machine = "x86_64"
+    entry = root / "proc/sys/fs/binfmt_misc/qemu-aarch64"
+    assert len(local_images(root).problems) == 1
+    entry.write_text("enabled\ninterpreter /usr/bin/qemu-aarch64-static\n")
+    assert local_images(root).problems == ()
+    entry.write_text("disabled\n")
+    assert len(local_images(root).problems) == 1
+
+
+def test_an_engine_that_is_not_there_is_one_problem_of_several(root: Path, docker: Engine) -> None:
+    docker.dead = True
+    (root / "dev/devmm_svm").unlink()
+    assert said(local_images(root, build=BUILD)) == [
+        "/dev/devmm_svm is missing. Is the NPU driver of this host loaded?",
+        "the container engine does not answer. Start it",
+    ]
+
+
+def test_the_runtime_is_there(root: Path, docker: Engine) -> None:
+    docker.runtimes = frozenset({"runc", "ascend"})
+    options = replace(OPTIONS, runtime="ascend")
+    assert local_images(root, options).problems == ()
+    spec = run_spec(options, host.devices_here(options, root))
+    assert (spec.runtime, spec.devices) == ("ascend", ())
+    assert [*spec.mounts] == [f"{DRIVER}/version.info", "/etc/ascend_install.info"]
+
+
+def test_an_image_for_another_machine(root: Path, docker: Engine) -> None:
+    docker.images = {OPTIONS.image: "amd64"}
+    assert said(local_images(root)) == [
+        f"{OPTIONS.image} is for amd64, and {TARGET.id} is for arm64. Name another image."
+    ]
+
+
+def test_a_local_name_is_never_asked_of_a_registry(root: Path, docker: Engine) -> None:
+    """Somebody else's image may have that name there."""
+    docker.images = {}
+    assert said(local_images(root, build=BUILD)) == [f"{OPTIONS.image} is not here. Run: {BUILD}"]
+    assert docker.asked == []
+
+
+def test_an_image_that_can_be_pulled(root: Path, docker: Engine) -> None:
+    docker.images = {}
+    assert local_images(root).problems == ()
+    assert docker.asked == [(OPTIONS.image, "linux/arm64")]
+    docker.why = "denied"
+    assert said(local_images(root)) == [
+        (
+            f"{OPTIONS.image} is not here and cannot be pulled: denied. "
+            "Check the name, and 'docker login'."
+        )
+    ]
+
+
+def test_a_simulated_host_has_its_devices_in_the_tree(tmp_path: Path, docker: Engine) -> None:
+    options = replace(OPTIONS, simulate_host=Path("/sim"), runtime="ascend")
+    assert local_images(tmp_path, options) == host.Findings(problems=(), notes=())
+    assert host.devices_here(options, tmp_path) is None
+
+
+def test_cards_are_counted_in_their_order(root: Path) -> None:
+    for name in ("davinci10", "davinci2", "davinci_x", "davinci3.bak"):
+        (root / "dev" / name).touch()
+    assert cards_of(root) == (0, 1, 2, 10)
+    assert cards_of(root / "nowhere") == ()

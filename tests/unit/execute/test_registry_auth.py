@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Credentials come from what 'docker login' has kept, and go nowhere but to whom they are for."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from cannery.errors import EngineError
+from cannery.execute.registry.auth import (
+    Guard,
+    Login,
+    login_of,
+)
+from cannery.execute.registry.http import is_loopback
+
+HOST = "registry.example.com"
+REALM = "https://auth.example.com/token"
+
+HELPER = """\
+#!/bin/sh
+read -r host
+test "$1" = get && test "$host" = registry.example.com || exit 1
+echo '{"ServerURL": "registry.example.com", "Username": "USER", "Secret": "from the helper"}'
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    return tmp_path / "config.json"
+
+
+def kept(config: Path, **content: Any) -> None:
+    config.write_text(json.dumps(content), encoding="utf-8")
+
+
+def encoded(name: str, password: str) -> str:
+    return base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+def test_nobody_has_logged_in(config: Path) -> None:
+    assert login_of(HOST) == Login()
+    kept(config, auths={"other.example.com": {"auth": encoded("me", "secret")}})
+    assert login_of(HOST) == Login()
+
+
+def test_a_login_in_the_file(config: Path) -> None:
+    kept(config, auths={HOST: {"auth": encoded("me", "se:cret")}})
+    assert login_of(HOST) == Login(username="me", password="se:cret")
+    kept(config, auths={f"https://{HOST}/v2/": {"auth": encoded("me", "old form")}})
+    assert login_of(HOST).password == "old form"
+
+
+def test_a_token_in_the_file(config: Path) -> None:
+    kept(config, auths={HOST: {"identitytoken": "lasting"}})
+    assert login_of(HOST) == Login(token="lasting")
+
+
+@pytest.mark.parametrize("key", ["credsStore", "credHelpers"])
+@pytest.mark.parametrize("user", ["me", "<token>"])
+def test_a_login_in_a_helper(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, user: str
+) -> None:
+    helper = tmp_path / "docker-credential-safe"
+    helper.write_text(HELPER.replace("USER", user), encoding="utf-8")
+    helper.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    kept(config, **{key: "safe" if key == "credsStore" else {HOST: "safe"}})
+    expected = Login(username="me", password="from the helper")
+    assert login_of(HOST) == (expected if user == "me" else Login(token="from the helper"))
+
+
+def test_a_helper_that_is_not_installed(config: Path) -> None:
+    kept(config, credHelpers={HOST: "nowhere"})
+    with pytest.raises(EngineError, match=f"Log in again: docker login {HOST}"):
+        login_of(HOST)
+
+
+def asked(challenge: str) -> requests.Response:
+    response = requests.Response()
+    response.status_code = 401
+    response.headers["WWW-Authenticate"] = challenge
+    return response
+
+
+class Tokens:
+    """A place that gives tokens, and notes who asked for what."""
+
+    def __init__(self, status: int = 200) -> None:
+        self.status = status
+        self.calls: list[tuple[str, str, dict[str, Any]]] = []
+
+    def __call__(self, method: str, url: str, **more: Any) -> requests.Response:
+        self.calls.append((method, url, more))
+        response = requests.Response()
+        response.status_code = self.status
+        response._content = json.dumps({"token": f"t{len(self.calls)}"}).encode()
+        return response
+
+
+def guard(*, plain: bool = False) -> Guard:
+    return Guard(HOST, plain=lambda: plain)
+
+
+def test_a_name_and_a_password_are_shown_once(config: Path) -> None:
+    kept(config, auths={HOST: {"auth": encoded("me", "secret")}})
+    found = guard()
+    assert found.header == ""
+    assert found.answer(asked('Basic realm="x"'), Tokens())
+    assert found.header == "Basic " + encoded("me", "secret")
+    assert not found.answer(asked('Basic realm="x"'), Tokens())
+
+
+def test_without_a_login_there_is_nothing_to_show(config: Path) -> None:
+    assert not guard().answer(asked('Basic realm="x"'), Tokens())
+    assert not guard().answer(asked(""), Tokens())
+
+
+def test_a_token_is_got_for_all_that_was_asked_for(config: Path) -> None:
+    kept(config, auths={HOST: {"auth": encoded("me", "secret")}})
+    found, tokens = guard(), Tokens()
+    challenge = f'Bearer realm="{REALM}",service="s",scope="repository:ascend:%s"'
+    assert found.answer(asked(challenge % "pull"), tokens)
+    assert found.answer(asked(challenge % "pull,push"), tokens)
+    assert found.header == "Bearer t2"
+    method, url, more = tokens.calls[1]
+    assert (method, url) == ("GET", REALM)
+    assert more["params"] == [
+        ("service", "s"),
+        ("scope", "repository:ascend:pull"),
+        ("scope", "repository:ascend:pull,push"),
+    ]
+    assert more["headers"] == {"Authorization": "Basic " + encoded("me", "secret")}
+
+
+def test_a_token_for_anybody(config: Path) -> None:
+    found, tokens = guard(), Tokens()
+    assert found.answer(asked(f'Bearer realm="{REALM}"'), tokens)
+    assert tokens.calls[0][2]["headers"] == {}
+
+
+def test_a_lasting_token_is_exchanged(config: Path) -> None:
+    kept(config, auths={HOST: {"identitytoken": "lasting"}})
+    found, tokens = guard(), Tokens()
+    assert found.answer(asked(f'Bearer realm="{REALM}"'), tokens)
+    method, _, more = tokens.calls[0]
+    assert method == "POST"
+    assert ("refresh_token", "lasting") in more["data"]
+
+
+def test_no_token_is_given(config: Path) -> None:
+    found = guard()
+    assert not found.answer(asked(f'Bearer realm="{REALM}"'), Tokens(401))
+    assert found.header == ""
+
+
+def test_a_password_goes_over_no_open_line(config: Path) -> None:
+    kept(config, auths={HOST: {"auth": encoded("me", "secret")}})
+    tokens = Tokens()
+    with pytest.raises(EngineError, match="unencrypted"):
+        guard().answer(asked('Bearer realm="http://auth.example.com/"'), tokens)
+    assert tokens.calls == []
+    assert guard(plain=True).answer(asked('Bearer realm="http://127.0.0.1/"'), tokens)
+
+
+@pytest.mark.parametrize(
+    ("host", "is_own"),
+    [
+        ("127.0.0.1:5000", True),
+        ("127.8.8.8", True),
+        ("localhost:5000", True),
+        ("[::1]:5000", True),
+        ("registry.example.com", False),
+        ("10.0.0.1:5000", False),
+        ("localhost.example.com", False),
+    ],
+)
+def test_only_this_machine_is_spoken_to_without_tls(host: str, is_own: bool) -> None:
+    assert is_loopback(host) is is_own

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the packer of simulated packages is asked to make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import UsageError
+from cannery.execute.engine.simulator import package_spec
+from tests.unit.applications import TEXT
+from tests.unit.matrices import load
+
+
+def test_only_what_the_simulator_can_make_is_asked_for(tmp_path: Path) -> None:
+    targets = load(tmp_path, TEXT).targets
+    asked = {
+        name: [package["component"] for package in package_spec(target)["packages"]]
+        for name, target in targets.items()
+    }
+    assert asked == {
+        "full": ["toolkit", "kernels", "nnal"],
+        "bare": ["toolkit", "kernels"],
+        "served": ["toolkit", "kernels", "nnal"],
+        "old": ["toolkit", "kernels"],
+        "other": ["toolkit", "kernels", "nnal"],
+    }
+    assert package_spec(targets["served"])["apex"] is None
+    assert package_spec(targets["old"])["apex"] == {"file": "apex-0.1-cp38-cp38-linux_aarch64.whl"}
+
+
+@pytest.mark.parametrize("layout", ["ascend-toolkit", "cann"])
+def test_the_layout_and_the_version_are_the_targets(tmp_path: Path, layout: str) -> None:
+    text = TEXT.replace("layout: ascend-toolkit", f"layout: {layout}")
+    spec = package_spec(load(tmp_path, text).targets["served"])
+    assert (spec["layout"], spec["cann"], spec["arch"]) == (layout, "8.0.RC2", "aarch64")
+
+
+def test_a_chip_that_the_simulator_does_not_know(tmp_path: Path) -> None:
+    target = load(tmp_path, TEXT.replace("910b", "310p")).targets["served"]
+    with pytest.raises(UsageError) as caught:
+        package_spec(target)
+    assert str(caught.value) == (
+        "served is for chip 310p, and the software device is 910b and a3 only. "
+        "Build it from the vendor's files."
+    )

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a stack says, what it adds to a target, and what is refused of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import MatrixError
+from cannery.image.lock import requirement_groups, sdists
+from cannery.model import Matrix
+from tests.unit.applications import TEXT
+from tests.unit.matrices import DIGEST, edited, load
+
+
+@pytest.fixture
+def matrix(tmp_path: Path) -> Matrix:
+    return load(tmp_path, TEXT)
+
+
+def test_what_a_stack_says(matrix: Matrix) -> None:
+    application = matrix.targets["served"].application
+    assert application
+    assert (application.component, application.version) == ("serve", "1.2")
+    assert application.ports == ("7860", "8000")
+    assert application.volumes == {"./hf_cache": "/root/.cache/huggingface", "/data": "/data"}
+    assert application.environment == {
+        "DISABLE_VERSION_CHECK": "1",
+        "SERVE_CACHE": "/var/cache/serve",
+    }
+    assert [(each.folder, each.file.sha256) for each in application.sources] == [
+        ("serve_lib", DIGEST),
+        ("serve_extra", ""),
+    ]
+
+
+def test_what_a_stack_asks_for_comes_before_what_its_target_does(matrix: Matrix) -> None:
+    served, other = matrix.targets["served"], matrix.targets["other"]
+    assert served.requirements == ("serve==1.2", "accelerate>=0.34.0", "tqdm")
+    assert requirement_groups(served)["stack"] == served.requirements
+    assert other.requirements == ("other==2.0.0",)
+
+
+def test_a_stack_without_requirements_has_no_layer(matrix: Matrix) -> None:
+    assert "stack" not in requirement_groups(matrix.targets["old"])
+
+
+def test_what_is_built_from_sources(matrix: Matrix) -> None:
+    assert set(sdists(matrix.targets["served"])) == {"deepspeed", "fire", "rouge-score"}
+    assert set(sdists(matrix.targets["full"])) == {"deepspeed"}
+
+
+def test_a_stack_is_the_last_component(matrix: Matrix) -> None:
+    assert [*matrix.targets["served"].components.items()][-1] == ("serve", "1.2")
+    assert matrix.targets["served"].components["torch_npu"] == "2.3.1.post2"
+    assert "torch" not in matrix.targets["other"].components
+
+
+def test_what_only_vendors_have_is_an_artifact(matrix: Matrix) -> None:
+    assert {name: file.name for name, file in matrix.targets["served"].artifacts.items()} == {
+        "toolkit": "toolkit_8.0.RC2_linux-aarch64.run",
+        "kernels": "kernels-910b_8.0.RC2_linux.run",
+        "nnal": "nnal_8.0.RC2_linux-aarch64.run",
+        "serve_npu": "serve_npu-1.2-cp39-none-linux_aarch64.whl",
+        "serve_lib": "serve-lib-1.2.tar.gz",
+        "serve_extra": "serve-extra-7.tar.gz",
+    }
+    assert {name: file.name for name, file in matrix.targets["old"].artifacts.items()} == {
+        "python": "cpython-3.8.18-aarch64.tar.gz",
+        "toolkit": "toolkit_8.0.RC2_linux-aarch64.run",
+        "kernels": "kernels-910b_8.0.RC2_linux.run",
+        "torch_npu": "torch_npu-1.11.0-cp38-cp38m-linux_aarch64.whl",
+        "apex": "apex-0.1-cp38-cp38-linux_aarch64.whl",
+        "deepspeed": "deepspeed-0.6.0-py3-none-any.whl",
+        "deepspeed_plugin": "deepspeed_npu-0.6.0-py3-none-any.whl",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "real"),
+    [
+        ("served", {"serve_npu", "serve_lib", "serve_extra"}),
+        ("old", {"python", "torch_npu", "deepspeed", "deepspeed_plugin"}),
+        ("full", set()),
+        ("other", set()),
+    ],
+)
+def test_what_the_simulator_cannot_make(matrix: Matrix, name: str, real: set[str]) -> None:
+    assert set(matrix.targets[name].real_artifacts) == real
+
+
+def test_a_wheel_of_the_vendor_is_in_no_lock(matrix: Matrix) -> None:
+    groups = requirement_groups(matrix.targets["old"])
+    assert groups["torch_npu"] == ("pyyaml", "setuptools<81")
+    assert "deepspeed" not in groups
+    assert groups["torch"] == ("torch==1.11.0",)
+    assert requirement_groups(matrix.targets["full"])["torch_npu"][0] == "torch-npu==2.3.1.post2"
+
+
+def test_another_framework_needs_nothing_of_torch(matrix: Matrix) -> None:
+    other = matrix.targets["other"]
+    assert not {"torch", "torch_npu", "deepspeed"} & requirement_groups(other).keys()
+    assert (other.torch, other.torch_npu, other.cxx_abi) == ("", "", 1)
+
+
+# What is replaced in TEXT, by what, where the problem is, what is said of it.
+PROBLEMS = {
+    "unknown key": (
+        "packages: [pdsh, git]",
+        "pakages: [pdsh, git]",
+        "pakages",
+        "unknown key 'pakages' in matrix.yaml.stacks.serve-1.2. Did you mean 'packages'?",
+    ),
+    "no component": ("    component: plain\n", "", "version: 3\n", "has no 'component'. Add it."),
+    "no version": ("    version: 1.2\n", "", "component: serve", "has no 'version'. Add it."),
+    "component with a dash": (
+        "component: serve",
+        "component: my-serve",
+        "my-serve",
+        "Use a-z, 0-9",
+    ),
+    "component in capitals": ("component: serve", "component: Serve", "Serve", "cannot be a comp"),
+    "component of ours": (
+        "component: plain",
+        "component: torch",
+        "torch\n",
+        "'torch' is a component already.",
+    ),
+    "unknown stack": (
+        "stack: other-2.0.0",
+        "stack: other-2.0.1",
+        "other-2.0.1",
+        "there is no stack 'other-2.0.1'. Did you mean 'other-2.0.0'?",
+    ),
+    "override that is none": (
+        "[accelerate==0.34.2,",
+        "[accelerate=0.34.2,",
+        "accelerate=0.34.2",
+        "'accelerate=0.34.2' is no requirement",
+    ),
+    "override with a place": (
+        "[accelerate==0.34.2,",
+        "[accelerate @ file:///x,",
+        "accelerate @",
+        "names a place",
+    ),
+    "sdist with a version": ("[fire,", "[fire==1,", "fire==1", "'fire==1' is no name of a package"),
+    "sdist as it is imported": ("rouge-score]", "rouge_score]", "rouge_score", "is no name of a p"),
+    "package with an option": ("[pdsh,", "[--purge,", "--purge", "is no name of a Debian package"),
+    "package with a command": (
+        "[pdsh,",
+        "[pdsh; id,",
+        "pdsh; id",
+        "is no name of a Debian package",
+    ),
+    "variable with a space": (
+        'DISABLE_VERSION_CHECK: "1"',
+        'DISABLE_VERSION_CHECK: "1 2"',
+        '"1 2"',
+        "'1 2' cannot be in 'environment'",
+    ),
+    "variable of a variable": (
+        "SERVE_CACHE: /var",
+        "SERVE_CACHE: $HOME",
+        "$HOME",
+        "cannot be in 'environment'",
+    ),
+    "variable that is none": ("{DISABLE_VERSION_CHECK:", "{9X-:", '"1"', "'9X-' cannot be in 'env"),
+    "list for a mapping": (
+        'environment: {DISABLE_VERSION_CHECK: "1", SERVE_CACHE: /var/cache/serve}',
+        "environment: [A]",
+        "[A]",
+        "matrix.yaml.stacks.serve-1.2.environment must be a mapping",
+    ),
+    "list for a folder": (
+        "./hf_cache: /root",
+        "./hf_cache: [/root]\n      ./x: /root",
+        "[/root]",
+        "must be text, not a list",
+    ),
+    "port that is none": ("[7860,", "[http,", "http,", "'http' is no port."),
+    "port that cannot be": ("[7860,", "[78600,", "78600", "'78600' is no port."),
+    "pair of ports": ("[7860,", '["80:80",', '"80:80"', "'80:80' is no port."),
+    "volume with an option": (
+        "/data: /data",
+        '/data: "/data:rw"',
+        '"/data:rw"',
+        "'/data:rw' cannot be in 'volumes'",
+    ),
+    "source in a path": ("folder: serve_lib", "folder: a/b", "a/b", "cannot be a component"),
+    "source with a dash": ("folder: serve_lib", "folder: serve-lib", "serve-lib\n", "Use a-z, 0-9"),
+    "source like a package of CANN": (
+        "folder: serve_lib",
+        "folder: toolkit",
+        "toolkit\n        file: serve",
+        "'toolkit' is a component already.",
+    ),
+    "source like another": (
+        "folder: serve_extra",
+        "folder: serve_lib",
+        "serve_lib\n        file: serve-extra",
+        "'serve_lib' is the folder of another source too.",
+    ),
+    "source without origin": ("        origin: a tag\n", "", "folder: serve_lib", "no 'origin'"),
+    "source that is text": (
+        "sources:\n",
+        "sources:\n      - a.tar.gz\n",
+        "a.tar.gz",
+        "must be a mapping",
+    ),
+    "wheel with a dash": (
+        "serve_npu:\n",
+        "serve-npu:\n",
+        "file: serve_npu",
+        "Use a-z, 0-9 and '_'",
+    ),
+    "wheel of ours": (
+        "serve_npu:\n",
+        "apex:\n",
+        "file: serve_npu",
+        "'apex' is a component",
+    ),
+    "vendor wheel with another field": (
+        "{tag}m-linux_{machine}",
+        "{abi}-linux_{machine}",
+        "torch_npu-1.11.0-",
+        "only {tag} and {machine} can be filled in.",
+    ),
+    "torch_npu without torch": (
+        "    torch: 1.11.0\n",
+        "",
+        "summary: what only a vendor has",
+        "matrix.yaml.targets.old has no 'torch'. Add it.",
+    ),
+    "torch without torch_npu": (
+        "    torch_npu: 1.11.0\n",
+        "",
+        "summary: what only a vendor has",
+        "matrix.yaml.targets.old has no 'torch_npu'. Add it.",
+    ),
+    "a reason of several lines": (
+        "summary: a server",
+        'summary: a server\n    unverified: "a\\nRUN id"',
+        '"a\\nRUN',
+        "'unverified' may not have quotes, backslashes, '$' or line breaks.",
+    ),
+    "a reason with quotes": (
+        "summary: a server",
+        'summary: a server\n    unverified: it is "good"',
+        'it is "good"',
+        "'unverified' may not have quotes",
+    ),
+    "no reason": (
+        "summary: a server",
+        "summary: a server\n    unverified: yes",
+        "yes",
+        "'unverified' in matrix.yaml.targets.served must be text",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "anchor", "said"), PROBLEMS.values(), ids=PROBLEMS)
+def test_one_problem(tmp_path: Path, old: str, new: str, anchor: str, said: str) -> None:
+    text = edited(old, new, TEXT)
+    with pytest.raises(MatrixError) as caught:
+        load(tmp_path, text)
+    before = text[: text.index(anchor)]
+    where = f"matrix.yaml:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: "
+    assert len(caught.value.problems) == 1, str(caught.value)
+    assert str(caught.value).startswith(where)
+    assert said in str(caught.value)

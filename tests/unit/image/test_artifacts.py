@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import errno
+import gzip
+import hashlib
+import io
+import struct
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import ArtifactError, FileError
+from cannery.image.artifacts import check_artifacts, machine_of
+from cannery.model import Target
+from tests.unit.matrices import DIGEST, Checkout
+
+AARCH64, X86_64, AICORE = 183, 62, 0x1029
+HEADER = b"#!/bin/sh\ntail -n +3 $0 | tar xz\nexit 0\n"
+
+
+def elf(machine: int) -> bytes:
+    return b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 3, machine) + bytes(44)
+
+
+def tar_gz(*contents: bytes) -> bytes:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w:gz") as archive:
+        for number, content in enumerate(contents):
+            member = tarfile.TarInfo(f"file{number}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return target.getvalue()
+
+
+def run_file(*contents: bytes) -> bytes:
+    return HEADER + tar_gz(*contents)
+
+
+def wheel(*contents: bytes) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, content in enumerate(contents):
+            archive.writestr(f"file{number}", content)
+    return target.getvalue()
+
+
+Pack = Callable[..., bytes]
+PACKS = pytest.mark.parametrize("pack", [run_file, tar_gz, wheel])
+
+
+@pytest.fixture
+def full(checkout: Checkout) -> Target:
+    return checkout.matrix.targets["full"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, full: Target) -> Path:
+    """Everything that the target ``full`` needs, as it should be."""
+    path = tmp_path / "artifacts"
+    path.mkdir()
+    for component, file in full.artifacts.items():
+        pack = wheel if component == "apex" else run_file
+        (path / file.name).write_bytes(pack(b"text", elf(AARCH64)))
+    return path
+
+
+def refusal(target: Target, folder: Path, *, simulated: bool = False) -> list[str]:
+    with pytest.raises(ArtifactError) as caught:
+        check_artifacts(target, folder, target.artifacts, simulated=simulated)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_good_files_are_named_by_their_hashes(full: Target, folder: Path) -> None:
+    assert check_artifacts(full, folder, full.artifacts) == {
+        component: hashlib.sha256((folder / file.name).read_bytes()).hexdigest()
+        for component, file in full.artifacts.items()
+    }
+
+
+def test_all_that_is_missing_is_listed_at_once(full: Target, tmp_path: Path) -> None:
+    *missing, advice = refusal(full, tmp_path / "nowhere")
+    assert missing == [
+        f"{tmp_path}/nowhere/{file.name} is missing. Get it from: {file.origin}."
+        for file in full.artifacts.values()
+    ]
+    assert f"Put the files into {tmp_path}/nowhere" in advice
+    assert "--artifacts" in advice
+    assert advice.endswith("add --simulate.")
+
+
+def test_an_interim_release_is_said_to_be_one(checkout: Checkout, tmp_path: Path) -> None:
+    *_, advice = refusal(checkout.matrix.targets["bare"], tmp_path)
+    assert "8.0.T39 is an interim build and was never published" in advice
+    assert "nearest public release is 8.0.RC3." in advice
+
+
+def test_who_simulates_is_not_told_to(checkout: Checkout, tmp_path: Path) -> None:
+    *_, advice = refusal(checkout.matrix.targets["bare"], tmp_path, simulated=True)
+    assert "--simulate" not in advice
+
+
+def test_the_file_for_the_other_machine_is_noticed(full: Target, folder: Path) -> None:
+    name = full.cann.toolkit.name
+    (folder / name).rename(folder / name.replace("aarch64", "x86_64"))
+    missing, _ = refusal(full, folder)
+    assert "(The one there is for x86_64; full needs aarch64.)" in missing
+
+
+def test_a_folder_is_no_file(full: Target, folder: Path) -> None:
+    name = full.cann.kernels["910b"].name
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    missing, _ = refusal(full, folder)
+    assert missing == f"{folder}/{name} is missing. Get it from: the vendor."
+
+
+def test_an_empty_file(full: Target, folder: Path) -> None:
+    (folder / full.cann.toolkit.name).write_bytes(b"")
+    empty, _ = refusal(full, folder)
+    assert (
+        empty == f"{folder}/{full.cann.toolkit.name} is empty. The download failed. Get it again."
+    )
+
+
+@PACKS
+def test_programs_for_the_other_machine(full: Target, folder: Path, pack: Pack) -> None:
+    """The name says aarch64 and the content x86_64."""
+    path = folder / full.cann.toolkit.name
+    path.write_bytes(pack(b"text", elf(X86_64)))
+    wrong, _ = refusal(full, folder)
+    assert wrong == (f"{path} holds x86_64 programs, and full needs aarch64. Get the aarch64 one.")
+
+
+def test_a_hash_that_was_not_published(checkout: Checkout, tmp_path: Path) -> None:
+    bare = checkout.matrix.targets["bare"]
+    for file in bare.artifacts.values():
+        (tmp_path / file.name).write_bytes(tar_gz(elf(AARCH64)))
+    for simulated in (False, True):
+        wrong, _ = refusal(bare, tmp_path, simulated=simulated)
+        assert f"; {DIGEST} was published. It is damaged" in wrong
+
+
+def test_a_file_that_cannot_be_read_is_an_error_of_its_own(
+    full: Target, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(hashlib, "file_digest", fail)
+    with pytest.raises(FileError, match=f"cannot read {folder}/.*: input/output error"):
+        check_artifacts(full, folder, full.artifacts)
+
+
+@PACKS
+@pytest.mark.parametrize(
+    ("contents", "machine"),
+    [
+        ([elf(AARCH64)], "aarch64"),
+        ([b"#!/bin/sh\n", b"", elf(X86_64)], "x86_64"),
+        ([elf(AICORE), elf(AARCH64)], "aarch64"),
+        ([b"text", b"\x7fELF"], ""),
+        ([], ""),
+    ],
+)
+def test_the_machine_of_an_archive(
+    tmp_path: Path, pack: Pack, contents: list[bytes], machine: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(pack(*contents))
+    assert machine_of(path) == machine
+
+
+def damaged(content: bytes) -> bytes:
+    middle = len(content) // 3
+    return content[:middle] + b"\xff" * 40 + content[middle + 40 :]
+
+
+NOISE = bytes((i * 7919 + (i >> 3)) % 251 for i in range(4000))
+NO_ARCHIVES = {
+    "text": b"just text\n",
+    "script without payload": HEADER,
+    "script with text after it": HEADER + b"not compressed",
+    "truncated gzip": tar_gz(NOISE)[:-50],
+    "truncated run": run_file(NOISE)[:200],
+    "damaged gzip": damaged(tar_gz(NOISE)),
+    "damaged run": damaged(run_file(NOISE)),
+    "damaged wheel": damaged(wheel(NOISE)),
+    "truncated wheel": wheel(NOISE)[:-30],
+    "gzip of text": gzip.compress(NOISE),
+    "start of a gzip": b"\x1f\x8b\x08",
+}
+
+
+@pytest.mark.parametrize("content", NO_ARCHIVES.values(), ids=NO_ARCHIVES)
+def test_what_is_no_archive_has_no_machine(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert machine_of(path) == ""

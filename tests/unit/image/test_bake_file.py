@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.errors import UsageError
+from cannery.image.bake_file import (
+    Caches,
+    ImageBuild,
+    bake_file,
+    bake_names,
+    check_caches,
+)
+
+
+def build(name: str = "one", **more: Any) -> ImageBuild:
+    return ImageBuild(
+        id=name,
+        tag=f"{name}-sim",
+        dockerfile=Path(f"/images/{name}/Dockerfile"),
+        folder=Path(f"/images/{name}"),
+        platform="linux/arm64",
+        **more,
+    )
+
+
+def target(text: str, name: str = "one") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)["target"][name]
+    return found
+
+
+def test_a_file() -> None:
+    one = build(
+        contexts={"artifacts": "/vendor files"},
+        arguments={"A_SHA256": "0"},
+        labels={"io.cannery.key": "k"},
+    )
+    text = bake_file([one, build("two")], Caches(), ca=Path("/ca.pem"), index=True)
+    assert json.loads(text)["group"] == {"default": {"targets": ["one", "two"]}}
+    assert target(text) == {
+        "context": "/images/one",
+        "dockerfile": "/images/one/Dockerfile",
+        "contexts": {"artifacts": "/vendor files"},
+        "args": {"A_SHA256": "0"},
+        "labels": {"io.cannery.key": "k"},
+        "platforms": ["linux/arm64"],
+        "output": ["type=docker"],
+        "attest": ["type=provenance,disabled=true"],
+        "secret": ["id=ca,src=/ca.pem", "id=index,env=CANNERY_INDEX_URL"],
+    }
+
+
+def test_without_secrets_there_are_none() -> None:
+    assert "secret" not in target(bake_file([build()], Caches(), ca=None, index=False))
+
+
+def test_what_bake_would_take_for_a_template_is_left_as_it_is() -> None:
+    odd = build(arguments={"A": "${HOME} %{if} $x"}, contexts={"a": "/data/${x}"})
+    found = target(bake_file([odd], Caches(), ca=None, index=False))
+    assert found["args"] == {"A": "$${HOME} %%{if} $x"}
+    assert found["contexts"] == {"a": "/data/$${x}"}
+
+
+def test_names_that_bake_allows_are_each_its_own() -> None:
+    names = bake_names(["a.b", "a_b", "a-b", "a..b"])
+    assert len({*names.values()}) == 4
+    assert all(name.replace("_", "").replace("-", "").isalnum() for name in names.values())
+    assert bake_names(["plain-1"]) == {"plain-1": "plain-1"}
+
+
+CACHES = {
+    "a repository": ("r.test:5000/cache", "r.test:5000/cache:one-sim", "r.test:5000/cache:kin"),
+    "one without a port": ("r.test/a/cache", "r.test/a/cache:one-sim", "r.test/a/cache:kin"),
+    "one with a tag": ("r.test/cache:v1", "r.test/cache:v1-one-sim", "r.test/cache:v1-kin"),
+    "with a place": ("r.test/{target}/c", "r.test/one-sim/c", "r.test/kin/c"),
+}
+
+
+@pytest.mark.parametrize(("text", "own", "kin"), CACHES.values(), ids=CACHES)
+def test_each_target_has_a_cache_of_its_own(text: str, own: str, related_tags: str) -> None:
+    caches = Caches(sources=(text,), destinations=(text,))
+    found = target(bake_file([build(related_tags=("kin",))], caches, ca=None, index=False))
+    assert found["cache-from"] == [f"type=registry,ref={own}", f"type=registry,ref={related_tags}"]
+    assert found["cache-to"] == [
+        f"type=registry,ref={own},mode=max,compression=zstd,force-compression=true"
+    ]
+
+
+def test_what_buildx_takes_is_let_through() -> None:
+    caches = Caches(
+        sources=("type=local,src=/c", "type=registry,ref=x/{target}"),
+        destinations=("type=inline", "type=local,dest=/c/{target}"),
+    )
+    found = target(bake_file([build(related_tags=("kin",))], caches, ca=None, index=False))
+    assert found["cache-from"] == [
+        *("type=local,src=/c", "type=registry,ref=x/one-sim", "type=registry,ref=x/kin"),
+    ]
+    assert found["cache-to"] == ["type=inline", "type=local,dest=/c/one-sim"]
+
+
+GOOD = ["r.test/cache", "127.0.0.1:5000/cache", "r.test/c:v1", "r/{target}", "type=gha,scope=x"]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_caches_that_can_be(text: str) -> None:
+    check_caches(Caches(sources=(text,), destinations=(text,)), 2)
+
+
+BAD = {
+    "": "is no name of a repository.",
+    "r.test/UPPER": "is no name of a repository.",
+    "r test/x": "is no name of a repository.",
+    "https://r.test/x": "is no name of a repository.",
+    "ref=r.test/x": "says no type.",
+    "type=,ref=x": "says no type.",
+    "a,b=c": "says no type.",
+}
+
+
+@pytest.mark.parametrize(("text", "said"), BAD.items(), ids=BAD)
+def test_caches_that_cannot_be(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        check_caches(Caches(sources=(text,), destinations=(text,)), 1)
+    first, second = caught.value.problems
+    assert first.what.startswith("--cache-from") and second.what.startswith("--cache-to")
+    assert said in first.what and said in second.what
+
+
+@pytest.mark.parametrize("text", ["type=registry,ref=r/x,mode=max", "type=local,dest=/c"])
+def test_one_place_for_the_caches_of_several_targets(text: str) -> None:
+    check_caches(Caches(destinations=(text,)), 1)
+    check_caches(Caches(sources=(text,)), 2)
+    with pytest.raises(UsageError, match="each target would overwrite the cache of the others"):
+        check_caches(Caches(destinations=(text,)), 2)

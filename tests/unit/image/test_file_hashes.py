@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from cannery.image import file_hashes as hashes
+from cannery.image.file_hashes import Hashes
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which files were read whole."""
+    seen: list[str] = []
+    real = hashes.sha256_of
+
+    def note(path: Path) -> str:
+        seen.append(path.name)
+        return real(path)
+
+    monkeypatch.setattr(hashes, "sha256_of", note)
+    monkeypatch.setattr(hashes, "_WORTH_KEEPING", 4)
+    return seen
+
+
+def test_a_large_file_is_read_once(tmp_path: Path, read: list[str]) -> None:
+    file, kept = tmp_path / "large", tmp_path / "state" / "hashes.json"
+    file.write_bytes(b"large")
+    for _ in range(3):
+        known = Hashes(kept)
+        assert known.of(file) == hashlib.sha256(b"large").hexdigest()
+        known.keep()
+    assert read == ["large"]
+
+
+def test_a_file_that_changed_is_read_again(tmp_path: Path, read: list[str]) -> None:
+    file, kept = tmp_path / "large", tmp_path / "hashes.json"
+    file.write_bytes(b"large")
+    known = Hashes(kept)
+    known.of(file)
+    known.keep()
+    stat = file.stat()
+    file.write_bytes(b"other")
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+    assert Hashes(kept).of(file) == hashlib.sha256(b"other").hexdigest()
+    # Another file in its place, of the same size and date.
+    (tmp_path / "new").write_bytes(b"third")
+    os.utime(tmp_path / "new", ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    (tmp_path / "new").replace(file)
+    assert Hashes(kept).of(file) == hashlib.sha256(b"third").hexdigest()
+
+
+def test_small_files_are_not_kept(tmp_path: Path, read: list[str]) -> None:
+    (tmp_path / "small").write_bytes(b"x")
+    known = Hashes(tmp_path / "hashes.json")
+    known.of(tmp_path / "small")
+    known.keep()
+    assert not (tmp_path / "hashes.json").exists()
+
+
+@pytest.mark.parametrize("text", ["", "[", "[]", "{}", '{"/a": 1}', '{"/a": ["x"]}', "\xff"])
+def test_what_cannot_be_read_is_dropped(tmp_path: Path, read: list[str], text: str) -> None:
+    file, kept = tmp_path / "large", tmp_path / "hashes.json"
+    file.write_bytes(b"large")
+    kept.write_bytes(text.encode("latin-1"))
+    known = Hashes(kept)
+    assert known.of(file) == hashlib.sha256(b"large").hexdigest()
+    known.keep()
+    assert Hashes(kept).of(file) and read == ["large"]
+
+
+def test_files_that_are_gone_are_forgotten(tmp_path: Path, read: list[str]) -> None:
+    kept = tmp_path / "hashes.json"
+    for name in ("first", "second"):
+        (tmp_path / name).write_bytes(b"large")
+        known = Hashes(kept)
+        known.of(tmp_path / name)
+        (tmp_path / "first").unlink() if name == "second" else None
+        known.keep()
+    assert "second" in kept.read_text() and "first" not in kept.read_text()
+
+
+def test_a_place_that_cannot_be_written_does_no_harm(tmp_path: Path, read: list[str]) -> None:
+    (tmp_path / "large").write_bytes(b"large")
+    (tmp_path / "file").touch()
+    known = Hashes(tmp_path / "file" / "hashes.json")
+    assert known.of(tmp_path / "large")
+    known.keep()
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Hashes(tmp_path / "hashes.json").of(tmp_path / "none")

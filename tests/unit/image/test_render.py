@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.errors import FileError, MatrixError
+from cannery.image.render import Renderer
+from cannery.model import Target, VendorWheel
+from tests.unit.matrices import CHECKOUT, Checkout, edited, lock_for, make_checkout
+
+PROGRAM = """
+import hashlib, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from cannery.matrix.project import Project
+from cannery.image.render import Renderer
+project = Project(root=Path(sys.argv[1]))
+digest = hashlib.sha256()
+for target in project.matrix().targets.values():
+    for path, text in Renderer(project).render(target).items():
+        digest.update(f"{path}\\0{text}\\0".encode())
+print(digest.hexdigest())
+"""
+
+LAYERS = ["cann", "torch", "torch-deps", "torch_npu", "torch_npu-deps", "pip", "tools", "deepspeed"]
+"""The layers of wheels of a full target."""
+
+
+def rendered(checkout: Checkout, target: Target) -> dict[str, str]:
+    """Name to text of the files of ``target``."""
+    folder = checkout.project.images / target.id
+    files = Renderer(checkout.project).render(target)
+    return {str(path.relative_to(folder)): text for path, text in files.items()}
+
+
+def stages(dockerfile: str) -> list[str]:
+    return re.findall(r"^FROM .* AS (\S+)$", dockerfile, re.MULTILINE)
+
+
+def test_nothing_but_the_files_decides_what_is_rendered(tmp_path: Path) -> None:
+    odd = {"LC_ALL": "tr_TR.UTF-8", "LANG": "C", "TZ": "Pacific/Kiritimati"}
+    odd |= {"PYTHONUTF8": "0", "SOURCE_DATE_EPOCH": "1", "HOME": "/nonexistent", "USER": "nobody"}
+    texts = set()
+    for seed, extra, cwd in (("0", {}, CHECKOUT), ("1", odd, tmp_path), ("77", odd, Path("/"))):
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(CHECKOUT)],
+            env={"PATH": os.environ["PATH"], "PYTHONHASHSEED": seed, **extra},
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        texts.add(done.stdout)
+    assert len(texts) == 1
+
+
+def test_the_files_of_a_target(checkout: Checkout) -> None:
+    files = rendered(checkout, checkout.target())
+    templates = {
+        str(path.relative_to(checkout.project.templates)): path.read_text(encoding="utf-8")
+        for path in checkout.project.templates.rglob("*")
+        if path.is_file()
+    }
+    copies = {name for name, text in files.items() if templates.get(name) == text}
+    assert {"install-packages", "install-wheels", "seal-layer", "tools.txt"} <= copies
+    assert files.keys() - copies == {
+        *("Dockerfile", "constraints.txt", "leave-out.txt", "target.json"),
+        *(f"wheels/{each}.txt" for each in LAYERS),
+    }
+
+
+def test_stages_of_a_full_target(checkout: Checkout) -> None:
+    text = rendered(checkout, checkout.target())["Dockerfile"]
+    wheels = [*LAYERS, "vendor-apex"]
+    cann = ("toolkit", "kernels", "nnal")
+    assert stages(text) == [
+        *("tools", "base", "os", "installer-base", "installer-packages", "installer"),
+        *(*cann, *(f"layer-{each}" for each in cann)),
+        *(*(f"wheels-{each}" for each in wheels), "guard", "image"),
+    ]
+    copied = re.findall(r"^COPY --link --from=wheels-(\S+) ", text, re.MULTILINE)
+    assert copied == [*LAYERS[:5], "vendor-apex", *LAYERS[5:]]
+
+
+@pytest.mark.parametrize("version", ["0.6.0", "0.9.2"])
+def test_the_plugin_goes_in_with_the_deepspeed_that_needs_it(tmp_path: Path, version: str) -> None:
+    checkout = make_checkout(tmp_path, edited("deepspeed: 0.15.0", f"deepspeed: {version}"))
+    text = rendered(checkout, checkout.target())["Dockerfile"]
+    assert "wheels-vendor-deepspeed_plugin" in stages(text)
+    assert f"from=artifacts,source=deepspeed_npu-{version}-py3-none-any.whl" in text
+    assert "\nCOPY --link --from=wheels-vendor-deepspeed_plugin /layer/ /\n" in text
+    assert f'io.cannery.deepspeed-plugin="{version}"' in text
+
+
+def test_no_plugin_goes_in_with_another_deepspeed(checkout: Checkout) -> None:
+    text = rendered(checkout, checkout.target())["Dockerfile"]
+    assert not re.findall(r"deepspeed[_-](?:npu|plugin)", text)
+
+
+LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
+    "nnal": ({"with_nnal": False}, "nnal|atb|asdops|lccl"),
+    "deepspeed": ({"deepspeed": ""}, "wheels-deepspeed|deepspeed=="),
+    "apex": ({"apex": None}, "apex"),
+}
+
+
+@pytest.mark.parametrize(("changes", "trace"), LEFT_OUT.values(), ids=LEFT_OUT)
+def test_a_component_that_is_left_out_leaves_no_trace(
+    checkout: Checkout, changes: dict[str, Any], trace: str
+) -> None:
+    def traces(target: Target) -> set[str]:
+        files = rendered(checkout, target)
+        skipped = r"^CMD|NNAL;|DeepSpeed's|^# ----"
+        return {
+            line
+            for name, text in files.items()
+            for line in [name, *text.splitlines()]
+            if name not in ("tools.txt", "install-wheels")
+            and re.search(trace, line, re.IGNORECASE)
+            and not re.search(skipped, line)
+        }
+
+    assert traces(checkout.target())
+    assert not traces(checkout.target(**changes))
+
+
+def test_an_interpreter_of_its_own(checkout: Checkout) -> None:
+    files = rendered(checkout, checkout.target("bare"))
+    text, record = files["Dockerfile"], json.loads(files["target.json"])
+    assert record["interpreter"] == "/usr/local/python3.8/bin/python3.8"
+    assert record["site_packages"] == "/usr/local/python3.8/lib/python3.8/site-packages"
+    assert "from=artifacts,source=cpython-3.8.18-aarch64.tar.gz" in text
+    assert "        python3 \\\n" not in text
+    assert "libpython3-dev" not in text
+
+
+def test_the_interpreter_of_the_base(checkout: Checkout) -> None:
+    files = rendered(checkout, checkout.target())
+    assert json.loads(files["target.json"])["interpreter"] == "/usr/bin/python3.9"
+    assert "libpython3-dev" in files["Dockerfile"]
+    assert "PYTHON_SHA256" not in files["Dockerfile"]
+
+
+def test_an_interim_release_says_so(checkout: Checkout) -> None:
+    said = {
+        name: 'io.cannery.cann-edition="interim"' in text
+        and 'io.cannery.cann-nearest-public="8.0.RC3"' in text
+        and "nearest public\n# release is 8.0.RC3." in text
+        for name in ("full", "bare")
+        for text in [rendered(checkout, checkout.target(name))["Dockerfile"]]
+    }
+    assert said == {"full": False, "bare": True}
+
+
+def test_the_machine_is_in_every_path_and_option(checkout: Checkout) -> None:
+    text = rendered(checkout, checkout.target(platform="linux/amd64"))["Dockerfile"]
+    assert "--python-platform x86_64-manylinux_2_31" in text
+    assert "op_tiling/lib/linux/x86_64:" in text
+    assert "source=apex-0.1-cp39-cp39-linux_x86_64.whl" in text
+
+
+def test_a_change_of_the_lock_moves_its_label(checkout: Checkout) -> None:
+    target = checkout.target()
+    before = rendered(checkout, target)["Dockerfile"]
+    checkout.lock(target, lock_for(target) + "# changed\n")
+    assert rendered(checkout, target)["Dockerfile"] != before
+
+
+def test_a_target_without_a_lock(checkout: Checkout) -> None:
+    target = checkout.target()
+    checkout.project.lock(target).unlink()
+    with pytest.raises(MatrixError) as caught:
+        Renderer(checkout.project).render(target)
+    assert str(caught.value) == "full is not locked. Run 'python build.py lock --target full'."
+
+
+@pytest.mark.parametrize("name", ["Dockerfile.j2", "macros.j2"])
+def test_a_name_that_a_template_does_not_have(checkout: Checkout, name: str) -> None:
+    template = checkout.project.templates / name
+    text = template.read_text(encoding="utf-8")
+    broken = {"Dockerfile.j2": "{{ target.bsae }}\n" + text}
+    broken["macros.j2"] = text.replace("{{ path }}", "{{ paht }}")
+    template.write_text(broken[name], encoding="utf-8")
+    with pytest.raises(MatrixError, match=r"cannot be rendered for full: .*(bsae|paht)"):
+        Renderer(checkout.project).render(checkout.target())
+
+
+def test_a_template_that_is_none(checkout: Checkout) -> None:
+    template = checkout.project.templates / "Dockerfile.j2"
+    template.write_text("FROM x\n{% if %}\n", encoding="utf-8")
+    with pytest.raises(MatrixError, match=r"Dockerfile.j2:2:1: Expected an expression"):
+        Renderer(checkout.project).render(checkout.target())
+
+
+def test_a_template_that_is_not_there(checkout: Checkout) -> None:
+    (checkout.project.templates / "install-wheels").unlink()
+    with pytest.raises(FileError, match="install-wheels: no such file"):
+        Renderer(checkout.project).render(checkout.target())
+
+
+def test_a_vendor_wheel_keeps_its_place_beside_torch_npu(checkout: Checkout) -> None:
+    plugin = VendorWheel(version="0.9.2", file="plugin.whl", origin="its makers")
+    target = checkout.target(deepspeed="0.9.2", deepspeed_plugin=plugin)
+    text = rendered(checkout, target)["Dockerfile"]
+    copied = re.findall(r"^COPY --link --from=wheels-(\S+) ", text, re.MULTILINE)
+    assert copied[4:7] == ["torch_npu-deps", "vendor-apex", "vendor-deepspeed_plugin"]

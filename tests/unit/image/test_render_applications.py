@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a stack, a vendor's wheel, another framework and a reason make of the files of a target."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cannery.deploy.run_spec import DRIVER_MOUNTS
+from tests.unit.applications import TEXT, rendered, stacked_checkout
+from tests.unit.matrices import Checkout, edited, make_checkout
+
+
+@pytest.fixture
+def stacked(tmp_path: Path) -> Checkout:
+    return stacked_checkout(tmp_path)
+
+
+def stage(dockerfile: str, name: str) -> str:
+    """The text of a stage, from its FROM to the next."""
+    found = re.search(rf"(?ms)^FROM \S+[^\n]* AS {name}\n(.*?)(?=^FROM |\Z)", dockerfile)
+    assert found, name
+    return found[1]
+
+
+def copied(dockerfile: str) -> list[str]:
+    """What the image has of wheels, sources and a stack's packages, in this order."""
+    found = re.findall(r"^COPY --link --from=(\S+) /layer/ /$", dockerfile, re.MULTILINE)
+    return [name for name in found if name.startswith(("wheels-", "source-", "packages-"))]
+
+
+def test_the_layers_of_a_stack(stacked: Checkout) -> None:
+    files = rendered(stacked, "served")
+    text = files["Dockerfile"]
+    assert copied(text) == [
+        *("wheels-cann", "wheels-torch", "wheels-torch_npu", "wheels-torch_npu-deps"),
+        *(
+            "wheels-vendor-serve_npu",
+            "wheels-pip",
+            "wheels-tools",
+            "packages-stack",
+            "wheels-stack",
+        ),
+        *("source-serve_lib", "source-serve_extra"),
+    ]
+    assert "serve==1.2" in files["wheels/stack.txt"]
+    assert "tqdm==" in files["wheels/stack.txt"]
+
+
+def test_only_what_is_in_a_layer_is_built_for_it(tmp_path: Path) -> None:
+    text = edited("requirements: [tqdm]", "requirements: [fire, rouge-score]", TEXT)
+    text = edited("sdists: [fire, rouge-score]", "sdists: [fire, rouge-score, nowhere]", text)
+    text = rendered(stacked_checkout(tmp_path, text), "served")["Dockerfile"]
+    assert "--no-binary fire --no-binary rouge-score --req" in stage(text, "wheels-stack")
+    assert text.count("--no-binary") == 2
+
+
+def test_a_source_is_checked_unpacked_and_found_by_python(stacked: Checkout) -> None:
+    text = rendered(stacked, "served")["Dockerfile"]
+    site = "/usr/local/lib/python3.9/dist-packages"
+    steps = stage(text, "source-serve_lib")
+    assert re.search(r"^ARG SERVE_LIB_SHA256=[0-9a-f]{64}$", steps, re.MULTILINE)
+    assert "from=artifacts,source=serve-lib-1.2.tar.gz,target=/tmp/source.tar.gz" in steps
+    assert '[ "$(sha256sum </tmp/source.tar.gz)" != "${SERVE_LIB_SHA256}  -" ]' in steps
+    assert "--directory /layer/opt/serve_lib --strip-components 1" in steps
+    assert f"echo /opt/serve_lib > /layer{site}/serve_lib.pth" in steps
+    assert re.search(r"^ARG SERVE_EXTRA_SHA256=$", stage(text, "source-serve_extra"), re.MULTILINE)
+    assert "source-" not in rendered(stacked, "full")["Dockerfile"]
+
+
+def test_packages_of_a_stack_are_a_layer_of_their_own(stacked: Checkout) -> None:
+    text = rendered(stacked, "served")["Dockerfile"]
+    packages = stage(text, "packages-stack")
+    assert re.search(r"install-packages /before arm64 \\\s+git \\\s+pdsh; ", packages)
+    assert "--mount=type=bind,from=os,source=/rootfs,target=/before" in packages
+    assert "pdsh" not in text.replace(packages, "")
+    assert "packages-stack" not in rendered(stacked, "other")["Dockerfile"]
+
+
+def test_the_environment_of_a_stack(stacked: Checkout) -> None:
+    files = rendered(stacked, "served")
+    image = stage(files["Dockerfile"], "image")
+    wanted = "ENV DISABLE_VERSION_CHECK=1 \\\n    SERVE_CACHE=/var/cache/serve\n"
+    assert f"\n# What serve 1.2 needs here.\n{wanted}" in image
+    assert image.index("PIP_CONSTRAINT") < image.index("DISABLE_VERSION_CHECK")
+    assert "needs here" not in rendered(stacked, "other")["Dockerfile"]
+
+
+def test_what_is_overridden_is_on_record(stacked: Checkout) -> None:
+    record = json.loads(rendered(stacked, "served")["target.json"])
+    assert record["overridden"] == ["accelerate", "pyext"]
+    assert record["components"]["serve"] == "1.2"
+    assert record["vendor_wheels"] == {"serve_npu": "1.2"}
+    assert json.loads(rendered(stacked, "other")["target.json"])["overridden"] == []
+
+
+def test_wheels_of_vendors(stacked: Checkout) -> None:
+    files = rendered(stacked, "old")
+    text = files["Dockerfile"]
+    names = {
+        "torch_npu": "torch_npu-1.11.0-cp38-cp38m-linux_aarch64.whl",
+        "apex": "apex-0.1-cp38-cp38-linux_aarch64.whl",
+        "deepspeed": "deepspeed-0.6.0-py3-none-any.whl",
+        "deepspeed_plugin": "deepspeed_npu-0.6.0-py3-none-any.whl",
+    }
+    for component, file in names.items():
+        steps = stage(text, f"wheels-vendor-{component}")
+        assert f"ARG {component.upper()}_SHA256=\n" in steps
+        assert f"--no-index --find-links /tmp /tmp/{file}" in steps
+        assert "--require-hashes" not in steps
+    vendors = [f"wheels-vendor-{component}" for component in names]
+    assert copied(text) == [
+        *("wheels-cann", "wheels-torch", "wheels-torch_npu", *vendors, "wheels-pip", "wheels-tools")
+    ]
+    wheels = "".join(text for name, text in files.items() if name.startswith("wheels/"))
+    assert not re.search(r"^(torch-npu|deepspeed|apex)==", wheels, re.MULTILINE)
+    assert "\ntorch-npu==1.11.0\n" in files["constraints.txt"]
+    record = json.loads(files["target.json"])
+    assert set(record["vendor_wheels"]) == set(names)
+    assert not {"torch-npu", "deepspeed", "apex"} & set(record["wheels"])
+
+
+def test_the_launcher_imports_the_plugin(stacked: Checkout) -> None:
+    line = (
+        "    for script in deepspeed ds; do "
+        "sed -i '1a import deepspeed_npu' \"/layer/usr/local/bin/$script\"; done; \\\n"
+        "    seal-layer\n"
+    )
+    text = rendered(stacked, "old")["Dockerfile"]
+    assert line in stage(text, "wheels-vendor-deepspeed")
+    assert text.count(line) == 1
+    for name in ("full", "served", "other"):
+        assert "deepspeed_npu" not in rendered(stacked, name)["Dockerfile"]
+
+
+@pytest.mark.parametrize("version", ["0.6.0", "0.9.2"])
+def test_the_launcher_from_an_index_imports_the_plugin(tmp_path: Path, version: str) -> None:
+    checkout = make_checkout(tmp_path, edited("deepspeed: 0.15.0", f"deepspeed: {version}"))
+    text = rendered(checkout, "full")["Dockerfile"]
+    assert "import deepspeed_npu" in stage(text, "wheels-deepspeed")
+    assert text.count("import deepspeed_npu") == 1
+
+
+def test_another_framework(stacked: Checkout) -> None:
+    files = rendered(stacked, "other")
+    assert copied(files["Dockerfile"]) == [f"wheels-{n}" for n in ("cann", "pip", "tools", "stack")]
+    pins = [line for line in files["constraints.txt"].splitlines() if not line.startswith("#")]
+    assert [pin.split("==")[0] for pin in pins] == ["numpy"]
+    assert json.loads(files["target.json"])["constrained"] == ["numpy"]
+    named = [line for line in files["Dockerfile"].splitlines() if "torch" in line]
+    assert all("keep" in line or "cxx_abi" in line for line in named), named
+
+
+def test_another_framework_on_a_cann_that_needs_no_wheels(tmp_path: Path) -> None:
+    text = edited("    requirements:\n      - numpy<2\n", "", TEXT)
+    text += "    apex: 0.1+ascend\n"
+    found = copied(rendered(stacked_checkout(tmp_path, text), "other")["Dockerfile"])
+    assert found == ["wheels-vendor-apex", "wheels-pip", "wheels-tools", "wheels-stack"]
+
+
+def test_torch_npu_of_a_vendor_whose_needs_are_there_already(tmp_path: Path) -> None:
+    text = edited(
+        "      - numpy<2\n", "      - numpy<2\n      - pyyaml\n      - setuptools<81\n", TEXT
+    )
+    found = copied(rendered(stacked_checkout(tmp_path, text), "old")["Dockerfile"])
+    assert found[:3] == ["wheels-cann", "wheels-torch", "wheels-vendor-torch_npu"]
+
+
+def test_a_reason_is_shown_wherever_the_target_is(tmp_path: Path) -> None:
+    text = edited("summary: a server\n", "summary: a server\n    unverified: our own 2.3\n", TEXT)
+    stacked = stacked_checkout(tmp_path, text)
+    dockerfile = rendered(stacked, "served")["Dockerfile"]
+    head, _, rest = dockerfile.partition("\nARG BASE_IMAGE")
+    assert "\n# NOT KNOWN TO WORK, and built all the same: our own 2.3\n" in head
+    assert 'io.cannery.unverified="our own 2.3"' in rest
+    other = rendered(stacked, "other")["Dockerfile"]
+    assert "NOT KNOWN" not in other
+    assert "unverified" not in other
+
+
+# ---- compose.yaml
+
+
+def compose(stacked: Checkout, name: str = "served") -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load(rendered(stacked, name)["compose.yaml"])
+    return read
+
+
+def places(service: dict[str, Any]) -> dict[str, str]:
+    return {each["source"]: each["target"] for each in service["volumes"]}
+
+
+def test_a_stack_with_ports_has_a_compose_file(stacked: Checkout) -> None:
+    files = {name: rendered(stacked, name) for name in stacked.matrix.targets}
+    assert {name for name, each in files.items() if "compose.yaml" in each} == {"served"}
+    text = files["served"]["compose.yaml"]
+    assert text.startswith("# Generated by 'python build.py render'")
+    assert text.endswith('"8000:8000"\n')
+
+
+def test_what_the_compose_file_says(stacked: Checkout) -> None:
+    read = compose(stacked)
+    assert [*read] == ["services"]
+    assert [*read["services"]] == ["serve"]
+    service = read["services"]["serve"]
+    assert service["image"] == "cannery:served"
+    assert service["platform"] == "linux/arm64"
+    assert service["shm_size"] == "16g"
+    assert service["ports"] == ["7860:7860", "8000:8000"]
+    assert service["devices"] == [
+        f"/dev/{name}:/dev/{name}"
+        for name in ("davinci0", "davinci_manager", "devmm_svm", "hisi_hdc")
+    ]
+    assert places(service) == {
+        **{path: path for path in DRIVER_MOUNTS},
+        "./hf_cache": "/root/.cache/huggingface",
+        "/data": "/data",
+    }
+    assert [each["target"] for each in service["volumes"] if each.get("read_only")] == [
+        *DRIVER_MOUNTS
+    ]
+    assert service["init"] is True
+    assert service["command"] == ["sleep", "infinity"]
+
+
+def test_a_stack_with_ports_need_not_have_volumes(tmp_path: Path) -> None:
+    text = edited("    component: plain\n", "    component: plain\n    ports: [1]\n", TEXT)
+    service = compose(stacked_checkout(tmp_path, text), "old")["services"]["plain"]
+    assert service["ports"] == ["1:1"]
+    assert places(service) == {path: path for path in DRIVER_MOUNTS}

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is news, and what may be written. The compat.yaml here knows torch 2.3.1 only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from packaging.version import Version
+
+from cannery.compat.facts import (
+    Compat,
+    Kind,
+    Pairing,
+)
+from cannery.errors import Span
+from cannery.matrix.updates import (
+    News,
+    Question,
+    Runtime,
+    compare,
+    questions,
+)
+from cannery.matrix.versions import Use
+from cannery.model import Target
+from cannery.syntax.cann_version import CannVersion
+from tests.unit.compat_targets import BASE, COMPAT, GOOD, PLUGIN, changed, python
+
+ROW = next(row for row in COMPAT.pairings if row.torch_npu == GOOD.torch_npu)
+ON_39 = Runtime(python="3.9", machine="aarch64", glibc="2.31")
+ON_310 = replace(ON_39, python="3.10")
+KNOWN = {"torch": "2.3.1", "torch_npu": "2.3.1.post2", "deepspeed": "0.15.0"}
+
+
+def row(torch_npu: str, cann: str = "8.0.RC3", **more: object) -> Pairing:
+    parsed = CannVersion.parse(cann)
+    return replace(ROW, torch_npu=torch_npu, cann=parsed, **more)  # type: ignore[arg-type]
+
+
+def facts(*rows: Pairing) -> Compat:
+    return replace(COMPAT, pairings=(ROW, *rows), rejected=())
+
+
+def use(key: str, *targets: Target, line: int = 1) -> Use:
+    versions = {getattr(target, key) for target in targets}
+    span = Span(file="matrix.yaml", line=line, column=1)
+    return Use(key=key, version=versions.pop(), where=span, targets=targets)
+
+
+def uses_of(*targets: Target) -> list[Use]:
+    keys = ("torch", "torch_npu", "deepspeed")
+    return [
+        use(key, target, line=line)
+        for line, target in enumerate(targets)
+        for key in keys
+        if getattr(target, key)
+    ]
+
+
+def answers(runtime: Runtime = ON_39, /, **versions: str) -> Mapping[Question, frozenset[Version]]:
+    """What an index has; of what is not named, what is known."""
+    return {
+        Question(package=package, runtime=runtime): frozenset(
+            Version(each) for each in f"{KNOWN[package]} {versions.get(package, '')}".split()
+        )
+        for package in KNOWN
+    }
+
+
+def news(*rows: Pairing, target: Target = GOOD, **versions: str) -> list[News]:
+    return compare(uses_of(target), [target.id], facts(*rows), answers(**versions))
+
+
+def moves(found: list[News]) -> list[tuple[str, str, str]]:
+    return [(m.use.key, m.use.version, m.version) for each in found for m in each.moves]
+
+
+def test_nothing_is_news_where_all_is_known() -> None:
+    assert news() == []
+    assert news(torch_npu="2.3.1 2.3.1.post1 2.3.0", torch="2.2.0", deepspeed="0.14.3") == []
+
+
+def test_a_post_release_with_a_row_for_the_same_cann_can_be_written() -> None:
+    [found] = news(row("2.3.1.post3"), row("2.3.1.post4"), torch_npu="2.3.1.post3 2.3.1.post4")
+    assert moves([found]) == [("torch_npu", "2.3.1.post2", "2.3.1.post4")]
+    assert found.targets == ("good",)
+    assert "torch_npu 2.3.1.post4 is newer than 2.3.1.post2" in found.what
+    assert not found.remark and not found.on_request
+
+
+def test_of_an_interim_build_the_nearest_public_release_counts() -> None:
+    interim = replace(GOOD.cann, version="8.0.T39", interim=True, nearest_public="8.0.RC3")
+    target = changed(cann=interim)
+    found = news(row("2.3.1.post3"), target=target, torch_npu="2.3.1.post3")
+    assert moves(found) == [("torch_npu", "2.3.1.post2", "2.3.1.post3")]
+
+
+def test_a_post_release_without_a_row_is_told_and_not_written() -> None:
+    [found] = news(torch_npu="2.3.1.post3 2.3.1.post4")
+    assert found.moves == () and not found.remark
+    assert found.targets == ("good",)
+    assert found.what.startswith("torch_npu 2.3.1.post4, 2.3.1.post3: newer than 2.3.1.post2")
+    assert "Add its row to compat.yaml from COMPATIBILITY.md" in found.change
+
+
+def test_what_may_be_written_and_what_lacks_a_row_are_both_told() -> None:
+    found = news(row("2.3.1.post3"), torch_npu="2.3.1.post3 2.3.1.post4")
+    assert [len(each.moves) for each in found] == [1, 0]
+    assert "2.3.1.post4: newer than 2.3.1.post3" in found[1].what
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        row("2.3.1.post3", "8.1.RC1"),
+        row("2.3.1.post3", pythons=("3.10",), wheels_pythons=()),
+    ],
+    ids=["of another CANN", "of another Python"],
+)
+def test_a_post_release_that_is_known_not_to_fit_is_no_news(known: Pairing) -> None:
+    assert news(known, torch_npu="2.3.1.post3") == []
+
+
+def test_what_sources_disagree_on_is_a_remark() -> None:
+    other = replace(ROW.sources[0], name="other", kind=Kind.MAKER)
+    [found] = news(row("2.3.1.post3", sources=(other,)), torch_npu="2.3.1.post3")
+    assert found.moves == () and found.remark
+    assert "sources disagree" in found.what
+
+
+def test_a_reason_that_was_given_for_another_version_lets_nothing_through() -> None:
+    target = changed(unverified="our own build")
+    found = news(row("2.3.1.post3", "8.1.RC1"), target=target, torch_npu="2.3.1.post3")
+    assert found == []
+
+
+@pytest.mark.parametrize("version", ["2.3.1.post3.dev1", "2.3.1.post3+local", "2.4.0rc1"])
+def test_what_is_not_final_is_no_news(version: str) -> None:
+    assert news(torch_npu=version, torch=version, deepspeed=version) == []
+
+
+def test_a_place_that_targets_share_moves_only_if_all_of_them_can() -> None:
+    second = changed(id="second", python=python("3.10.14"))
+    uses = [use("torch_npu", GOOD, second)]
+    compat = facts(row("2.3.1.post3"), row("2.3.1.post4"))
+    on_39 = answers(torch_npu="2.3.1.post3 2.3.1.post4")
+    both = {**on_39, **answers(ON_310, torch_npu="2.3.1.post3")}
+    assert moves(compare(uses, ["good", "second"], compat, on_39)) == []
+    [found] = compare(uses, ["good"], compat, both)
+    assert moves([found]) == [("torch_npu", "2.3.1.post2", "2.3.1.post3")]
+    assert found.targets == ("good", "second")
+
+
+def test_places_with_the_same_move_are_one_news() -> None:
+    uses = uses_of(GOOD, changed(id="second"))
+    compat = facts(row("2.3.1.post3"))
+    [found] = compare(uses, ["good", "second"], compat, answers(torch_npu="2.3.1.post3"))
+    assert len(found.moves) == 2
+    assert found.targets == ("good", "second")
+
+
+def test_a_wheel_from_the_vendor_is_not_compared() -> None:
+    assert GOOD.apex
+    target = changed(torch_npu_wheel=GOOD.apex, deepspeed_plugin=PLUGIN)
+    uses = uses_of(target)
+    assert {each.package for each in questions(uses, ["good"], facts())} == set()
+    found = compare(uses, ["good"], facts(row("2.3.1.post3")), answers(torch_npu="2.3.1.post3"))
+    assert moves(found) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "is_news"),
+    [("2.4.0", True), ("2.3.2", True), ("2.3.0", False), ("2.2.0.post9", False)],
+)
+def test_a_series_without_any_row(version: str, is_news: bool) -> None:
+    found = news(torch_npu=version)
+    assert [each.what for each in found] == (
+        [f"torch_npu {version}: compat.yaml has no row for this series."] if is_news else []
+    )
+    assert all(each.moves == () and each.targets == () for each in found)
+
+
+def test_a_selection_is_told_only_what_is_new_for_it() -> None:
+    other = changed(id="other", torch="2.4.0", torch_npu="2.4.0")
+    uses = uses_of(GOOD, other)
+    index = answers(torch_npu="2.4.0.post1 2.5.0", torch="2.6.0")
+    assert compare(uses, ["good"], facts(), index) == []
+    [found] = compare(uses, ["other"], facts(), index)
+    assert "2.4.0.post1: newer than 2.4.0" in found.what
+    assert len(compare(uses, ["good", "other"], facts(), index)) == 3
+
+
+def test_a_torch_without_torch_npu_is_a_remark() -> None:
+    found = news(torch="2.4.0 2.5.0", torch_npu="2.4.0")
+    assert [each.remark for each in found] == [False, True]
+    assert found[1].what == "torch 2.5.0: newer than 2.3.1."
+
+
+def test_deepspeed_moves_on_request() -> None:
+    [found] = news(deepspeed="0.16.0 0.17.0")
+    assert moves([found]) == [("deepspeed", "0.15.0", "0.17.0")]
+    assert found.on_request and not found.remark
+
+
+def test_only_the_newest_deepspeed_in_use_moves() -> None:
+    old = changed(id="old", deepspeed="0.14.3")
+    uses = uses_of(GOOD, old)
+    [found] = compare(uses, ["good", "old"], facts(), answers(deepspeed="0.17.0"))
+    assert found.targets == ("good",)
+    [found] = compare(uses, ["old"], facts(), answers(deepspeed="0.17.0"))
+    assert moves([found]) == [("deepspeed", "0.14.3", "0.17.0")]
+
+
+def test_a_deepspeed_that_compat_refuses_is_passed_over() -> None:
+    target = changed(deepspeed="0.9.1")
+    assert moves(news(target=target, deepspeed="0.9.3 0.10.0")) == [
+        ("deepspeed", "0.9.1", "0.15.0")
+    ]
+    refused = {Question(package="deepspeed", runtime=ON_39): [Version("0.10.0")]}
+    assert compare([use("deepspeed", target)], ["good"], facts(), refused) == []
+
+
+def test_an_environment_without_torch_asks_nothing() -> None:
+    target = changed(torch="", torch_npu="", deepspeed="", apex=None)
+    assert questions(uses_of(target), ["good"], facts()) == []
+    assert compare(uses_of(target), ["good"], facts(), {}) == []
+
+
+def test_what_is_asked() -> None:
+    newer_base = replace(BASE, name="debian-12", glibc="2.36")
+    second = changed(id="second", python=python("3.10.14"), base=newer_base, deepspeed="")
+    uses = uses_of(GOOD, second)
+    compat = facts(row("2.3.1.post3", pythons=("3.9", "3.14")))
+    asked = {(each.package, each.runtime) for each in questions(uses, ["good", "second"], compat)}
+    on_310 = Runtime(python="3.10", machine="aarch64", glibc="2.36")
+    on_314 = replace(on_310, python="3.14")
+    assert asked == {
+        ("deepspeed", ON_39),
+        ("torch_npu", ON_39),
+        *((package, runtime) for package in KNOWN for runtime in (on_310, on_314)),
+    } - {("deepspeed", on_310), ("deepspeed", on_314)}
+    only = {(each.package, each.runtime) for each in questions(uses, ["good"], compat)}
+    assert only == {("deepspeed", ON_39), ("torch_npu", ON_39)}

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CI builds the targets whose content key a change moves, and no other, whatever the change is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from cannery.matrix.project import Project
+from cannery.pipeline.ci import CiOptions, plan_ci
+from cannery.report.ci import to_github
+from tests.unit.changes import (
+    HARMLESS,
+    MAKERS,
+    UNSURE,
+    Change,
+    changes,
+    commit,
+    git,
+    keys,
+    render,
+    touch,
+)
+from tests.unit.matrices import CHECKOUT, make_checkout
+
+SLOW = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
+
+
+def repository(root: Path) -> Project:
+    """The project in ``root``, rendered and committed."""
+    project = Project(root=root)
+    render(project)
+    git(root, "init", "--quiet", "--initial-branch", "main")
+    (root / ".gitignore").write_text("/.cannery/\n/artifacts/\n", encoding="utf-8")
+    commit(root)
+    git(root, "tag", "first")
+    return project
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    root = tmp_path_factory.mktemp("small") / "checkout"
+    root.mkdir()
+    make_checkout(root)
+    return repository(root)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    root = tmp_path_factory.mktemp("real") / "checkout"
+    root.mkdir()
+    shutil.copytree(CHECKOUT / "images", root / "images")
+    shutil.copy2(CHECKOUT / "matrix.yaml", root)
+    return repository(root)
+
+
+def changed(project: Project, made: Sequence[Change]) -> str:
+    """Make the changes, render and commit them."""
+    for each in made:
+        event(each.name.partition(" (")[0])
+        each.make(project.root)
+    render(project)
+    return commit(project.root)
+
+
+def listed(project: Project, since: str, *, simulate: bool) -> set[str]:
+    """The targets that CI would build, if its runners had every file."""
+    targets = [*project.matrix().targets.values()]
+    artifacts = project.root / "artifacts"
+    artifacts.mkdir(exist_ok=True)
+    for target in targets:
+        for file in target.artifacts.values():
+            (artifacts / file.name).touch()
+    wanted = CiOptions(simulate=simulate, artifacts=artifacts, since=since)
+    jobs = plan_ci(project, targets, wanted)
+    rows = json.loads(to_github(jobs))["include"]
+    names = [name for row in rows for name in row["targets"].split()]
+    assert len(names) == len({*names})
+    return {*names}
+
+
+def check(
+    project: Project, before: Sequence[Change], after: Sequence[Change], *, simulate: bool
+) -> None:
+    git(project.root, "reset", "--quiet", "--hard", "first")
+    git(project.root, "clean", "--quiet", "--force", "-d")
+    base = changed(project, before)
+    old = keys(project, simulate=simulate)
+    changed(project, after)
+    new = keys(project, simulate=simulate)
+    files = git(project.root, "diff", "--name-only", base).splitlines()
+    wanted = {name for name in new if new[name] != old.get(name)}
+    if any(each.unsure and each.name.partition(" ")[2] in files for each in after):
+        wanted = {*new}
+    event(f"{len(wanted)} of {len(new)} targets")
+    assert listed(project, base, simulate=simulate) == wanted
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=SLOW)
+@given(st.lists(changes(), max_size=2), st.lists(changes(), max_size=3), st.booleans())
+def test_ci_lists_exactly_the_targets_whose_key_moves(
+    small: Project, before: list[Change], after: list[Change], simulate: bool
+) -> None:
+    check(small, before, after, simulate=simulate)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=SLOW)
+@given(st.lists(changes(), min_size=1, max_size=2), st.booleans())
+def test_ci_lists_them_of_the_real_matrix(
+    real: Project, after: list[Change], simulate: bool
+) -> None:
+    check(real, [], after, simulate=simulate)
+
+
+BOTH = {"full", "bare"}
+
+
+def not_text(root: Path) -> None:
+    (root / "images/full/x").write_bytes(b"\xff")
+
+
+ONE = "0" * 64
+EACH: dict[str, tuple[Callable[[Path], None], set[str]]] = {
+    "a library in a lock": (MAKERS["bump a lock"](0, "0.4.2"), {"bare"}),
+    "a summary": (MAKERS["summary"](0, "other"), {"full"}),
+    "a line in all Dockerfiles": (MAKERS["template"]("Dockerfile.j2", 1), BOTH),
+    "a line that only NNAL has": (MAKERS["template"]("nnal", 1), {"full"}),
+    "a script in all contexts": (MAKERS["template"]("install-wheels", 1), BOTH),
+    "what no build sees": (MAKERS["template"]("compose.yaml.j2", 1), set()),
+    "a new target": (MAKERS["double"](1), {"bare-again1"}),
+    "a target less": (MAKERS["remove"](0), set()),
+    "a comment": (MAKERS["comment"](1), set()),
+    "the name of a vendor's file": (MAKERS["vendor file"](0), {"full"}),
+    "the hash of a vendor's file": (MAKERS["vendor hash"](ONE, 0), {"bare"}),
+    "a base": (MAKERS["base"](ONE, 0), BOTH),
+    "where a stand-in for a base comes from": (MAKERS["suite"]("sid", 0), set()),
+    "a stray file": (touch("images/full/stray", "x"), {"full"}),
+    "bytes that are no text": (not_text, {"full"}),
+    "a link": (lambda root: (root / "images/full/x").symlink_to("y"), {"full"}),
+    "the lock alone": (touch("images/full/requirements.lock", "# not rendered\n"), set()),
+    **{name: (touch(name, "x"), set()) for name in HARMLESS},
+    **{f"{name}, which is not known": (touch(name, "x"), BOTH) for name in UNSURE},
+}
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_what_each_change_concerns(small: Project, name: str) -> None:
+    make, wanted = EACH[name]
+    git(small.root, "reset", "--quiet", "--hard", "first")
+    git(small.root, "clean", "--quiet", "--force", "-d")
+    make(small.root)
+    if name != "the lock alone":
+        render(small)
+    commit(small.root)
+    assert listed(small, "first", simulate=True) == wanted
+    assert listed(small, "HEAD", simulate=True) == set()

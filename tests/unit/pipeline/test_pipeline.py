@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs, with stand-ins for the engine, for buildx and for the checks."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import (
+    ArtifactError,
+    BuildError,
+    CanneryError,
+    UsageError,
+    VerificationError,
+)
+from cannery.image.content_key import LABEL
+from cannery.pipeline.build import build_all
+from cannery.pipeline.planning import PlanOptions, make_plan
+from cannery.plan.journal import (
+    Journal,
+    Progress,
+    RunSettings,
+    read_journal,
+)
+from cannery.plan.plan import Action
+from tests.unit.world import BOTH, World, make_world
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return make_world(tmp_path, monkeypatch)
+
+
+def test_what_is_new_is_built_checked_and_named(world: World) -> None:
+    world.run()
+    assert world.baked == [BOTH]
+    assert world.checked == BOTH
+    assert world.names == {"cannery:full", "cannery:bare"}
+    assert {*world.progress().values()} == {Progress.DONE}
+
+
+def test_what_is_up_to_date_is_left_alone(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.run()
+    world.forget()
+    before = world.journal.read_bytes()
+    capsys.readouterr()
+    world.run(["full"])
+    assert (world.baked, world.checked) == ([], [])
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith("full: cannery:full is up to date")
+    assert world.journal.read_bytes() == before
+    world.run(["full"], force=True)
+    assert world.baked == [["full"]]
+
+
+def test_one_file_that_changed_builds_one_target(world: World) -> None:
+    world.run()
+    world.forget()
+    name = world.checkout.matrix.targets["full"].artifacts["toolkit"].name
+    (world.artifacts / name).write_text("#!/bin/sh\nother\n", encoding="utf-8")
+    world.run()
+    assert (world.baked, world.checked) == ([["full"]], ["full"])
+
+
+def test_other_checks_are_made_of_the_same_image(world: World) -> None:
+    world.run()
+    world.forget()
+    checks = world.checkout.project.root / "tests" / "image" / "os"
+    checks.mkdir(parents=True)
+    (checks / "test_os.py").write_text("def test_more(): ...\n", encoding="utf-8")
+    world.run(["full"])
+    assert (world.baked, world.checked) == ([], ["full"])
+
+
+def test_unchecked_images_are_checked_when_that_is_asked_for(world: World) -> None:
+    world.run(["full"], test=False)
+    assert (world.baked, world.checked) == ([["full"]], [])
+    world.run(["full"], test=False)
+    assert world.baked == [["full"]]
+    world.run(["full"])
+    assert (world.baked, world.checked) == ([["full"]], ["full"])
+
+
+def remove_toolkit(world: World, name: str) -> str:
+    file = world.checkout.matrix.targets[name].artifacts["toolkit"].name
+    (world.artifacts / file).unlink()
+    return file
+
+
+def test_what_was_not_named_is_skipped_without_its_files(world: World) -> None:
+    file = remove_toolkit(world, "bare")
+    world.run(named=[])
+    assert world.baked == [["full"]]
+    entries = read_journal(world.journal).entries
+    assert entries["bare"].progress is Progress.SKIPPED
+    assert file in entries["bare"].why
+
+
+def test_what_was_named_is_an_error_without_its_files(world: World) -> None:
+    file = remove_toolkit(world, "bare")
+    with pytest.raises(ArtifactError) as caught:
+        world.run(named=["bare"])
+    assert world.baked == [["full"]]
+    assert f"{file} is missing" in str(caught.value)
+    assert all(problem.what.startswith("[bare] ") for problem in caught.value.problems)
+    assert world.progress() == {"full": Progress.DONE, "bare": Progress.FAILED}
+
+
+def test_nothing_can_be_built(world: World) -> None:
+    for name in BOTH:
+        remove_toolkit(world, name)
+    with pytest.raises(ArtifactError, match=r"(?s)\[full\].*\[bare\]"):
+        world.run(named=[])
+    with pytest.raises(ArtifactError, match=r"^/"):
+        world.run(["full"], named=[])
+    assert not world.journal.exists()
+
+
+def test_a_damaged_file_is_an_error_however_the_target_was_chosen(world: World) -> None:
+    file = world.checkout.matrix.targets["bare"].artifacts["toolkit"].name
+    (world.artifacts / file).write_text("", encoding="utf-8")
+    with pytest.raises(ArtifactError, match="is empty"):
+        world.run(named=[])
+    assert world.baked == [["full"]]
+
+
+def test_one_that_cannot_be_built_leaves_the_others(world: World) -> None:
+    world.broken = {"full"}
+    with pytest.raises(BuildError, match=r"\[full\] full: no"):
+        world.run()
+    assert world.names == {"cannery:bare"}
+    assert world.progress() == {"full": Progress.FAILED, "bare": Progress.DONE}
+    world.forget()
+    world.broken = set()
+    assert world.resume() == ["full"]
+    assert (world.baked, world.checked) == ([["full"]], ["full"])
+
+
+def test_an_image_is_checked_and_named_while_others_are_built(world: World) -> None:
+    def wait_for_name(target: str) -> None:
+        for _ in range(500):
+            if f"cannery:{target}" in world.store:
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"{target} got no name while the next one was built")
+
+    world.between = wait_for_name
+    world.run()
+    assert world.checked == BOTH
+
+
+def test_a_cache_that_cannot_be_kept_fails_a_target_and_leaves_its_image(world: World) -> None:
+    world.uncached = {"full"}
+    with pytest.raises(BuildError, match=r"\[full\] full: no"):
+        world.run()
+    assert world.names == {"cannery:full", "cannery:bare"}
+    assert world.progress() == {"full": Progress.FAILED, "bare": Progress.DONE}
+
+
+def test_a_failed_check_moves_no_name(world: World) -> None:
+    world.run()
+    before = world.store["cannery:full"]
+    world.forget()
+    world.bad = {"full"}
+    with pytest.raises(VerificationError, match="a check failed"):
+        world.run(force=True)
+    assert world.store["cannery:full"] == before
+    assert world.progress() == {"full": Progress.FAILED, "bare": Progress.DONE}
+
+
+def test_failures_of_several_kinds(world: World) -> None:
+    world.broken, world.bad = {"full"}, {"bare"}
+    with pytest.raises(CanneryError) as caught:
+        world.run()
+    assert caught.value.exit_code == 1
+    assert len(caught.value.problems) == 2
+
+
+def test_a_stop_while_building(world: World) -> None:
+    world.stops_at = "bake"
+    with pytest.raises(KeyboardInterrupt):
+        world.run()
+    assert {*world.progress().values()} == {Progress.WAITING}
+    assert not world.names
+    world.forget()
+    assert world.resume() == BOTH
+    assert world.names == {"cannery:full", "cannery:bare"}
+
+
+def test_a_stop_while_checking(world: World) -> None:
+    world.stops_at = "bare"
+    with pytest.raises(KeyboardInterrupt):
+        world.run()
+    assert world.progress() == {"full": Progress.DONE, "bare": Progress.BUILT}
+    assert world.names == {"cannery:full"}
+    world.forget()
+    assert world.resume() == ["bare"]
+    assert (world.baked, world.checked) == ([], ["bare"])
+    assert world.names == {"cannery:full", "cannery:bare"}
+    assert {*world.progress().values()} == {Progress.DONE}
+
+
+def stopped(world: World) -> str:
+    """Stop a run when all is built and nothing checked; return the id of the first image."""
+    world.stops_at = "full"
+    with pytest.raises(KeyboardInterrupt):
+        world.run()
+    world.forget()
+    return read_journal(world.journal).entries["full"].image
+
+
+def test_an_image_that_is_gone_is_built_again(world: World) -> None:
+    del world.store[stopped(world)]
+    world.resume()
+    assert world.baked == [["full"]]
+
+
+def test_an_image_of_something_else_is_built_again(world: World) -> None:
+    image = stopped(world)
+    world.store[image] = (image, {LABEL: "other"})
+    world.resume()
+    assert world.baked == [["full"]]
+
+
+def test_a_change_meanwhile_is_not_overlooked(world: World) -> None:
+    stopped(world)
+    name = world.checkout.matrix.targets["full"].artifacts["toolkit"].name
+    (world.artifacts / name).write_text("#!/bin/sh\nother\n", encoding="utf-8")
+    world.resume()
+    assert world.baked == [["full"]]
+    assert sorted(world.checked) == sorted(BOTH)
+
+
+def test_several_are_checked_at_a_time(world: World) -> None:
+    world.bad = {"bare"}
+    with pytest.raises(VerificationError):
+        world.run(jobs=2)
+    assert sorted(world.checked) == sorted(BOTH)
+    assert world.names == {"cannery:full"}
+
+
+def test_a_stop_while_several_are_checked(world: World) -> None:
+    world.stops_at = "bare"
+    with pytest.raises(KeyboardInterrupt):
+        world.run(jobs=2)
+    assert world.progress()["bare"] is Progress.BUILT
+
+
+def test_what_a_plan_says_of_both(world: World) -> None:
+    steps = {step.id: step for step in world.plan().plan.steps}
+    assert {step.action for step in steps.values()} == {Action.BUILD}
+    assert steps["full"].key != steps["bare"].key
+    assert steps["full"].parts
+
+
+def test_shards_are_all_there_is(world: World) -> None:
+    found = []
+    for index in (1, 2, 3):
+        selection = replace(world.selection(BOTH), shard=f"{index}/3")
+        plan = make_plan(world.checkout.project, selection, world.options()).plan
+        names = [step.id for step in plan.steps]
+        assert sorted([*names, *plan.elsewhere]) == sorted(BOTH)
+        found += names
+    assert sorted(found) == sorted(BOTH)
+
+
+def test_an_empty_shard_is_no_error(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    for index in (1, 2, 3):
+        selection = replace(world.selection(BOTH), shard=f"{index}/3")
+        planned = make_plan(world.checkout.project, selection, world.options())
+        journal = Journal(path=world.journal, asked=RunSettings())
+        build_all(world.checkout.project, selection, world.options(), planned, journal)
+    assert "no target is in shard" in capsys.readouterr().err
+
+
+def test_a_component_that_nothing_has(world: World) -> None:
+    with pytest.raises(UsageError, match="Did you mean 'torch'"):
+        make_plan(
+            world.checkout.project,
+            world.selection(BOTH),
+            world.options(),
+            PlanOptions(changed="torhc"),
+        )

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a push refuses, by which name it is allowed, and that all of it is said at once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.deploy.run_spec import npu_device
+from cannery.errors import PublishError
+from cannery.execute import cosign
+from cannery.pipeline import images
+from cannery.pipeline.pushable import (
+    Candidate,
+    PushOptions,
+    candidates,
+)
+from tests.unit.world import BOTH, World, make_world
+
+
+def git(world: World, *words: str) -> None:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+    root = world.checkout.project.root
+    subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Both targets are built, checked and committed."""
+    found = make_world(tmp_path, monkeypatch)
+    found.run()
+    (found.checkout.project.root / ".gitignore").write_text("/.cannery/\n", encoding="utf-8")
+    git(found, "init", "--quiet")
+    git(found, "add", "--all")
+    git(found, "commit", "--quiet", "--message", "all")
+    return found
+
+
+def ask(world: World, names: list[str] | None = None, *allow: str, **more: Any) -> list[Candidate]:
+    push_options = PushOptions(
+        simulate=more.pop("simulate", False),
+        allow=frozenset(allow),
+        artifacts=world.artifacts,
+        **more,
+    )
+    return candidates(world.checkout.project, world.selection(names or ["full"]), push_options)
+
+
+def refused(world: World, names: list[str] | None = None, *allow: str, **more: Any) -> list[str]:
+    with pytest.raises(PublishError) as caught:
+        ask(world, names, *allow, **more)
+    assert caught.value.exit_code == 10
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_what_is_built_checked_and_committed_may_go(world: World) -> None:
+    full, bare = ask(world, BOTH)
+    assert (full.target.id, full.name, full.simulated) == ("full", "cannery:full", False)
+    assert full.key.startswith("sha256:")
+    assert "toolkit" in full.hashes
+    assert json.loads(full.report)["image_id"] == full.image
+    assert bare.target.id == "bare"
+
+
+def test_what_is_not_here(world: World) -> None:
+    [said] = refused(world, simulate=True)
+    assert "full: there is no image cannery:full-sim here." in said
+    assert "python build.py --target full --simulate" in said
+
+
+def test_what_was_not_checked(world: World) -> None:
+    world.run(["full"], force=True, test=False)
+    [said] = refused(world)
+    assert "full: not every check of today has passed on it (device none)" in said
+    [found] = ask(world, ["full"], "unverified")
+    assert found.report == ""
+
+
+def test_what_was_checked_with_other_checks(world: World) -> None:
+    folder = world.checkout.project.root / "tests" / "image" / "os"
+    folder.mkdir(parents=True)
+    (folder / "test_os.py").write_text("def test_more(): ...\n", encoding="utf-8")
+    assert "--allow unverified" in refused(world)[0]
+
+
+def test_what_is_simulated(world: World) -> None:
+    image, labels = world.store["cannery:full"]
+    world.store["cannery:full-sim"] = (image, labels)
+    said = refused(world, ["full"], "unverified", "differs", simulate=True)
+    assert [each for each in said if "is simulated" in each and "--allow simulated" in each]
+    assert ask(world, ["full"], "unverified", "differs", "simulated", simulate=True)[0].simulated
+
+
+def test_a_simulated_image_under_a_real_one_s_name(world: World) -> None:
+    image, labels = world.store["cannery:full"]
+    world.store["cannery:full"] = (image, {**labels, "io.cannery.simulated": "true"})
+    assert [each for each in refused(world) if "is simulated" in each]
+
+
+def test_a_file_that_is_not_committed(world: World) -> None:
+    folder = world.checkout.project.images / "full"
+    git(world, "rm", "--quiet", "--cached", "images/full/Dockerfile")
+    [said] = refused(world)
+    assert "not committed: images/full/Dockerfile" in said
+    assert (folder / "Dockerfile").is_file()
+    assert ask(world, ["full"], "differs")
+
+
+def test_a_file_that_was_edited(world: World) -> None:
+    path = world.checkout.project.images / "full" / "Dockerfile"
+    path.write_text(path.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
+    [said] = refused(world)
+    assert "not committed: images/full/Dockerfile" in said
+    assert "images/ is not what matrix.yaml says" in said
+
+
+def test_an_image_of_other_files(world: World) -> None:
+    name = world.checkout.matrix.targets["full"].artifacts["toolkit"].name
+    (world.artifacts / name).write_text("#!/bin/sh\nother\n", encoding="utf-8")
+    [said] = refused(world)
+    assert "its key is sha256:" in said
+    (world.artifacts / name).unlink()
+    assert "what it should be made of cannot be told" in refused(world)[0]
+
+
+def test_without_git_nothing_can_be_compared(world: World) -> None:
+    git(world, "update-ref", "-d", "HEAD")
+    assert "there is no commit to compare with" in refused(world)[0]
+
+
+def test_an_image_that_build_py_has_not_built(world: World) -> None:
+    image, labels = world.store["cannery:full"]
+    world.store["cannery:full"] = (image, {k: v for k, v in labels.items() if "key" not in k})
+    allowed = ("unverified", "simulated", "differs")
+    [said] = refused(world, ["full"], *allowed)
+    assert "has no content key" in said
+
+
+def test_everything_is_said_at_once(world: World) -> None:
+    world.run(["full"], force=True, test=False)
+    del world.store["cannery:bare"]
+    git(world, "rm", "--quiet", "--cached", "images/full/Dockerfile")
+    said = refused(world, BOTH)
+    assert [each.partition(":")[0] for each in said] == ["full", "full", "bare"]
+
+
+def test_a_release_asks_for_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cosign, "find_cosign", lambda: None)
+    (world.checkout.project.root / "notes.txt").write_text("new\n", encoding="utf-8")
+    said = "\n".join(refused(world, release=True))
+    assert "a release is made from a clean commit, and these differ: notes.txt" in said
+    assert "there is no key to sign it with" in said
+    assert "images are signed with cosign, which is not installed" in said
+    assert "(device npu)" in said
+
+
+def test_a_release_that_has_it_all(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cosign, "find_cosign", lambda: "/usr/bin/cosign")
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "davinci0").touch()
+    monkeypatch.setattr(images, "npu_device", lambda: npu_device(tmp_path))
+    report = world.checkout.project.state / "reports" / "cannery_full.json"
+    loaded = json.loads(report.read_text(encoding="utf-8"))
+    loaded["runs"].append({**loaded["runs"][0], "device": "npu"})
+    report.write_text(json.dumps(loaded), encoding="utf-8")
+    key = tmp_path / "cosign.key"
+    [said] = refused(world, release=True, key=str(key))
+    assert "there is no key" in said
+    key.write_text("a key", encoding="utf-8")
+    assert ask(world, release=True, key=str(key))
+    assert ask(world, release=True, key="awskms:///alias/release")

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ``affected`` says of commits that no git has made; test_ci_property.py has real ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cannery.matrix.schema import parse_matrix
+from cannery.model import Target
+from cannery.pipeline.planning import bases
+from cannery.plan.affected import (
+    Commit,
+    Content,
+    affected,
+    is_harmless,
+    is_read,
+)
+from tests.unit.matrices import MATRIX, Checkout, edited
+
+TEXTS = {
+    "matrix.yaml": MATRIX,
+    "images/full/Dockerfile": "FROM x\n",
+    "images/bare/Dockerfile": "FROM x\n",
+    "images/bare/compose.yaml": "services: {}\n",
+}
+COMMIT = Commit(entries={**TEXTS, "setup.sh": "1", "README.md": "1"}, texts=TEXTS)
+
+
+def changed(path: str, text: str | None) -> Commit:
+    """The commit with one file changed, or gone."""
+
+    def put(files: dict[str, str]) -> dict[str, str]:
+        without = {name: each for name, each in files.items() if name != path}
+        return without if text is None else {**without, path: text}
+
+    texts = put({**COMMIT.texts}) if is_read(path) else COMMIT.texts
+    return Commit(entries=put({**COMMIT.entries}), texts=texts)
+
+
+def said(before: Commit, after: Commit, *, simulate: bool = False) -> dict[str, str]:
+    targets = parse_matrix(after.texts["matrix.yaml"], "matrix.yaml").targets.values()
+    return affected(before, after, targets, simulate=simulate, stand_in=lambda each: each.id)
+
+
+def test_what_has_not_changed_concerns_nobody() -> None:
+    assert said(COMMIT, COMMIT) == said(COMMIT, COMMIT, simulate=True) == {}
+    assert said(COMMIT, changed("README.md", "2")) == {}
+    assert said(COMMIT, changed("README.md", None)) == {}
+    assert said(COMMIT, changed("images/bare/compose.yaml", "other")) == {}
+
+
+def test_the_reason_says_what_has_changed() -> None:
+    assert said(COMMIT, changed("images/full/Dockerfile", "FROM y")) == {
+        "full": "changed: Dockerfile"
+    }
+    assert said(COMMIT, changed("images/bare/Dockerfile", None)) == {"bare": "changed: Dockerfile"}
+    other = edited("file: toolkit_8.0.RC2_linux", "file: toolkit_8.0.RC2.1_linux")
+    assert said(COMMIT, changed("matrix.yaml", other)) == {"full": "changed: toolkit"}
+    new = edited("  bare:\n", "  new:\n")
+    assert said(COMMIT, changed("matrix.yaml", new)) == {"new": "it is new"}
+    other = edited("image: debian:11@", "image: debian:11.1@")
+    found = said(COMMIT, changed("matrix.yaml", other))
+    assert found == {"full": "changed: BASE_IMAGE", "bare": "changed: BASE_IMAGE"}
+
+
+@pytest.mark.parametrize("text", ["2", None])
+def test_a_file_that_is_not_known_concerns_all(text: str | None) -> None:
+    why = "setup.sh is not known to be harmless"
+    assert said(COMMIT, changed("setup.sh", text)) == {"full": why, "bare": why}
+    both = replace(COMMIT, entries={"matrix.yaml": MATRIX, "x": "1"})
+    assert said(COMMIT, both)["full"] == "setup.sh and 1 more are not known to be harmless"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (None, "there was no matrix.yaml"),
+        ("[]", "the earlier matrix is wrong: matrix.yaml:1:1: "),
+        ("", "the earlier matrix is wrong: matrix.yaml is empty."),
+        ("\udcff", "the earlier matrix is wrong: matrix.yaml is not UTF-8 text."),
+        (edited("schema: 1", "schema: 2"), "the earlier matrix is wrong: matrix.yaml:1:"),
+    ],
+)
+def test_an_earlier_matrix_that_cannot_be_read_means_all(text: str | None, why: str) -> None:
+    found = said(changed("matrix.yaml", text), COMMIT)
+    assert found.keys() == {"full", "bare"}
+    assert all(each.startswith(why) for each in found.values())
+
+
+def test_only_what_is_asked_for_is_answered() -> None:
+    targets = [parse_matrix(MATRIX, "matrix.yaml").targets["full"]]
+    changes = changed("setup.sh", "2")
+    found = affected(COMMIT, changes, targets, simulate=False, stand_in=lambda _: "")
+    assert found.keys() == {"full"}
+
+
+def test_another_stand_in_counts_only_where_it_is_used() -> None:
+    names = iter("abcdefgh")
+
+    def stand_in(_: Target) -> str:
+        return next(names)
+
+    targets = [*parse_matrix(MATRIX, "matrix.yaml").targets.values()]
+    found = affected(COMMIT, COMMIT, targets, simulate=True, stand_in=stand_in)
+    assert found == {"full": "changed: simulator", "bare": "changed: simulator"}
+    assert not affected(COMMIT, COMMIT, targets, simulate=False, stand_in=stand_in)
+
+
+def test_bases_are_those_that_a_build_takes(checkout: Checkout) -> None:
+    target = checkout.target()
+    built = {name: base.image for name, (base, _) in bases(target).items()}
+    assert Content.of(target, {}, "").bases == built
+
+
+def test_a_simulated_image_is_made_from_other_files(checkout: Checkout) -> None:
+    target = checkout.target()
+    real, simulated = Content.of(target, {}, ""), Content.of(target, {}, "spec")
+    assert {*real.artifacts} == {*target.artifacts}
+    assert simulated.artifacts == {
+        "simulator": "spec",
+        **{name: file.sha256 or file.name for name, file in target.real_artifacts.items()},
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a.md", "docs/x.py", "tests/unit/x", ".github/workflows/npu.yml", "publish.yaml", "docs/a/b"],
+)
+def test_harmless(path: str) -> None:
+    assert is_harmless(path)
+    assert not is_read(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a/b.md", "docs", "docsx/a", "tests/unitx", "tests/image/x.md", "cannery/a.py", "", "x"],
+)
+def test_not_harmless(path: str) -> None:
+    assert not is_harmless(path)

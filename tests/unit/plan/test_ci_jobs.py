@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cannery.errors import UsageError
+from cannery.image.layers import Layer
+from cannery.matrix.schema import parse_matrix
+from cannery.model import Target
+from cannery.plan.ci_jobs import (
+    MOST,
+    Job,
+    make_jobs,
+)
+from cannery.report.ci import (
+    RUNNERS,
+    TAGS,
+    to_github,
+    to_gitlab,
+)
+from tests.unit.matrices import MATRIX
+
+FULL = parse_matrix(MATRIX, "matrix.yaml").targets["full"]
+PLATFORMS = ("linux/arm64", "linux/amd64")
+
+
+def made(name: str, cann: str = "", torch: str = "") -> list[Layer]:
+    named = {"toolkit": cann, "wheels-torch": torch, "guard": name}
+    return [
+        Layer(name=part, identity=f"{part} {identity}", needs=frozenset())
+        for part, identity in named.items()
+    ]
+
+
+@st.composite
+def selections(draw: st.DrawFn) -> tuple[list[Target], dict[str, list[Layer]]]:
+    targets, parts = [], {}
+    for number in range(draw(st.integers(0, 20))):
+        target = replace(FULL, id=f"t{number}", platform=draw(st.sampled_from(PLATFORMS)))
+        targets.append(target)
+        cann, torch = (draw(st.sampled_from("abc")) for _ in range(2))
+        parts[target.id] = made(target.id, target.platform + cann, target.platform + torch)
+    return targets, parts
+
+
+@given(selections(), st.integers(0, 12))
+def test_every_target_is_in_one_job_of_its_platform(
+    selection: tuple[list[Target], dict[str, list[Layer]]], shards: int
+) -> None:
+    targets, parts = selection
+    platforms = {target.platform for target in targets}
+    if 0 < shards < len(platforms):
+        with pytest.raises(UsageError, match="cannot build for 2 platforms"):
+            make_jobs(targets, parts, shards=shards)
+        return
+    jobs = make_jobs(targets, parts, shards=shards)
+    assert sorted(name for job in jobs for name in job.targets) == sorted(t.id for t in targets)
+    assert all(job.targets for job in jobs)
+    assert [job.index for job in jobs] == [*range(1, len(jobs) + 1)]
+    assert {job.count for job in jobs} <= {len(jobs)}
+    assert not shards or len(jobs) <= shards
+    by_id = {target.id: target.platform for target in targets}
+    assert all({by_id[name] for name in job.targets} == {job.platform} for job in jobs)
+
+
+@given(selections())
+def test_what_shares_cann_and_torch_is_kept_together(
+    selection: tuple[list[Target], dict[str, list[Layer]]],
+) -> None:
+    targets, parts = selection
+    places: dict[tuple[str, ...], set[int]] = {}
+    for job in make_jobs(targets, parts):
+        for name in job.targets:
+            places.setdefault(tuple(p.identity for p in parts[name][:2]), set()).add(job.index)
+    assert all(len(each) == 1 for each in places.values())
+
+
+def many(count: int) -> tuple[list[Target], dict[str, list[Layer]]]:
+    """As many targets that have nothing in common."""
+    targets = [replace(FULL, id=f"t{number}") for number in range(count)]
+    return targets, {each.id: made(each.id, each.id, each.id) for each in targets}
+
+
+def test_too_many_jobs_are_refused_and_none_is_left_out() -> None:
+    assert len(make_jobs(*many(MOST))) == MOST == 256
+    with pytest.raises(UsageError, match=r"257 jobs are more than the 256.*--shards 256"):
+        make_jobs(*many(257))
+    assert sum(len(job.targets) for job in make_jobs(*many(257), shards=256)) == 257
+    with pytest.raises(UsageError, match="3 jobs are more than the 2"):
+        make_jobs(*many(9), shards=3, most=2)
+
+
+def job(*targets: str, index: int = 1, count: int = 1, platform: str = "linux/arm64") -> Job:
+    return Job(index=index, count=count, platform=platform, targets=targets)
+
+
+def test_the_matrix_of_a_workflow() -> None:
+    jobs = [job("a", "b", count=2), job("c", index=2, count=2, platform="linux/amd64")]
+    text = to_github(jobs)
+    assert text.count("\n") == 1
+    assert json.loads(text) == {
+        "include": [
+            {
+                "shard": "1/2",
+                "name": "1-of-2",
+                "targets": "a b",
+                "platform": "linux/arm64",
+                "runner": "ubuntu-24.04-arm",
+            },
+            {
+                "shard": "2/2",
+                "name": "2-of-2",
+                "targets": "c",
+                "platform": "linux/amd64",
+                "runner": "ubuntu-24.04",
+            },
+        ]
+    }
+    assert json.loads(to_github([])) == {"include": []}
+
+
+def names(pipeline: dict[str, object]) -> list[str]:
+    return [name for name in pipeline if name != "stages" and not name.startswith(".")]
+
+
+@pytest.mark.parametrize("simulate", [True, False])
+def test_a_child_pipeline_has_the_same_jobs(*, simulate: bool) -> None:
+    jobs = [job("a", "b", count=2), job("c", index=2, count=2, platform="linux/amd64")]
+    pipeline = yaml.safe_load(to_gitlab(jobs, simulate=simulate))
+    assert names(pipeline) == ["build 1/2", "build 2/2"]
+    assert pipeline["build 1/2"]["variables"] == {"TARGETS": "a b"}
+    assert pipeline["build 2/2"]["tags"] == [TAGS["linux/amd64"]]
+    assert (" --simulate " in pipeline[".build"]["script"][1]) is simulate
+
+
+@pytest.mark.parametrize("jobs", [[], [job("a")]])
+def test_a_child_pipeline_has_a_job_whatever_there_is_to_do(jobs: Sequence[Job]) -> None:
+    pipeline = yaml.safe_load(to_gitlab(jobs, simulate=True))
+    assert len(names(pipeline)) == 1
+
+
+def test_there_are_runners_for_every_platform() -> None:
+    assert RUNNERS.keys() == TAGS.keys() == {*PLATFORMS}

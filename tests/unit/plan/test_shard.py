@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cannery.errors import UsageError
+from cannery.plan.shard import (
+    TargetCost,
+    divide_targets,
+    parse_shard,
+    target_cost,
+)
+from tests.unit.image.test_layers import parts
+from tests.unit.matrices import Checkout
+
+CHECKS = 60.0
+
+
+def cost(items: list[TargetCost], ids: list[str]) -> float:
+    layers: dict[str, float] = {}
+    for each in items:
+        if each.id in ids:
+            layers |= each.costs
+    return sum(layers.values()) + CHECKS * len(ids)
+
+
+@st.composite
+def selections(draw: st.DrawFn) -> list[TargetCost]:
+    """Targets that have some of a few CANNs and torches in common."""
+    found = []
+    for number in range(draw(st.integers(1, 30))):
+        cann, torch = (draw(st.sampled_from("abcd")) for _ in range(2))
+        costs = {f"cann-{cann}": 40.0, f"torch-{torch}": 20.0, f"own-{number}": 5.0}
+        found.append(TargetCost(id=f"t{number}", costs=costs, family=(cann, torch)))
+    return found
+
+
+@given(selections(), st.integers(1, 12))
+def test_every_target_is_in_one_shard(items: list[TargetCost], count: int) -> None:
+    shards = divide_targets(items, count)
+    assert len(shards) == count
+    assert sorted(name for shard in shards for name in shard) == sorted(i.id for i in items)
+    order = [each.id for each in items]
+    assert all(shard == sorted(shard, key=order.index) for shard in shards)
+
+
+@given(selections(), st.integers(1, 12), st.randoms())
+def test_the_order_of_the_selection_does_not_count(
+    items: list[TargetCost], count: int, random: st.DataObject
+) -> None:
+    turned = list(items)
+    random.shuffle(turned)  # type: ignore[attr-defined]
+    first = [{*shard} for shard in divide_targets(items, count)]
+    assert first == [{*shard} for shard in divide_targets(items, count)]
+    costs = sorted(round(cost(items, [*shard])) for shard in first)
+    again = sorted(round(cost(items, shard)) for shard in divide_targets(turned, count))
+    assert abs(costs[-1] - again[-1]) <= 2 * max(cost(items, [each.id]) for each in items)
+
+
+@given(selections(), st.integers(1, 12))
+def test_no_shard_has_much_more_than_its_share(items: list[TargetCost], count: int) -> None:
+    shards = divide_targets(items, count)
+    even = cost(items, [each.id for each in items]) / count
+    largest = max(cost(items, [each.id]) for each in items)
+    # Splitting a family makes what it shares twice, which is what the second term allows for.
+    assert max(cost(items, shard) for shard in shards) <= 1.25 * even + 2 * largest
+
+
+def test_a_family_stays_together_where_that_is_fair() -> None:
+    items = [
+        TargetCost(id=f"{family}{number}", costs={family: 100.0}, family=(family,))
+        for number in range(3)
+        for family in "ab"
+    ]
+    shards = divide_targets(items, 2)
+    assert sorted(map(sorted, shards)) == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
+
+
+def test_a_family_is_split_where_one_would_do_all_the_work() -> None:
+    items = [TargetCost(id=f"a{number}", costs={"a": 10.0}, family=("a",)) for number in range(8)]
+    assert [len(shard) for shard in divide_targets(items, 4)] == [2, 2, 2, 2]
+
+
+def test_there_may_be_more_machines_than_targets() -> None:
+    items = [TargetCost(id="only", costs={}, family=())]
+    assert sorted(divide_targets(items, 3)) == [[], [], ["only"]]
+    assert divide_targets([], 2) == [[], []]
+
+
+def test_targets_of_the_same_cann_and_torch_are_kin(checkout: Checkout) -> None:
+    full, bare = checkout.target("full"), checkout.target("bare")
+    ours, others = (target_cost(t.id, [*parts(checkout, t).values()]) for t in (full, bare))
+    again = target_cost("again", [*parts(checkout, full).values()])
+    assert again.family == ours.family != others.family
+    assert again.costs == ours.costs
+    assert all(seconds > 0 for seconds in ours.costs.values())
+
+
+@pytest.mark.parametrize("text", ["1/1", "1/3", "3/3", "12/12"])
+def test_a_shard(text: str) -> None:
+    assert "/".join(map(str, parse_shard(text))) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1",
+        "1/",
+        "/3",
+        "0/3",
+        "4/3",
+        "-1/3",
+        "1/0",
+        "0/0",
+        "1/3/5",
+        "a/b",
+        "1 / 3",
+        "1.5/3",
+        "²/3",
+    ],
+)
+def test_no_shard(text: str) -> None:
+    with pytest.raises(UsageError, match=r"is no shard|there is no shard"):
+        parse_shard(text)

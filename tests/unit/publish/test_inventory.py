@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cannery.image.lock import parse_lock
+from cannery.image.render import target_record
+from cannery.publish.inventory import (
+    Inventory,
+    Origin,
+    Package,
+    debian_packages,
+    distribution,
+    vendor_packages,
+    wheel,
+    wheels,
+)
+from tests.unit.matrices import DIGEST, Checkout, lock_for
+
+STATUS = """\
+Package: libc6
+Status: install ok installed
+Architecture: arm64
+Multi-Arch: same
+Version: 2.31-13+deb11u11
+Depends: libgcc-s1, libcrypt1
+Description: GNU C Library: Shared libraries
+ Version: 9 of a line that belongs to the description
+ .
+ Package: none
+
+Package: gone
+Status: deinstall ok config-files
+Architecture: arm64
+Version: 1.0
+
+Package: half
+Status: install ok half-configured
+Architecture: all
+Version: 1:2.0-1
+"""
+
+
+def test_what_dpkg_has_installed_is_found() -> None:
+    found = debian_packages(STATUS)
+    assert [(p.name, p.version, p.architecture) for p in found] == [
+        ("half", "1:2.0-1", "all"),
+        ("libc6", "2.31-13+deb11u11", "arm64"),
+    ]
+    assert {p.source for p in found} == {Origin.DEBIAN}
+
+
+def test_an_image_that_dpkg_did_not_make_has_no_status_field() -> None:
+    text = "Package: tzdata\nVersion: 2024a-0\nArchitecture: all\n"
+    [found] = debian_packages(text)
+    assert (found.name, found.version) == ("tzdata", "2024a-0")
+
+
+NAMES = st.from_regex(r"[a-z0-9][a-z0-9+.-]{1,12}", fullmatch=True)
+VERSIONS = st.from_regex(r"([0-9]:)?[0-9][A-Za-z0-9.+~-]{0,8}", fullmatch=True)
+
+
+@given(st.dictionaries(NAMES, VERSIONS, max_size=8), st.text(max_size=30))
+def test_every_paragraph_is_a_package(packages: dict[str, str], more: str) -> None:
+    description = "".join(f" {line or '.'}\n" for line in more.splitlines())
+    text = "\n".join(
+        f"Package: {name}\nStatus: install ok installed\nArchitecture: all\n"
+        f"Description: x\n{description}Version: {version}\n"
+        for name, version in packages.items()
+    )
+    found = debian_packages(text)
+    assert {p.name: p.version for p in found} == packages
+
+
+@given(st.text())
+def test_any_status_is_read(text: str) -> None:
+    debian_packages(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('PRETTY_NAME="Debian GNU/Linux 11"\nVERSION_ID="11"\nID=debian\n', "debian-11"),
+        ("ID=debian\n", "debian"),
+        ("", ""),
+        ("no line of this kind", ""),
+    ],
+)
+def test_the_distribution_is_that_of_os_release(text: str, found: str) -> None:
+    assert distribution(text) == found
+
+
+def test_a_wheel_says_what_it_is() -> None:
+    metadata = (
+        b"Metadata-Version: 2.1\nName: Typing_Extensions\nVersion: 4.12.2\n"
+        b"Classifier: License :: OSI Approved :: MIT License\n\nName: of the text\n"
+    )
+    assert wheel("typing_extensions-4.12.2.dist-info", metadata) == Package(
+        name="typing-extensions", version="4.12.2", license="MIT"
+    )
+
+
+@pytest.mark.parametrize("metadata", [b"", b"\xff\xfe", b"no header"])
+def test_a_wheel_without_metadata_has_the_name_of_its_folder(metadata: bytes) -> None:
+    found = wheel("torch_npu-2.1.0.post6.dist-info", metadata)
+    assert (found.name, found.version, found.license) == ("torch-npu", "2.1.0.post6", "")
+
+
+@given(st.binary(), st.text())
+def test_any_metadata_is_read(metadata: bytes, folder: str) -> None:
+    wheel(f"{folder}.dist-info", metadata)
+
+
+def test_a_wheel_has_the_source_that_the_lock_gives_it(checkout: Checkout) -> None:
+    target = checkout.target()
+    locked = target_record(target, parse_lock(lock_for(target)))["wheels"]
+    found = wheels(
+        [
+            Package(name="torch", version="2.3.1"),
+            Package(name="numpy", version="2.0.0"),  # which the lock does not have
+            Package(name="apex", version="0.1"),
+            Package(name="stray", version="1"),
+        ],
+        [Package(name="te", version="0.4.0")],
+        target,
+        locked,
+        simulated=False,
+    )
+    assert {each.name: each.source for each in found} == {
+        "apex": Origin.VENDOR,
+        "numpy": Origin.UNKNOWN,
+        "stray": Origin.UNKNOWN,
+        "te": Origin.CANN,
+        "torch": Origin.INDEX,
+    }
+    assert [each.name for each in found] == sorted(each.name for each in found)
+
+
+def test_the_simulator_s_wheel_is_not_the_vendor_s(checkout: Checkout) -> None:
+    apex = [Package(name="apex", version="0.1+ascend")]
+    for simulated, source in ((True, Origin.SIMULATOR), (False, Origin.VENDOR)):
+        [found] = wheels(apex, [], checkout.target(), {}, simulated=simulated)
+        assert found.source is source
+
+
+def test_vendor_files_have_names_versions_and_published_hashes(checkout: Checkout) -> None:
+    target = checkout.target("bare")
+    found = vendor_packages(target, target.components, {"toolkit": "f" * 64}, simulated=False)
+    assert [(each.name, each.version, each.sha256) for each in found] == [
+        ("kernels", "8.0.T39", ""),
+        ("python", "3.8.18", DIGEST),
+        ("toolkit", "8.0.T39", "f" * 64),
+    ]
+    assert {each.file for each in found} == {file.name for file in target.artifacts.values()}
+    assert {each.source for each in found} == {Origin.VENDOR}
+
+
+def test_a_stand_in_does_not_have_the_vendor_s_hash(checkout: Checkout) -> None:
+    target = checkout.target("bare")
+    published = replace(target.cann.toolkit, sha256="a" * 64)
+    target = checkout.target("bare", cann=replace(target.cann, toolkit=published))
+    found = {p.name: p for p in vendor_packages(target, target.components, {}, simulated=True)}
+    assert found["toolkit"].sha256 == ""
+    assert found["toolkit"].source is Origin.SIMULATOR
+    assert found["python"].sha256 == DIGEST  # which has no stand-in
+    assert found["python"].source is Origin.VENDOR
+
+
+def test_versions_are_what_a_record_keeps() -> None:
+    inventory = Inventory(
+        wheels=(Package(name="torch", version="2.3.1"),),
+        debian=(Package(name="libc6", version="2.31-13"),),
+        vendor=(Package(name="toolkit", version="8.0.T39"),),
+    )
+    assert inventory.versions == {
+        "wheels": {"torch": "2.3.1"},
+        "debian": {"libc6": "2.31-13"},
+        "vendor": {"toolkit": "8.0.T39"},
+    }

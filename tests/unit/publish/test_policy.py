@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""publish.yaml: the tags it makes, and each wrong thing in it at its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import FileError, MatrixError
+from cannery.model import Matrix
+from cannery.publish.policy import (
+    Publishing,
+    Trial,
+    load,
+)
+from tests.unit import matrices
+from tests.unit.matrices import edited
+
+TEXT = """\
+schema: 1
+repository: team/ascend
+tags:
+  immutable: "{target}-{key}"
+  moving: "{target}"
+aliases:
+  latest: full
+  newest: full
+indexes: {}
+trials:
+  bare: {title: Try it, url: https://platform.example.com/trials/1}
+"""
+KEY = "sha256:" + "0123456789abcdef" * 4
+
+TWO = """\
+  full-x86:
+    summary: everything there is
+    platform: linux/amd64
+    base: debian-11
+    python: base-python
+    cann: {toolkit: 8.0.RC2, kernels: 8.0.RC2, nnal: 8.0.RC2, chip: 910b}
+    torch: 2.3.1
+    torch_npu: 2.3.1.post2
+    apex: 0.1+ascend
+    deepspeed: 0.15.0
+"""
+
+
+@pytest.fixture
+def matrix(tmp_path: Path) -> Matrix:
+    return matrices.load(tmp_path, matrices.MATRIX + TWO)
+
+
+def read(folder: Path, matrix: Matrix, text: str = TEXT) -> Publishing:
+    path = folder / "publish.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load(path, matrix)
+
+
+def test_the_tags_of_a_target(tmp_path: Path, matrix: Matrix) -> None:
+    found = read(tmp_path, matrix)
+    assert found.repository == "team/ascend"
+    assert found.immutable_tag("full", KEY, simulate=False) == "full-0123456789ab"
+    assert found.moving_tags("full", simulate=False) == ("full", "latest", "newest")
+    assert found.moving_tags("bare", simulate=False) == ("bare",)
+    assert found.trials == {
+        "bare": Trial(title="Try it", url="https://platform.example.com/trials/1")
+    }
+
+
+def test_a_simulated_image_has_tags_of_its_own_and_no_alias(tmp_path: Path, matrix: Matrix) -> None:
+    found = read(tmp_path, matrix)
+    assert found.immutable_tag("full", KEY, simulate=True) == "full-0123456789ab-sim"
+    assert found.moving_tags("full", simulate=True) == ("full-sim",)
+    assert found.index_tag("both", simulate=True) == "both-sim"
+
+
+def test_an_index_over_platforms(tmp_path: Path, matrix: Matrix) -> None:
+    text = edited("indexes: {}", "indexes:\n  both: [full, full-x86]", TEXT)
+    assert read(tmp_path, matrix, text).indexes == {"both": ("full", "full-x86")}
+
+
+def test_what_may_be_left_out(tmp_path: Path, matrix: Matrix) -> None:
+    found = read(tmp_path, matrix, TEXT.partition("aliases:")[0])
+    assert (found.aliases, found.indexes, found.trials) == ({}, {}, {})
+
+
+# old text, new text, what is said
+WRONG = {
+    "schema": ("schema: 1", "schema: 2", "publish.yaml:1:9: this version of cannery reads"),
+    "repository": ("team/ascend", "Team/ascend", "publish.yaml:2:13: 'Team/ascend' is no name"),
+    "registry": ("team/ascend", "host:5000/ascend", "'host:5000/ascend' is no name"),
+    "no key": ('"{target}-{key}"', '"{target}"', "4:14: '{target}' must have {target} and {key}"),
+    "other": ('"{target}"', '"{target}{date}"', "must have {target} in it, and nothing else"),
+    "form": ('"{target}"', '"{target!r}"', "must have {target} in it, and nothing else"),
+    "brace": ('"{target}"', '"{target"', "must have {target} in it, and nothing else"),
+    "owner": ("latest: full", "latest: ful", "7:11: there is no target 'ful'. Did you mean 'full'"),
+    "two owners": ("newest: full", "latest: bare", "'latest' is given twice in"),
+    "alias": ("latest: full", "-latest: full", "'-latest' cannot be a tag"),
+    "clash": ("latest: full", "bare: full", "7:9: 'bare' is the tag of target bare already"),
+    "clash with -sim": ("latest: full", "bare-sim: full", "'bare-sim' is the tag of target bare"),
+    "later": ("latest: full", "bare-0123456789ab: full", "could be the immutable tag of an image"),
+    "same rules": ('moving: "{target}"', 'moving: "{target}-0123456789ab"', "could be the immu"),
+    "key": ("indexes: {}", "index: {}", "unknown key 'index' in publish.yaml. Did you mean"),
+    "index": (
+        "indexes: {}",
+        "indexes: {both: [full, full-x8]}",
+        "there is no target 'full-x8'. Did",
+    ),
+    "one": ("indexes: {}", "indexes: {both: [full]}", "'both' needs two targets or more"),
+    "platform": ("indexes: {}", "indexes: {both: [full, bare]}", "one for each is enough"),
+    "content": ("indexes: {}", "indexes: {both: [bare, full-x86]}", "differ in more than their"),
+    "index clash": ("indexes: {}", "indexes: {latest: [full, full-x86]}", "is the tag of the ali"),
+    "trial": ("  bare: {", "  bar: {", "there is no target 'bar'. Did you mean 'bare'?"),
+    "link": ("https://platform", "javascript:platform", "is no link"),
+    "title": ("title: Try it, ", "", "publish.yaml.trials.bare has no 'title'"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), WRONG.values(), ids=WRONG)
+def test_one_problem(tmp_path: Path, matrix: Matrix, old: str, new: str, said: str) -> None:
+    text = TEXT.replace(old, new, 1) if old == '"{target}"' else edited(old, new, TEXT)
+    with pytest.raises(MatrixError) as caught:
+        read(tmp_path, matrix, text)
+    assert said in str(caught.value)
+
+
+def test_all_problems_at_once(tmp_path: Path, matrix: Matrix) -> None:
+    text = edited("team/ascend", "Team", edited("latest: full", "latest: none", TEXT))
+    with pytest.raises(MatrixError) as caught:
+        read(tmp_path, matrix, text)
+    assert len(caught.value.problems) == 2
+
+
+def test_a_file_that_is_not_there(tmp_path: Path, matrix: Matrix) -> None:
+    with pytest.raises(FileError, match=r"cannot read .*publish\.yaml"):
+        load(tmp_path / "publish.yaml", matrix)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records: what is written is what is read, and a spoilt file is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.errors import FileError
+from cannery.files import write_files
+from cannery.publish.records import (
+    Record,
+    difference,
+    latest,
+    path_of,
+    read_records,
+    to_text,
+)
+from tests.unit.publications import RECORD, record, sha
+
+
+def keep(folder: Path, *records: Record) -> None:
+    write_files({path_of(folder, each): to_text(each) for each in records})
+
+
+def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
+    keep(tmp_path, RECORD)
+    assert read_records(tmp_path) == (RECORD,)
+    assert path_of(tmp_path, RECORD) == tmp_path / "full" / "full-0123456789ab.json"
+
+
+def test_the_text_is_stable_and_sorted() -> None:
+    text = to_text(RECORD)
+    assert text == to_text(record(packages=dict(reversed([*RECORD.packages.items()]))))
+    loaded = json.loads(text)
+    assert [*loaded] == sorted(loaded)
+    assert loaded["schema"] == 1
+    assert loaded["changes"]["changed"] == {"torch": ["2.1.0", "2.3.1"]}
+    assert loaded["platforms"]["linux/arm64"]["layers"][0]["part"] == "torch"
+
+
+def test_no_records(tmp_path: Path) -> None:
+    assert read_records(tmp_path / "releases") == ()
+    assert latest((), "full") is None
+
+
+def test_the_latest_is_the_last_pushed_real_one(tmp_path: Path) -> None:
+    older = record(tag="full-1", pushed="2026-10-01T00:00:00Z")
+    simulated = record(tag="full-2-sim", pushed="2026-12-01T00:00:00Z", simulated=True)
+    other = record(target="bare", tag="bare-1", pushed="2026-12-02T00:00:00Z")
+    keep(tmp_path, RECORD, simulated, other, older)
+    found = read_records(tmp_path)
+    assert [each.tag for each in found] == ["full-1", RECORD.tag, "full-2-sim", "bare-1"]
+    assert latest(found, "full") == RECORD
+    assert latest([simulated], "full") == simulated
+
+
+def test_the_digests_that_must_stay() -> None:
+    assert RECORD.digests == {sha("1"), sha("2")}
+
+
+def spoil(**changes: Any) -> str:
+    loaded = json.loads(to_text(RECORD))
+    for name, value in changes.items():
+        if value is None:
+            del loaded[name]
+        else:
+            loaded[name] = value
+    return json.dumps(loaded)
+
+
+SPOILT = {
+    "no JSON": ("{", "Expecting property name"),
+    "no mapping": ("[]", "is no record of a push"),
+    "schema": (spoil(schema=2), "reads schema 1 only"),
+    "missing": (spoil(digest=None), "it has no 'digest'"),
+    "unknown": (spoil(colour="red"), "'colour' is unknown"),
+    "type": (spoil(simulated="no"), "'simulated' is not of type bool"),
+    "number": (spoil(digest=1), "'digest' is not of type str"),
+    "mapping": (spoil(components=[]), "'components' is no mapping"),
+    "layer": (spoil(platforms={"linux/arm64": {"layers": [{}]}}), "it has no 'digest'"),
+    "name": (spoil(tag="full-2"), "it is of full, full-2, and has another name"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), SPOILT.values(), ids=SPOILT)
+def test_a_spoilt_record_is_an_error_with_its_name(tmp_path: Path, text: str, said: str) -> None:
+    path = path_of(tmp_path, RECORD)
+    write_files({path: text, tmp_path / "bare" / "bare-1.json": "{"})
+    with pytest.raises(FileError) as caught:
+        read_records(tmp_path)
+    assert len(caught.value.problems) == 2
+    assert str(path) in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_the_difference_between_two_lists() -> None:
+    before = {"wheels": {"torch": "2.1.0", "numpy": "1.26.4", "six": "1"}, "debian": {"git": "1"}}
+    after = {"wheels": {"torch": "2.3.1", "numpy": "1.26.4"}, "debian": {"git": "2", "vim": "9"}}
+    found = difference("full-1", before, after)
+    assert found.since == "full-1"
+    assert found.added == {"vim": "9"}
+    assert found.removed == {"six": "1"}
+    assert found.changed == {"torch": ("2.1.0", "2.3.1"), "git": ("1", "2")}
+
+
+def test_names_that_two_kinds_have_are_told_apart() -> None:
+    before = {"wheels": {"attr": "1"}, "debian": {"attr": "2.4"}}
+    after = {"wheels": {"attr": "2"}, "debian": {"attr": "2.4"}}
+    assert difference("", before, after).changed == {"wheels:attr": ("1", "2")}
+    gone: dict[str, dict[str, str]] = {"wheels": {}, "debian": {"attr": "2.4"}}
+    assert difference("", before, gone).removed == {"wheels:attr": "1"}

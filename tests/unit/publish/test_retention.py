@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a registry may lose, and what never."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cannery.publish.retention import (
+    Stored,
+    choose_deletions,
+    subject_tags,
+)
+from tests.unit.publications import RECORD, record, sha
+
+
+def stored(character: str, *tags: str, **more: Any) -> Stored:
+    return Stored(
+        digest=sha(character),
+        tags=tags or (f"full-{character}",),
+        needs=more.pop("needs", frozenset({sha(character)})),
+        target=more.pop("target", "full"),
+        created=more.pop("created", character),
+        **more,
+    )
+
+
+def test_the_newest_of_each_target_stay() -> None:
+    found = [stored("a"), stored("b"), stored("c"), stored("d", target="bare")]
+    decision = choose_deletions(found, [], [], 1)
+    assert [each.digest for each in decision.gone] == [sha("a"), sha("b")]
+    assert decision.kept == {
+        sha("c"): "it is one of the 1 newest of full",
+        sha("d"): "it is one of the 1 newest of bare",
+    }
+
+
+def test_what_a_record_names_stays() -> None:
+    by_digest = stored("1")
+    by_image = stored("8", needs=frozenset({sha("8"), sha("2")}))
+    by_tag = stored("9", RECORD.tag)
+    decision = choose_deletions([by_digest, by_image, by_tag, stored("a")], [RECORD], [], 0)
+    assert [each.digest for each in decision.gone] == [sha("a")]
+    assert {*decision.kept.values()} == {f"the record of {RECORD.tag} names it"}
+
+
+def test_what_a_tag_names_now_stays() -> None:
+    decision = choose_deletions(
+        [stored("a", "full", "full-a"), stored("b")], [], ["full", "latest"], 0
+    )
+    assert decision.kept == {sha("a"): "full names it now"}
+    assert [each.digest for each in decision.gone] == [sha("b")]
+
+
+def test_what_this_project_has_not_made_stays() -> None:
+    decision = choose_deletions([stored("a", "theirs", target="")], [], [], 0)
+    assert decision.kept == {sha("a"): "build.py push has not made it"}
+
+
+def test_what_a_kept_image_needs_stays() -> None:
+    index = stored("a", "full", needs=frozenset({sha("a"), sha("b"), sha("c")}))
+    decision = choose_deletions([index, stored("b"), stored("d")], [], ["full"], 0)
+    assert decision.kept[sha("b")] == "an image that stays needs it"
+    assert decision.manifests == (sha("d"),)
+
+
+def test_what_two_indexes_share_stays_while_one_does() -> None:
+    kept = stored("a", "full", needs=frozenset({sha("a"), sha("c")}))
+    gone = stored("b", needs=frozenset({sha("b"), sha("c"), sha("e")}))
+    decision = choose_deletions([kept, gone], [], ["full"], 0)
+    assert decision.manifests == (sha("b"), sha("e"))
+
+
+def test_a_signature_stays_as_long_as_what_it_signs() -> None:
+    image = stored("a", "full")
+    signed = stored("b", f"sha256-{'a' * 64}.sig", target="")
+    orphan = stored("c", f"sha256-{'d' * 64}.sig", target="")
+    of_record = stored("e", f"sha256-{'1' * 64}", target="")
+    decision = choose_deletions([image, signed, orphan, of_record], [RECORD], ["full"], 0)
+    assert decision.kept[sha("b")] == f"it is about {sha('a')}, which stays"
+    assert sha("e") in decision.kept
+    assert [each.digest for each in decision.gone] == [sha("c")]
+
+
+def test_the_tags_about_a_digest() -> None:
+    tags = ["full", f"sha256-{'a' * 64}.sig", f"sha256-{'a' * 64}", f"sha256-{'b' * 64}.att"]
+    assert subject_tags([sha("a")], tags) == tags[1:3]
+
+
+CHARACTERS = st.sampled_from("0123456789abcdef")
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda own, needs, tags, target: stored(
+                own,
+                *(tags or ["x"]),
+                needs=frozenset({sha(own), *map(sha, needs)}),
+                target=target,
+            ),
+            CHARACTERS,
+            st.lists(CHARACTERS, max_size=3),
+            st.lists(st.sampled_from(["full", "t1", "t2", f"sha256-{'1' * 64}.sig"]), max_size=2),
+            st.sampled_from(["", "full", "bare"]),
+        ),
+        max_size=8,
+        unique_by=lambda each: each.digest,
+    ),
+    st.lists(CHARACTERS, max_size=2),
+    st.integers(0, 3),
+)
+def test_nothing_that_stays_loses_a_part(found: list[Stored], pushed: list[str], keep: int) -> None:
+    records = [record(tag=f"t{n}", digest=sha(each)) for n, each in enumerate(pushed)]
+    decision = choose_deletions(found, records, ["full"], keep)
+    deleted = {*decision.manifests}
+    for each in found:
+        if each.digest in decision.kept:
+            assert not deleted & each.needs
+        assert (each.digest in decision.kept) != (each in decision.gone)
+    assert not [told for told in records if deleted & told.digests]
+    for each in decision.gone:
+        assert "full" not in each.tags
+        assert not {record.tag for record in records} & {*each.tags}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cannery.report.board import Board, shown
+
+ROOT = Path(__file__).resolve().parents[3]
+
+PROGRAM = """
+import time
+from cannery import console
+from cannery.report.board import Board, shown
+board = Board(["one", "two"])
+with shown(board):
+    board.tell("one", "building", "1/3 os 1/1 RUN [x]")
+    console.say("something else [y]")
+    time.sleep(0.5)
+    board.tell("one", "done", "ready", ended=True)
+    board.tell("two", "failed", "no", ended=True)
+"""
+
+
+def test_lines_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with shown(Board(["one", "two"])) as board:
+        board.tell("one", "building")
+        board.tell("one", "building", "1/3 os 1/1 RUN")
+        board.step("one", "os 1/1 RUN", 2.9)
+        board.step("one", "os 1/1 RUN", 3.0)
+        board.tell("two", "skipped", "two is up to date", ended=True)
+        board.tell("one", "done", "one is ready", ended=True)
+    said = [line.partition("] ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert said == [
+        "one: building",
+        "one: os 1/1 RUN took 3.0 s",
+        "two: skipped: two is up to date",
+        "one: done: one is ready",
+    ]
+
+
+def test_a_terminal_is_redrawn() -> None:
+    first, second = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        stderr=second,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "20"},
+    )
+    os.close(second)
+    said = b""
+    try:
+        while chunk := os.read(first, 4096):
+            said += chunk
+    except OSError:  # how Linux says that the other end has gone
+        pass
+    assert process.wait() == 0
+    os.close(first)
+    text = said.decode()
+    assert "something else [y]" in text
+    assert "1/3 os 1/1 RUN [x]" in text
+    assert "waiting" in text
+    assert "\x1b[1A" in text or "\x1b[2K" in text
+    last = text[text.rindex("mdone") :]
+    assert "done" in last and "two" in last and "failed" in last
+
+
+def test_what_goes_on_is_shown_where_not_all_can_be() -> None:
+    board = Board([f"t{number}" for number in range(10)])
+    board.tell("t1", "done", ended=True)
+    board.tell("t7", "building", "x")
+    rows = board.rows(4)
+    assert [row[0] for row in rows] == ["t7", "t0", "t1", ""]
+    assert rows[-1][1] == "and 7 more"
+    assert len(board.rows(10)) == 10

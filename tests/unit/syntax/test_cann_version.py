@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cannery.syntax.cann_version import CannRange, CannVersion
+
+parse = CannVersion.parse
+
+IN_ORDER = [
+    "5.0.4",
+    "5.1.RC2",
+    "6.0.RC1",
+    "6.0.1",
+    "6.3.T7",
+    "6.3.RC1.alpha003",
+    "6.3.RC1",
+    "6.3.RC2.alpha002",
+    "6.3.RC3",
+    "6.3.RC3.1",
+    "7.0.0",
+    "8.0.T2",
+    "8.0.T13",
+    "8.0.T39",
+    "8.0.T113",
+    "8.0.RC1.alpha001",
+    "8.0.RC2",
+    "8.0.RC3",
+    "8.0.RC10",
+    "8.0.0.alpha002",
+    "8.0.0",
+    "8.1.RC1",
+    "8.5.0.alpha001",
+    "8.5.0",
+    "8.5.1",
+    "9.0.T511",
+    "9.0.0-beta.1",
+    "9.0.0-beta.2",
+    "9.0.0",
+    "9.1.0-beta.3",
+    "9.1.0",
+    "10.0.0",
+]
+
+number = st.integers(min_value=0, max_value=12)
+preview = st.one_of(
+    st.just(""),
+    st.just(".beta1"),
+    st.integers(0, 12).map(lambda each: f".alpha{each:03d}"),
+)
+versions = st.builds(
+    "{}.{}.{}".format,
+    number,
+    number,
+    st.one_of(
+        number.map("T{}".format),
+        st.builds("RC{}{}".format, number, preview),
+        st.builds("RC{}.{}".format, number, number),
+        st.builds("{}{}".format, number, preview),
+        st.builds("{}-beta.{}".format, number, number),
+    ),
+)
+
+
+def test_the_order() -> None:
+    assert sorted({*IN_ORDER}, key=parse) == IN_ORDER
+    assert len({parse(text) for text in IN_ORDER}) == len(IN_ORDER)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("8.0.RC2", "8.0.RC2.beta1"),
+        ("8.0.0", "8.0.0.beta1"),
+        ("8.0.RC1.alpha1", "8.0.RC1.alpha001"),
+    ],
+)
+def test_two_names_of_one_version(one: str, other: str) -> None:
+    assert parse(one) == parse(other)
+    assert hash(parse(one)) == hash(parse(other))
+    assert str(parse(other)) == other
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "8",
+        "8.0",
+        "8.0.RC",
+        "8.0.rc2",
+        "8.0.t39",
+        "8.0.T39.alpha001",
+        "8.0.RC2.beta2",
+        "8.0.RC2-beta.1",
+        "8.0.0.1",
+        "v8.0.0",
+        " 8.0.0",
+        "8.0.0\n",
+        "CANN-7.1",
+        "٨.0.0",
+    ],
+)
+def test_what_is_no_version(text: str) -> None:
+    with pytest.raises(
+        ValueError, match=r"is no CANN version\. Write it as in 8\.0\.RC2"
+    ) as caught:
+        parse(text)
+    assert repr(text) in str(caught.value)
+
+
+@given(versions)
+def test_the_text_comes_back(text: str) -> None:
+    assert str(parse(text)) == text
+    assert parse(str(parse(text))) == parse(text)
+
+
+@given(versions, versions)
+def test_the_order_is_total_and_antisymmetric(one: str, other: str) -> None:
+    first, second = parse(one), parse(other)
+    assert (first < second) + (first == second) + (first > second) == 1
+    assert (first <= second) == (first < second or first == second)
+    assert (first < second) == (second > first)
+    if first == second:
+        assert hash(first) == hash(second)
+
+
+@given(versions, versions, versions)
+def test_the_order_is_transitive(one: str, two: str, three: str) -> None:
+    first, second, third = parse(one), parse(two), parse(three)
+    assert not (first <= second <= third) or first <= third
+    assert not (first < second <= third) or first < third
+
+
+@given(number, number, number, st.sampled_from(["RC1.alpha001", "RC1", "0.alpha001", "0"]))
+def test_an_interim_build_is_below_the_rest_of_its_train_and_above_the_train_before(
+    major: int, minor: int, build: int, release: str
+) -> None:
+    interim = parse(f"{major}.{minor}.T{build}")
+    assert interim.is_interim
+    assert interim.is_preview
+    assert interim < parse(f"{major}.{minor}.{release}")
+    assert interim < parse(f"{major}.{minor + 1}.T0")
+    assert interim < parse(f"{major}.{minor}.T{build + 1}")
+    assert interim not in CannRange.parse(f">={major}.{minor}.RC1")
+
+
+def test_it_compares_with_nothing_else() -> None:
+    assert parse("8.0.0") != "8.0.0"
+    with pytest.raises(TypeError):
+        _ = parse("8.0.0") < "8.0.1"
+
+
+def test_what_kind_it_is() -> None:
+    assert parse("8.0.RC2").train == (8, 0)
+    assert not parse("8.0.RC2").is_preview
+    assert parse("8.0.RC2.alpha001").is_preview
+    assert not parse("8.0.RC2.alpha001").is_interim
+    assert parse("9.1.0-beta.3").is_preview
+
+
+@pytest.mark.parametrize(
+    ("bounds", "inside", "outside"),
+    [
+        ("<=8.2.RC1", ["8.2.RC1", "8.2.RC1.alpha003", "8.0.T39", "8.2.RC1.beta1"], ["8.2.RC2"]),
+        (">=8.0.RC2, <8.5.0", ["8.0.RC2", "8.5.0.alpha001"], ["8.5.0", "8.0.T39"]),
+        ("==8.0.0", ["8.0.0.beta1"], ["8.0.0.alpha001"]),
+        ("!=8.0.0", ["8.0.RC3"], ["8.0.0.beta1"]),
+        (">8.0.0", ["8.1.RC1"], ["8.0.0"]),
+    ],
+)
+def test_bounds(bounds: str, inside: list[str], outside: list[str]) -> None:
+    found = CannRange.parse(bounds)
+    assert all(parse(each) in found for each in inside)
+    assert not any(parse(each) in found for each in outside)
+    assert str(found) == bounds
+
+
+@pytest.mark.parametrize("bounds", ["", "8.0.0", "~=8.0.0", ">=8.0.0,", ">=8.0"])
+def test_what_are_no_bounds(bounds: str) -> None:
+    with pytest.raises(ValueError, match=r"is no (bound|CANN version)\."):
+        CannRange.parse(bounds)

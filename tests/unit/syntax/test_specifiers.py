@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from cannery.syntax.specifiers import admits_both, lets_out
+
+sign = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
+release = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(
+    lambda parts: ".".join(map(str, parts))
+)
+specifiers = st.lists(st.builds("{}{}".format, sign, release), max_size=3).map(
+    lambda parts: SpecifierSet(",".join(parts))
+)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "bound", "common", "out"),
+    [
+        ("", "<2", True, True),
+        ("<2", "<2", True, False),
+        ("==1.26.4", "<2", True, False),
+        (">=2", "<2", False, True),
+        ("==2.0.1", "<2", False, True),
+        ("<2.1", "<2", True, True),
+        (">=1.20,<2", "<2", True, False),
+        ("~=1.26", "<2", True, False),
+        ("==3.20.3", "==3.20.*", True, False),
+        ("==3.20.*", "==3.20.*", True, False),
+        ("==3.21.0", "==3.20.*", False, True),
+        (">=3.20,<3.21", "==3.20.*", True, False),
+        ("!=2.0", "<2", True, True),
+        ("<=0.34.2", ">=0.34.0", True, True),
+        ("===1.0", "<2", True, False),
+    ],
+)
+def test_examples(wanted: str, bound: str, common: bool, out: bool) -> None:
+    assert admits_both(SpecifierSet(wanted), SpecifierSet(bound)) == common
+    assert lets_out(SpecifierSet(wanted), SpecifierSet(bound)) == out
+
+
+@given(specifiers, specifiers, release)
+def test_no_version_is_overlooked(wanted: SpecifierSet, bound: SpecifierSet, text: str) -> None:
+    version = Version(text)
+    if version in wanted and version in bound:
+        assert admits_both(wanted, bound)
+    if version in wanted and version not in bound:
+        assert lets_out(wanted, bound)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a Section hands out, and that a slip is reported once however often it is met."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import MatrixError
+from cannery.syntax.yaml_reader import Section, read_yaml
+
+
+def read(folder: Path, text: str, *keys: str) -> dict[str, str]:
+    """The texts under ``keys``, which are all that the file may hold."""
+    path = folder / "file.yaml"
+    path.write_text(text, encoding="utf-8")
+    return read_yaml(path, "file.yaml", lambda top: {key: top.text(key) for key in keys})
+
+
+@pytest.mark.parametrize("text", ["3.10", "010", "1e3", "0x10", "2026-08-04", "1_000"])
+def test_a_scalar_is_the_text_that_was_written(tmp_path: Path, text: str) -> None:
+    assert read(tmp_path, f"key: {text}\n", "key") == {"key": text}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("true", True), ("yes", True), ("off", False), ("false", False)]
+)
+def test_a_flag(tmp_path: Path, text: str, value: bool) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text(f"key: {text}\n", encoding="utf-8")
+    assert read_yaml(path, "file.yaml", lambda top: top.flag("key")) is value
+
+
+def test_a_flag_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text("key: 'true'\n", encoding="utf-8")
+    with pytest.raises(MatrixError, match=r"file.yaml:1:6: 'key' in .* must be true or false"):
+        read_yaml(path, "file.yaml", lambda top: top.flag("key"))
+
+
+def test_a_misspelt_key_hides_no_other_one_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(MatrixError) as caught:
+        read(tmp_path, "sumary: a\n", "summary", "platform")
+    assert [problem.what for problem in caught.value.problems] == [
+        "unknown key 'sumary' in file.yaml.",
+        "file.yaml has no 'platform'.",
+    ]
+
+
+def test_a_mapping_that_is_used_twice_is_wrong_once(tmp_path: Path) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text("one: &it {key: []}\ntwo: *it\n", encoding="utf-8")
+
+    def parse(top: Section) -> list[str]:
+        return [each.text("key") for _, each in top.sections()]
+
+    with pytest.raises(MatrixError) as caught:
+        read_yaml(path, "file.yaml", parse)
+    places = {str(problem.where) for problem in caught.value.problems}
+    assert places == {"file.yaml:1:16"}
