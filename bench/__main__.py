@@ -21,12 +21,7 @@ from bench.first_use import first_use
 from bench.result import Figure, load, merged, save
 from bench.session import Session
 from cannery import console
-from cannery.errors import (
-    INTERRUPTED,
-    CanneryError,
-    UsageError,
-    did_you_mean,
-)
+from cannery.errors import INTERRUPTED, CanneryError, UsageError, did_you_mean
 from cannery.execute.engine.base import building_architecture
 from cannery.execute.engine.buildx import registry
 from cannery.files import write_files

@@ -10,11 +10,7 @@ from pathlib import Path
 
 from bench.result import Figure, Series
 from cannery import console
-from cannery.errors import (
-    EngineError,
-    Problem,
-    UsageError,
-)
+from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute.process import run
 
 _COMMAND = re.compile(r"^    (bash setup\.sh python build\.py .+)$", re.MULTILINE)

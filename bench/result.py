@@ -13,11 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from cannery.errors import (
-    FileError,
-    Problem,
-    file_error,
-)
+from cannery.errors import FileError, Problem, file_error
 from cannery.files import write_files
 
 SCHEMA = 1

@@ -15,11 +15,7 @@ from bench.steps import reused
 from bench.timing import Timed, timed
 from cannery import console
 from cannery.deploy.run_spec import no_device, simulated_device
-from cannery.errors import (
-    BuildError,
-    CanneryError,
-    EngineError,
-)
+from cannery.errors import BuildError, CanneryError, EngineError
 from cannery.execute.engine import client as docker
 from cannery.execute.engine.base import building_architecture, ensure_base
 from cannery.execute.engine.buildx import PackageIndex

@@ -19,13 +19,7 @@ import jinja2
 
 from cannery.errors import UsageError
 from cannery.image.environment import image_environment
-from cannery.image.lock import (
-    LockedWheel,
-    divide,
-    group_of,
-    parse_lock,
-    sdists,
-)
+from cannery.image.lock import LockedWheel, divide, group_of, parse_lock, sdists
 from cannery.image.render import interpreter_paths
 from cannery.model import PythonSource, Target
 

@@ -11,11 +11,7 @@ from cannery.deploy.run_spec import DeviceKind
 from cannery.image.layers import Layer, shared
 from cannery.model import Matrix, Target
 from cannery.publish.policy import Publishing, Trial
-from cannery.publish.records import (
-    Record,
-    Tested,
-    latest,
-)
+from cannery.publish.records import Record, Tested, latest
 
 _EXAMPLE = "registry.example.com"
 

@@ -7,16 +7,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cannery.catalog.entries import (
-    Entry,
-    Known,
-    entries,
-)
-from cannery.compat import (
-    OWN_FACTS,
-    judge,
-    load_compat,
-)
+from cannery.catalog.entries import Entry, Known, entries
+from cannery.compat import OWN_FACTS, judge, load_compat
 from cannery.image.layers import Layer, layers_of
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project

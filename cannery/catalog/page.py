@@ -18,20 +18,9 @@ from markupsafe import Markup
 
 from cannery.catalog.commands import CARDS, Command
 from cannery.catalog.entries import Entry, size_text
-from cannery.catalog.facets import (
-    FACETS,
-    NONE,
-    choices,
-    facets,
-    places,
-)
+from cannery.catalog.facets import FACETS, NONE, choices, facets, places
 from cannery.catalog.figure import figure
-from cannery.catalog.strings import (
-    LANGUAGES,
-    for_script,
-    say,
-    strings,
-)
+from cannery.catalog.strings import LANGUAGES, for_script, say, strings
 from cannery.deploy import RUNTIMES
 from cannery.image.layers import Layer, shared
 

@@ -9,11 +9,7 @@ from urllib.parse import quote
 
 from cannery.catalog.entries import Entry
 from cannery.deploy.run_spec import DeviceKind
-from cannery.errors import (
-    MatrixError,
-    Problem,
-    Span,
-)
+from cannery.errors import MatrixError, Problem, Span
 from cannery.model import Target
 from cannery.publish.policy import Trial
 

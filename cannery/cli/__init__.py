@@ -9,11 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from cannery.cli.parser import make_parser
-from cannery.errors import (
-    INTERRUPTED,
-    CanneryError,
-    FileError,
-)
+from cannery.errors import INTERRUPTED, CanneryError, FileError
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,21 +10,13 @@ from pathlib import Path
 
 from cannery import console
 from cannery.cli.common import PROJECT, registry_of
-from cannery.errors import (
-    Problem,
-    UsageError,
-    file_error,
-)
+from cannery.errors import Problem, UsageError, file_error
 from cannery.image.bake_file import Caches, check_caches
 from cannery.matrix.project import select
 from cannery.pipeline.build import build_all, raise_all
 from cannery.pipeline.build_options import BuildOptions, Selection
 from cannery.pipeline.planning import PlanOptions, make_plan
-from cannery.plan.journal import (
-    Journal,
-    RunSettings,
-    read_journal,
-)
+from cannery.plan.journal import Journal, RunSettings, read_journal
 from cannery.plan.shard import parse_shard
 from cannery.report import plan as report
 

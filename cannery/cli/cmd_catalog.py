@@ -14,12 +14,7 @@ from cannery.catalog.gather import gather
 from cannery.catalog.page import page
 from cannery.catalog.readme import inserted, table
 from cannery.cli.common import PROJECT
-from cannery.errors import (
-    EngineError,
-    OutOfSyncError,
-    Problem,
-    file_error,
-)
+from cannery.errors import EngineError, OutOfSyncError, Problem, file_error
 from cannery.files import read_text, write_files
 from cannery.pipeline.images import simulated_host
 

@@ -7,12 +7,7 @@ import argparse
 from collections import Counter
 
 from cannery.cli.common import PROJECT, selected
-from cannery.compat import (
-    OWN_FACTS,
-    Verdict,
-    judge,
-    load_compat,
-)
+from cannery.compat import OWN_FACTS, Verdict, judge, load_compat
 
 
 def run(options: argparse.Namespace) -> int:

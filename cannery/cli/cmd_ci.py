@@ -11,11 +11,7 @@ from cannery.cli.common import PROJECT, selected
 from cannery.errors import UsageError
 from cannery.pipeline.ci import CiOptions, plan_ci
 from cannery.plan.ci_jobs import Job
-from cannery.report.ci import (
-    to_github,
-    to_gitlab,
-    to_names,
-)
+from cannery.report.ci import to_github, to_gitlab, to_names
 
 
 def run(options: argparse.Namespace) -> int:

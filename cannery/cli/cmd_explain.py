@@ -7,13 +7,7 @@ import argparse
 import textwrap
 
 from cannery.cli.common import PROJECT
-from cannery.compat import (
-    OWN_FACTS,
-    Finding,
-    Verdict,
-    judge,
-    load_compat,
-)
+from cannery.compat import OWN_FACTS, Finding, Verdict, judge, load_compat
 from cannery.matrix.project import select
 
 _WIDTH = 100

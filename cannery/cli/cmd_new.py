@@ -12,17 +12,9 @@ from cannery import console
 from cannery.cli.common import PROJECT
 from cannery.compat import OWN_FACTS, load_compat
 from cannery.compat.archives import load_archives
-from cannery.errors import (
-    Problem,
-    UsageError,
-    file_error,
-)
+from cannery.errors import Problem, UsageError, file_error
 from cannery.files import write_files
-from cannery.matrix.propose import (
-    Proposal,
-    ProposeOptions,
-    propose,
-)
+from cannery.matrix.propose import Proposal, ProposeOptions, propose
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.text import MatrixText
 

@@ -8,12 +8,7 @@ import argparse
 from cannery import console
 from cannery.cli.common import PROJECT, ca_file
 from cannery.execute.registry.client import Repository
-from cannery.pipeline.prune import (
-    delete,
-    moving_tags,
-    prunable,
-    text_of,
-)
+from cannery.pipeline.prune import delete, moving_tags, prunable, text_of
 from cannery.publish.oci import parse_reference
 from cannery.publish.policy import load
 from cannery.publish.records import read_records

@@ -7,11 +7,7 @@ import argparse
 import os
 
 from cannery import console
-from cannery.cli.common import (
-    PROJECT,
-    ca_file,
-    selected,
-)
+from cannery.cli.common import PROJECT, ca_file, selected
 from cannery.execute.registry.client import Repository
 from cannery.pipeline.build_options import Selection
 from cannery.pipeline.push import Push

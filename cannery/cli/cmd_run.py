@@ -13,11 +13,7 @@ from cannery.cli.common import PROJECT, selected
 from cannery.compat import facts_beside
 from cannery.deploy import RunOptions
 from cannery.deploy.run_spec import SHM_SIZE, cards_of
-from cannery.errors import (
-    EngineError,
-    Problem,
-    UsageError,
-)
+from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute import preflight as host
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.simulator import DEVICES

@@ -5,25 +5,12 @@ from __future__ import annotations
 
 import argparse
 
-from cannery.cli.common import (
-    PROJECT,
-    registry_of,
-    selected,
-)
-from cannery.errors import (
-    EngineError,
-    Problem,
-    UsageError,
-    did_you_mean,
-)
+from cannery.cli.common import PROJECT, registry_of, selected
+from cannery.errors import EngineError, Problem, UsageError, did_you_mean
 from cannery.execute.engine import client as engine
 from cannery.image.checks import components
 from cannery.pipeline.checking import check
-from cannery.pipeline.images import (
-    device_specs,
-    image_name,
-    simulated_host,
-)
+from cannery.pipeline.images import device_specs, image_name, simulated_host
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,28 +15,14 @@ from pathlib import Path
 from cannery import console
 from cannery.cli.common import PROJECT, registry_of
 from cannery.compat import OWN_FACTS, load_compat
-from cannery.errors import (
-    MatrixError,
-    OutOfSyncError,
-    Problem,
-    UsageError,
-)
+from cannery.errors import MatrixError, OutOfSyncError, Problem, UsageError
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.package_index import ask
 from cannery.files import read_text, write_files
 from cannery.matrix.project import select
 from cannery.matrix.schema import load_matrix
-from cannery.matrix.updates import (
-    KEYS,
-    News,
-    compare,
-    questions,
-)
-from cannery.matrix.versions import (
-    VersionChange,
-    find_uses,
-    rewrite,
-)
+from cannery.matrix.updates import KEYS, News, compare, questions
+from cannery.matrix.versions import VersionChange, find_uses, rewrite
 from cannery.model import Matrix
 
 _WIDTH = 100

@@ -10,11 +10,7 @@ from cannery import __version__
 from cannery.cli.build_options import add_build_options
 from cannery.cli.catalog_options import add_catalog_options
 from cannery.cli.ci_options import add_ci_options
-from cannery.cli.publish_options import (
-    add_promote_options,
-    add_prune_options,
-    add_push_options,
-)
+from cannery.cli.publish_options import add_promote_options, add_prune_options, add_push_options
 from cannery.cli.run_options import add_run_options
 from cannery.errors import UsageError, did_you_mean
 

@@ -5,17 +5,8 @@ from __future__ import annotations
 
 import re
 
-from cannery.compat.facts import (
-    CxxAbi,
-    Release,
-    Row,
-)
-from cannery.compat.finding import (
-    Finding,
-    Subject,
-    Verdict,
-    best_first,
-)
+from cannery.compat.facts import CxxAbi, Release, Row
+from cannery.compat.finding import Finding, Subject, Verdict, best_first
 from cannery.model import File
 from cannery.syntax.cann_version import CannVersion
 

@@ -9,26 +9,10 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from cannery.compat.facts import (
-    Compat,
-    DeepSpeed,
-    Package,
-    Row,
-    When,
-)
-from cannery.compat.finding import (
-    Finding,
-    Subject,
-    Verdict,
-    best_first,
-)
+from cannery.compat.facts import Compat, DeepSpeed, Package, Row, When
+from cannery.compat.finding import Finding, Subject, Verdict, best_first
 from cannery.model import Target
-from cannery.syntax.specifiers import (
-    admits_both,
-    lets_out,
-    normal_name,
-    parse_requirements,
-)
+from cannery.syntax.specifiers import admits_both, lets_out, normal_name, parse_requirements
 
 
 def holds(when: When, subject: Subject) -> bool:

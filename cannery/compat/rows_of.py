@@ -6,14 +6,7 @@ from __future__ import annotations
 from packaging.specifiers import SpecifierSet
 
 from cannery.compat import facts
-from cannery.compat.reader import (
-    Reader,
-    optional,
-    python_range,
-    value,
-    wheel_version,
-    when,
-)
+from cannery.compat.reader import Reader, optional, python_range, value, wheel_version, when
 from cannery.syntax.cann_version import CannRange, CannVersion
 from cannery.syntax.yaml_reader import Section
 

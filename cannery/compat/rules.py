@@ -12,24 +12,9 @@ from dataclasses import replace
 from packaging.version import InvalidVersion, Version
 
 from cannery.compat.cann_rules import judge_cann
-from cannery.compat.facts import (
-    Compat,
-    Kind,
-    KnownBad,
-    Pairing,
-)
-from cannery.compat.finding import (
-    Finding,
-    Subject,
-    Verdict,
-    best_first,
-)
-from cannery.compat.package_rules import (
-    holds,
-    judge_apex,
-    judge_deepspeed,
-    judge_packages,
-)
+from cannery.compat.facts import Compat, Kind, KnownBad, Pairing
+from cannery.compat.finding import Finding, Subject, Verdict, best_first
+from cannery.compat.package_rules import holds, judge_apex, judge_deepspeed, judge_packages
 from cannery.model import Target
 from cannery.syntax.cann_version import CannVersion
 

@@ -14,17 +14,9 @@ from cannery.deploy.compose import compose_text
 from cannery.deploy.docker import run_spec
 from cannery.deploy.kubernetes import kubernetes_text
 from cannery.deploy.run_options import RUNTIMES, RunOptions
-from cannery.deploy.run_spec import (
-    SHM_SIZE,
-    RunSpec,
-    shell_text,
-)
+from cannery.deploy.run_spec import SHM_SIZE, RunSpec, shell_text
 from cannery.deploy.volcano import volcano_text
-from cannery.errors import (
-    Problem,
-    UsageError,
-    did_you_mean,
-)
+from cannery.errors import Problem, UsageError, did_you_mean
 from cannery.model import Target
 
 __all__ = ["FORMATS", "RUNTIMES", "RunOptions", "run_spec", "shell", "text", "write"]

@@ -6,12 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cannery.deploy.run_options import RunOptions
-from cannery.deploy.run_spec import (
-    RunSpec,
-    ascend_runtime,
-    npus,
-    simulated_device,
-)
+from cannery.deploy.run_spec import RunSpec, ascend_runtime, npus, simulated_device
 
 
 def run_spec(options: RunOptions, devices: RunSpec | None = None) -> RunSpec:

@@ -10,13 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cannery.deploy.pods import (
-    RENDEZVOUS,
-    claims,
-    labels,
-    pod_spec,
-    several,
-)
+from cannery.deploy.pods import RENDEZVOUS, claims, labels, pod_spec, several
 from cannery.deploy.run_options import RunOptions
 from cannery.deploy.yaml_text import comment, dump
 

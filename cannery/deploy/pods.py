@@ -15,11 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cannery.deploy.run_options import IDLE, RunOptions
-from cannery.deploy.run_spec import (
-    DRIVER_MOUNTS,
-    NOT_IN_BASE_LIST,
-    VISIBLE_TO_CANN,
-)
+from cannery.deploy.run_spec import DRIVER_MOUNTS, NOT_IN_BASE_LIST, VISIBLE_TO_CANN
 
 CONTAINER = "ascend"
 RENDEZVOUS = 29500

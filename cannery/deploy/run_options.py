@@ -10,11 +10,7 @@ from pathlib import Path
 
 from cannery.deploy.chips import Chip, chip_named
 from cannery.deploy.run_spec import DRIVER_MOUNTS, SHM_SIZE
-from cannery.errors import (
-    Problem,
-    UsageError,
-    did_you_mean,
-)
+from cannery.errors import Problem, UsageError, did_you_mean
 from cannery.model import Target
 
 RUNTIMES = ("devices", "ascend")

@@ -13,12 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cannery.deploy.pods import (
-    claims,
-    labels,
-    pod_spec,
-    several,
-)
+from cannery.deploy.pods import claims, labels, pod_spec, several
 from cannery.deploy.run_options import RunOptions
 from cannery.deploy.run_spec import VISIBLE_TO_RUNTIME
 from cannery.deploy.yaml_text import comment, dump

@@ -10,11 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.errors import (
-    EngineError,
-    Problem,
-    UsageError,
-)
+from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute.process import run
 
 PASSWORD = "COSIGN_PASSWORD"  # noqa: S105 - the name of the variable, not what is in it

@@ -10,13 +10,7 @@ from pathlib import Path
 
 from cannery.compat.facts import Compat
 from cannery.deploy import RunOptions, driver
-from cannery.deploy.run_spec import (
-    DRIVER,
-    DRIVER_MOUNTS,
-    RunSpec,
-    ascend_runtime,
-    npus,
-)
+from cannery.deploy.run_spec import DRIVER, DRIVER_MOUNTS, RunSpec, ascend_runtime, npus
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine import client as engine
 from cannery.model import Target

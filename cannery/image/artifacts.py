@@ -11,11 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
-from cannery.errors import (
-    ArtifactError,
-    Problem,
-    file_error,
-)
+from cannery.errors import ArtifactError, Problem, file_error
 from cannery.image.file_hashes import sha256_of
 from cannery.model import File, Target
 

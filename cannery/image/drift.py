@@ -9,11 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.errors import (
-    OutOfSyncError,
-    Problem,
-    file_error,
-)
+from cannery.errors import OutOfSyncError, Problem, file_error
 from cannery.matrix.project import Project
 
 

@@ -13,22 +13,10 @@ from typing import Any
 import jinja2
 
 from cannery import deploy
-from cannery.errors import (
-    MatrixError,
-    Problem,
-    Span,
-    file_error,
-)
+from cannery.errors import MatrixError, Problem, Span, file_error
 from cannery.files import read_text
 from cannery.image.environment import image_environment, toolkit_home
-from cannery.image.lock import (
-    LockedWheel,
-    check_lock,
-    divide,
-    group_of,
-    parse_lock,
-    sdists,
-)
+from cannery.image.lock import LockedWheel, check_lock, divide, group_of, parse_lock, sdists
 from cannery.matrix.project import Project
 from cannery.model import PythonSource, Target
 from cannery.syntax.specifiers import normal_name, parse_requirements

@@ -8,11 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.errors import (
-    Problem,
-    UsageError,
-    did_you_mean,
-)
+from cannery.errors import Problem, UsageError, did_you_mean
 from cannery.matrix.schema import load_matrix
 from cannery.model import Matrix, Target
 

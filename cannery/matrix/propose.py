@@ -14,12 +14,7 @@ from packaging.version import Version
 from cannery.compat.archives import Archive
 from cannery.compat.facts import Compat, DeepSpeed
 from cannery.compat.nearest import Combination, combinations
-from cannery.errors import (
-    MatrixError,
-    Problem,
-    UsageError,
-    did_you_mean,
-)
+from cannery.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.matrix.text import MatrixText
 from cannery.model import Layout, Target
 from cannery.syntax.cann_version import CannVersion

@@ -11,22 +11,10 @@ from typing import Any
 
 from cannery.compat import check_target, facts_beside
 from cannery.errors import Problem, did_you_mean
-from cannery.matrix.definitions import (
-    Definitions,
-    read_definitions,
-    read_requirements,
-)
+from cannery.matrix.definitions import Definitions, read_definitions, read_requirements
 from cannery.matrix.families import expand_families
-from cannery.model import (
-    CannRelease,
-    Matrix,
-    Target,
-)
-from cannery.syntax.yaml_reader import (
-    Section,
-    parse_yaml,
-    read_yaml,
-)
+from cannery.model import CannRelease, Matrix, Target
+from cannery.syntax.yaml_reader import Section, parse_yaml, read_yaml
 
 _ID = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
 _PLATFORMS = ("linux/arm64", "linux/amd64")

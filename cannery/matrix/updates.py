@@ -12,11 +12,7 @@ from dataclasses import dataclass, replace
 
 from packaging.version import InvalidVersion, Version
 
-from cannery.compat import (
-    Verdict,
-    judge,
-    passes,
-)
+from cannery.compat import Verdict, judge, passes
 from cannery.compat.facts import Compat
 from cannery.matrix.versions import Use, VersionChange
 from cannery.model import Target

@@ -12,11 +12,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from cannery.errors import (
-    MatrixError,
-    Problem,
-    Span,
-)
+from cannery.errors import MatrixError, Problem, Span
 from cannery.matrix.families import expand_families
 from cannery.model import Matrix, Target
 from cannery.syntax.yaml_reader import Problems, Section

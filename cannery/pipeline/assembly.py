@@ -18,21 +18,10 @@ from cannery.image.content_key import LABEL
 from cannery.image.file_hashes import Hashes
 from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
-from cannery.model import (
-    Base,
-    File,
-    Matrix,
-    Target,
-)
+from cannery.model import Base, File, Matrix, Target
 from cannery.pipeline.build_options import BuildOptions, Selection
 from cannery.pipeline.images import image_tag
-from cannery.pipeline.planning import (
-    Planned,
-    Ready,
-    base_names,
-    bases,
-    expected_key,
-)
+from cannery.pipeline.planning import Planned, Ready, base_names, bases, expected_key
 from cannery.plan.plan import Action
 
 

@@ -9,11 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery import console
-from cannery.errors import (
-    EngineError,
-    Problem,
-    UsageError,
-)
+from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute import history
 from cannery.execute.engine.simulator import package_spec
 from cannery.image.layers import layers_of
@@ -21,11 +17,7 @@ from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.plan.affected import affected, is_read
-from cannery.plan.ci_jobs import (
-    MOST,
-    Job,
-    make_jobs,
-)
+from cannery.plan.ci_jobs import MOST, Job, make_jobs
 from cannery.plan.plan import missing
 
 

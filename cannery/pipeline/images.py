@@ -5,18 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cannery.deploy.run_spec import (
-    DeviceKind,
-    RunSpec,
-    no_device,
-    npu_device,
-    simulated_device,
-)
-from cannery.errors import (
-    EngineError,
-    FileError,
-    Problem,
-)
+from cannery.deploy.run_spec import DeviceKind, RunSpec, no_device, npu_device, simulated_device
+from cannery.errors import EngineError, FileError, Problem
 from cannery.execute.engine.images import Images
 from cannery.execute.engine.simulator import simulated
 from cannery.files import read_text

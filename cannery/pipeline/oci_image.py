@@ -14,20 +14,12 @@ from cannery.errors import EngineError, Problem
 from cannery.execute import git
 from cannery.execute.engine import base
 from cannery.execute.engine import client as engine
-from cannery.execute.engine.image_archive import (
-    Blobs,
-    Packed,
-    opener,
-)
+from cannery.execute.engine.image_archive import Blobs, Packed, opener
 from cannery.execute.engine.images import local_images
 from cannery.execute.engine.inventory import image_inventory
 from cannery.execute.origin import builder
 from cannery.execute.registry.client import Repository
-from cannery.execute.registry.transfer import (
-    Blob,
-    OciContent,
-    blob_of,
-)
+from cannery.execute.registry.transfer import Blob, OciContent, blob_of
 from cannery.files import read_text
 from cannery.image.content_key import LABEL
 from cannery.image.lock import parse_lock
@@ -35,11 +27,7 @@ from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.pipeline.planning import base_names, bases
 from cannery.pipeline.pushable import Candidate
-from cannery.pipeline.transaction import (
-    ATTESTED,
-    ImagePush,
-    PushedImage,
-)
+from cannery.pipeline.transaction import ATTESTED, ImagePush, PushedImage
 from cannery.publish import attestation
 from cannery.publish.inventory import Inventory
 from cannery.publish.oci import (
@@ -52,11 +40,7 @@ from cannery.publish.oci import (
     manifest_contents,
 )
 from cannery.publish.policy import Publishing
-from cannery.publish.provenance import (
-    Source,
-    UsedBase,
-    slsa,
-)
+from cannery.publish.provenance import Source, UsedBase, slsa
 from cannery.publish.sbom import spdx
 
 

@@ -8,12 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from cannery import console
-from cannery.errors import (
-    ArtifactError,
-    CanneryError,
-    EngineError,
-    UsageError,
-)
+from cannery.errors import ArtifactError, CanneryError, EngineError, UsageError
 from cannery.execute.engine import base
 from cannery.execute.engine.images import Images, local_images
 from cannery.execute.engine.simulator import recipe
@@ -25,36 +20,12 @@ from cannery.image.file_hashes import Hashes
 from cannery.image.layers import Layer, layers_of
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
-from cannery.model import (
-    Base,
-    File,
-    Target,
-)
+from cannery.model import Base, File, Target
 from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.images import (
-    device_kinds,
-    here,
-    image_name,
-    image_tag,
-)
-from cannery.plan.journal import (
-    Entry,
-    Journal,
-    Progress,
-)
-from cannery.plan.plan import (
-    Action,
-    Plan,
-    Step,
-    change_of,
-    choose_action,
-    missing,
-)
-from cannery.plan.shard import (
-    divide_targets,
-    parse_shard,
-    target_cost,
-)
+from cannery.pipeline.images import device_kinds, here, image_name, image_tag
+from cannery.plan.journal import Entry, Journal, Progress
+from cannery.plan.plan import Action, Plan, Step, change_of, choose_action, missing
+from cannery.plan.shard import divide_targets, parse_shard, target_cost
 
 
 @dataclass(frozen=True, kw_only=True)

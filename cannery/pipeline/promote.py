@@ -7,22 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from cannery import console
-from cannery.errors import (
-    Problem,
-    PublishError,
-    UsageError,
-)
+from cannery.errors import Problem, PublishError, UsageError
 from cannery.execute.registry.client import Repository
-from cannery.execute.registry.tags import (
-    TagMove,
-    TagMover,
-    read_tags,
-)
-from cannery.execute.registry.transfer import (
-    closure,
-    copy,
-    read_back,
-)
+from cannery.execute.registry.tags import TagMove, TagMover, read_tags
+from cannery.execute.registry.transfer import closure, copy, read_back
 from cannery.pipeline.transaction import unmoved
 from cannery.publish.oci import Document, Reference
 from cannery.publish.records import Record

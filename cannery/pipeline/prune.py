@@ -15,11 +15,7 @@ from cannery.model import Matrix
 from cannery.publish.oci import manifest_contents
 from cannery.publish.policy import Publishing
 from cannery.publish.records import Record
-from cannery.publish.retention import (
-    Decision,
-    Stored,
-    choose_deletions,
-)
+from cannery.publish.retention import Decision, Stored, choose_deletions
 
 _CREATED = "org.opencontainers.image.created"
 

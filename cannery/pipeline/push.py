@@ -25,20 +25,9 @@ from cannery.files import read_text
 from cannery.image.checks import components
 from cannery.matrix.project import Project
 from cannery.pipeline.build_options import Selection
-from cannery.pipeline.oci_image import (
-    PackedImage,
-    image_push,
-    pack_image,
-    platform_indexes,
-)
+from cannery.pipeline.oci_image import PackedImage, image_push, pack_image, platform_indexes
 from cannery.pipeline.pushable import PushOptions, candidates
-from cannery.pipeline.transaction import (
-    ATTESTED,
-    PushedImage,
-    PushHooks,
-    Transaction,
-    images_in,
-)
+from cannery.pipeline.transaction import ATTESTED, PushedImage, PushHooks, Transaction, images_in
 from cannery.publish import attestation
 from cannery.publish.oci import manifest_contents
 from cannery.publish.policy import Publishing

@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.deploy.run_spec import DeviceKind
-from cannery.errors import (
-    OutOfSyncError,
-    Problem,
-    PublishError,
-)
+from cannery.errors import OutOfSyncError, Problem, PublishError
 from cannery.execute import cosign, git
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import local_images
@@ -20,12 +16,7 @@ from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.images import (
-    device_kinds,
-    here,
-    image_name,
-    report_text,
-)
+from cannery.pipeline.images import device_kinds, here, image_name, report_text
 from cannery.pipeline.planning import make_plan
 from cannery.plan.plan import Local
 

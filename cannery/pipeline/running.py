@@ -10,23 +10,11 @@ from threading import Lock
 
 from cannery.errors import CanneryError
 from cannery.execute.engine import client as engine
-from cannery.execute.engine.bake import (
-    BakeSettings,
-    Failures,
-    bake,
-)
-from cannery.execute.engine.builder import (
-    Builder,
-    check_cache_export,
-    find_builder,
-)
+from cannery.execute.engine.bake import BakeSettings, Failures, bake
+from cannery.execute.engine.builder import Builder, check_cache_export, find_builder
 from cannery.execute.engine.simulator import Simulated, simulate
 from cannery.execute.threads import workers
-from cannery.image.bake_events import (
-    Event,
-    Kind,
-    short,
-)
+from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project

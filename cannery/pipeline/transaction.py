@@ -12,24 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery import console
-from cannery.errors import (
-    CanneryError,
-    Problem,
-    PublishError,
-)
+from cannery.errors import CanneryError, Problem, PublishError
 from cannery.execute.registry.client import Repository
-from cannery.execute.registry.tags import (
-    UNMOVED,
-    TagMove,
-    TagMover,
-    read_tags,
-)
-from cannery.execute.registry.transfer import (
-    OciContent,
-    closure,
-    read_back,
-    upload,
-)
+from cannery.execute.registry.tags import UNMOVED, TagMove, TagMover, read_tags
+from cannery.execute.registry.transfer import OciContent, closure, read_back, upload
 from cannery.files import write_files
 from cannery.publish.oci import Document, manifest_contents
 

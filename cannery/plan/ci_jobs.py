@@ -9,12 +9,7 @@ from dataclasses import dataclass
 from cannery.errors import Problem, UsageError
 from cannery.image.layers import Layer
 from cannery.model import Target
-from cannery.plan.shard import (
-    TargetCost,
-    divide_targets,
-    fair_count,
-    target_cost,
-)
+from cannery.plan.shard import TargetCost, divide_targets, fair_count, target_cost
 
 MOST = 256
 """How many jobs GitHub lets a matrix have in one run (docs.github.com, "Running variations of jobs

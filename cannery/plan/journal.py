@@ -13,11 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from cannery.errors import (
-    FileError,
-    Problem,
-    UsageError,
-)
+from cannery.errors import FileError, Problem, UsageError
 from cannery.files import read_text, write_files
 
 _SCHEMA = 1

@@ -7,11 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cannery.image.layers import (
-    Layer,
-    components_named,
-    shared,
-)
+from cannery.image.layers import Layer, components_named, shared
 from cannery.model import Target
 
 

@@ -9,11 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from cannery.errors import (
-    FileError,
-    Problem,
-    file_error,
-)
+from cannery.errors import FileError, Problem, file_error
 from cannery.files import read_text
 
 _SCHEMA = 1

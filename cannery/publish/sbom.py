@@ -12,11 +12,7 @@ from packageurl import PackageURL
 
 from cannery import __version__
 from cannery.model import Target
-from cannery.publish.inventory import (
-    Inventory,
-    Origin,
-    Package,
-)
+from cannery.publish.inventory import Inventory, Origin, Package
 from cannery.publish.licenses import expression
 
 _IMAGE = "SPDXRef-image"

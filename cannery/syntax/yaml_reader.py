@@ -12,13 +12,7 @@ from typing import TypeVar
 
 import yaml
 
-from cannery.errors import (
-    MatrixError,
-    Problem,
-    Span,
-    did_you_mean,
-    file_error,
-)
+from cannery.errors import MatrixError, Problem, Span, did_you_mean, file_error
 
 T = TypeVar("T")
 

@@ -12,11 +12,7 @@ from cannery.files import write_files
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.publish.policy import load
-from cannery.publish.records import (
-    Record,
-    path_of,
-    to_text,
-)
+from cannery.publish.records import Record, path_of, to_text
 from tests.cli.checkout import Checkout
 
 ROOT = Path(__file__).resolve().parents[2]

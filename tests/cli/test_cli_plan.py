@@ -9,11 +9,7 @@ from pathlib import Path
 import pytest
 
 from cannery.matrix.project import Project
-from cannery.plan.journal import (
-    Journal,
-    Progress,
-    RunSettings,
-)
+from cannery.plan.journal import Journal, Progress, RunSettings
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"

@@ -18,11 +18,7 @@ from hypothesis import strategies as st
 
 from cannery import deploy
 from cannery.deploy.chips import CHIPS
-from cannery.deploy.run_spec import (
-    DRIVER_MOUNTS,
-    MANAGEMENT_DEVICES,
-    DeviceKind,
-)
+from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES, DeviceKind
 from cannery.execute.engine.verify import checks_in
 from cannery.matrix.project import Project
 from cannery.model import Target

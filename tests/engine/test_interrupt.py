@@ -19,11 +19,7 @@ import docker
 import pytest
 
 from cannery.execute.engine.client import LABEL_TEST
-from cannery.plan.journal import (
-    Entry,
-    Progress,
-    read_journal,
-)
+from cannery.plan.journal import Entry, Progress, read_journal
 
 from .conftest import MAIN, ROOT, Built
 

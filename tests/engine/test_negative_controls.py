@@ -10,11 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.deploy.run_spec import (
-    DeviceKind,
-    RunSpec,
-    simulated_device,
-)
+from cannery.deploy.run_spec import DeviceKind, RunSpec, simulated_device
 from cannery.errors import BuildError
 from cannery.execute.engine.base import ensure_base
 from cannery.execute.engine.buildx import PackageIndex

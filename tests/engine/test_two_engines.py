@@ -19,16 +19,8 @@ import pytest
 
 from cannery.execute.engine import base
 from cannery.execute.engine import client as local
-from cannery.execute.engine.bake import (
-    BakeSettings,
-    Failures,
-    bake,
-)
-from cannery.execute.engine.builder import (
-    Builder,
-    check_cache_export,
-    find_builder,
-)
+from cannery.execute.engine.bake import BakeSettings, Failures, bake
+from cannery.execute.engine.builder import Builder, check_cache_export, find_builder
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import local_images
 from cannery.execute.registry.published import published_key

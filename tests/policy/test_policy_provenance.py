@@ -12,20 +12,8 @@ from packageurl import PackageURL
 from cannery.image.lock import parse_lock
 from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.publish.inventory import (
-    RECORD,
-    Inventory,
-    Origin,
-    Package,
-    vendor_packages,
-    wheels,
-)
-from cannery.publish.provenance import (
-    Builder,
-    Source,
-    UsedBase,
-    slsa,
-)
+from cannery.publish.inventory import RECORD, Inventory, Origin, Package, vendor_packages, wheels
+from cannery.publish.provenance import Builder, Source, UsedBase, slsa
 
 
 @pytest.fixture(scope="session")

@@ -9,22 +9,9 @@ from pathlib import Path
 
 from cannery.execute.engine.image_archive import Blobs, opener
 from cannery.execute.registry.client import Repository
-from cannery.execute.registry.transfer import (
-    Blob,
-    OciContent,
-    blob_of,
-)
-from cannery.pipeline.transaction import (
-    ImagePush,
-    PushedImage,
-    PushHooks,
-    Transaction,
-)
-from cannery.publish.oci import (
-    CONFIG,
-    image_index,
-    image_manifest,
-)
+from cannery.execute.registry.transfer import Blob, OciContent, blob_of
+from cannery.pipeline.transaction import ImagePush, PushedImage, PushHooks, Transaction
+from cannery.publish.oci import CONFIG, image_index, image_manifest
 from tests.unit.archives import Saved, layer, pieces
 
 

@@ -12,13 +12,7 @@ from cannery.execute.engine import client as engine
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.transfer import read_back
 from cannery.pipeline.oci_image import platform_indexes
-from cannery.pipeline.transaction import (
-    ImagePush,
-    PushedImage,
-    PushHooks,
-    Transaction,
-    images_in,
-)
+from cannery.pipeline.transaction import ImagePush, PushedImage, PushHooks, Transaction, images_in
 from cannery.publish.oci import manifest_contents
 from cannery.publish.policy import Publishing
 

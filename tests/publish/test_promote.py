@@ -9,11 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import (
-    EngineError,
-    PublishError,
-    UsageError,
-)
+from cannery.errors import EngineError, PublishError, UsageError
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.transfer import closure
 from cannery.pipeline.promote import Promotion

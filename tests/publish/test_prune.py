@@ -9,11 +9,7 @@ import pytest
 
 from cannery.errors import EngineError, PublishError
 from cannery.execute.registry.client import Repository
-from cannery.pipeline.prune import (
-    delete,
-    prunable,
-    text_of,
-)
+from cannery.pipeline.prune import delete, prunable, text_of
 from tests.unit.publications import record
 
 from .conftest import HURRIED, Login

@@ -12,12 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import (
-    CanneryError,
-    EngineError,
-    PublishError,
-    VerificationError,
-)
+from cannery.errors import CanneryError, EngineError, PublishError, VerificationError
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.http import PATIENCE, RegistryError
 from cannery.publish.oci import Document

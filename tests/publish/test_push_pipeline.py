@@ -14,17 +14,8 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import (
-    CanneryError,
-    EngineError,
-    PublishError,
-    VerificationError,
-)
-from cannery.execute.cosign import (
-    PASSWORD,
-    Transport,
-    verify,
-)
+from cannery.errors import CanneryError, EngineError, PublishError, VerificationError
+from cannery.execute.cosign import PASSWORD, Transport, verify
 from cannery.execute.engine import client as engine
 from cannery.execute.registry.client import Repository
 from cannery.pipeline import oci_image as sealing

@@ -12,13 +12,7 @@ import pytest
 from cannery.errors import EngineError
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.http import Http, RegistryError
-from cannery.publish.oci import (
-    CONFIG,
-    MANIFEST,
-    Descriptor,
-    Document,
-    image_manifest,
-)
+from cannery.publish.oci import CONFIG, MANIFEST, Descriptor, Document, image_manifest
 
 from .conftest import HURRIED, Login
 from .servers import Authority, Between, Fault, Server, registry

@@ -19,19 +19,8 @@ from cannery.image.lock import parse_lock
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.publish.attestation import SLSA, SPDX
-from cannery.publish.inventory import (
-    Inventory,
-    Origin,
-    Package,
-    vendor_packages,
-    wheels,
-)
-from cannery.publish.provenance import (
-    Builder,
-    Source,
-    UsedBase,
-    slsa,
-)
+from cannery.publish.inventory import Inventory, Origin, Package, vendor_packages, wheels
+from cannery.publish.provenance import Builder, Source, UsedBase, slsa
 from cannery.publish.sbom import spdx
 from tests.engine.engines import registry
 

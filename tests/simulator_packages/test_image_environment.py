@@ -8,12 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.image.environment import (
-    ASCEND,
-    DRIVER_LIBRARIES,
-    SYSTEM_PATH,
-    image_environment,
-)
+from cannery.image.environment import ASCEND, DRIVER_LIBRARIES, SYSTEM_PATH, image_environment
 from cannery.matrix.project import Project
 from cannery.model import Layout, Target
 

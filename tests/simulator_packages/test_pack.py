@@ -14,17 +14,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import (
-    APEX,
-    ARCH,
-    NNAL,
-    PACKAGES,
-    PYTHON_TAG,
-    TOOLKIT,
-    Packed,
-    make_spec,
-    run_pack,
-)
+from .conftest import APEX, ARCH, NNAL, PACKAGES, PYTHON_TAG, TOOLKIT, Packed, make_spec, run_pack
 
 
 def contents(root: Path) -> dict[str, bytes]:

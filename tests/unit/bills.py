@@ -15,11 +15,7 @@ from spdx_tools.spdx.model.document import Document
 from spdx_tools.spdx.parser.parse_anything import parse_file
 from spdx_tools.spdx.validation.document_validator import validate_full_spdx_document
 
-from cannery.publish.inventory import (
-    Inventory,
-    Origin,
-    Package,
-)
+from cannery.publish.inventory import Inventory, Origin, Package
 
 IMAGE = "sha256:" + "ab" * 32
 CREATED = "2026-11-21T12:00:00Z"

@@ -7,21 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from cannery.catalog.entries import (
-    Entry,
-    Known,
-    entries,
-)
+from cannery.catalog.entries import Entry, Known, entries
 from cannery.compat import Finding, Verdict
 from cannery.image.layers import layers_of
 from cannery.model import Target
 from cannery.publish.policy import Publishing, Trial
-from cannery.publish.records import (
-    LayerRecord,
-    PlatformImage,
-    Record,
-    Tested,
-)
+from cannery.publish.records import LayerRecord, PlatformImage, Record, Tested
 from tests.unit.image.test_render import rendered
 from tests.unit.matrices import Checkout
 from tests.unit.publications import record, sha

@@ -5,24 +5,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.compat import (
-    OWN_FACTS,
-    Finding,
-    check_target,
-    judge,
-    load_compat,
-)
+from cannery.compat import OWN_FACTS, Finding, check_target, judge, load_compat
 from cannery.errors import Span
-from cannery.model import (
-    Base,
-    CannRelease,
-    File,
-    Layout,
-    Python,
-    PythonSource,
-    Target,
-    VendorWheel,
-)
+from cannery.model import Base, CannRelease, File, Layout, Python, PythonSource, Target, VendorWheel
 
 COMPAT = load_compat(OWN_FACTS)
 BASE = Base(name="debian-11", image="debian:11@sha256:0", suite="bullseye", glibc="2.31")

@@ -24,26 +24,12 @@ from cannery.image.bake_file import ImageBuild
 from cannery.image.checks import checks_digest
 from cannery.image.render import Renderer
 from cannery.model import Target
-from cannery.pipeline import (
-    assembly,
-    images,
-    planning,
-    pushable,
-)
+from cannery.pipeline import assembly, images, planning, pushable
 from cannery.pipeline import running as building
 from cannery.pipeline.build import build_all
 from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.planning import (
-    Planned,
-    PlanOptions,
-    make_plan,
-)
-from cannery.plan.journal import (
-    Journal,
-    Progress,
-    RunSettings,
-    read_journal,
-)
+from cannery.pipeline.planning import Planned, PlanOptions, make_plan
+from cannery.plan.journal import Journal, Progress, RunSettings, read_journal
 from tests.unit.matrices import DIGEST, Checkout, edited, make_checkout
 
 BOTH = ["full", "bare"]

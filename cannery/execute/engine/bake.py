@@ -17,19 +17,8 @@ from cannery.execute.engine import client as engine
 from cannery.execute.engine.builder import Builder, progress_mode
 from cannery.execute.engine.buildx import PackageIndex, failure
 from cannery.execute.process import stream
-from cannery.image.bake_events import (
-    Event,
-    Events,
-    Kind,
-    short,
-)
-from cannery.image.bake_file import (
-    INDEX_VARIABLE,
-    Caches,
-    ImageBuild,
-    bake_file,
-    bake_names,
-)
+from cannery.image.bake_events import Event, Events, Kind, short
+from cannery.image.bake_file import INDEX_VARIABLE, Caches, ImageBuild, bake_file, bake_names
 
 _ENVIRONMENT = {
     # Newer ones ask for leave to read what is outside of the current folder.

@@ -13,16 +13,8 @@ import tempfile
 from pathlib import Path
 
 from cannery import console
-from cannery.errors import (
-    EngineError,
-    Problem,
-    file_error,
-)
-from cannery.execute.engine.images import (
-    Images,
-    LocalImage,
-    local_images,
-)
+from cannery.errors import EngineError, Problem, file_error
+from cannery.execute.engine.images import Images, LocalImage, local_images
 from cannery.execute.process import run
 from cannery.model import Base
 

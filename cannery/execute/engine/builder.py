@@ -6,12 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cannery.errors import (
-    EngineError,
-    Problem,
-    UsageError,
-    did_you_mean,
-)
+from cannery.errors import EngineError, Problem, UsageError, did_you_mean
 from cannery.execute.engine import client as engine
 from cannery.execute.process import run
 

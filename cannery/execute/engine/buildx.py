@@ -13,11 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery import console
-from cannery.errors import (
-    BuildError,
-    EngineError,
-    Problem,
-)
+from cannery.errors import BuildError, EngineError, Problem
 from cannery.execute.process import run, stream
 
 _SYSTEM_CA = Path("/etc/ssl/certs/ca-certificates.crt")

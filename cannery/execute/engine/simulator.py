@@ -14,17 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from cannery import console
-from cannery.errors import (
-    Problem,
-    UsageError,
-    file_error,
-)
+from cannery.errors import Problem, UsageError, file_error
 from cannery.execute.engine.base import building_architecture, ensure_base
-from cannery.execute.engine.buildx import (
-    Build,
-    PackageIndex,
-    execute,
-)
+from cannery.execute.engine.buildx import Build, PackageIndex, execute
 from cannery.execute.owner import is_gone, own_mark
 from cannery.image.artifacts import check_artifacts
 from cannery.matrix.project import Project

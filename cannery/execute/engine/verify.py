@@ -20,11 +20,7 @@ from cannery.execute.threads import each_in_thread
 from cannery.image.checks import checks_digest, folder_of_checks
 from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.report.verification import (
-    Check,
-    DeviceRun,
-    Verification,
-)
+from cannery.report.verification import Check, DeviceRun, Verification
 
 
 def verify(

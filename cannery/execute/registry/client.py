@@ -16,17 +16,8 @@ import requests
 from urllib3.util.retry import Retry
 
 from cannery.errors import Problem
-from cannery.execute.registry.http import (
-    PATIENCE,
-    Http,
-    RegistryError,
-    explanation,
-)
-from cannery.publish.oci import (
-    MANIFESTS,
-    Descriptor,
-    Document,
-)
+from cannery.execute.registry.http import PATIENCE, Http, RegistryError, explanation
+from cannery.publish.oci import MANIFESTS, Descriptor, Document
 
 T = TypeVar("T")
 

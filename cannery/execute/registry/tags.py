@@ -10,11 +10,7 @@ from dataclasses import dataclass, field
 from threading import current_thread, main_thread
 
 from cannery import console
-from cannery.errors import (
-    CanneryError,
-    Problem,
-    PublishError,
-)
+from cannery.errors import CanneryError, Problem, PublishError
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.http import RegistryError
 from cannery.publish.oci import Document

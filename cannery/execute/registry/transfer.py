@@ -18,11 +18,7 @@ from cannery.errors import Problem, file_error
 from cannery.execute.engine.image_archive import opener, unpacked
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.http import RegistryError
-from cannery.publish.oci import (
-    Descriptor,
-    Document,
-    manifest_contents,
-)
+from cannery.publish.oci import Descriptor, Document, manifest_contents
 
 _LARGE = 100_000_000
 """Bytes from which on people are told what takes so long."""

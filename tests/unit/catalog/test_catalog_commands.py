@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from cannery import deploy
-from cannery.catalog.commands import (
-    CARDS,
-    Command,
-    commands,
-)
+from cannery.catalog.commands import CARDS, Command, commands
 from cannery.catalog.entries import Entry
 from tests.unit.catalogues import entry, release
 from tests.unit.matrices import Checkout

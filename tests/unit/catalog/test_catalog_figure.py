@@ -4,13 +4,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from cannery.catalog.facets import (
-    NONE,
-    age,
-    choices,
-    facets,
-    places,
-)
+from cannery.catalog.facets import NONE, age, choices, facets, places
 from cannery.catalog.figure import Figure, figure
 from cannery.catalog.gather import gather
 from cannery.matrix.project import Project

@@ -7,12 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.catalog.readme import (
-    END,
-    START,
-    inserted,
-    table,
-)
+from cannery.catalog.readme import END, START, inserted, table
 from cannery.errors import MatrixError
 from cannery.publish.policy import Trial
 from tests.unit.catalogues import BARE, NPU, SIMULATED, entry, release

@@ -9,13 +9,7 @@ import pytest
 
 from cannery import catalog
 from cannery.catalog.facets import FACETS
-from cannery.catalog.strings import (
-    LANGUAGES,
-    SCRIPT,
-    for_script,
-    say,
-    strings,
-)
+from cannery.catalog.strings import LANGUAGES, SCRIPT, for_script, say, strings
 
 FOLDER = Path(catalog.__file__).parent
 SOURCES = [*FOLDER.glob("*.py"), *(FOLDER / "templates").iterdir()]

@@ -7,11 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.compat import (
-    OWN_FACTS,
-    facts_beside,
-    load_compat,
-)
+from cannery.compat import OWN_FACTS, facts_beside, load_compat
 from cannery.compat.archives import load_archives
 from cannery.compat.reader import python_range
 from cannery.errors import FileError, MatrixError

@@ -5,11 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.compat import (
-    OWN_FACTS,
-    Verdict,
-    judge,
-)
+from cannery.compat import OWN_FACTS, Verdict, judge
 from cannery.model import File, Target
 from tests.unit.compat_targets import (
     COMPAT,

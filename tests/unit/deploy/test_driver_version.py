@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from cannery.compat import OWN_FACTS, load_compat
-from cannery.deploy.driver import (
-    is_older,
-    judge,
-    version_in,
-)
+from cannery.deploy.driver import is_older, judge, version_in
 from cannery.errors import Problem
 from cannery.matrix.project import Project
 from cannery.model import Target

@@ -15,11 +15,7 @@ from hypothesis import strategies as st
 
 from cannery import deploy
 from cannery.cli import run_options
-from cannery.deploy import (
-    FORMATS,
-    RUNTIMES,
-    RunOptions,
-)
+from cannery.deploy import FORMATS, RUNTIMES, RunOptions
 from cannery.deploy.yaml_text import dump
 from cannery.errors import UsageError
 from cannery.matrix.project import Project

@@ -14,11 +14,7 @@ import pytest
 
 from cannery.errors import BuildError, EngineError
 from cannery.execute.engine import client as engine
-from cannery.execute.engine.bake import (
-    BakeSettings,
-    Failures,
-    bake,
-)
+from cannery.execute.engine.bake import BakeSettings, Failures, bake
 from cannery.execute.engine.builder import Builder
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.image.bake_events import Event, Kind

@@ -8,12 +8,7 @@ import pytest
 
 from cannery.errors import EngineError, UsageError
 from cannery.execute.engine import client as engine
-from cannery.execute.engine.builder import (
-    Builder,
-    check_cache_export,
-    find_builder,
-    progress_mode,
-)
+from cannery.execute.engine.builder import Builder, check_cache_export, find_builder, progress_mode
 from cannery.execute.registry.published import published_key
 
 # Ends with the code, and says the text, of the file that is called like its arguments.

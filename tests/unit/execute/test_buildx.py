@@ -10,12 +10,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import BuildError, EngineError
-from cannery.execute.engine.buildx import (
-    Build,
-    PackageIndex,
-    execute,
-    registry,
-)
+from cannery.execute.engine.buildx import Build, PackageIndex, execute, registry
 
 NOWHERE = PackageIndex(ca=None, index_url="")
 

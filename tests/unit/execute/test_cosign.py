@@ -10,12 +10,7 @@ import pytest
 
 from cannery.errors import EngineError, UsageError
 from cannery.execute import cosign
-from cannery.execute.cosign import (
-    PASSWORD,
-    Transport,
-    sign,
-    verify,
-)
+from cannery.execute.cosign import PASSWORD, Transport, sign, verify
 
 REFERENCE = "registry.example.com/ascend@sha256:" + "0" * 64
 

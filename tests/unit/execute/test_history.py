@@ -6,11 +6,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import EngineError
-from cannery.execute.history import (
-    read_commit,
-    resolve,
-    uncommitted,
-)
+from cannery.execute.history import read_commit, resolve, uncommitted
 from cannery.matrix.project import Project
 from cannery.pipeline.ci import CiOptions, plan_ci
 from cannery.plan.affected import is_read

@@ -11,11 +11,7 @@ from typing import Any
 import pytest
 
 from cannery.errors import EngineError, MatrixError
-from cannery.execute.lock import (
-    lock_build_stage,
-    lock_target,
-    write_locks,
-)
+from cannery.execute.lock import lock_build_stage, lock_target, write_locks
 from tests.unit.applications import lock_of, stacked_checkout
 from tests.unit.matrices import Checkout
 

@@ -13,11 +13,7 @@ import pytest
 
 from cannery.compat import OWN_FACTS, load_compat
 from cannery.deploy import RunOptions, run_spec
-from cannery.deploy.run_spec import (
-    DRIVER,
-    MANAGEMENT_DEVICES,
-    cards_of,
-)
+from cannery.deploy.run_spec import DRIVER, MANAGEMENT_DEVICES, cards_of
 from cannery.errors import EngineError, Problem
 from cannery.execute import preflight as host
 from cannery.execute.engine import client as engine

@@ -12,11 +12,7 @@ import pytest
 import requests
 
 from cannery.errors import EngineError
-from cannery.execute.registry.auth import (
-    Guard,
-    Login,
-    login_of,
-)
+from cannery.execute.registry.auth import Guard, Login, login_of
 from cannery.execute.registry.http import is_loopback
 
 HOST = "registry.example.com"

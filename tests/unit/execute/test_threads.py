@@ -11,11 +11,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import CanneryError
-from cannery.execute.process import (
-    Stopped,
-    run,
-    stream,
-)
+from cannery.execute.process import Stopped, run, stream
 from cannery.execute.threads import each_in_thread, workers
 
 

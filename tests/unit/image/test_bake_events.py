@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.image.bake_events import (
-    Event,
-    Events,
-    Kind,
-    short,
-)
+from cannery.image.bake_events import Event, Events, Kind, short
 from tests.unit.rawjson import ERROR, compact, done, log, spread, started, status, vertex
 
 Style = Callable[[Iterable[dict[str, Any]]], str]

@@ -8,13 +8,7 @@ from typing import Any
 import pytest
 
 from cannery.errors import UsageError
-from cannery.image.bake_file import (
-    Caches,
-    ImageBuild,
-    bake_file,
-    bake_names,
-    check_caches,
-)
+from cannery.image.bake_file import Caches, ImageBuild, bake_file, bake_names, check_caches
 
 
 def build(name: str = "one", **more: Any) -> ImageBuild:

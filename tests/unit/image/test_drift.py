@@ -8,11 +8,7 @@ import pytest
 
 from cannery.errors import OutOfSyncError
 from cannery.files import write_files
-from cannery.image.drift import (
-    Difference,
-    compare,
-    require_in_sync,
-)
+from cannery.image.drift import Difference, compare, require_in_sync
 from cannery.image.render import Renderer
 from tests.unit.matrices import Checkout
 

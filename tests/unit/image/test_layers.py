@@ -6,12 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cannery.errors import UsageError
-from cannery.image.layers import (
-    Layer,
-    components_named,
-    layers_of,
-    shared,
-)
+from cannery.image.layers import Layer, components_named, layers_of, shared
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.plan.plan import change_of

@@ -6,13 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cannery.errors import MatrixError
-from cannery.image.lock import (
-    check_lock,
-    divide,
-    group_of,
-    parse_lock,
-    requirement_groups,
-)
+from cannery.image.lock import check_lock, divide, group_of, parse_lock, requirement_groups
 from cannery.model import Target
 from tests.unit.matrices import DIGEST, HASH, Checkout, edited, lock_for, locked
 

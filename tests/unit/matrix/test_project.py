@@ -4,11 +4,7 @@ from __future__ import annotations
 import pytest
 
 from cannery import errors
-from cannery.errors import (
-    CanneryError,
-    UsageError,
-    did_you_mean,
-)
+from cannery.errors import CanneryError, UsageError, did_you_mean
 from cannery.matrix.project import select
 from tests.unit.matrices import Checkout
 

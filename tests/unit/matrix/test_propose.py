@@ -13,17 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cannery.compat.archives import load_archives
-from cannery.errors import (
-    CanneryError,
-    MatrixError,
-    UsageError,
-)
-from cannery.matrix.propose import (
-    Proposal,
-    ProposeOptions,
-    propose,
-    target_id,
-)
+from cannery.errors import CanneryError, MatrixError, UsageError
+from cannery.matrix.propose import Proposal, ProposeOptions, propose, target_id
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.text import MatrixText
 from cannery.model import Target

@@ -9,19 +9,9 @@ from dataclasses import replace
 import pytest
 from packaging.version import Version
 
-from cannery.compat.facts import (
-    Compat,
-    Kind,
-    Pairing,
-)
+from cannery.compat.facts import Compat, Kind, Pairing
 from cannery.errors import Span
-from cannery.matrix.updates import (
-    News,
-    Question,
-    Runtime,
-    compare,
-    questions,
-)
+from cannery.matrix.updates import News, Question, Runtime, compare, questions
 from cannery.matrix.versions import Use
 from cannery.model import Target
 from cannery.syntax.cann_version import CannVersion

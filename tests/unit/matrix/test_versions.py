@@ -4,12 +4,7 @@ from __future__ import annotations
 import pytest
 
 from cannery.errors import MatrixError
-from cannery.matrix.versions import (
-    Use,
-    VersionChange,
-    find_uses,
-    rewrite,
-)
+from cannery.matrix.versions import Use, VersionChange, find_uses, rewrite
 from cannery.model import Matrix
 from tests.unit.compat_targets import changed
 

@@ -9,22 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import (
-    ArtifactError,
-    BuildError,
-    CanneryError,
-    UsageError,
-    VerificationError,
-)
+from cannery.errors import ArtifactError, BuildError, CanneryError, UsageError, VerificationError
 from cannery.image.content_key import LABEL
 from cannery.pipeline.build import build_all
 from cannery.pipeline.planning import PlanOptions, make_plan
-from cannery.plan.journal import (
-    Journal,
-    Progress,
-    RunSettings,
-    read_journal,
-)
+from cannery.plan.journal import Journal, Progress, RunSettings, read_journal
 from cannery.plan.plan import Action
 from tests.unit.world import BOTH, World, make_world
 

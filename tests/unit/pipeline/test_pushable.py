@@ -14,11 +14,7 @@ from cannery.deploy.run_spec import npu_device
 from cannery.errors import PublishError
 from cannery.execute import cosign
 from cannery.pipeline import images
-from cannery.pipeline.pushable import (
-    Candidate,
-    PushOptions,
-    candidates,
-)
+from cannery.pipeline.pushable import Candidate, PushOptions, candidates
 from tests.unit.world import BOTH, World, make_world
 
 

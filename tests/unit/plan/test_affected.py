@@ -10,13 +10,7 @@ import pytest
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
 from cannery.pipeline.planning import bases
-from cannery.plan.affected import (
-    Commit,
-    Content,
-    affected,
-    is_harmless,
-    is_read,
-)
+from cannery.plan.affected import Commit, Content, affected, is_harmless, is_read
 from tests.unit.matrices import MATRIX, Checkout, edited
 
 TEXTS = {

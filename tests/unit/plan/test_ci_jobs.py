@@ -14,17 +14,8 @@ from cannery.errors import UsageError
 from cannery.image.layers import Layer
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
-from cannery.plan.ci_jobs import (
-    MOST,
-    Job,
-    make_jobs,
-)
-from cannery.report.ci import (
-    RUNNERS,
-    TAGS,
-    to_github,
-    to_gitlab,
-)
+from cannery.plan.ci_jobs import MOST, Job, make_jobs
+from cannery.report.ci import RUNNERS, TAGS, to_github, to_gitlab
 from tests.unit.matrices import MATRIX
 
 FULL = parse_matrix(MATRIX, "matrix.yaml").targets["full"]

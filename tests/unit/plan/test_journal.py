@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import FileError, UsageError
-from cannery.plan.journal import (
-    Entry,
-    Journal,
-    Progress,
-    RunSettings,
-    read_journal,
-)
+from cannery.plan.journal import Entry, Journal, Progress, RunSettings, read_journal
 
 ASKED = RunSettings(
     simulate=True,

@@ -6,15 +6,7 @@ import json
 import pytest
 
 from cannery.image.layers import Layer
-from cannery.plan.plan import (
-    Action,
-    Change,
-    Local,
-    Plan,
-    Step,
-    choose_action,
-    missing,
-)
+from cannery.plan.plan import Action, Change, Local, Plan, Step, choose_action, missing
 from cannery.report.plan import to_json, to_text
 
 BOTH = frozenset({"none", "simulated"})

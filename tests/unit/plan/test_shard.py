@@ -6,12 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cannery.errors import UsageError
-from cannery.plan.shard import (
-    TargetCost,
-    divide_targets,
-    parse_shard,
-    target_cost,
-)
+from cannery.plan.shard import TargetCost, divide_targets, parse_shard, target_cost
 from tests.unit.image.test_layers import parts
 from tests.unit.matrices import Checkout
 

@@ -9,11 +9,7 @@ import pytest
 
 from cannery.errors import FileError, MatrixError
 from cannery.model import Matrix
-from cannery.publish.policy import (
-    Publishing,
-    Trial,
-    load,
-)
+from cannery.publish.policy import Publishing, Trial, load
 from tests.unit import matrices
 from tests.unit.matrices import edited
 

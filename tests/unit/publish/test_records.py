@@ -11,14 +11,7 @@ import pytest
 
 from cannery.errors import FileError
 from cannery.files import write_files
-from cannery.publish.records import (
-    Record,
-    difference,
-    latest,
-    path_of,
-    read_records,
-    to_text,
-)
+from cannery.publish.records import Record, difference, latest, path_of, read_records, to_text
 from tests.unit.publications import RECORD, record, sha
 
 

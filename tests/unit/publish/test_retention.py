@@ -8,11 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.publish.retention import (
-    Stored,
-    choose_deletions,
-    subject_tags,
-)
+from cannery.publish.retention import Stored, choose_deletions, subject_tags
 from tests.unit.publications import RECORD, record, sha
 
 

@@ -8,12 +8,7 @@ import pytest
 
 from cannery.deploy.run_spec import DeviceKind
 from cannery.report.tested import results
-from cannery.report.verification import (
-    Check,
-    DeviceRun,
-    Verification,
-    passed_on,
-)
+from cannery.report.verification import Check, DeviceRun, Verification, passed_on
 
 PASSED = Check(name="torch/test_torch.py::test_a", title="it imports", outcome="passed", why="")
 FAILED = Check(name="os/test_os.py::test_b", title="it is small", outcome="failed", why="é > 1")
