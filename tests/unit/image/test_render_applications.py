@@ -152,7 +152,7 @@ def test_another_framework(stacked: Checkout) -> None:
     assert copied(files["Dockerfile"]) == [f"wheels-{name}" for name in names]
     pins = [line for line in files["constraints.txt"].splitlines() if not line.startswith("#")]
     assert [pin.split("==")[0] for pin in pins] == ["numpy"]
-    assert json.loads(files["target.json"])["constrained"] == ["numpy"]
+    assert json.loads(files["target.json"])["held"] == ["numpy==1.9"]
     named = [line for line in files["Dockerfile"].splitlines() if "torch" in line]
     assert all("keep" in line or "cxx_abi" in line for line in named), named
 
