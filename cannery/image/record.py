@@ -84,7 +84,8 @@ def held(target: Target, lock: Lock) -> list[Held]:
     for requirement in parse_requirements(target.cann.requirements):
         if requirement.specifier:
             hold(requirement.name, f"CANN {target.cann.version} needs {requirement}")
-    hold("setuptools", "torch_npu imports pkg_resources, which newer ones lack", SETUPTOOLS)
+    if target.torch_npu:
+        hold("setuptools", "torch_npu imports pkg_resources, which newer ones lack", SETUPTOOLS)
     for requirement in parse_requirements(target.requirements):
         if requirement.specifier:
             named = target.application
