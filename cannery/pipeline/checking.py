@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks an image and keeps what came out."""
+"""Checks an image, shows the results and writes them down."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from cannery.files import write_files
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.pipeline.images import report_path
+from cannery.report.verification_text import to_brief, to_text
 
 
 def check(
@@ -26,10 +27,12 @@ def check(
     ca: Path | None = None,
     only: Sequence[str] = (),
     brief: bool = False,
+    verbose: bool = False,
 ) -> None:
-    """Check ``image`` as an image of ``target``, show the report and keep it as JSON.
+    """Check ``image`` as an image of ``target``, show a report and write it as JSON.
 
-    ``brief`` leaves out of what is shown what passed. The other arguments are those of ``verify``.
+    ``verbose`` shows a row for every check; ``brief`` shows one line and the failures. The other
+    arguments are those of ``verify``.
 
     Raises:
         VerificationError: a check failed.
@@ -38,13 +41,14 @@ def check(
     result = verify(project, target, image=image, name=name, specs=specs, ca=ca, only=only)
     report = report_path(project, name)
     write_files({report: result.to_json()})
-    console.show(result.to_brief() if brief else result.to_text())
+    text = to_text(result, verbose=verbose) if verbose or not brief else to_brief(result)
+    console.show(text)
     console.say(f"{target.id}: the report is in {report}")
     if result.failed:
         names = sorted({check.name for _, check in result.failed})
         raise VerificationError(
             Problem(
-                what=f"{target.id}: {len(result.failed)} checks failed: {', '.join(names)}.",
-                fix=f"The image is {image}; no name was moved to it.",
+                what=f"{target.id}: {len(names)} checks failed: {', '.join(names)}.",
+                fix=f"The image is {image}; no tag was moved to it.",
             )
         )
