@@ -47,7 +47,7 @@ def _shared(plan: Plan, *, verbose: bool) -> list[str]:
     head = f"layers built once for several targets: {len(shared)}"
     if not verbose:
         return [f"{head} (--verbose lists them)"]
-    return ["", head, *(f"  {part.name}: {', '.join(ids)}" for part, ids in shared.items())]
+    return ["", head, *(f"  {each.layer.name}: {', '.join(each.targets)}" for each in shared)]
 
 
 def _change(change: Change, *, verbose: bool) -> list[str]:
@@ -77,13 +77,17 @@ def to_json(plan: Plan) -> str:
                 "image": step.image,
                 "missing": dict(step.missing),
                 "registry": step.published,
-                "layers": {part.name: part.identity for part in step.parts},
+                "layers": {layer.name: layer.identity for layer in step.layers},
             }
             for step in plan.steps
         ],
         "shared": [
-            {"layer": part.name, "identity": part.identity, "targets": [*ids]}
-            for part, ids in plan.shared.items()
+            {
+                "layer": each.layer.name,
+                "identity": each.layer.identity,
+                "targets": [*each.targets],
+            }
+            for each in plan.shared
         ],
         "shard": plan.shard,
         "elsewhere": [*plan.elsewhere],

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
-from cannery.image.layers import Layer
+from cannery.image.layers import Layer, LayerKind
 from cannery.plan.plan import Action, Change, Plan, Step, missing
 
 
-def part(name: str) -> Layer:
-    return Layer(name=name, identity=f"id-{name}", needs=frozenset())
+def layer(name: str) -> Layer:
+    identity = f"id-{name}"
+    return Layer(
+        name=name, stage=name, kind=LayerKind.WHEELS, identity=identity, components=frozenset()
+    )
 
 
 PLAN = Plan(
@@ -19,7 +22,7 @@ PLAN = Plan(
             why="there is no cannery:one here",
             key="k1",
             missing={},
-            parts=(part("toolkit"), part("own-1")),
+            layers=(layer("toolkit"), layer("own-1")),
             published="r/x:one is out of date",
         ),
         Step(
@@ -28,7 +31,7 @@ PLAN = Plan(
             why="--force",
             key="k2",
             missing={},
-            parts=(part("toolkit"), part("own-2")),
+            layers=(layer("toolkit"), layer("own-2")),
         ),
         Step(
             id="three",
@@ -37,7 +40,7 @@ PLAN = Plan(
             key="k3",
             image="sha256:3",
             missing={},
-            parts=(part("toolkit"),),
+            layers=(layer("toolkit"),),
         ),
         Step(
             id="four",

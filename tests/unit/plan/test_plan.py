@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import pytest
 
+from cannery.image.layers import SharedLayer
 from cannery.plan.plan import Action, Local, choose_action, missing
-from tests.unit.plans import PLAN, part
+from tests.unit.plans import PLAN, layer
 
 BOTH = frozenset({"none", "simulated"})
 HERE = Local(image="sha256:1", key="key", passed=BOTH)
@@ -52,7 +53,7 @@ def test_what_is_done(here: Local, options: dict[str, bool], action: Action, why
 
 
 def test_only_what_is_built_is_shared() -> None:
-    assert PLAN.shared == {part("toolkit"): ("one", "two-is-long")}
+    assert PLAN.shared == (SharedLayer(layer=layer("toolkit"), targets=("one", "two-is-long")),)
 
 
 def test_missing_files_are_named_with_their_origin() -> None:
