@@ -9,7 +9,7 @@ from cannery.cli.common import PROJECT, registry_of, selected
 from cannery.errors import EngineError, Problem, UsageError, did_you_mean
 from cannery.execute.engine import client as engine
 from cannery.image.checks import components
-from cannery.pipeline.checking import check
+from cannery.pipeline.checking import CheckOptions, Detail, check
 from cannery.pipeline.images import device_specs, image_name, simulated_host
 
 
@@ -51,7 +51,10 @@ def run(options: argparse.Namespace) -> int:
             image=image,
             name=name,
             specs=device_specs(host),
-            ca=source.ca,
-            only=options.component,
+            options=CheckOptions(
+                ca=source.ca,
+                only=options.component,
+                detail=Detail.CHECKS if options.verbose else Detail.COMPONENTS,
+            ),
         )
     return 0

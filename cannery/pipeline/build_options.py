@@ -13,7 +13,10 @@ from cannery.model import Matrix, Target
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions:
-    """How images are built. ``jobs`` is how many are checked at a time."""
+    """How images are built. ``jobs`` is how many are checked at a time.
+
+    ``record`` keeps the results of checks in the repository, ``verbose`` shows every check.
+    """
 
     simulate: bool
     artifacts: Path
@@ -21,6 +24,8 @@ class BuildOptions:
     registry: PackageIndex
     force: bool = False
     jobs: int = 1
+    record: bool = False
+    verbose: bool = False
     builder: str = ""
     caches: Caches = field(default_factory=Caches)
 

@@ -47,6 +47,13 @@ class Ready:
     def layers(self) -> tuple[Layer, ...]:
         return self.rendered.layers
 
+    @property
+    def committed_key(self) -> str:
+        """The content key of the target by its committed files: the same on every machine."""
+        simulator = self.hashes.get(SIMULATOR, "")
+        files = self.rendered.files
+        return KeyInputs.committed(self.target, files, self.context, simulator=simulator).key
+
 
 @dataclass(kw_only=True)
 class Planned:
@@ -237,7 +244,13 @@ def _step(
     else:
         kinds = device_kinds(simulate=options.simulate)
         action, why = choose_action(
-            name=name, key=key, here=local, kinds=kinds, test=options.test, force=options.force
+            name=name,
+            key=key,
+            here=local,
+            kinds=kinds,
+            test=options.test,
+            force=options.force,
+            record=options.record,
         )
         image = local.image if action is not Action.BUILD else ""
     return Step(
