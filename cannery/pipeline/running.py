@@ -10,6 +10,7 @@ from functools import partial
 from threading import Lock
 
 from cannery.errors import CanneryError
+from cannery.execute.board import Board, shown
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.bake import BakeSettings, Failures, bake
 from cannery.execute.engine.builder import Builder, check_cache_export, find_builder
@@ -27,7 +28,6 @@ from cannery.pipeline.planning import Planned
 from cannery.pipeline.recording import record
 from cannery.plan.journal import Journal, Progress
 from cannery.plan.plan import Action, Step
-from cannery.execute.board import Board, shown
 
 
 def carry_out(
