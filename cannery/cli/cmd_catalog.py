@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+from functools import partial
 from pathlib import Path
 
 from cannery import console
@@ -17,17 +18,18 @@ from cannery.cli.common import PROJECT
 from cannery.errors import EngineError, OutOfSyncError, Problem, file_error
 from cannery.files import read_text, write_files
 from cannery.pipeline.images import simulated_host
+from cannery.pipeline.recording import state_key
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write both, or with --check see whether the table is what it should be.
+    """Write both, or with --check compare the table with what would be written.
 
     Raises:
         OutOfSyncError: with --check, the difference as a diff.
-        MatrixError: what the catalogue is made from is wrong, or README.md has no markers.
+        MatrixError: a file that the catalogue is made from is wrong, or README.md has no markers.
         FileError: a file cannot be read or written.
     """
-    found = gather(PROJECT)
+    found = gather(PROJECT, partial(state_key, PROJECT))
     readme = PROJECT.root / "README.md"
     before = _read(readme)
     after = inserted(before, table(found.entries), readme.name)
@@ -68,7 +70,7 @@ def _require_equal(before: str, after: str, name: str) -> None:
         return
     old, new = before.splitlines(), after.splitlines()
     diff = "\n".join(difflib.unified_diff(old, new, name, f"{name} (generated)", "", "", 0, ""))
-    what = f"the table in {name} is not what matrix.yaml, publish.yaml and releases/ say."
+    what = f"the table in {name} is out of date."
     raise OutOfSyncError(
         [
             Problem(what=diff),

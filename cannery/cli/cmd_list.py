@@ -7,14 +7,16 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from cannery import console
 from cannery.cli.common import PROJECT, selected
 from cannery.image.artifacts import missing_files
 from cannery.model import Target
+from cannery.publish.records import Record, latest, read_records
 from cannery.report.columns import columns, fold
 from cannery.report.missing import Missing
-from cannery.report.results import Result, phrase, verdicts
+from cannery.report.results import Result, known_results, phrase, verdicts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,13 +24,18 @@ class _Listed:
     """A target with what the checkout knows of it.
 
     ``missing`` maps the files that even a simulated build lacks to where people get them.
-    ``published`` is the reference of the newest release, or empty.
     """
 
     target: Target
     missing: dict[str, str]
     results: tuple[Result, ...]
-    published: str
+    release: Record | None
+
+    @property
+    def published(self) -> str:
+        """What to pull; empty if there is no release."""
+        release = self.release
+        return f"{release.registry}/{release.repository}@{release.digest}" if release else ""
 
     def state(self, files: Missing) -> str:
         """One phrase; ``files`` numbers the missing files."""
@@ -57,19 +64,20 @@ def run(options: argparse.Namespace) -> int:
 
 def _listed(targets: Sequence[Target]) -> list[_Listed]:
     results: dict[str, tuple[Result, ...]] = {}
-    published: dict[str, str] = {}
+    releases: dict[str, Record | None] = {}
     if any((PROJECT.root / name).is_dir() for name in ("verified", "releases")):
-        # Without any record the listing takes half of the time.
-        from cannery.pipeline.recording import known_results, releases
+        # A third of the time of a listing would be importing this.
+        from cannery.pipeline.recording import state_key
 
-        published = releases(PROJECT)
-        results = known_results(PROJECT, targets)
+        records = read_records(PROJECT.releases)
+        results = known_results(PROJECT, targets, records, partial(state_key, PROJECT))
+        releases = {target.id: latest(records, target.id) for target in targets}
     return [
         _Listed(
             target=target,
             missing=missing_files(target, PROJECT.artifacts, simulate=True),
             results=results.get(target.id, ()),
-            published=published.get(target.id, ""),
+            release=releases.get(target.id),
         )
         for target in targets
     ]
@@ -109,12 +117,10 @@ def _details(listed: _Listed) -> list[str]:
 
 
 def _json(listed: Sequence[_Listed]) -> str:
-    files = Missing(each.missing for each in listed)
     found = [
         {
             "id": each.target.id,
             "summary": each.target.summary,
-            "state": each.state(files),
             "platform": each.target.platform,
             "chip": each.target.chip,
             "components": each.target.components,

@@ -34,7 +34,7 @@ def record(
     console.say(f"{target}: the results are in {path.relative_to(project.root)}; commit it")
 
 
-def state_key(project: Project, target: Target, *, simulated: bool) -> str:
+def state_key(project: Project, target: Target, simulated: bool) -> str:
     """The content key of an image of ``target`` as the files of the checkout are now.
 
     It is the same on every machine. The label of an image can differ from it, because that also

@@ -1,28 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the verification of a target: from the repository's results and its release."""
+"""Everything that is known about checks of a target: recorded results, and those of its release."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from cannery.deploy.run_spec import DeviceKind
-from cannery.publish.records import Record, Tested
-from cannery.report.verified import Verified
+from cannery.matrix.project import Project
+from cannery.model import Target
+from cannery.publish.records import Record, Tested, latest
+from cannery.report.verified import Verified, read_verified
+
+WHERE = {
+    "npu": "NPU",
+    "simulated": "simulated device",
+    "none": "no device",
+    "none_simulated": "no device, simulated packages",
+}
+"""``Result.where`` in words."""
 
 _DEVICES = [str(kind) for kind in DeviceKind]
 
 
 class Basis(StrEnum):
-    """The image that a result is about; the later ones say more about the repository."""
+    """The image that a result is about; the later ones say more about the checkout."""
 
     OLDER = "older"
-    """An image of an earlier state of the repository."""
+    """An image of an earlier state of the target's files."""
     PUBLISHED = "published"
-    """The newest release."""
+    """The image of the newest release."""
     CURRENT = "current"
-    """An image of the state that is checked out."""
+    """An image of the files that are checked out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +48,12 @@ class Result:
     basis: Basis
 
     @property
+    def where(self) -> str:
+        """The kind of device, or ``none_simulated`` for simulated packages without a device."""
+        bare = self.simulated and self.tested.device == DeviceKind.NONE
+        return "none_simulated" if bare else self.tested.device
+
+    @property
     def rank(self) -> tuple[bool, int, int, str]:
         """Sorts results by how much they say: failures last, else by device, image and date."""
         device = _DEVICES.index(self.tested.device)
@@ -44,21 +61,40 @@ class Result:
         return self.tested.failed > 0, device, basis, self.tested.date
 
 
-def results_of(
+def known_results(
+    project: Project,
+    targets: Iterable[Target],
+    releases: Iterable[Record],
+    key_of: Callable[[Target, bool], str],
+) -> dict[str, tuple[Result, ...]]:
+    """Id to every known result of each of ``targets``.
+
+    ``key_of`` returns the content key of a target by the checked out files; it is also called with
+    whether the image is simulated.
+
+    Raises:
+        MatrixError, FileError: as ``read_verified``.
+    """
+    every = {target.id: target for target in targets}
+    records = [*releases]
+    return {
+        name: _results(latest(records, name), verified, partial(key_of, every[name]))
+        for name, verified in read_verified(project.root, every).items()
+    }
+
+
+def _results(
     release: Record | None, verified: Iterable[Verified], key_of: Callable[[bool], str]
 ) -> tuple[Result, ...]:
-    """Every known result of a target.
-
-    ``key_of`` returns the content key that the checked out files give the target's image; it is
-    called with whether the image is simulated.
-    """
+    kept = [*verified]
+    keys = {simulated: key_of(simulated) for simulated in {each.simulated for each in kept}}
     found = [
         Result(
             tested=each.tested,
             simulated=each.simulated,
-            basis=Basis.CURRENT if each.key == key_of(each.simulated) else Basis.OLDER,
+            basis=Basis.CURRENT if each.key == keys[each.simulated] else Basis.OLDER,
         )
-        for each in verified
+        for each in kept
     ]
     if release:
         found += [
@@ -80,9 +116,6 @@ def verdicts(results: Iterable[Result]) -> tuple[Result, ...]:
     return tuple(found[simulated] for simulated in sorted(found))
 
 
-_WHERE = {"none": "no device", "simulated": "simulated device", "npu": "NPU"}
-
-
 def phrase(result: Result) -> str:
     """As in ``verified (simulated device) 2026-11-21, older state``."""
     tested = result.tested
@@ -92,4 +125,4 @@ def phrase(result: Result) -> str:
         Basis.OLDER: ", older state",
         Basis.PUBLISHED: ", published image",
     }[result.basis]
-    return f"{outcome} ({_WHERE[tested.device]}) {tested.date}{basis}"
+    return f"{outcome} ({WHERE[result.where]}) {tested.date}{basis}"

@@ -144,7 +144,8 @@ def _result(section: Section) -> Verified | None:
         date=_matching(section, "date", _DATE, "Write it as in 2026-11-21."),
     )
     key = _matching(section, "key", _KEY, "Write 'sha256:' and 64 digits.")
-    if {"passed", "failed"} <= {*section.names()} and not passed + failed:
+    counted = section.problems.count == before and {"passed", "failed"} <= {*section.names()}
+    if counted and not passed + failed:
         section.wrong("passed", "no check was run, so there is no result.", "Remove it.")
     if simulated is None or not device or section.problems.count > before:
         return None
@@ -154,9 +155,9 @@ def _result(section: Section) -> Verified | None:
 def _device(section: Section, *, simulated: bool | None) -> str:
     device = section.choose("device", {str(each): each for each in DeviceKind}, "device")
     if device is not None and simulated is not None and device not in _DEVICES[simulated]:
-        what = "simulated packages" if simulated else "the vendor's packages"
-        known = " or ".join(_DEVICES[simulated])
-        section.wrong("device", f"an image with {what} is not checked on {device}.", f"Use {known}.")
+        packages = "simulated packages" if simulated else "the vendor's packages"
+        what = f"an image with {packages} is not checked on device {device}."
+        section.wrong("device", what, f"Use {' or '.join(_DEVICES[simulated])}.")
     return str(device or "")
 
 
