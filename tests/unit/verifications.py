@@ -19,5 +19,6 @@ REPORT = Verification(
         DeviceRun(device=DeviceKind.NONE, checks=(PASSED, NOT_RUN)),
         DeviceRun(device=DeviceKind.SIMULATED, checks=(PASSED, FAILED)),
     ),
+    date="2026-11-21",
 )
 """Of three checks one passes on both kinds of device, one fails, and one is not run."""

@@ -9,7 +9,7 @@ from tests.unit.verifications import NOT_RUN, REPORT
 
 def test_the_counts_of_each_kind_of_device() -> None:
     [none, simulated] = REPORT.runs
-    known = replace(REPORT, date="2026-11-21", runs=(replace(none, hardware="x86_64"), simulated))
+    known = replace(REPORT, runs=(replace(none, hardware="x86_64"), simulated))
     first, second = results(known.to_json())
     assert (first.device, first.hardware, first.date) == ("none", "x86_64", "2026-11-21")
     assert (first.passed, first.failed, first.not_run) == (1, 0, 1)
