@@ -27,6 +27,11 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
         help="the folder with the vendor's files (default: artifacts/)",
     )
     parser.add_argument("--no-test", action="store_true", help="do not check the images")
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help="check images that are up to date, too, and write all results to verified/",
+    )
     parser.add_argument("--force", action="store_true", help="build what is up to date, too")
     parser.add_argument(
         "--resume", action="store_true", help="do what the last run has not finished, and no more"

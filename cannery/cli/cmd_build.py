@@ -61,8 +61,11 @@ def run(options: argparse.Namespace) -> int:
     )
     planned = make_plan(PROJECT, selection, settings, plan_options)
     if options.plan:
-        texts = {"text": report.to_text, "json": report.to_json}
-        print(texts[options.format or "text"](planned.plan))
+        if options.format == "json":
+            print(report.to_json(planned.plan))
+        else:
+            width = console.width()
+            print(report.to_text(planned.plan, verbose=options.verbose, width=width))
     elif options.print:
         from cannery.pipeline.assembly import printed
 
@@ -83,6 +86,8 @@ def _check(options: argparse.Namespace) -> None:
         problems += [f"{_word(name)} needs --plan." for name in _OF_A_PLAN if name in given]
     if options.plan and options.print:
         problems.append("--plan and --print are two ways to build nothing. Take one.")
+    if options.record and options.no_test:
+        problems.append("--record keeps the results of checks. Leave out --no-test.")
     if options.all and options.target:
         problems.append("--all means every target. Leave out --target.")
     if options.resume and given & {*_OF_A_RUN}:
@@ -156,6 +161,8 @@ def _settings(options: argparse.Namespace) -> BuildOptions:
         registry=registry_of(options),
         force=options.force,
         jobs=options.jobs or 1,
+        record=options.record,
+        verbose=options.verbose,
         builder=options.builder,
         caches=_caches(options),
     )

@@ -112,6 +112,10 @@ def _add_simulate(parser: _Parser) -> None:
     )
 
 
+def _add_verbose(parser: _Parser) -> None:
+    parser.add_argument("--verbose", action="store_true", help="show the details, too")
+
+
 def _add_ca(parser: _Parser) -> None:
     parser.add_argument(
         "--ca",
@@ -131,6 +135,7 @@ def _add_build(commands: _Commands[_Parser]) -> None:
     _add_targets(parser, required=False, otherwise="")
     _add_simulate(parser)
     _add_ca(parser)
+    _add_verbose(parser)
     add_build_options(parser)
 
 
@@ -149,6 +154,7 @@ def _add_test(commands: _Commands[_Parser]) -> None:
         help="check this component only; may be given several times",
     )
     _add_ca(parser)
+    _add_verbose(parser)
     parser.set_defaults(index_url="")
 
 
@@ -164,6 +170,7 @@ def _add_run(commands: _Commands[_Parser]) -> None:
 def _add_list(commands: _Commands[_Parser]) -> None:
     parser = _command(commands, "list", "show the targets", "cmd_list")
     _add_targets(parser, required=False)
+    _add_verbose(parser)
     parser.add_argument(
         "--format",
         choices=("table", "json", "names"),

@@ -19,7 +19,8 @@ FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("cann
 
 def test_the_readme_is_in_sync(project: Project) -> None:
     text = (ROOT / "README.md").read_bytes().decode()
-    wanted = inserted(text, table(gather(project, partial(state_key, project)).entries), "README.md")
+    found = gather(project, partial(state_key, project))
+    wanted = inserted(text, table(found.entries), "README.md")
     assert text == wanted, "run: python build.py catalog"
 
 
