@@ -16,7 +16,8 @@ from cannery.model import Target
 from cannery.publish.records import Record, latest, read_records
 from cannery.report.columns import columns, fold
 from cannery.report.missing import Missing
-from cannery.report.results import Result, known_results, phrase, verdicts
+from cannery.report.results import Basis, Result, known_results, phrase, verdicts
+from cannery.report.tested import complete_results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,10 @@ def _listed(targets: Sequence[Target]) -> list[_Listed]:
         records = read_records(PROJECT.releases)
         results = known_results(PROJECT, targets, records, partial(state_key, PROJECT))
         releases = {target.id: latest(records, target.id) for target in targets}
+    for name, local in _local(targets).items():
+        recorded = results.get(name, ())
+        known = [each.tested for each in recorded]
+        results[name] = (*recorded, *(each for each in local if each.tested not in known))
     return [
         _Listed(
             target=target,
@@ -83,16 +88,35 @@ def _listed(targets: Sequence[Target]) -> list[_Listed]:
     ]
 
 
+def _local(targets: Sequence[Target]) -> dict[str, tuple[Result, ...]]:
+    """The results of the last checks on this machine; the engine is not asked for the images."""
+    if not (PROJECT.state / "reports").is_dir():
+        return {}
+    from cannery.pipeline.images import image_name, report_text
+
+    found: dict[str, tuple[Result, ...]] = {}
+    for target in targets:
+        for simulated in (False, True):
+            text = report_text(PROJECT, image_name(target, simulate=simulated))
+            more = [
+                Result(tested=each, simulated=simulated, basis=Basis.LOCAL)
+                for each in complete_results(text)
+            ]
+            found[target.id] = (*found.get(target.id, ()), *more)
+    return found
+
+
 def _table(listed: Sequence[_Listed], *, verbose: bool) -> str:
+    width = console.width()
     files = Missing(each.missing for each in listed)
-    rows = [("target", "state", "summary")]
-    rows += [(each.target.id, each.state(files), each.target.summary) for each in listed]
-    lines = columns(rows)
-    if verbose:
-        head, *others = lines
-        lines = [head]
-        for line, each in zip(others, listed, strict=True):
-            lines += [line, *_details(each)]
+    heads = columns([("target", "state"), *((t.target.id, t.state(files)) for t in listed)])
+    room = max(map(len, heads))
+    lines = [f"{heads[0]:<{room}}  summary"]
+    for head, each in zip(heads[1:], listed, strict=True):
+        line = f"{head:<{room}}  {each.target.summary}"
+        fits = not width or len(line) <= width
+        lines += [line] if fits else [head, f"    {each.target.summary}"]
+        lines += _details(each) if verbose else []
     notes = [
         f"{each.target.id}: not known to work: {each.target.unverified}"
         for each in listed
@@ -101,7 +125,7 @@ def _table(listed: Sequence[_Listed], *, verbose: bool) -> str:
     legend = files.legend("missing files, which even --simulate needs:")
     for more in (notes, legend):
         lines += ["", *more] if more else []
-    return "\n".join(fold(lines, console.width()))
+    return "\n".join(fold(lines, width))
 
 
 def _details(listed: _Listed) -> list[str]:

@@ -30,6 +30,8 @@ class Basis(StrEnum):
 
     OLDER = "older"
     """An image of an earlier state of the target's files."""
+    LOCAL = "local"
+    """An image that was built on this machine; of which files is not known."""
     PUBLISHED = "published"
     """The image of the newest release."""
     CURRENT = "current"
@@ -123,6 +125,7 @@ def phrase(result: Result) -> str:
     basis = {
         Basis.CURRENT: "",
         Basis.OLDER: ", older state",
+        Basis.LOCAL: ", built here",
         Basis.PUBLISHED: ", published image",
     }[result.basis]
     return f"{outcome} ({WHERE[result.where]}) {tested.date}{basis}"
