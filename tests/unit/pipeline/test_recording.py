@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import MatrixError, VerificationError
 from cannery.files import write_files
 from cannery.pipeline.recording import record, state_key
@@ -98,7 +99,7 @@ def test_a_simulated_run_leaves_the_results_of_real_packages_alone(world: World)
     project = world.checkout.project
     keep = partial(record, project, "full", key=sha("1"))
     keep(REPORT, simulated=True)
-    runs = (REPORT.runs[0], replace(REPORT.runs[1], device="npu", checks=(NOT_RUN,)))
+    runs = (REPORT.runs[0], replace(REPORT.runs[1], device=DeviceKind.NPU, checks=(NOT_RUN,)))
     keep(replace(REPORT, runs=runs), simulated=False)
     found = [(each.simulated, each.tested.device) for each in recorded(world)["full"]]
     # Nothing was run on the NPU, so nothing is said of it.
