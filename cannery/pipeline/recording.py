@@ -7,8 +7,8 @@ from cannery import console
 from cannery.errors import UsageError
 from cannery.execute.engine.simulator import recipe
 from cannery.files import read_text, write_files
+from cannery.image.build_context import read_context
 from cannery.image.content_key import KeyInputs
-from cannery.image.render import read_context
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.report.tested import results
