@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
 from cannery import console
-from cannery.cli.common import PROJECT, selected
+from cannery.cli.common import PROJECT, read, selected
 from cannery.image.artifacts import missing_files
 from cannery.model import Target
+from cannery.options.given import Given
+from cannery.options.matrix import ListOptions
 from cannery.publish.records import Record, latest, read_records
 from cannery.report.columns import columns, fold
 from cannery.report.missing import Missing
@@ -46,12 +47,13 @@ class _Listed:
         return "; ".join(parts) or "not verified"
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given) -> int:
     """Print the selected targets in the format that was asked for.
 
     Raises:
         MatrixError, FileError: matrix.yaml or a record is wrong, or cannot be read.
     """
+    options = read(ListOptions, given)
     targets = selected(options)
     if options.format == "names":
         text = "\n".join(target.id for target in targets)

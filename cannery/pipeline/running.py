@@ -20,12 +20,13 @@ from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
+from cannery.options.build import BuildOptions
 from cannery.pipeline.assembly import Assembly
-from cannery.pipeline.build_options import BuildOptions, Selection
 from cannery.pipeline.checking import CheckOptions, Detail, check
 from cannery.pipeline.images import device_specs, image_name
 from cannery.pipeline.planning import Planned
 from cannery.pipeline.recording import record
+from cannery.pipeline.selection import Selection, caches_of, index_of
 from cannery.plan.journal import Journal, Progress
 from cannery.plan.plan import Action, Step
 
@@ -45,7 +46,7 @@ def carry_out(
         CanneryError: what stopped all of them.
     """
     builder = find_builder(options.builder)
-    if options.caches.destinations:
+    if options.cache_to:
         check_cache_export(builder)
     engine.remove_abandoned()
     board = Board([step.id for step in planned.plan.steps])
@@ -53,7 +54,7 @@ def carry_out(
     run = _Run(project, options, planned, journal, builder, board, assembly)
     run.begin()
     with shown(board):
-        with workers(options.jobs) as give:
+        with workers(options.check_jobs) as give:
             run.simulate()
             not_built = run.build(give)
         # Of an image that was built, and whose cache could not be kept, this is the last word.
@@ -122,7 +123,7 @@ class _Run:
             target = self.planned.ready[step.id].target
             try:
                 self._made[step.id] = simulate(
-                    self.project, target, self.options.registry, self.options.artifacts
+                    self.project, target, index_of(self.options), self.options.artifacts
                 )
             except CanneryError as error:
                 self._fail(step.id, error)
@@ -150,8 +151,8 @@ class _Run:
             return {}
         settings = BakeSettings(
             builder=self.builder,
-            source=self.options.registry,
-            caches=self.options.caches,
+            source=index_of(self.options),
+            caches=caches_of(self.options),
             logs=self.project.state / "logs",
         )
 
@@ -203,7 +204,7 @@ class _Run:
     def _check_options(self, id_: str) -> CheckOptions:
         usual = Detail.BRIEF if len(self.planned.plan.steps) > 1 else Detail.COMPONENTS
         options = CheckOptions(
-            ca=self.options.registry.ca, detail=Detail.CHECKS if self.options.verbose else usual
+            ca=index_of(self.options).ca, detail=Detail.CHECKS if self.options.verbose else usual
         )
         if not self.options.record:
             return options
