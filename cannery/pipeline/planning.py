@@ -14,7 +14,7 @@ from cannery.execute.engine.images import Images, local_images
 from cannery.execute.engine.simulator import recipe
 from cannery.execute.registry.published import published_key
 from cannery.image.artifacts import check_artifacts, missing_files, needed_files
-from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of
+from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of, context_files
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.file_hashes import Hashes
 from cannery.image.layers import Layer
@@ -49,11 +49,15 @@ class Ready:
         return self.rendered.layers
 
     @property
+    def context_files(self) -> dict[str, str]:
+        """Name to text of the files of both build contexts."""
+        return context_files(self.rendered.files, self.context)
+
+    @property
     def committed_key(self) -> str:
         """The content key of the target by its committed files: the same on every machine."""
         simulator = self.hashes.get(SIMULATOR, "")
-        files = self.rendered.files
-        return KeyInputs.committed(self.target, files, self.context, simulator=simulator).key
+        return KeyInputs.committed(self.target, self.context_files, simulator=simulator).key
 
 
 @dataclass(kw_only=True)
@@ -168,8 +172,7 @@ def expected_key(ready: Ready, options: BuildOptions, images: Images) -> str:
     architectures = bases(ready.target)
     return KeyInputs.of(
         ready.target,
-        ready.rendered.files,
-        ready.context,
+        ready.context_files,
         identify_file=lambda name, _: ready.hashes[name],
         identify_base=lambda name, _: base.identity(*architectures[name], images),
         simulator=ready.hashes[SIMULATOR] if options.simulate else "",

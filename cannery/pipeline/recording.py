@@ -8,7 +8,7 @@ from cannery.errors import UsageError
 from cannery.execute.engine.simulator import recipe
 from cannery.files import read_text, write_files
 from cannery.image.build_context import read_context
-from cannery.image.content_key import KeyInputs
+from cannery.image.content_key import KeyInputs, context_files
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.report.tested import results
@@ -46,9 +46,10 @@ def state_key(project: Project, target: Target, simulated: bool) -> str:
     """
     folder = project.images / target.id
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    files = {str(path.relative_to(folder)): read_text(path) for path in paths}
+    own = {str(path.relative_to(folder)): read_text(path) for path in paths}
     try:
         simulator = recipe(target) if simulated else ""
     except UsageError:
         return ""
-    return KeyInputs.committed(target, files, read_context(project), simulator=simulator).key
+    files = context_files(own, read_context(project))
+    return KeyInputs.committed(target, files, simulator=simulator).key

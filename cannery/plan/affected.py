@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cannery.errors import MatrixError
-from cannery.image.content_key import KeyInputs
+from cannery.image.content_key import KeyInputs, context_files
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
 
@@ -115,6 +115,5 @@ def affected(
 
 def _inputs(target: Target, commit: Commit, stand_in: str) -> KeyInputs:
     """The inputs of the content key of ``target`` at ``commit``."""
-    files = commit.folders.get(f"{IMAGES}{target.id}/", {})
-    context = commit.folders.get(CONTEXT, {})
-    return KeyInputs.committed(target, files, context, simulator=stand_in)
+    own, shared = commit.folders.get(f"{IMAGES}{target.id}/", {}), commit.folders.get(CONTEXT, {})
+    return KeyInputs.committed(target, context_files(own, shared), simulator=stand_in)
