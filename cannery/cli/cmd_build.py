@@ -19,6 +19,7 @@ from cannery.pipeline.build import build_all, raise_all
 from cannery.pipeline.planning import make_plan
 from cannery.pipeline.selection import Selection, caches_of
 from cannery.plan.journal import Journal, read_journal
+from cannery.plan.plan import Plan
 from cannery.report import plan as report
 
 
@@ -55,14 +56,19 @@ def run(given: Given) -> int:
         build_all(PROJECT, selection, options, planned, found.journal)
         return 0
     if plan_options.plan:
-        texts = {"text": report.to_text, "json": report.to_json}
-        print(texts[plan_options.format](planned.plan))
+        print(_shown(planned.plan, plan_options, options))
     else:
         from cannery.pipeline.assembly import printed
 
         print(printed(PROJECT, selection, options, planned), end="")
     raise_all(planned.failures, single=len(selection.targets) == 1)
     return 0
+
+
+def _shown(plan: Plan, plan_options: PlanOptions, options: BuildOptions) -> str:
+    if plan_options.format == "json":
+        return report.to_json(plan)
+    return report.to_text(plan, verbose=options.verbose, width=console.width())
 
 
 def _started(given: Given) -> _Run:

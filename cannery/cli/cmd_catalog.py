@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+from functools import partial
 from pathlib import Path
 
 from cannery import console
@@ -18,18 +19,19 @@ from cannery.files import read_text, write_files
 from cannery.options.given import Given
 from cannery.options.publish import CatalogOptions
 from cannery.pipeline.images import simulated_host
+from cannery.pipeline.recording import state_key
 
 
 def run(given: Given) -> int:
-    """Write both, or with --check see whether the table is what it should be.
+    """Write both, or with --check compare the table with what would be written.
 
     Raises:
         OutOfSyncError: with --check, the difference as a diff.
-        MatrixError: what the catalogue is made from is wrong, or README.md has no markers.
+        MatrixError: a file that the catalogue is made from is wrong, or README.md has no markers.
         FileError: a file cannot be read or written.
     """
     options = read(CatalogOptions, given)
-    found = gather(PROJECT)
+    found = gather(PROJECT, partial(state_key, PROJECT))
     readme = PROJECT.root / "README.md"
     before = _read(readme)
     after = inserted(before, table(found.entries), readme.name)
@@ -70,7 +72,7 @@ def _require_equal(before: str, after: str, name: str) -> None:
         return
     old, new = before.splitlines(), after.splitlines()
     diff = "\n".join(difflib.unified_diff(old, new, name, f"{name} (generated)", "", "", 0, ""))
-    what = f"the table in {name} is not what matrix.yaml, publish.yaml and releases/ say."
+    what = f"the table in {name} is out of date."
     raise OutOfSyncError(
         [
             Problem(what=diff),

@@ -11,7 +11,7 @@ from cannery.image.checks import components
 from cannery.options.given import Given
 from cannery.options.run import CheckImageOptions
 from cannery.options.shared import RequiredTargetOptions
-from cannery.pipeline.checking import check
+from cannery.pipeline.checking import CheckOptions, Detail, check
 from cannery.pipeline.images import device_specs, image_name, simulated_host
 
 
@@ -54,7 +54,10 @@ def run(given: Given) -> int:
             image=image,
             name=name,
             specs=device_specs(host),
-            ca=ca,
-            only=options.components,
+            options=CheckOptions(
+                ca=ca,
+                only=options.components,
+                detail=Detail.CHECKS if options.verbose else Detail.COMPONENTS,
+            ),
         )
     return 0

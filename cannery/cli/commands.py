@@ -77,8 +77,8 @@ _EVERY = (
     Command(
         name="list",
         summary="show the targets",
-        description="Lists the targets of matrix.yaml with their versions, chip and application, "
-        "and below them the targets that cannot be built because vendor files are missing. "
+        description="Lists the targets of matrix.yaml with their state: where they were verified, "
+        "whether they are published, and the files that they lack. --verbose adds the versions. "
         "Builds nothing and needs no engine.",
         options=("matrix.ListOptions",),
     ),

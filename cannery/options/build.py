@@ -16,6 +16,7 @@ from cannery.options.shared import (
     INDEX_URL,
     SIMULATE,
     TARGET,
+    VERBOSE,
     TargetOptions,
 )
 from cannery.options.values import Shard
@@ -66,6 +67,17 @@ class BuildOptions(Options):
     force: bool = field(
         default=False,
         metadata=option(help="build images that are up to date, too", remembered=True),
+    )
+    record: bool = field(
+        default=False,
+        metadata=option(
+            help="check images that are up to date, too, and write the results to verified/",
+            conflicts=("test",),
+            remembered=True,
+        ),
+    )
+    verbose: bool = field(
+        default=False, metadata=changed(VERBOSE, help="show every check and every shared layer")
     )
     check_jobs: int = field(
         default=1,

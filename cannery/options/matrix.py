@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cannery.options import values
 from cannery.options.option import Options, changed, option
-from cannery.options.shared import CA, INDEX_URL, TargetOptions
+from cannery.options.shared import CA, INDEX_URL, VERBOSE, TargetOptions
 
 USUAL_CHIP = "910b"
 
@@ -23,6 +23,10 @@ class ListOptions(TargetOptions):
             choices=("table", "json", "names"),
             help="a table for people, JSON for programs, or one id per line",
         ),
+    )
+    verbose: bool = field(
+        default=False,
+        metadata=changed(VERBOSE, help="show the versions and all results of each target"),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cannery.options import values
 from cannery.options.option import Options, option
-from cannery.options.shared import CA, SIMULATE
+from cannery.options.shared import CA, SIMULATE, VERBOSE
 
 RUN_FORMATS = ("shell", "compose", "k8s", "volcano")
 
@@ -113,3 +113,4 @@ class CheckImageOptions(Options):
         ),
     )
     ca: Path | None = field(default=None, metadata=CA)
+    verbose: bool = field(default=False, metadata=VERBOSE)

@@ -35,6 +35,7 @@ INDEX_URL = option(
     help="the package index; its address never enters an image",
     default_text="UV_DEFAULT_INDEX or PIP_INDEX_URL, else PyPI",
 )
+VERBOSE = option(help="show every check", with_resume=True)
 REGISTRY = option(
     metavar="REGISTRY",
     help="the registry, optionally with a path: registry.example.com, registry.example.com/team",

@@ -48,6 +48,17 @@ class Ready:
     def layers(self) -> tuple[Layer, ...]:
         return self.rendered.layers
 
+    @property
+    def context_files(self) -> dict[str, str]:
+        """Name to text of the files of both build contexts."""
+        return context_files(self.rendered.files, self.context)
+
+    @property
+    def committed_key(self) -> str:
+        """The content key of the target by its committed files: the same on every machine."""
+        simulator = self.hashes.get(SIMULATOR, "")
+        return KeyInputs.committed(self.target, self.context_files, simulator=simulator).key
+
 
 @dataclass(kw_only=True)
 class Planned:
@@ -161,7 +172,7 @@ def expected_key(ready: Ready, options: BuildOptions, images: Images) -> str:
     architectures = bases(ready.target)
     return KeyInputs.of(
         ready.target,
-        context_files(ready.rendered.files, ready.context),
+        ready.context_files,
         identify_file=lambda name, _: ready.hashes[name],
         identify_base=lambda name, _: base.identity(*architectures[name], images),
         simulator=ready.hashes[SIMULATOR] if options.simulate else "",
@@ -226,7 +237,13 @@ def _step(
     else:
         kinds = device_kinds(simulate=options.simulate)
         action, why = choose_action(
-            name=name, key=key, here=local, kinds=kinds, test=options.test, force=options.force
+            name=name,
+            key=key,
+            here=local,
+            kinds=kinds,
+            test=options.test,
+            force=options.force,
+            record=options.record,
         )
         image = local.image if action is not Action.BUILD else ""
     return Step(

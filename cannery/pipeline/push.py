@@ -41,6 +41,7 @@ from cannery.publish.records import (
     to_text,
 )
 from cannery.report.tested import results
+from cannery.report.verification_text import to_brief
 
 SMOKE = ("os", "python", "torch", "mindspore")
 """Of which components an image is checked again when it comes out of the registry."""
@@ -114,7 +115,7 @@ class Push:
             specs=[no_device()],
             only=only,
         )
-        console.show(result.to_brief())
+        console.show(to_brief(result))
         if result.failed:
             what = f"{name}: {len(result.failed)} checks failed."
             raise VerificationError(Problem(what=what, fix="It is not what was pushed."))
