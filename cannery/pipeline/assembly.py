@@ -45,7 +45,9 @@ class Assembly:
         folder = made.artifacts if made else self.options.artifacts
         hashes = Hashes(self.project.state / "hashes.json")
         files = _files(ready.target, simulate=self.options.simulate)
-        found = check_artifacts(ready.target, folder, files, hash_of=hashes.of)
+        found = check_artifacts(
+            ready.target, folder, files, simulated=self.options.simulate, hash_of=hashes.of
+        )
         hashes.keep()
         used = {name: self._ensured(*each) for name, each in bases(ready.target).items()}
         contexts = {"artifacts": str(folder)}
@@ -90,7 +92,9 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
         found: dict[str, str] = {}
         try:
             files = _files(target, simulate=options.simulate)
-            found = check_artifacts(target, folder, files, hash_of=hashes.of)
+            found = check_artifacts(
+                target, folder, files, simulated=options.simulate, hash_of=hashes.of
+            )
         except ArtifactError:
             console.say(f"{target.id}: {folder} is made by a build")
         images = local_images(base_names(target))

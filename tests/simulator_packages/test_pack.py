@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from cannery.image.artifacts import is_stand_in
+
 from .conftest import (
     APEX,
     ARCH,
@@ -163,11 +165,17 @@ def test_apex_is_marked_as_the_other_stand_ins_are(site: Path) -> None:
     assert "This apex is a software stand-in" in (site / "apex/SIMULATED").read_text()
 
 
+def test_cannery_takes_none_of_them_for_the_vendor_s(t39: Packed) -> None:
+    files = [*(t39.out / "artifacts").iterdir()]
+    assert len(files) == 4
+    assert all(is_stand_in(path) for path in files)
+
+
 def test_the_head_of_every_file_says_that_it_is_simulated(t39: Packed) -> None:
     """So that it can be told without installing it."""
     for component in (TOOLKIT, KERNELS, NNAL):
         head = t39.file(component).read_bytes()[:100].decode("ascii", errors="replace")
-        assert head.splitlines()[1] == "# cannery-simulated-package"
+        assert head.splitlines()[1] == "# SIMULATED by cannery: no vendor software."
 
 
 FAKE_TORCH = """

@@ -9,7 +9,7 @@ FILE = "SIMULATED"
 FOLDER = "simulated"
 """Below the install path, with a file for each installed package: one place to look at."""
 
-HEAD = "# cannery-simulated-package"
+HEAD = "# SIMULATED by cannery: no vendor software."
 """The second line of every .run file."""
 
 
