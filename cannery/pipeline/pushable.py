@@ -42,7 +42,8 @@ class PushOptions:
 class Candidate:
     """An image that may be pushed.
 
-    ``layers`` are those that the checkout gives it. ``hashes`` are those of the files that it was built from, where it does not differ from them.
+    ``layers`` are those of the checkout. ``hashes`` are those of the files that it was built from,
+    where it does not differ from them.
     """
 
     target: Target

@@ -25,7 +25,7 @@ from cannery.pipeline.images import device_specs, image_name
 from cannery.pipeline.planning import Planned
 from cannery.plan.journal import Journal, Progress
 from cannery.plan.plan import Action, Step
-from cannery.report.board import Board, shown
+from cannery.execute.board import Board, shown
 
 
 def carry_out(

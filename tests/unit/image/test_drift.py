@@ -16,7 +16,11 @@ from tests.unit.matrices import Checkout
 def rendered(checkout: Checkout, *ids: str) -> dict[Path, str]:
     renderer = Renderer(checkout.project)
     targets = [checkout.matrix.targets[each] for each in ids or checkout.matrix.targets]
-    return {path: text for target in targets for path, text in renderer.render(target).items()}
+    return {
+        path: text
+        for target in targets
+        for path, text in renderer.render(target).paths(checkout.project).items()
+    }
 
 
 def difference(checkout: Checkout, *ids: str) -> Difference:
