@@ -16,7 +16,8 @@ from cannery.image.artifacts import check_artifacts, files_of_build
 from cannery.image.bake_file import ImageBuild, bake_file
 from cannery.image.content_key import LABEL
 from cannery.image.file_hashes import Hashes
-from cannery.image.render import NAMESPACE
+from cannery.image.simulated import ARGUMENT as SIMULATED
+from cannery.image.simulated import LABEL as SIMULATED_LABEL
 from cannery.matrix.project import Project
 from cannery.model import Base, Matrix, Target
 from cannery.pipeline.build_options import BuildOptions, Selection
@@ -128,8 +129,8 @@ def _image(
         folder=folder,
         platform=target.platform,
         contexts=contexts,
-        arguments=arguments,
-        labels={f"{NAMESPACE}.simulated": str(simulate).lower(), LABEL: key},
+        arguments={**arguments, **({SIMULATED: "true"} if simulate else {})},
+        labels={SIMULATED_LABEL: str(simulate).lower(), LABEL: key},
     )
 
 

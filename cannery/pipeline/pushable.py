@@ -12,10 +12,10 @@ from cannery.errors import OutOfSyncError, Problem, PublishError
 from cannery.execute import cosign, git
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import local_images
+from cannery.execute.engine.stand_ins import stand_ins
 from cannery.files import read_text
 from cannery.image.layers import Layer, layers_of
 from cannery.image.lock import Lock, parse_lock
-from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.pipeline.build_options import BuildOptions, Selection
@@ -69,8 +69,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
     found = []
     for target in selection.targets:
         name = image_name(target, simulate=options.simulate)
-        images = local_images([name])
-        local = here(project, name, images)
+        local = here(project, name, local_images([name]))
         if not local.image:
             flag = " --simulate" if options.simulate else ""
             fix = f"Build it: python build.py --target {target.id}{flag}"
@@ -80,8 +79,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
             what = f"{target.id}: {name} has no content key, so no tag can tell what it is."
             problems.append(Problem(what=what, fix="Only images that build.py has built have one."))
             continue
-        labels = images[name].labels
-        simulated = options.simulate or labels.get(f"{NAMESPACE}.simulated") == "true"
+        simulated = options.simulate or bool(stand_ins(local.image, target))
         reasons, hashes = _differences(project, selection, target, local, options)
         against = {
             "simulated": _simulated(target, name) if simulated else None,
