@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cannery import console
-from cannery.deploy.run_spec import RunSpec
+from cannery.deploy.run_spec import DeviceKind, RunSpec
 from cannery.errors import Problem, VerificationError
+from cannery.execute.engine.stand_ins import stand_ins
 from cannery.execute.engine.verify import verify
 from cannery.files import write_files
 from cannery.matrix.project import Project
@@ -32,11 +33,22 @@ def check(
     ``brief`` leaves out of what is shown what passed. The other arguments are those of ``verify``.
 
     Raises:
-        VerificationError: a check failed.
+        VerificationError: a check failed; or the image is simulated and no device of ``specs`` is,
+            or the other way round, and nothing was checked.
         EngineError: the image cannot be run.
     """
-    result = verify(project, target, image=image, name=name, specs=specs, ca=ca, only=only)
-    report = report_path(project, name)
+    simulated = _is_simulated(target, image, name, specs)
+    result = verify(
+        project,
+        target,
+        image=image,
+        name=name,
+        simulated=simulated,
+        specs=specs,
+        ca=ca,
+        only=only,
+    )
+    report = report_path(project, target, name)
     write_files({report: result.to_json()})
     console.show(result.to_brief() if brief else result.to_text())
     console.say(f"{target.id}: the report is in {report}")
@@ -48,3 +60,18 @@ def check(
                 fix=f"The image is {image}; no name was moved to it.",
             )
         )
+
+
+def _is_simulated(target: Target, image: str, name: str, specs: Sequence[RunSpec]) -> bool:
+    """Whether ``image`` is simulated; it must be exactly where a device of ``specs`` is."""
+    signs = stand_ins(image, target)
+    asked = DeviceKind.SIMULATED in {spec.kind for spec in specs}
+    if signs and not asked:
+        what = f"{name} is a simulated image ({', '.join(signs)}), and it was to be checked as a"
+        command = f"python build.py test --target {target.id} --image {name} --simulate"
+        fix = f"Check it on the simulated device: {command}"
+        raise VerificationError(Problem(what=f"{what} real one.", fix=fix))
+    if asked and not signs:
+        what = f"{name} is not a simulated image, and the vendor's CANN cannot use the simulated"
+        raise VerificationError(Problem(what=f"{what} driver.", fix="Leave out --simulate."))
+    return bool(signs)

@@ -214,8 +214,7 @@ def _joined(publishing: Publishing, tag: str, parts: Sequence[PushedImage]) -> I
     for part in parts:
         entries += manifest_contents(part.root).manifests
     simulate = any(
-        manifest_contents(part.root).annotations.get(simulated.LABEL) == "true"
-        for part in parts
+        manifest_contents(part.root).annotations.get(simulated.LABEL) == "true" for part in parts
     )
     name = publishing.index_tag(tag, simulate=simulate)
     annotations = {

@@ -228,7 +228,7 @@ def _step(
     target = ready.target
     name = image_name(target, simulate=options.simulate)
     key = expected_key(ready, options, images)
-    local = here(project, name, images)
+    local = here(project, target, name, images)
     decided = None
     if plan_options.earlier and (entry := plan_options.earlier.entries.get(target.id)):
         decided = _resumed(entry, key, images)

@@ -41,6 +41,7 @@ class DeviceRun:
 class Verification:
     """Everything that was checked in one image.
 
+    ``simulated`` says that the image holds stand-ins, on whatever device it was checked.
     ``checks`` identifies the checks that there were; it is empty where only some were run.
     ``date`` is the day, as in ``2026-11-21``.
     """
@@ -49,8 +50,14 @@ class Verification:
     image: str
     image_id: str
     runs: tuple[DeviceRun, ...]
+    simulated: bool = False
     checks: str = ""
     date: str = ""
+
+    @property
+    def subject(self) -> str:
+        """What was checked, as in ``py39-torch231-cann8t39 (simulated image)``."""
+        return self.target + (" (simulated image)" if self.simulated else "")
 
     @property
     def failed(self) -> list[tuple[DeviceKind, Check]]:
@@ -70,7 +77,7 @@ class Verification:
         for run in self.runs:
             total = ", ".join(f"{run.counts[o]} {o}" for o in ("passed", "failed", "not run"))
             where = f" ({run.hardware})" if run.hardware else ""
-            lines.append(f"{self.target} on device {run.device}{where}: {total}")
+            lines.append(f"{self.subject} on device {run.device}{where}: {total}")
         return lines
 
     def to_text(self) -> str:

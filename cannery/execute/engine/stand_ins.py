@@ -19,7 +19,7 @@ def stand_ins(image: str, target: Target) -> tuple[str, ...]:
     Its own files are asked too, because a label can be changed by whoever builds on an image.
 
     Raises:
-        EngineError: there is no such image for the target's platform, or the engine does not answer.
+        EngineError: there is no such image for the platform, or the engine does not answer.
     """
     with engine.unstarted(image, target.platform) as container:
         return stand_ins_in(container, target)

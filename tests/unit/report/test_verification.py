@@ -113,3 +113,11 @@ def test_the_text_says_on_what_hardware() -> None:
     run = replace(REPORT.runs[0], hardware="aarch64, 8 x 910B3, driver 24.1.rc3")
     text = replace(REPORT, runs=(run,)).to_brief()
     assert text.startswith("full on device none (aarch64, 8 x 910B3, driver 24.1.rc3): 1 passed")
+
+
+def test_the_text_says_that_the_image_is_simulated() -> None:
+    simulated = replace(REPORT, simulated=True)
+    for text in (simulated.to_text(), simulated.to_brief()):
+        assert text.startswith("full (simulated image) on device none: 1 passed")
+    assert json.loads(simulated.to_json())["simulated"] is True
+    assert json.loads(REPORT.to_json())["simulated"] is False
