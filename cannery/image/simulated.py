@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from cannery.deploy.run_spec import DRIVER
 from cannery.image.record import interpreter_paths
 from cannery.model import Target
 
@@ -17,6 +18,10 @@ ENVIRONMENT = {"CANNERY_SIMULATED": "1"}
 
 MARKERS = "/usr/local/Ascend/simulated"
 """The folder of an image in which each simulated package that was installed has a file."""
+
+
+DRIVER_MARKER = f"{DRIVER}/SIMULATED"
+"""The file that a simulated driver has, and no other."""
 
 
 def marker_paths(target: Target) -> tuple[str, ...]:

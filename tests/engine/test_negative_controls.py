@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from cannery.execute.engine.base import ensure_base
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.verify import verify
 from cannery.matrix.project import Project
+from cannery.pipeline import running
 from cannery.pipeline.build_options import BuildOptions
 from cannery.report.verification import Verification
 
@@ -48,10 +50,27 @@ def artifacts(main: Built, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def build_from(
-    project: Project, main: Built, packages: PackageIndex, artifacts: Path
+    project: Project,
+    main: Built,
+    packages: PackageIndex,
+    artifacts: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[], None]:
-    options = BuildOptions(simulate=False, artifacts=artifacts, test=False, registry=packages)
+    made = replace(main.simulated, artifacts=artifacts)
+    monkeypatch.setattr(running, "simulate", lambda *_: made)
+    options = BuildOptions(
+        simulate=True, artifacts=project.artifacts, test=False, registry=packages, force=True
+    )
     return lambda: build_one(project, main.target, options)
+
+
+def test_stand_ins_in_the_place_of_the_vendor_s_files(
+    main: Built, build_py: Callable[..., Said]
+) -> None:
+    folder = str(main.simulated.artifacts)
+    said = build_py("--target", main.target.id, "--artifacts", folder, "--no-test")
+    assert said.code == 5, said.text
+    assert said.text.count("is a stand-in made by the simulator") == 4
 
 
 def _install(main: Built, folder: Path, file: str) -> subprocess.CompletedProcess[str]:
