@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 
 from cannery.image.lock import INPUTS
 from cannery.image.render import Renderer
-from cannery.image.requirements import inputs_digest, requirement_groups
+from cannery.image.requirements import inputs_digest, overrides, requirement_groups
 from cannery.matrix.project import Project
 from cannery.model import Target
 from tests.unit.matrices import DIGEST, Checkout, edited, load, locked, make_checkout
@@ -103,12 +103,14 @@ def version_for(requirement: Requirement) -> str:
 
 def lock_of(target: Target) -> str:
     """A lock with what ``target`` asks for and no more."""
+    over = [Requirement(text) for text in overrides(target)]
+    replaced = {canonicalize_name(each.name): version_for(each) for each in over}
     versions: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
     for group, wanted in requirement_groups(target).items():
         for each in map(Requirement, wanted):
             name = canonicalize_name(each.name)
-            versions[name] = version_for(each)
+            versions[name] = replaced.get(name) or version_for(each)
             groups.setdefault(name, []).append(f"-r {group}.in")
     text = "".join(locked(f"{name}=={versions[name]}", *groups[name]) for name in sorted(versions))
     return f"{INPUTS}{inputs_digest(target)}\n{text}"

@@ -178,9 +178,11 @@ LINES = {
 def template(name: str, number: int) -> Callable[[Path], None]:
     """Adds a comment to a template; ``nnal`` is what only targets with NNAL have of one."""
     if name == "nnal":
-        old = r"(\{% if target.with_nnal %\}\nFROM kernels AS nnal\n)"
-        return edit("images/templates/Dockerfile.j2", old, rf"\1# {number}\n")
-    return edit(f"images/templates/{name}", f"({LINES[name]})", rf"\1\n# {number}\n")
+        old = r"(FROM \{\{ layer\.after \}\} AS \{\{ layer\.artifact \}\}\n)"
+        new = rf'\1{{% if layer.artifact == "nnal" %}}# {number}\n{{% endif %}}'
+        return edit("cannery/image/templates/Dockerfile.j2", old, new)
+    folder = "templates" if name.endswith(".j2") else "context"
+    return edit(f"cannery/image/{folder}/{name}", f"({LINES[name]})", rf"\1\n# {number}\n")
 
 
 def remove_target(number: int) -> Callable[[Path], None]:

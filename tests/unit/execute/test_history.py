@@ -42,7 +42,10 @@ def test_what_is_committed_is_read_as_it_is(repository: Path) -> None:
     assert found.texts["images/full/bytes"].encode(errors="surrogateescape") == b"\xff\r\n"
     assert (found.texts["images/full/link"], found.texts["images/full/empty"]) == ("nowhere", "")
     assert found.texts["matrix.yaml"] == (repository / "matrix.yaml").read_text(encoding="utf-8")
-    assert found.entries.keys() - found.texts.keys() == {".gitignore"}
+    assert found.entries.keys() - found.texts.keys() == {
+        ".gitignore",
+        *(f"cannery/image/templates/{name}" for name in ("Dockerfile.j2", "macros.j2")),
+    }
 
 
 def test_a_mode_counts_where_no_key_is_computed(repository: Path) -> None:

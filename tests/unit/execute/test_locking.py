@@ -151,12 +151,12 @@ def test_what_is_locked_is_where_uv_begins(uv: Uv) -> None:
     assert "lock.txt" not in uv.noted()[1]
 
 
-def test_the_tools_are_for_any_building_machine(uv: Uv) -> None:
+def test_the_build_stage_is_for_any_building_machine(uv: Uv) -> None:
     lock_build_stage(uv.checkout.project)
     argv, files = uv.noted()
     assert "--universal" in argv
     assert "--python-platform" not in argv
-    assert "uv" in files["py-spy.in"].split()
+    assert "uv" in files["build.in"].split()
 
 
 def test_a_lock_that_stays_as_it_is_is_not_written(uv: Uv) -> None:

@@ -74,7 +74,7 @@ CACHES = {
 }
 
 
-@pytest.mark.parametrize(("text", "own", "kin"), CACHES.values(), ids=CACHES)
+@pytest.mark.parametrize(("text", "own", "related_tags"), CACHES.values(), ids=CACHES)
 def test_each_target_has_a_cache_of_its_own(text: str, own: str, related_tags: str) -> None:
     caches = Caches(sources=(text,), destinations=(text,))
     found = target(bake_file([build(related_tags=("kin",))], caches, ca=None, index=False))

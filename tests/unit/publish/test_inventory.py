@@ -66,7 +66,7 @@ VERSIONS = st.from_regex(r"([0-9]:)?[0-9][A-Za-z0-9.+~-]{0,8}", fullmatch=True)
 
 @given(st.dictionaries(NAMES, VERSIONS, max_size=8), st.text(max_size=30))
 def test_every_paragraph_is_a_package(packages: dict[str, str], more: str) -> None:
-    description = "".join(f" {line or '.'}\n" for line in more.splitlines())
+    description = "".join(f" {line.strip() or '.'}\n" for line in more.splitlines())
     text = "\n".join(
         f"Package: {name}\nStatus: install ok installed\nArchitecture: all\n"
         f"Description: x\n{description}Version: {version}\n"
