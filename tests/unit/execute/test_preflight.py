@@ -260,12 +260,9 @@ def test_a_real_image_cannot_use_the_simulated_device(root: Path, docker: Engine
 
 def test_a_host_whose_driver_is_simulated_has_no_npu(root: Path, docker: Engine) -> None:
     (root / DRIVER[1:] / "SIMULATED").touch()
-    assert said(local_images(root)) == [
-        (
-            f"the driver of this host is simulated ({DRIVER}/SIMULATED), and drives no NPU."
-            " Install the vendor's driver, or add --simulate."
-        )
-    ]
+    [problem] = said(local_images(root))
+    assert problem.startswith(f"the driver of this host is simulated ({DRIVER}/SIMULATED)")
+    assert problem.endswith("Install the vendor's driver, or add --simulate.")
 
 
 def test_a_local_name_is_never_asked_of_a_registry(root: Path, docker: Engine) -> None:
