@@ -14,7 +14,7 @@ from cannery.execute.engine.images import Images, local_images
 from cannery.execute.engine.simulator import recipe
 from cannery.execute.registry.published import published_key
 from cannery.image.artifacts import check_artifacts, missing_files, needed_files
-from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of
+from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of, context_files
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.file_hashes import Hashes
 from cannery.image.layers import Layer
@@ -170,8 +170,7 @@ def expected_key(ready: Ready, options: BuildOptions, images: Images) -> str:
     architectures = bases(ready.target)
     return KeyInputs.of(
         ready.target,
-        ready.rendered.files,
-        ready.context,
+        context_files(ready.rendered.files, ready.context),
         identify_file=lambda name, _: ready.hashes[name],
         identify_base=lambda name, _: base.identity(*architectures[name], images),
         simulator=ready.hashes[SIMULATOR] if options.simulate else "",

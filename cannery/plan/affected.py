@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cannery.errors import MatrixError
-from cannery.image.content_key import KeyInputs
+from cannery.image.content_key import KeyInputs, context_files
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
 
@@ -119,8 +119,9 @@ def _inputs(target: Target, commit: Commit, stand_in: str) -> KeyInputs:
     """
     return KeyInputs.of(
         target,
-        commit.folders.get(f"{IMAGES}{target.id}/", {}),
-        commit.folders.get(CONTEXT, {}),
+        context_files(
+            commit.folders.get(f"{IMAGES}{target.id}/", {}), commit.folders.get(CONTEXT, {})
+        ),
         identify_file=lambda _, file: file.sha256 or file.name,
         identify_base=lambda _, base: base.image,
         simulator=stand_in,
