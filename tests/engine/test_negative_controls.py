@@ -14,11 +14,10 @@ import pytest
 from cannery.deploy.run_spec import DeviceKind, RunSpec, simulated_device
 from cannery.errors import BuildError
 from cannery.execute.engine.base import ensure_base
-from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.verify import verify
 from cannery.matrix.project import Project
+from cannery.options.build import BuildOptions
 from cannery.pipeline import running
-from cannery.pipeline.build_options import BuildOptions
 from cannery.report.verification import Verification
 
 from .conftest import Built, Said, Spoil, build_one
@@ -50,17 +49,11 @@ def artifacts(main: Built, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def build_from(
-    project: Project,
-    main: Built,
-    packages: PackageIndex,
-    artifacts: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    project: Project, main: Built, artifacts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[], None]:
     made = replace(main.simulated, artifacts=artifacts)
     monkeypatch.setattr(running, "simulate", lambda *_: made)
-    options = BuildOptions(
-        simulate=True, artifacts=project.artifacts, test=False, registry=packages, force=True
-    )
+    options = BuildOptions(simulate=True, test=False, force=True)
     return lambda: build_one(project, main.target, options)
 
 
