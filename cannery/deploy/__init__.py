@@ -8,8 +8,7 @@ docs/running.md says what each line of them is for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 
 from cannery.deploy.compose import compose_text
 from cannery.deploy.docker import run_spec
@@ -18,8 +17,7 @@ from cannery.deploy.run_spec import RunSpec, shell_text
 from cannery.deploy.volcano import volcano_text
 from cannery.deploy.workload import Workload
 from cannery.errors import Problem, UsageError, did_you_mean
-from cannery.model import Target
-from cannery.options.run import RUN_FORMATS, RUNTIMES, SHM_SIZE
+from cannery.options.run import RUN_FORMATS, RUNTIMES
 
 __all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text"]
 

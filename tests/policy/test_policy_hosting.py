@@ -72,7 +72,7 @@ def documents(target: Target, form: str, shape: str) -> list[Json]:
             runtime=runtime,
             simulate_host=Path("/srv/simulated host") if simulated else None,
             mounts={"/data sets": "/data"},
-            command=tuple(["sh", "-c", "echo $HOME"]),
+            command=("sh", "-c", "echo $HOME"),
         ),
     )
     assert text.endswith("\n")
@@ -189,7 +189,7 @@ def test_a_shell_reads_it(target: Target, shape: str) -> None:
             cards=tuple(range(cards_of(target, cards))),
             runtime=runtime,
             simulate_host=Path("/srv/simulated host") if simulated else None,
-            command=tuple(["sh", "-c", "echo $HOME"]),
+            command=("sh", "-c", "echo $HOME"),
         ),
     )
     argv = ["bash", "-c", f"printf '%s\\0' {text}"]
