@@ -21,7 +21,7 @@ IMAGES = "images/"
 CONTEXT = "cannery/image/context/"
 
 _HARMLESS_FOLDERS = (
-    *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/"),
+    *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/", "schemas/"),
     *("tests/browser/", "tests/cli/", "tests/engine/", "tests/policy/", "tests/publish/"),
     *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),
 )

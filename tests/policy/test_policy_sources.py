@@ -25,7 +25,7 @@ def sources(*suffixes: str) -> list[str]:
         folders = [ROOT / "cannery", ROOT / "tests"]
         found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
         names = {str(path.relative_to(ROOT)) for path in [*found, ROOT / "build.py"]}
-    ours = ("cannery/", "tests/", "bench/", "build.py", "noxfile.py", "setup.sh", ".ci/")
+    ours = ("cannery/", "tests/", "bench/", "schemas/", "build.py", "noxfile.py", "setup.sh", ".ci/")
     return sorted(name for name in names if name.endswith(suffixes) and name.startswith(ours))
 
 

@@ -30,7 +30,11 @@ def _value(node: yaml.Node | None) -> Any:
         return [_value(each) for each in node.value]
     assert isinstance(node, yaml.ScalarNode)
     kind = node.tag.removeprefix("tag:yaml.org,2002:")
-    plain = {"null": None, "bool": node.value == "true"}
     if kind in ("int", "float"):
-        return json.loads(node.value) if node.value[0] != "0" else node.value
-    return plain.get(kind, node.value)
+        # A form of number that JSON lacks is a text, as most of them are in YAML 1.2.
+        try:
+            return json.loads(node.value)
+        except ValueError:
+            return node.value
+    plain = {"true": True, "false": False} if kind == "bool" else {}
+    return None if kind == "null" else plain.get(node.value, node.value)
