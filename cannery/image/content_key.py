@@ -65,9 +65,9 @@ class KeyInputs:
     ) -> Self:
         """The inputs of ``target``.
 
-        ``files`` are those of both build contexts, see ``context_files``. ``identify_file`` is called with a component and its file, ``identify_base`` with a
-        build argument and its base. ``simulator`` identifies the simulated packages and is empty
-        for an image of the vendor's.
+        ``files`` are those of both build contexts, see ``context_files``. ``identify_file`` is
+        called with a component and its file, ``identify_base`` with a build argument and its base.
+        ``simulator`` identifies the simulated packages and is empty for the vendor's files.
         """
         needed = needed_files(target, simulate=bool(simulator))
         artifacts = {name: identify_file(name, file) for name, file in needed.items()}
@@ -76,6 +76,21 @@ class KeyInputs:
             artifacts={**({SIMULATOR: simulator} if simulator else {}), **artifacts},
             bases={name: identify_base(name, base) for name, base in bases_of(target).items()},
             simulate=bool(simulator),
+        )
+
+    @classmethod
+    def committed(cls, target: Target, files: Mapping[str, str], *, simulator: str) -> Self:
+        """The inputs as far as committed files tell them: the same on every machine.
+
+        A vendor file without a known sha256 goes by its name, and a base by its reference. The
+        arguments are those of ``of``.
+        """
+        return cls.of(
+            target,
+            files,
+            identify_file=lambda _, file: file.sha256 or file.name,
+            identify_base=lambda _, base: base.image,
+            simulator=simulator,
         )
 
     @property
