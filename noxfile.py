@@ -59,7 +59,9 @@ def _npm_ci(session: nox.Session, folder: str) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """mypy --strict on everything that is ours."""
-    session.run("mypy", "build.py", "noxfile.py", "cannery", "bench", "schemas", "tests", ".ci/summary.py")
+    session.run(
+        "mypy", "build.py", "noxfile.py", "cannery", "bench", "schemas", "tests", ".ci/summary.py"
+    )
     for program in PROGRAMS:
         session.run("mypy", "--scripts-are-modules", program)
 

@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from cannery.errors import CanneryError
 from cannery.files import write_files
-from schemas.files import schema_files
+from schemas.files import FOLDER, schema_files
 
 
-def main() -> int:
-    """Write every schema; return the exit code, as docs/exit-codes.md has it."""
+def main(folder: Path = FOLDER) -> int:
+    """Write every schema into ``folder``; return the exit code, as docs/exit-codes.md has it."""
     try:
-        write_files(schema_files())
+        write_files(schema_files(folder))
     except CanneryError as error:
         for problem in error.problems:
             print(f"schemas: {problem}", file=sys.stderr)

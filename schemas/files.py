@@ -24,24 +24,24 @@ T = TypeVar("T")
 FOLDER = Path(__file__).resolve().parent
 
 
-def schema_files() -> dict[Path, str]:
-    """Path to text of every schema.
+def schema_files(folder: Path = FOLDER) -> dict[Path, str]:
+    """Path to text of every schema in ``folder``, which has the samples.
 
     Raises:
         MatrixError: a sample is wrong, or lacks an example of a key.
     """
-    matrix, targets = record("matrix.yaml", lambda top: matrix_of(top, lambda _: ()))
-    compat, _ = record("compat.yaml", compat_of)
-    publish, _ = record("publish.yaml", lambda top: publishing_of(top, targets))
+    matrix, targets = record(folder, "matrix.yaml", lambda top: matrix_of(top, lambda _: ()))
+    compat, _ = record(folder, "compat.yaml", compat_of)
+    publish, _ = record(folder, "publish.yaml", lambda top: publishing_of(top, targets))
     _describe(matrix, (FOLDER.parent / "docs" / "matrix.md").read_text(encoding="utf-8"))
     _complete_families(matrix)
     return {
-        FOLDER / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        folder / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         for name, schema in (("matrix", matrix), ("compat", compat), ("publish", publish))
     }
 
 
-def record(name: str, read: Callable[[Section], T], folder: Path = FOLDER) -> tuple[Schema, T]:
+def record(folder: Path, name: str, read: Callable[[Section], T]) -> tuple[Schema, T]:
     """The schema of the file ``name``, and what ``read`` makes of its sample's first document.
 
     Raises:

@@ -21,9 +21,10 @@ IMAGES = "images/"
 CONTEXT = "cannery/image/context/"
 
 _HARMLESS_FOLDERS = (
-    *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/", "schemas/"),
+    *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/"),
     *("tests/browser/", "tests/cli/", "tests/engine/", "tests/policy/", "tests/publish/"),
     *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),
+    "schemas/",
     "verified/",
 )
 _HARMLESS = (

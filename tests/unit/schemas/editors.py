@@ -20,7 +20,7 @@ def validator(name: str) -> Draft7Validator:
 
 def values(text: str) -> Any:
     """The values of ``text``. YAML 1.2, which editors read, has no dates, and keys are texts."""
-    return _value(yaml.compose(text, Loader=yaml.SafeLoader))
+    return _value(yaml.compose(text, Loader=yaml.CSafeLoader))
 
 
 def _value(node: yaml.Node | None) -> Any:
