@@ -84,7 +84,16 @@ def test_stages_of_a_full_target(checkout: Checkout) -> None:
     wheels = [*LAYERS, "vendor-apex"]
     cann = ("toolkit", "kernels", "nnal")
     assert stages(text) == [
-        *("artifacts", "cannery", "build", "base", "os", "installer-base", "installer-packages", "installer"),
+        *(
+            "artifacts",
+            "cannery",
+            "build",
+            "base",
+            "os",
+            "installer-base",
+            "installer-packages",
+            "installer",
+        ),
         *(*cann, *(f"layer-{each}" for each in cann)),
         *("lock", *(f"wheels-{each}" for each in wheels), "guard", "image"),
     ]
