@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which machine the figures are of."""
+"""The machine on which the figures are measured."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MODEL = re.compile(r"^(?:model name|CPU part)\s*:\s*(.+)$", re.MULTILINE)
 
 
 def facts(emulated: bool) -> dict[str, str]:
-    """What a reader needs to know of this machine; ``emulated`` is whether images are foreign."""
+    """The facts about this machine for docs/bench.md; ``emulated`` is about the images."""
     return {
         "cpu": _first(_MODEL, Path("/proc/cpuinfo")) or platform.machine(),
         "architecture": platform.machine(),

@@ -228,7 +228,7 @@ def test_a_new_user_is_told_to_build_and_to_run() -> None:
     build, try_out = commands(readme)
     assert build == "bash setup.sh python build.py --target py39-torch231-cann8t39 --simulate"
     assert " build.py run --target py39-torch231-cann8t39 --simulate -- python3 -c " in try_out
-    with pytest.raises(UsageError, match="should tell a new user to build and to run"):
+    with pytest.raises(UsageError, match="must have one command that builds"):
         commands(readme.replace("build.py run", "build.py list"))
 
 
@@ -237,5 +237,5 @@ def test_a_machine_with_an_engine_is_not_new(
 ) -> None:
     (tmp_path / "dockerd").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="not new: it has dockerd"):
+    with pytest.raises(UsageError, match="not new: dockerd is installed"):
         first_use(ROOT, tmp_path)
