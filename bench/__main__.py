@@ -205,6 +205,8 @@ class Book:
 
     def __init__(self, *, emulated: bool) -> None:
         self._emulated = emulated
+        # Before the first figure is kept, which changes files of the checkout.
+        self._commit = machine.commit(ROOT)
         self.path = ROOT / "bench" / "results" / f"{machine.name(machine.facts(emulated))}.json"
         self._results: dict[str, Any] = load(self.path)
         self.good = True
@@ -217,10 +219,9 @@ class Book:
     def keep(self, figures: Sequence[Figure]) -> None:
         """Write ``figures`` to the results and say how they are."""
         date = datetime.now(tz=UTC).strftime("%Y-%m-%d")
-        commit = machine.commit(ROOT)
         # Only now, because a measurement may have installed the engine.
         facts = machine.facts(self._emulated)
-        self._results = merged(self._results, facts, figures, date=date, commit=commit)
+        self._results = merged(self._results, facts, figures, date=date, commit=self._commit)
         save(self.path, self._results)
         self.draw()
         for figure in figures:

@@ -171,7 +171,7 @@ def _statements(
         key=candidate.key,
         source=Source(
             commit=git.commit(project.root),
-            repository=git.address(project.root),
+            repository=git.origin(project.root),
             changed=candidate.differs,
         ),
         lock=parse_lock(read_text(project.lock(target))),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cannery.deploy.run_spec import npu_device
-from cannery.errors import PublishError
+from cannery.errors import EngineError, PublishError
 from cannery.execute import cosign
 from cannery.pipeline import images
 from cannery.pipeline.pushable import Candidate, PushOptions, candidates
@@ -152,6 +152,15 @@ def test_a_release_asks_for_more(world: World, monkeypatch: pytest.MonkeyPatch) 
     assert "there is no key to sign it with" in said
     assert "images are signed with cosign, which is not installed" in said
     assert "(device npu)" in said
+
+
+def test_a_release_needs_an_answer_from_git(world: World) -> None:
+    """A checkout that git cannot compare with its commit is not a clean one."""
+    (world.checkout.project.root / ".git" / "index").write_text("not an index", encoding="utf-8")
+    allowed = ("unverified", "differs")
+    with pytest.raises(EngineError, match=r"git status failed .*index") as caught:
+        ask(world, ["full"], *allowed, release=True, key="awskms:///alias/release")
+    assert caught.value.exit_code == 6
 
 
 def test_a_release_that_has_it_all(
