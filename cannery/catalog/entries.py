@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cannery.compat import Finding
 from cannery.deploy.run_spec import DeviceKind
 from cannery.image.layers import Layer, shared
+from cannery.image.names import image_name
 from cannery.model import Matrix, Target
 from cannery.publish.policy import Publishing, Trial
 from cannery.publish.records import Record, Tested, latest
@@ -51,7 +52,7 @@ class Entry:
     @property
     def local(self) -> str:
         """What a build of it is called on the machine that has built it."""
-        return f"cannery:{self.id}"
+        return image_name(self.id, simulate=False)
 
     @property
     def repository(self) -> str:

@@ -17,8 +17,9 @@ from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute import preflight as host
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.simulator import DEVICES
+from cannery.image.names import image_name
 from cannery.model import Target
-from cannery.pipeline.images import image_name, simulated_host
+from cannery.pipeline.images import simulated_host
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     simulated = simulated_host(PROJECT, target) if options.simulate else None
     mounts = _mounts(options.mount)
     run_options = RunOptions(
-        image=options.image or image_name(target, simulate=options.simulate),
+        image=options.image or image_name(target.id, simulate=options.simulate),
         target=target,
         cards=_cards(options, simulated),
         nodes=options.nodes,

@@ -9,8 +9,9 @@ from cannery.cli.common import PROJECT, registry_of, selected
 from cannery.errors import EngineError, Problem, UsageError, did_you_mean
 from cannery.execute.engine import client as engine
 from cannery.image.checks import components
+from cannery.image.names import image_name
 from cannery.pipeline.checking import check
-from cannery.pipeline.images import device_specs, image_name, simulated_host
+from cannery.pipeline.images import device_specs, simulated_host
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(problems)
     source = registry_of(options)
     for target in targets:
-        name = options.image or image_name(target, simulate=options.simulate)
+        name = options.image or image_name(target.id, simulate=options.simulate)
         image = engine.image_id(name)
         if not image:
             flag = " --simulate" if options.simulate else ""

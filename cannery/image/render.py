@@ -17,6 +17,7 @@ from cannery.errors import MatrixError, Problem, Span, file_error
 from cannery.files import read_text
 from cannery.image.environment import image_environment, toolkit_home
 from cannery.image.lock import LockedWheel, check_lock, divide, group_of, parse_lock, sdists
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import PythonSource, Target
 from cannery.syntax.specifiers import normal_name, parse_requirements
@@ -142,7 +143,7 @@ class Renderer:
 
 def _compose(target: Target) -> str:
     more = f"For more cards: python build.py run --target {target.id} --format compose --cards 8"
-    text = deploy.text("compose", image=f"cannery:{target.id}", target=target)
+    text = deploy.text("compose", image=image_name(target.id, simulate=False), target=target)
     return f"# {BANNER}\n# {more}\n#\n{text}"
 
 

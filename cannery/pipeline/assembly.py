@@ -16,11 +16,11 @@ from cannery.image.artifacts import check_artifacts
 from cannery.image.bake_file import ImageBuild, bake_file
 from cannery.image.content_key import LABEL
 from cannery.image.file_hashes import Hashes
+from cannery.image.names import image_tag
 from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.model import Base, File, Matrix, Target
 from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.images import image_tag
 from cannery.pipeline.planning import Planned, Ready, base_names, bases, expected_key
 from cannery.plan.plan import Action
 
@@ -116,9 +116,9 @@ def _image(
     folder = assembly.project.images / target.id
     return ImageBuild(
         id=target.id,
-        tag=image_tag(target, simulate=simulate),
+        tag=image_tag(target.id, simulate=simulate),
         related_tags=tuple(
-            image_tag(each, simulate=simulate) for each in _related(target, assembly.matrix)
+            image_tag(each.id, simulate=simulate) for each in _related(target, assembly.matrix)
         ),
         dockerfile=folder / "Dockerfile",
         folder=folder,

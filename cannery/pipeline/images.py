@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the images of targets are called, on what they are checked, and what is known of them."""
+"""The devices on which images are checked, and what this machine knows of its images."""
 
 from __future__ import annotations
 
@@ -16,18 +16,6 @@ from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.plan.plan import Local
 from cannery.report.verification import passed_on
-
-REPOSITORY = "cannery"
-
-
-def image_tag(target: Target, *, simulate: bool) -> str:
-    """The tag of a target's image; a simulated one can be told by it."""
-    return target.id + ("-sim" if simulate else "")
-
-
-def image_name(target: Target, *, simulate: bool) -> str:
-    """The local name of a target's image."""
-    return f"{REPOSITORY}:{image_tag(target, simulate=simulate)}"
 
 
 def simulated_host(project: Project, target: Target) -> Path:

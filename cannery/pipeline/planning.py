@@ -18,11 +18,12 @@ from cannery.image.content_key import LABEL, content_key
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.file_hashes import Hashes
 from cannery.image.layers import Layer, layers_of
+from cannery.image.names import image_name, image_tag
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.model import Base, File, Target
 from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.images import device_kinds, here, image_name, image_tag
+from cannery.pipeline.images import device_kinds, here
 from cannery.plan.journal import Entry, Journal, Progress
 from cannery.plan.plan import Action, Plan, Step, change_of, choose_action, missing
 from cannery.plan.shard import divide_targets, parse_shard, target_cost
@@ -203,7 +204,7 @@ def _look(
     """What is here of all that the plan is about; None if the engine may say nothing, and does."""
     names: list[str] = []
     for each in ready:
-        names += [*base_names(each.target), image_name(each.target, simulate=options.simulate)]
+        names += [*base_names(each.target), image_name(each.target.id, simulate=options.simulate)]
     entries = plan_options.earlier.entries.values() if plan_options.earlier else ()
     try:
         return local_images([*names, *(entry.image for entry in entries if entry.image)])
@@ -218,7 +219,7 @@ def _step(
     project: Project, ready: Ready, options: BuildOptions, plan_options: PlanOptions, images: Images
 ) -> Step:
     target = ready.target
-    name = image_name(target, simulate=options.simulate)
+    name = image_name(target.id, simulate=options.simulate)
     key = expected_key(ready, options, images)
     local = here(project, name, images)
     decided = None
@@ -257,7 +258,7 @@ def _resumed(entry: Entry, key: str, images: Images) -> tuple[Action, str, str] 
 def _published(target: Target, key: str, options: BuildOptions, repository: str) -> str:
     if not repository:
         return ""
-    reference = f"{repository}:{image_tag(target, simulate=options.simulate)}"
+    reference = f"{repository}:{image_tag(target.id, simulate=options.simulate)}"
     found = published_key(reference, target.platform)
     if found is None:
         return f"{reference} does not exist"

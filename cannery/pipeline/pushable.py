@@ -12,11 +12,12 @@ from cannery.errors import OutOfSyncError, Problem, PublishError
 from cannery.execute import cosign, git
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import local_images
+from cannery.image.names import image_name
 from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.images import device_kinds, here, image_name, report_text
+from cannery.pipeline.images import device_kinds, here, report_text
 from cannery.pipeline.planning import make_plan
 from cannery.plan.plan import Local
 
@@ -62,7 +63,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
     problems = [*_against_release(project, options), *_against_signing(options)]
     found = []
     for target in selection.targets:
-        name = image_name(target, simulate=options.simulate)
+        name = image_name(target.id, simulate=options.simulate)
         images = local_images([name])
         local = here(project, name, images)
         if not local.image:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cannery.errors import Problem, UsageError
+from cannery.image.names import REPOSITORY, TAG
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
@@ -31,8 +32,8 @@ MANIFESTS = (INDEX, MANIFEST, _DOCKER_LIST, _DOCKER_MANIFEST)
 
 _REFERENCE = re.compile(
     r"(?P<registry>[A-Za-z0-9.-]+(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?)"
-    r"(/(?P<repository>[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*))?"
-    r"(:(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?"
+    rf"(/(?P<repository>{REPOSITORY}))?"
+    rf"(:(?P<tag>{TAG}))?"
     r"(@(?P<digest>sha256:[0-9a-f]{64}))?"
 )
 

@@ -10,15 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.errors import did_you_mean
+from cannery.image.names import REPOSITORY, SIMULATED, TAG, tag_end
 from cannery.model import Matrix, Target
 from cannery.syntax.yaml_reader import Section, read_yaml
 
-_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
-_REPOSITORY = re.compile(r"[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
-"""Source of both: the OCI distribution specification, 1.1, "Pulling manifests"."""
-
+_TAG = re.compile(TAG)
+_REPOSITORY = re.compile(REPOSITORY)
 _KEY_DIGITS = 12
-_SIMULATED = "-sim"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,24 +41,20 @@ class Publishing:
     def immutable_tag(self, target_id: str, key: str, *, simulate: bool) -> str:
         """The tag that only ever names the image with the content key ``key``."""
         digits = key.removeprefix("sha256:")[:_KEY_DIGITS]
-        return self.immutable.format(target=target_id, key=digits) + _end(simulate=simulate)
+        return self.immutable.format(target=target_id, key=digits) + tag_end(simulate=simulate)
 
     def moving_tags(self, target_id: str, *, simulate: bool) -> tuple[str, ...]:
         """The tags that follow the newest image of a target: its own, then its aliases.
 
         No alias ever names a simulated image.
         """
-        own = self.moving.format(target=target_id) + _end(simulate=simulate)
+        own = self.moving.format(target=target_id) + tag_end(simulate=simulate)
         owned = (alias for alias, owner in self.aliases.items() if owner == target_id)
         return (own, *(() if simulate else owned))
 
     def index_tag(self, tag: str, *, simulate: bool) -> str:
         """The tag of an image for several platforms."""
-        return tag + _end(simulate=simulate)
-
-
-def _end(*, simulate: bool) -> str:
-    return _SIMULATED if simulate else ""
+        return tag + tag_end(simulate=simulate)
 
 
 def load(path: Path, matrix: Matrix) -> Publishing:
@@ -195,7 +189,7 @@ def _check_names(top: Section, found: Publishing, matrix: Matrix) -> None:
     taken: dict[str, str] = {}
     for name in matrix.targets:
         for simulate in (False, True):
-            tag = found.moving.format(target=name) + _end(simulate=simulate)
+            tag = found.moving.format(target=name) + tag_end(simulate=simulate)
             other = taken.setdefault(tag, f"target {name}")
             if other != f"target {name}":
                 top.wrong("tags", f"{tag!r} would be the tag of {other} and of {name}.")
@@ -219,7 +213,7 @@ def _check_immutable(
             re.escape(found.immutable)
             .replace(re.escape("{target}"), re.escape(name))
             .replace(re.escape("{key}"), f"[0-9a-f]{{{_KEY_DIGITS}}}")
-            + f"({_SIMULATED})?"
+            + f"({SIMULATED})?"
         )
         for name in matrix.targets
     }
