@@ -102,12 +102,13 @@ def debian_packages(status: str) -> tuple[Package, ...]:
 def _paragraphs(text: str) -> Iterator[dict[str, str]]:
     """The first line of every field, by its name, of each paragraph (deb822)."""
     fields: dict[str, str] = {}
-    for line in [*text.splitlines(), ""]:
-        if not line.strip():
+    # Only a line feed ends a line, whatever Unicode has of the kind.
+    for line in [*text.split("\n"), ""]:
+        if not line.strip(" \t\r"):
             if fields:
                 yield fields
             fields = {}
-        elif not line[0].isspace():
+        elif line[0] not in " \t":
             name, _, value = line.partition(":")
             fields[name.lower()] = value.strip()
 
