@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from cannery import console
-from cannery.cli.common import PROJECT, registry_of
+from cannery.cli.common import PROJECT, package_index_of
 from cannery.errors import Problem, UsageError, file_error
 from cannery.image.bake_file import Caches, check_caches
 from cannery.matrix.project import select
@@ -153,7 +153,7 @@ def _settings(options: argparse.Namespace) -> BuildOptions:
         simulate=options.simulate,
         artifacts=(options.artifacts or PROJECT.artifacts).absolute(),
         test=not options.no_test,
-        registry=registry_of(options),
+        package_index=package_index_of(options),
         force=options.force,
         jobs=options.jobs or 1,
         builder=options.builder,

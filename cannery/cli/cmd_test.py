@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from cannery.cli.common import PROJECT, registry_of, selected
+from cannery.cli.common import PROJECT, package_index_of, selected
 from cannery.errors import EngineError, Problem, UsageError, did_you_mean
 from cannery.execute.engine import client as engine
 from cannery.image.checks import components
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     ]
     if problems:
         raise UsageError(problems)
-    source = registry_of(options)
+    source = package_index_of(options)
     for target in targets:
         name = options.image or image_name(target.id, simulate=options.simulate)
         image = engine.image_id(name)

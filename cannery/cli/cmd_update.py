@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from cannery import console
-from cannery.cli.common import PROJECT, registry_of
+from cannery.cli.common import PROJECT, package_index_of
 from cannery.compat import OWN_FACTS, load_compat
 from cannery.errors import MatrixError, OutOfSyncError, Problem, UsageError
 from cannery.execute.engine.buildx import PackageIndex
@@ -74,9 +74,9 @@ def _source(options: argparse.Namespace) -> PackageIndex:
     """The index and the certificates that pip would not take by itself.
 
     Raises:
-        UsageError: as ``registry_of``.
+        UsageError: as ``package_index_of``.
     """
-    source = registry_of(options)
+    source = package_index_of(options)
     named = options.ca or os.environ.get("SSL_CERT_FILE")
     return source if named else replace(source, ca=None)
 

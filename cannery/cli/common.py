@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from cannery.errors import UsageError
-from cannery.execute.engine.buildx import PackageIndex, registry
+from cannery.execute.engine.buildx import PackageIndex, package_index
 from cannery.matrix.project import Project, select
 from cannery.model import Target
 
@@ -34,11 +34,11 @@ def ca_file(named: str) -> Path | None:
     return Path(named).absolute() if named else None
 
 
-def registry_of(options: argparse.Namespace) -> PackageIndex:
-    """How the packages of a build are reached.
+def package_index_of(options: argparse.Namespace) -> PackageIndex:
+    """The package index of a build, and the certificates to trust for it.
 
     Raises:
         UsageError: the file with the certificates does not exist.
     """
     ca_file(options.ca)
-    return registry(options.ca, options.index_url)
+    return package_index(options.ca, options.index_url)

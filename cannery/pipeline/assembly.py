@@ -100,7 +100,7 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
         builds.append(_image(assembly, ready, arguments=arguments, contexts=contexts, key=step.key))
     if not builds:
         console.say("nothing is to be built; with --force all of it would be printed")
-    source = options.registry
+    source = options.package_index
     return bake_file(builds, options.caches, ca=source.ca, index=bool(source.index_url))
 
 

@@ -18,7 +18,7 @@ class BuildOptions:
     simulate: bool
     artifacts: Path
     test: bool
-    registry: PackageIndex
+    package_index: PackageIndex
     force: bool = False
     jobs: int = 1
     builder: str = ""

@@ -145,7 +145,7 @@ def _differences(
         simulate=options.simulate,
         artifacts=options.artifacts,
         test=True,
-        registry=PackageIndex(ca=None, index_url=""),
+        package_index=PackageIndex(ca=None, index_url=""),
     )
     try:
         planned = make_plan(project, one, build_options)

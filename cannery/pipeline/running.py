@@ -121,7 +121,7 @@ class _Run:
             target = self.planned.ready[step.id].target
             try:
                 self._made[step.id] = simulate(
-                    self.project, target, self.options.registry, self.options.artifacts
+                    self.project, target, self.options.package_index, self.options.artifacts
                 )
             except CanneryError as error:
                 self._fail(step.id, error)
@@ -149,7 +149,7 @@ class _Run:
             return {}
         settings = BakeSettings(
             builder=self.builder,
-            source=self.options.registry,
+            source=self.options.package_index,
             caches=self.options.caches,
             logs=self.project.state / "logs",
         )
@@ -189,7 +189,7 @@ class _Run:
                     image=image,
                     name=name,
                     specs=device_specs(made.host if made else None),
-                    ca=self.options.registry.ca,
+                    ca=self.options.package_index.ca,
                     brief=len(self.planned.plan.steps) > 1,
                 )
             engine.tag_image(image, name)

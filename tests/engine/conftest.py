@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cannery.execute.engine import client as engine
-from cannery.execute.engine.buildx import PackageIndex, registry
+from cannery.execute.engine.buildx import PackageIndex, package_index
 from cannery.execute.engine.simulator import Simulated, simulate
 from cannery.image.names import image_name
 from cannery.matrix.project import Project
@@ -47,7 +47,7 @@ def project() -> Project:
 
 @pytest.fixture(scope="session")
 def packages() -> PackageIndex:
-    return registry("", "")
+    return package_index("", "")
 
 
 def _built(project: Project, packages: PackageIndex, name: str) -> Built:

@@ -42,7 +42,7 @@ def artifacts(main: Built, tmp_path: Path) -> Path:
 def build_from(
     project: Project, main: Built, packages: PackageIndex, artifacts: Path
 ) -> Callable[[], None]:
-    options = BuildOptions(simulate=False, artifacts=artifacts, test=False, registry=packages)
+    options = BuildOptions(simulate=False, artifacts=artifacts, test=False, package_index=packages)
     return lambda: build_one(project, main.target, options)
 
 

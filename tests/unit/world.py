@@ -112,7 +112,7 @@ class World:
             simulate=False,
             artifacts=self.artifacts,
             test=True,
-            registry=PackageIndex(ca=None, index_url=""),
+            package_index=PackageIndex(ca=None, index_url=""),
         )
         return replace(options, **more)
 

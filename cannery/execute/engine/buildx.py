@@ -29,17 +29,18 @@ _AGAIN = "ERROR: failed to solve: "
 
 @dataclass(frozen=True, kw_only=True)
 class PackageIndex:
-    """How packages are reached: certificates to trust and a package index, where one is named.
+    """Where a build gets packages: a file of certificates to trust, and the URL of an index.
 
-    Both enter a build as secrets, so neither is ever in a layer or in an image's history.
+    ``index_url`` may be empty, for the default index. Both enter a build as secrets, so neither is
+    ever in a layer or in an image's history.
     """
 
     ca: Path | None
     index_url: str
 
 
-def registry(ca: str, index_url: str, environ: Mapping[str, str] = os.environ) -> PackageIndex:
-    """What the user asked for, else what pip and uv would use on this machine."""
+def package_index(ca: str, index_url: str, environ: Mapping[str, str] = os.environ) -> PackageIndex:
+    """The index and the certificates that the user named, else those of pip and uv here."""
     named = ca or next((environ[name] for name in _CA_VARIABLES if environ.get(name)), "")
     path = Path(named) if named else _SYSTEM_CA
     index = index_url or next((environ[n] for n in _INDEX_VARIABLES if environ.get(n)), "")
