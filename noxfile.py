@@ -18,23 +18,23 @@ nox.options.sessions = [
 
 MAIN = "py39-torch231-cann8t39"
 SECOND = "py39-torch210-cann8rc2"
-SEAL_LAYER = "images/templates/seal-layer"
+PROGRAMS = [f"cannery/image/context/{name}" for name in ("seal-layer", "split-lock")]
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
     """ruff; hadolint on what is rendered; shellcheck; actionlint, zizmor and schemas on CI."""
-    session.run("ruff", "check", ".", ".ci", SEAL_LAYER)
-    session.run("ruff", "format", "--check", ".", ".ci", SEAL_LAYER)
+    session.run("ruff", "check", ".", ".ci", *PROGRAMS)
+    session.run("ruff", "format", "--check", ".", ".ci", *PROGRAMS)
     dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), "cannery/simulator/Dockerfile"]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
-    scripts = ["setup.sh", ".ci/run", "images/templates/install-wheels"]
-    scripts += ["images/templates/install-packages"]
+    scripts = ["setup.sh", ".ci/run", "cannery/image/context/install-wheels"]
+    scripts += ["cannery/image/context/install-packages"]
     scripts += ["cannery/simulator/device/build.sh"]
     scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))
     scripts += sorted(glob.glob("cannery/simulator/packages/templates/*.sh"))
     scripts += sorted(glob.glob("cannery/simulator/packages/layouts/*/*.sh"))
-    scripts += ["images/templates/guard/uv"]
+    scripts += ["cannery/image/context/guard/uv"]
     session.run("shellcheck", *scripts)
     _workflows(session)
 
@@ -61,7 +61,8 @@ def _npm_ci(session: nox.Session, folder: str) -> None:
 def types(session: nox.Session) -> None:
     """mypy --strict on everything that is ours."""
     session.run("mypy", "build.py", "noxfile.py", "cannery", "bench", "tests", ".ci/summary.py")
-    session.run("mypy", "--scripts-are-modules", SEAL_LAYER)
+    for program in PROGRAMS:
+        session.run("mypy", "--scripts-are-modules", program)
 
 
 @nox.session

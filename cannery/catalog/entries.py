@@ -113,18 +113,18 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What there is to know besides the matrix; ``parts`` and the rest are by target id."""
+    """What there is to know besides the matrix; ``layers`` and the rest are by target id."""
 
     publishing: Publishing
     records: Sequence[Record] = ()
-    parts: Mapping[str, Sequence[Layer]]
+    layers: Mapping[str, Sequence[Layer]]
     findings: Mapping[str, Sequence[Finding]]
     locked: Mapping[str, Mapping[str, str]]
 
 
 def entries(matrix: Matrix, known: Known) -> tuple[Entry, ...]:
     """Everything known of each target, in the order of the matrix."""
-    users = shared(known.parts)
+    users = {each.layer.identity: each.targets for each in shared(known.layers)}
     found = []
     for name, target in matrix.targets.items():
         record = latest(known.records, name)
@@ -133,7 +133,7 @@ def entries(matrix: Matrix, known: Known) -> tuple[Entry, ...]:
                 target=target,
                 record=record,
                 trial=known.publishing.trials.get(name),
-                layers=_layers(target, known.parts[name], users, record),
+                layers=_layers(target, known.layers[name], users, record),
                 findings=tuple(known.findings[name]),
                 locked=known.locked[name],
                 future=_future(target, known.publishing),
@@ -149,22 +149,22 @@ def _future(target: Target, publishing: Publishing) -> str:
 
 def _layers(
     target: Target,
-    parts: Sequence[Layer],
-    users: Mapping[Layer, tuple[str, ...]],
+    layers: Sequence[Layer],
+    users: Mapping[str, tuple[str, ...]],
     record: Record | None,
 ) -> tuple[LayerEntry, ...]:
     platform = record.platforms.get(target.platform) if record else None
     sizes: dict[str, int] = {}
-    for layer in platform.layers if platform else ():
-        sizes[layer.part] = sizes.get(layer.part, 0) + layer.size
+    for each in platform.layers if platform else ():
+        sizes[each.name] = sizes.get(each.name, 0) + each.size
     return tuple(
         LayerEntry(
-            name=part.name,
-            identity=part.identity,
-            also=tuple(each for each in users.get(part, ()) if each != target.id),
-            size=sizes.get(part.name),
+            name=layer.name,
+            identity=layer.identity,
+            also=tuple(each for each in users.get(layer.identity, ()) if each != target.id),
+            size=sizes.get(layer.name),
         )
-        for part in parts
+        for layer in layers
     )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The picture of the matrix: a line for each image, through boxes for the layers it shares.
 
-A box is one layer, as cannery.image.layers tells them apart, so that lines in one box share that layer.
+A box is one layer, as cannery.image.layers defines it: lines in one box share that layer.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class Figure:
     lines: tuple[Line, ...]
 
 
-def figure(targets: Sequence[Target], parts: Mapping[str, Sequence[Layer]]) -> Figure:
-    """The picture of ``targets``, whose layers ``parts`` holds by target id."""
+def figure(targets: Sequence[Target], layers: Mapping[str, Sequence[Layer]]) -> Figure:
+    """The picture of ``targets``, whose layers ``layers`` holds by target id."""
     labels = {target.id: _labels(target) for target in targets}
-    columns = [_groups(targets, parts, names) for names in _COLUMNS.values()]
+    columns = [_groups(targets, layers, names) for names in _COLUMNS.values()]
     order = _order(targets, columns)
     places: dict[str, list[tuple[float, float]]] = {target.id: [] for target in targets}
     boxes: list[Box] = []
@@ -123,12 +123,12 @@ def _framework(target: Target) -> str:
 
 
 def _groups(
-    targets: Sequence[Target], parts: Mapping[str, Sequence[Layer]], names: Sequence[str]
+    targets: Sequence[Target], layers: Mapping[str, Sequence[Layer]], names: Sequence[str]
 ) -> list[list[str]]:
     """The ids of those targets together whose layers called ``names`` are the same."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for target in targets:
-        found = {part.name: part.identity for part in parts[target.id]}
+        found = {layer.name: layer.identity for layer in layers[target.id]}
         own = [found[name] for name in names if name in found]
         own = own or [found[name] for name in _OTHERWISE if name in found]
         groups.setdefault(tuple(own), []).append(target.id)

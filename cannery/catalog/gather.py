@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cannery.catalog.entries import Entry, Known, entries
 from cannery.compat import OWN_FACTS, judge, load_compat
-from cannery.image.layers import Layer, layers_of
-from cannery.image.render import Renderer
+from cannery.image.layers import Layer
+from cannery.image.render import Rendered, Renderer
 from cannery.matrix.project import Project
-from cannery.model import Target
 from cannery.publish.policy import load
 from cannery.publish.records import read_records
 
@@ -22,7 +20,7 @@ class Catalogue:
     """Every target's entry, and the layers of each target by its id."""
 
     entries: tuple[Entry, ...]
-    parts: Mapping[str, tuple[Layer, ...]]
+    layers: Mapping[str, tuple[Layer, ...]]
 
 
 def gather(project: Project) -> Catalogue:
@@ -35,24 +33,20 @@ def gather(project: Project) -> Catalogue:
     matrix = project.matrix()
     compat = load_compat(project.root / OWN_FACTS.name)
     renderer = Renderer(project)
-    files = {target.id: _files(project, renderer, target) for target in matrix.targets.values()}
-    parts = {name: layers_of(target, files[name]) for name, target in matrix.targets.items()}
+    rendered = {name: renderer.render(target) for name, target in matrix.targets.items()}
+    layers = {name: each.layers for name, each in rendered.items()}
     known = Known(
         publishing=load(project.root / "publish.yaml", matrix),
         records=read_records(project.root / "releases"),
-        parts=parts,
+        layers=layers,
         findings={name: judge(target, compat) for name, target in matrix.targets.items()},
-        locked={name: _locked(each["target.json"]) for name, each in files.items()},
+        locked={name: _locked(each) for name, each in rendered.items()},
     )
-    return Catalogue(entries=entries(matrix, known), parts=parts)
+    return Catalogue(entries=entries(matrix, known), layers=layers)
 
 
-def _files(project: Project, renderer: Renderer, target: Target) -> dict[str, str]:
-    folder = project.images / target.id
-    return {str(path.relative_to(folder)): text for path, text in renderer.render(target).items()}
-
-
-def _locked(record: str) -> dict[str, str]:
+def _locked(rendered: Rendered) -> dict[str, str]:
     """Package to version, of all Python packages that a target would be built with."""
-    found = json.loads(record)
-    return {**found["wheels"], **found["vendor_wheels"]}
+    wheels = {wheel.name: wheel.version for wheel in rendered.lock.wheels}
+    vendor = {name: wheel.version for name, wheel in rendered.target.vendor_wheels.items()}
+    return {**wheels, **vendor}

@@ -37,18 +37,18 @@ _SORTS = ("matrix", "torch", "cann", "size", "pushed")
 
 def page(
     entries: Sequence[Entry],
-    parts: Mapping[str, Sequence[Layer]],
+    layers: Mapping[str, Sequence[Layer]],
     texts: Mapping[str, Sequence[Command]],
 ) -> str:
-    """The page of ``entries``; ``parts`` and ``texts`` are by target id."""
+    """The page of ``entries``; ``layers`` and ``texts`` are by target id."""
     targets = [entry.target for entry in entries]
     style, early, script = (_joined(names) for names in (_STYLES, _EARLY, _SCRIPTS))
     environment = _environment()
     return environment.get_template("index.html.j2").render(
         entries=entries,
         texts={name: _by_use(each) for name, each in texts.items()},
-        figure=figure(targets, parts),
-        shared=shared(parts),
+        figure=figure(targets, layers),
+        shared=shared(layers),
         choices=_choices(entries),
         sorts={name: strings("en")[f"js.sort.{name}"] for name in _SORTS},
         cards=CARDS,

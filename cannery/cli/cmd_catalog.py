@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     texts = {each.id: commands(each, simulated_host=_host(each)) for each in found.entries}
     place = (options.out or PROJECT.state / "catalog") / "index.html"
-    files = {place: page(found.entries, found.parts, texts)}
+    files = {place: page(found.entries, found.layers, texts)}
     if before != after:
         files[readme] = after
     write_files(files)

@@ -26,15 +26,20 @@ def run(options: argparse.Namespace) -> int:
     renderer = Renderer(PROJECT)
     rendered: dict[Path, str] = {}
     for target in targets:
-        rendered |= renderer.render(target)
-    difference = compare(PROJECT, rendered, matrix.targets)
+        rendered |= renderer.render(target).paths(PROJECT)
+    every = len(targets) == len(matrix.targets)
+    difference = compare(PROJECT, rendered, matrix.targets if every else ())
     if options.check:
         require_in_sync(PROJECT, difference, "python build.py render")
         console.say(f"images/ is in sync ({len(targets)} targets)")
         return 0
     write_files({path: rendered[path] for path in difference.changed}, remove=difference.orphans)
-    for path in [*difference.changed, *difference.orphans]:
-        verb = "wrote" if path in difference.changed else "removed"
-        console.say(f"{verb} {path.relative_to(PROJECT.root)}")
+    for verb, paths in (
+        ("wrote", difference.changed),
+        ("removed", difference.orphans),
+        ("left alone, because build.py did not write it:", difference.strays),
+    ):
+        for path in paths:
+            console.say(f"{verb} {path.relative_to(PROJECT.root)}")
     console.say(f"{len(targets)} targets rendered")
     return 0

@@ -11,7 +11,14 @@ from pathlib import Path
 from cannery.errors import EngineError, MatrixError
 from cannery.execute.process import run
 from cannery.files import read_text, write_files
-from cannery.image.lock import requirement_groups, sdists
+from cannery.image.lock import INPUTS
+from cannery.image.requirements import (
+    inputs_digest,
+    overrides,
+    requirement_groups,
+    sdists,
+    uv_platform,
+)
 from cannery.matrix.project import Project
 from cannery.model import Target
 
@@ -34,25 +41,25 @@ def lock_target(project: Project, target: Target, upgrade: Iterable[str] = ()) -
         MatrixError: no set of wheels fits, with uv's explanation.
         EngineError: uv failed for another reason, as an index that cannot be reached.
     """
-    glibc = target.base.glibc.replace(".", "_")
-    return _compile(
+    text = _compile(
         requirement_groups(target),
-        overrides=target.application.overrides if target.application else (),
+        override=overrides(target),
         old=project.lock(target),
         name=target.id,
         options=[
             *("--python-version", target.python.version),
-            *("--python-platform", f"{target.machine}-manylinux_{glibc}"),
+            *("--python-platform", uv_platform(target)),
             *("--only-binary", ":all:"),
             *(word for name in sdists(target) for word in ("--no-binary", name)),
             *(option for package in upgrade for option in ("--upgrade-package", package)),
         ],
     )
+    return f"{HEADER}{INPUTS}{inputs_digest(target)}\n{text}"
 
 
 def lock_build_stage(project: Project) -> str:
     """The text of the lock of the ``build`` stage, for every platform that may build."""
-    return _compile(
+    return HEADER + _compile(
         {"build": _BUILD},
         old=project.build_lock,
         name="the build stage",
@@ -84,15 +91,15 @@ def _compile(
     old: Path,
     name: str,
     options: list[str],
-    overrides: tuple[str, ...] = (),
+    override: tuple[str, ...] = (),
 ) -> str:
     with tempfile.TemporaryDirectory(prefix="cannery-lock-") as folder:
         inputs = []
         for group, wanted in groups.items():
             (Path(folder) / f"{group}.in").write_text("\n".join(wanted) + "\n", encoding="utf-8")
             inputs.append(f"{group}.in")
-        if overrides:
-            (Path(folder) / "overrides.txt").write_text("\n".join(overrides), encoding="utf-8")
+        if override:
+            (Path(folder) / "overrides.txt").write_text("\n".join(override), encoding="utf-8")
             options = [*options, "--override", "overrides.txt"]
         (Path(folder) / "build.txt").write_text(_BUILD_CONSTRAINT + "\n", encoding="utf-8")
         output = Path(folder) / "lock.txt"
@@ -113,4 +120,5 @@ def _compile(
             raise MatrixError(f"no set of wheels fits {name}. uv says:\n{said.strip()}")
         if code:
             raise EngineError(f"uv could not resolve {name}. It says:\n{said.strip()}")
-        return HEADER + output.read_text(encoding="utf-8").removeprefix(HEADER)
+        lines = output.read_text(encoding="utf-8").splitlines(keepends=True)
+        return "".join(line for line in lines if not line.startswith((HEADER.strip(), INPUTS)))

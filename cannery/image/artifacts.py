@@ -8,6 +8,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -32,6 +33,29 @@ _DAMAGED = (
     ValueError,
 )
 """What the standard library raises for archives that are cut off, altered or encrypted."""
+
+
+def needed_files(target: Target, *, simulate: bool) -> dict[str, File]:
+    """Component name to the vendor file that a build needs; the simulator stands in for some."""
+    return target.real_artifacts if simulate else target.artifacts
+
+
+def files_of_build(target: Target, *, simulate: bool) -> dict[str, File]:
+    """Component name to each file of the ``artifacts`` context, simulated ones included.
+
+    The vendor's published sha256 does not hold for a simulated file.
+    """
+    needed = needed_files(target, simulate=simulate)
+    return {
+        name: file if name in needed else replace(file, sha256="")
+        for name, file in target.artifacts.items()
+    }
+
+
+def missing_files(target: Target, folder: Path, *, simulate: bool) -> dict[str, str]:
+    """Name to origin of the files that a build of ``target`` needs and ``folder`` does not have."""
+    needed = needed_files(target, simulate=simulate).values()
+    return {file.name: file.origin for file in needed if not (folder / file.name).is_file()}
 
 
 def check_artifacts(

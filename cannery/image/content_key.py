@@ -1,41 +1,104 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The content key of an image: equal keys mean that it would be made from the same things."""
+"""The content key of an image: equal keys mean that it would be made from the same inputs."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from cannery.image.artifacts import needed_files
+from cannery.model import Base, File, Target
 
 LABEL = "io.cannery.key"
 """The label of an image that holds its key."""
 
-_SCHEMA = 1
-"""Part of every key; a new one makes all images out of date."""
+SIMULATOR = "simulator"
+"""The name under which the inputs hold what makes the simulated packages."""
+
+_SCHEMA = 2
+"""Part of every key; a new number makes all images out of date."""
 
 _UNSEEN = ("compose.yaml",)
-"""Rendered files that no Dockerfile looks at."""
+"""Rendered files that no Dockerfile reads."""
 
 
-def content_key(
-    files: Mapping[str, str],
-    artifacts: Mapping[str, str],
-    bases: Mapping[str, str],
-    *,
-    simulate: bool,
-) -> str:
-    """The key of an image.
-
-    ``files`` maps the name of each file in the build's context to its text, ``artifacts`` each
-    component to the sha256 of its file, and ``bases`` each build argument that names a base to
-    what identifies the image that is really used: its pinned reference, or a local image's id.
-    """
-    content = {
-        "schema": _SCHEMA,
-        "files": {name: text for name, text in files.items() if name not in _UNSEEN},
-        "artifacts": dict(artifacts),
-        "bases": dict(bases),
-        "simulate": simulate,
+def bases_of(target: Target) -> dict[str, Base]:
+    """Build argument to the base image that it names."""
+    return {
+        "BASE_IMAGE": target.base,
+        "BUILD_IMAGE": target.build_base,
+        "INSTALLER_IMAGE": target.build_base,
     }
-    text = json.dumps(content, sort_keys=True, ensure_ascii=True)
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyInputs:
+    """Everything that the image of a target is made from.
+
+    ``files`` maps the names of the build contexts' files to their texts, ``artifacts`` components
+    to what identifies their files, and ``bases`` build arguments to what identifies the images.
+    """
+
+    files: Mapping[str, str]
+    artifacts: Mapping[str, str]
+    bases: Mapping[str, str]
+    simulate: bool
+
+    @classmethod
+    def of(
+        cls,
+        target: Target,
+        files: Mapping[str, str],
+        context: Mapping[str, str],
+        *,
+        identify_file: Callable[[str, File], str],
+        identify_base: Callable[[str, Base], str],
+        simulator: str,
+    ) -> Self:
+        """The inputs of ``target``.
+
+        ``files`` are those of its folder and ``context`` those of the context that all targets
+        share. ``identify_file`` is called with a component and its file, ``identify_base`` with a
+        build argument and its base. ``simulator`` identifies the simulated packages and is empty
+        for an image of the vendor's.
+        """
+        needed = needed_files(target, simulate=bool(simulator))
+        artifacts = {name: identify_file(name, file) for name, file in needed.items()}
+        shared = {f"cannery/{name}": text for name, text in context.items()}
+        own = {name: text for name, text in files.items() if name not in _UNSEEN}
+        return cls(
+            files={**own, **shared},
+            artifacts={**({SIMULATOR: simulator} if simulator else {}), **artifacts},
+            bases={name: identify_base(name, base) for name, base in bases_of(target).items()},
+            simulate=bool(simulator),
+        )
+
+    @property
+    def key(self) -> str:
+        """The content key, as ``sha256:`` and 64 digits."""
+        content = {
+            "schema": _SCHEMA,
+            "files": dict(self.files),
+            "artifacts": dict(self.artifacts),
+            "bases": dict(self.bases),
+            "simulate": self.simulate,
+        }
+        text = json.dumps(content, sort_keys=True, ensure_ascii=True)
+        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+    def names_that_differ(self, other: KeyInputs) -> list[str]:
+        """The files, components and build arguments that are not the same in ``other``."""
+        pairs = (
+            (self.files, other.files),
+            (self.artifacts, other.artifacts),
+            (self.bases, other.bases),
+        )
+        return [
+            name
+            for mine, theirs in pairs
+            for name in sorted(mine.keys() | theirs.keys())
+            if mine.get(name) != theirs.get(name)
+        ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layers of a target: which other targets have the same ones, and what makes them anew.
+"""The layers of an image, in the order of its Dockerfile. This is the only list of them.
 
-Nothing here reads a Dockerfile: all follows from what the target says and from its locked wheels.
-Names are those of the Dockerfile's stages, but for CANN's ``layer-toolkit`` and so on.
+The template writes a stage and a COPY for each; plans, shards, records, the catalogue, the bill of
+materials and the provenance read the same objects.
 """
 
 from __future__ import annotations
@@ -11,120 +11,256 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
 from cannery.errors import UsageError, did_you_mean
-from cannery.image.lock import group_of
-from cannery.image.render import interpreter_paths
-from cannery.model import PythonSource, Target
+from cannery.image.lock import Lock, LockedWheel
+from cannery.image.record import interpreter_paths, pins, target_record
+from cannery.image.requirements import sdists
+from cannery.image.wheel_layers import WheelGroup, wheel_groups
+from cannery.model import File, PythonSource, Target
+
+
+class LayerKind(StrEnum):
+    """How a layer is made. The template has one block for each kind."""
+
+    SYSTEM = "system"
+    """Debian packages that every image needs, and the mount points of the driver."""
+    PYTHON = "python"
+    """An interpreter from a python-build-standalone archive."""
+    CANN = "cann"
+    """What one of CANN's packages installs."""
+    WHEELS = "wheels"
+    """Wheels from a package index."""
+    VENDOR_WHEEL = "vendor-wheel"
+    """A wheel that no package index serves."""
+    PACKAGES = "packages"
+    """Debian packages of an application."""
+    SOURCE = "source"
+    """A source archive, unpacked into /opt."""
+    GUARD = "guard"
+    """What protects the installed versions and describes the image."""
+
+
+_SYSTEM_PACKAGES = (
+    *("ca-certificates", "g++", "libaio-dev", "libnuma-dev", "make", "net-tools"),
+    *("openssh-client", "pciutils", "procps"),
+)
+"""A compiler for extensions that are built on first use (such as DeepSpeed's operators), programs
+that CANN's installers and npu-smi call, and a client for DeepSpeed's launcher."""
+
+_DEBIAN_PYTHON = ("libpython3-dev", "python3", "python3-dev", "python3-distutils")
+
+_WEIGHTS = {
+    "os": 30.0,
+    "toolkit": 15.0,
+    "kernels": 10.0,
+    "nnal": 10.0,
+    "wheels-torch": 20.0,
+    "wheels-torch_npu": 10.0,
+    "wheels-cann": 15.0,
+    "wheels-jieba": 12.0,
+    "wheels-mindspore": 25.0,
+    "wheels-application": 15.0,
+    "guard": 1.0,
+}
+"""Seconds that layers took: linux/arm64 under emulation on two cores, with simulated packages. Only
+the proportions matter, and only for dividing work among machines."""
+
+_OTHER_WEIGHT = 5.0
+
+_EVERY_LAYER = "build_base"
+"""The component that every layer is made with: the base image of the ``build`` stage."""
 
 _ALIASES = {"cann": ("toolkit", "kernels", "nnal")}
 """A name for several components that only move together."""
 
-_EVERYWHERE = ("build_base",)
-"""What every layer is made with: the base and the programs of the building machine."""
-
-_WHEELS_OF = {"cann": "toolkit", "application": ""}
-"""The component that a group of wheels is for, where it is not called like the group."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """One layer. Parts of equal ``identity`` are made once, for however many targets.
+    """One layer of an image. Layers of equal ``identity`` have equal content.
 
-    ``needs`` are the components whose change makes it anew.
+    ``stage`` is the Dockerfile's stage that has the layer's files below /layer. A change of any of
+    ``components`` makes the layer anew. ``weight`` is its cost in seconds, see ``_WEIGHTS``.
+    ``artifact`` is the key of ``Target.artifacts`` whose ``file`` the layer is made from, ``after``
+    the stage that a CANN package is installed on, and ``packages`` are Debian's. With ``plugin``
+    DeepSpeed's launcher is made to import its NPU plugin.
     """
 
     name: str
+    stage: str
+    kind: LayerKind
     identity: str
-    needs: frozenset[str]
+    components: frozenset[str]
+    wheels: tuple[LockedWheel, ...] = ()
+    sdists: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    artifact: str = ""
+    file: File | None = None
+    after: str = ""
+    plugin: bool = False
+
+    @property
+    def weight(self) -> float:
+        return _WEIGHTS.get(self.name, _OTHER_WEIGHT)
 
 
-def layers_of(target: Target, files: Mapping[str, str]) -> tuple[Layer, ...]:
-    """The layers of ``target`` in their order; ``files`` are its rendered files by their names."""
-    return (*_system(target), *_cann(target), *_wheels(target, files), _guard(target, files))
+def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
+    """The layers of ``target``, whose wheels ``lock`` holds, in the order of the Dockerfile."""
+    groups = wheel_groups(target, lock)
+    early = [each for each in groups if each.group in ("cann", "torch", "torch_npu")]
+    last = [each for each in groups if each.name == "application"]
+    between = [each for each in groups if each not in (*early, *last)]
+    return (
+        _system(target),
+        *_python(target),
+        *_cann(target),
+        *(_wheels(target, each) for each in early),
+        *_vendor_wheels(target),
+        *(_wheels(target, each) for each in between),
+        *_application_packages(target),
+        *(_wheels(target, each) for each in last),
+        *_sources(target),
+        _guard(target, lock),
+    )
 
 
-def _part(name: str, content: object, needs: Iterable[str]) -> Layer:
-    text = json.dumps([name, content], sort_keys=True, default=str)
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return Layer(name=name, identity=digest, needs=frozenset((*needs, *_EVERYWHERE)))
+def _layer(
+    name: str, kind: LayerKind, inputs: Sequence[object], components: Iterable[str], **more: Any
+) -> Layer:
+    text = json.dumps([name, *inputs], sort_keys=True)
+    return Layer(
+        name=name,
+        **({"stage": name} | more),
+        kind=kind,
+        identity=hashlib.sha256(text.encode()).hexdigest(),
+        components=frozenset((*components, _EVERY_LAYER)),
+    )
 
 
-def _build_base(target: Target) -> list[str]:
-    """What every layer is made with; what it leaves out of all of them belongs to it."""
+def _build_inputs(target: Target) -> list[str]:
+    """Inputs of every layer: the build stage's base, and the paths that all layers leave out."""
     return [target.build_base.image, *target.leave_out]
 
 
-def _system(target: Target) -> list[Layer]:
-    build_base = _build_base(target)
-    python = target.python
-    debian = python.source is PythonSource.DEBIAN
-    content = [build_base, target.base.image, target.platform, python.version if debian else ""]
-    needs = ["base", *(["python"] if debian else [])]
-    found = [_part("os", content, needs)]
-    if target.application and target.application.packages:
-        more = [*content, *sorted(target.application.packages)]
-        component = target.application.component
-        found.append(_part("packages-application", more, [*needs, component]))
-    if archive := python.archive:
-        found.append(_part("python", [build_base, archive.name, archive.sha256], ["python"]))
-    return found
+def _has_debian_python(target: Target) -> bool:
+    return target.python.source is PythonSource.DEBIAN
 
 
-def _cann(target: Target) -> list[Layer]:
-    found: list[Layer] = []
-    content: list[object] = [_build_base(target), target.platform]
-    needs: list[str] = []
-    for component in ("toolkit", "kernels", "nnal"):
-        file = target.artifacts.get(component)
-        if file is None:
-            continue
-        # Each is installed on top of the one before it.
-        content = [*content, target.cann.version, file.name, file.sha256]
-        needs = [*needs, component]
-        found.append(_part(component, content, needs))
-    return found
+def _system_inputs(target: Target) -> list[object]:
+    version = target.python.version if _has_debian_python(target) else ""
+    return [_build_inputs(target), target.base.image, target.platform, version]
 
 
-def _wheels(target: Target, files: Mapping[str, str]) -> list[Layer]:
-    interpreter = [*interpreter_paths(target).values(), target.python.version]
-    where = [_build_base(target), target.machine, target.base.glibc, *interpreter]
-    found = []
-    for name, text in files.items():
-        if not name.startswith("wheels/"):
-            continue
-        layer = name.removeprefix("wheels/").removesuffix(".txt")
-        group = group_of(layer)
-        component = _WHEELS_OF.get(group, group)
-        if not component and target.application:
-            component = target.application.component
-        plugin = target.deepspeed_plugin if layer == "deepspeed" else None
-        needs = ["base", "python", *([component] if component else [])]
-        needs += ["deepspeed_plugin"] if plugin else []
-        found.append(_part(f"wheels-{layer}", [*where, text, bool(plugin)], needs))
+def _system_components(target: Target) -> list[str]:
+    return ["base", *(["python"] if _has_debian_python(target) else [])]
+
+
+def _system(target: Target) -> Layer:
+    python = _DEBIAN_PYTHON if _has_debian_python(target) else ()
+    packages = tuple(sorted([*_SYSTEM_PACKAGES, *python]))
+    components = _system_components(target)
+    return _layer("os", LayerKind.SYSTEM, _system_inputs(target), components, packages=packages)
+
+
+def _application_packages(target: Target) -> Iterable[Layer]:
+    application = target.application
+    if application and application.packages:
+        packages = tuple(sorted(application.packages))
+        inputs = [*_system_inputs(target), packages]
+        components = [*_system_components(target), application.component]
+        name = "packages-application"
+        yield _layer(name, LayerKind.PACKAGES, inputs, components, packages=packages)
+
+
+def _python(target: Target) -> Iterable[Layer]:
+    if archive := target.python.archive:
+        inputs = [_build_inputs(target), archive.name, archive.sha256]
+        name = "python"
+        yield _layer(name, LayerKind.PYTHON, inputs, [name], artifact=name, file=archive)
+
+
+def _cann(target: Target) -> Iterable[Layer]:
+    """Toolkit, kernels and NNAL. Each is installed on top of the one before it."""
+    inputs: list[object] = [_build_inputs(target), target.platform]
+    components: list[str] = []
+    after = "installer"
+    for name in ("toolkit", "kernels", "nnal"):
+        if file := target.artifacts.get(name):
+            inputs = [*inputs, target.cann.version, file.name, file.sha256]
+            components = [*components, name]
+            more = {"stage": f"layer-{name}", "artifact": name, "file": file, "after": after}
+            yield _layer(name, LayerKind.CANN, inputs, components, **more)
+            after = name
+
+
+def _wheel_inputs(target: Target) -> list[object]:
+    paths = [*interpreter_paths(target).values()]
+    where = [target.machine, target.base.glibc, *paths, target.python.version]
+    return [_build_inputs(target), *where]
+
+
+def _wheel_components(component: str, *, plugin: bool) -> list[str]:
+    return ["base", "python", component, *(["deepspeed_plugin"] if plugin else [])]
+
+
+def _wheels(target: Target, group: WheelGroup) -> Layer:
+    # A target without an application can have requirements of its own.
+    own = target.application.component if target.application else "requirements"
+    component = {"cann": "toolkit", "application": own}.get(group.group, group.group)
+    plugin = group.name == "deepspeed" and target.deepspeed_plugin is not None
+    texts = [wheel.requirement for wheel in group.wheels]
+    built = sdists(target)
+    return _layer(
+        f"wheels-{group.name}",
+        LayerKind.WHEELS,
+        [*_wheel_inputs(target), texts, plugin],
+        _wheel_components(component, plugin=plugin),
+        wheels=group.wheels,
+        sdists=tuple(wheel.name for wheel in group.wheels if wheel.name in built),
+        plugin=plugin,
+    )
+
+
+def _vendor_wheels(target: Target) -> Iterable[Layer]:
     for component in target.vendor_wheels:
         file = target.artifacts[component]
-        needs = ["base", "python", component]
-        found.append(_part(f"wheels-vendor-{component}", [*where, file.name, file.sha256], needs))
+        plugin = component == "deepspeed" and target.deepspeed_plugin is not None
+        yield _layer(
+            f"wheels-vendor-{component}",
+            LayerKind.VENDOR_WHEEL,
+            [*_wheel_inputs(target), file.name, file.sha256, plugin],
+            _wheel_components(component, plugin=plugin),
+            artifact=component,
+            file=file,
+            plugin=plugin,
+        )
+
+
+def _sources(target: Target) -> Iterable[Layer]:
     for source in target.application.sources if target.application else ():
         assert target.application
-        content = [*where, source.file.name, source.file.sha256]
-        needs = ["python", target.application.component]
-        found.append(_part(f"source-{source.folder}", content, needs))
-    return found
+        yield _layer(
+            f"source-{source.folder}",
+            LayerKind.SOURCE,
+            [*_wheel_inputs(target), source.file.name, source.file.sha256],
+            ["python", target.application.component],
+            artifact=source.folder,
+            file=source.file,
+        )
 
 
-def _guard(target: Target, files: Mapping[str, str]) -> Layer:
-    """What says what the image is; it moves with everything."""
-    names = ("constraints.txt", "target.json")
-    texts = [text for name, text in files.items() if name in names or name.startswith("guard/")]
-    return _part("guard", texts, _names(target))
+def _guard(target: Target, lock: Lock) -> Layer:
+    """What describes the image; it changes with everything else in it."""
+    inputs = [_build_inputs(target), target_record(target, lock), pins(target, lock)]
+    return _layer("guard", LayerKind.GUARD, inputs, _components(target))
 
 
-def _names(target: Target) -> set[str]:
-    """What of ``target`` can change."""
-    groups = {"pip"}
-    return {*target.components, *groups}
+def _components(target: Target) -> set[str]:
+    """The names that a change of ``target`` can have."""
+    own = [] if target.application else ["requirements"]
+    return {*target.components, "pip", "py-spy", *(own if target.requirements else [])}
 
 
 def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:
@@ -133,16 +269,31 @@ def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:
     Raises:
         UsageError: none of ``targets`` has it.
     """
-    known = {each for target in targets for each in _names(target)} | {*_EVERYWHERE, *_ALIASES}
+    known = {each for target in targets for each in _components(target)}
+    known |= {_EVERY_LAYER, *_ALIASES}
     if name not in known:
         raise UsageError(f"no selected target has a {name!r}. {did_you_mean(name, known)}")
     return frozenset(_ALIASES.get(name, (name,)))
 
 
-def shared(parts: Mapping[str, Sequence[Layer]]) -> dict[Layer, tuple[str, ...]]:
-    """Every part that several of the targets have, with their ids; ``parts`` is by target."""
-    users: dict[Layer, list[str]] = {}
-    for name, each in parts.items():
-        for part in each:
-            users.setdefault(part, []).append(name)
-    return {part: tuple(names) for part, names in users.items() if len(names) > 1}
+@dataclass(frozen=True, kw_only=True)
+class SharedLayer:
+    """A layer that several targets have; ``targets`` are their ids."""
+
+    layer: Layer
+    targets: tuple[str, ...]
+
+
+def shared(layers: Mapping[str, Sequence[Layer]]) -> tuple[SharedLayer, ...]:
+    """Every layer that several targets have; ``layers`` maps ids of targets to their layers."""
+    first: dict[str, Layer] = {}
+    users: dict[str, list[str]] = {}
+    for name, each in layers.items():
+        for layer in each:
+            first.setdefault(layer.identity, layer)
+            users.setdefault(layer.identity, []).append(name)
+    return tuple(
+        SharedLayer(layer=first[identity], targets=tuple(names))
+        for identity, names in users.items()
+        if len(names) > 1
+    )

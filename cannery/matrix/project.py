@@ -25,12 +25,18 @@ class Project:
 
     @property
     def templates(self) -> Path:
-        return self.images / "templates"
+        """The templates of Dockerfiles."""
+        return self.root / "cannery" / "image" / "templates"
+
+    @property
+    def build_context(self) -> Path:
+        """The build context ``cannery`` of every Dockerfile: programs and the image's guard."""
+        return self.root / "cannery" / "image" / "context"
 
     @property
     def build_lock(self) -> Path:
         """The lock of what runs in the Dockerfiles' ``build`` stage."""
-        return self.templates / "tools.txt"
+        return self.build_context / "requirements.txt"
 
     @property
     def artifacts(self) -> Path:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cannery import console
 from cannery.errors import ArtifactError
@@ -12,14 +12,14 @@ from cannery.execute.engine import base
 from cannery.execute.engine.builder import Builder
 from cannery.execute.engine.images import local_images
 from cannery.execute.engine.simulator import Simulated, simulated
-from cannery.image.artifacts import check_artifacts
+from cannery.image.artifacts import check_artifacts, files_of_build
 from cannery.image.bake_file import ImageBuild, bake_file
 from cannery.image.content_key import LABEL
 from cannery.image.file_hashes import Hashes
 from cannery.image.names import image_tag
 from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
-from cannery.model import Base, File, Matrix, Target
+from cannery.model import Base, Matrix, Target
 from cannery.pipeline.build_options import BuildOptions, Selection
 from cannery.pipeline.planning import Planned, Ready, base_names, bases, expected_key
 from cannery.plan.plan import Action
@@ -44,11 +44,11 @@ class Assembly:
         """
         folder = made.artifacts if made else self.options.artifacts
         hashes = Hashes(self.project.state / "hashes.json")
-        files = _files(ready.target, simulate=self.options.simulate)
+        files = files_of_build(ready.target, simulate=self.options.simulate)
         found = check_artifacts(ready.target, folder, files, hash_of=hashes.of)
         hashes.keep()
         used = {name: self._ensured(*each) for name, each in bases(ready.target).items()}
-        contexts = {"artifacts": str(folder)}
+        contexts = {"artifacts": str(folder), "cannery": str(self.project.build_context)}
         if not self.builder.local:
             contexts |= self._foreign(used.values())
         return _image(
@@ -89,14 +89,14 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
         folder = simulated(project, target).artifacts if options.simulate else options.artifacts
         found: dict[str, str] = {}
         try:
-            files = _files(target, simulate=options.simulate)
+            files = files_of_build(target, simulate=options.simulate)
             found = check_artifacts(target, folder, files, hash_of=hashes.of)
         except ArtifactError:
             console.say(f"{target.id}: {folder} is made by a build")
         images = local_images(base_names(target))
         used = {name: base.reference(*each, images) for name, each in bases(target).items()}
         arguments = {**used, **_sha_arguments(found)}
-        contexts = {"artifacts": str(folder)}
+        contexts = {"artifacts": str(folder), "cannery": str(project.build_context)}
         builds.append(_image(assembly, ready, arguments=arguments, contexts=contexts, key=step.key))
     if not builds:
         console.say("nothing is to be built; with --force all of it would be printed")
@@ -139,14 +139,6 @@ def _related(target: Target, matrix: Matrix) -> list[Target]:
         and each.platform == target.platform
         and (each.cann.version == own[0] or (each.torch, each.python.version) == own[1:])
     ]
-
-
-def _files(target: Target, *, simulate: bool) -> dict[str, File]:
-    """The files of a build; what the simulator has made is not what the vendor has published."""
-    if not simulate:
-        return target.artifacts
-    real = target.real_artifacts
-    return {n: f if n in real else replace(f, sha256="") for n, f in target.artifacts.items()}
 
 
 def _sha_arguments(hashes: dict[str, str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from cannery import console
 from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute import git
 from cannery.execute.engine.simulator import package_spec
-from cannery.image.layers import layers_of
+from cannery.image.artifacts import missing_files
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.model import Target
@@ -55,18 +55,10 @@ def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> 
             console.say(f"{target.id}: {why}")
             chosen.append(target)
     renderer = Renderer(project)
-    parts = {
-        target.id: layers_of(target, _named(project, target, renderer.render(target)))
-        for target in chosen
-    }
-    jobs = make_jobs(chosen, parts, shards=options.shards, most=options.most)
+    layers = {target.id: renderer.render(target).layers for target in chosen}
+    jobs = make_jobs(chosen, layers, shards=options.shards, most=options.most)
     console.say(f"targets: {len(chosen)} of {len(targets)}, jobs: {len(jobs)}")
     return jobs
-
-
-def _named(project: Project, target: Target, files: dict[Path, str]) -> dict[str, str]:
-    folder = project.images / target.id
-    return {str(path.relative_to(folder)): text for path, text in files.items()}
 
 
 def _concerned(project: Project, targets: Sequence[Target], options: CiOptions) -> dict[str, str]:
@@ -102,8 +94,5 @@ def _lacking(target: Target, options: CiOptions) -> str:
             package_spec(target)
         except UsageError as error:
             return str(error)
-    files = target.real_artifacts if options.simulate else target.artifacts
-    absent = {
-        f.name: f.origin for f in files.values() if not (options.artifacts / f.name).is_file()
-    }
+    absent = missing_files(target, options.artifacts, simulate=options.simulate)
     return missing(absent) if absent else ""

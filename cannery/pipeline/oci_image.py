@@ -174,8 +174,8 @@ def _statements(
             repository=git.origin(project.root),
             changed=candidate.differs,
         ),
-        lock=parse_lock(read_text(project.lock(target))),
-        build_stage=parse_lock(read_text(project.build_lock)),
+        lock=candidate.lock.wheels,
+        build_stage=parse_lock(read_text(project.build_lock)).wheels,
         bases={
             name: UsedBase(
                 base=wanted,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -13,15 +13,15 @@ from cannery.execute.engine import base
 from cannery.execute.engine.images import Images, local_images
 from cannery.execute.engine.simulator import recipe
 from cannery.execute.registry.published import published_key
-from cannery.image.artifacts import check_artifacts
-from cannery.image.content_key import LABEL, content_key
+from cannery.image.artifacts import check_artifacts, missing_files, needed_files
+from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.file_hashes import Hashes
-from cannery.image.layers import Layer, layers_of
+from cannery.image.layers import Layer
 from cannery.image.names import image_name, image_tag
-from cannery.image.render import Renderer
+from cannery.image.render import Rendered, Renderer
 from cannery.matrix.project import Project
-from cannery.model import Base, File, Target
+from cannery.model import Base, Target
 from cannery.pipeline.build_options import BuildOptions, Selection
 from cannery.pipeline.images import device_kinds, here
 from cannery.plan.journal import Entry, Journal, Progress
@@ -31,15 +31,22 @@ from cannery.plan.shard import divide_targets, parse_shard, target_cost
 
 @dataclass(frozen=True, kw_only=True)
 class Ready:
-    """A target whose files are all here. ``files`` are the rendered ones, by name.
+    """A target whose files are all here. ``context`` are those that all targets share, by name.
 
     ``hashes`` maps each component to the sha256 of its file, or says how that will be made.
     """
 
-    target: Target
-    files: Mapping[str, str]
-    parts: tuple[Layer, ...]
+    rendered: Rendered
+    context: Mapping[str, str]
     hashes: Mapping[str, str]
+
+    @property
+    def target(self) -> Target:
+        return self.rendered.target
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return self.rendered.layers
 
 
 @dataclass(kw_only=True)
@@ -82,22 +89,25 @@ def make_plan(
         UsageError: there is no such shard, or nothing has the component.
     """
     plan_options = plan_options or PlanOptions()
-    rendered = _rendered(project, selection)
-    parts = {t.id: layers_of(t, rendered[t.id]) for t in selection.targets}
-    targets, elsewhere = _shard(selection, parts)
-    change = change_of(plan_options.changed, targets, parts) if plan_options.changed else None
+    renderer = Renderer(project)
+    rendered = _rendered(project, renderer, selection)
+    layers = {name: each.layers for name, each in rendered.items()}
+    targets, elsewhere = _shard(selection, layers)
+    change = change_of(plan_options.changed, targets, layers) if plan_options.changed else None
     planned = Planned(plan=Plan(steps=()))
     hashes = Hashes(project.state / "hashes.json")
     for target in targets:
         try:
             found = _hashes(target, options, hashes)
         except CanneryError as error:
-            absent = isinstance(error, UsageError) or bool(_missing(target, options))
+            absent = isinstance(error, UsageError) or bool(
+                missing_files(target, options.artifacts, simulate=options.simulate)
+            )
             skip = absent and target.id not in selection.named
             (planned.unavailable if skip else planned.failures)[target.id] = error
         else:
             planned.ready[target.id] = Ready(
-                target=target, files=rendered[target.id], parts=parts[target.id], hashes=found
+                rendered=rendered[target.id], context=renderer.context, hashes=found
             )
     steps = _steps(project, targets, planned, options, plan_options)
     hashes.keep()
@@ -106,37 +116,26 @@ def make_plan(
     return replace(planned, plan=plan)
 
 
-def _rendered(project: Project, selection: Selection) -> dict[str, dict[str, str]]:
-    """Id to the rendered files, which are those on the disk."""
-    renderer = Renderer(project)
+def _rendered(project: Project, renderer: Renderer, selection: Selection) -> dict[str, Rendered]:
+    """Id to the rendered target, whose files are those on the disk."""
     found = {target.id: renderer.render(target) for target in selection.targets}
-    every = {path: text for files in found.values() for path, text in files.items()}
+    every = {path: text for each in found.values() for path, text in each.paths(project).items()}
     one = f" --target {selection.targets[0].id}" if len(selection.targets) == 1 else ""
-    difference = compare(project, every, selection.matrix.targets)
-    require_in_sync(project, difference, f"python build.py render{one}")
-    return {
-        name: {str(path.relative_to(project.images / name)): text for path, text in files.items()}
-        for name, files in found.items()
-    }
+    require_in_sync(project, compare(project, every), f"python build.py render{one}")
+    return found
 
 
 def _shard(
-    selection: Selection, parts: Mapping[str, Iterable[Layer]]
+    selection: Selection, layers: Mapping[str, Sequence[Layer]]
 ) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """The targets of the shard, and the ids of the others."""
     if not selection.shard:
         return selection.targets, ()
     index, count = parse_shard(selection.shard)
-    items = [target_cost(target.id, [*parts[target.id]]) for target in selection.targets]
+    items = [target_cost(target.id, layers[target.id]) for target in selection.targets]
     ours = set(divide_targets(items, count)[index - 1])
     here = tuple(target for target in selection.targets if target.id in ours)
     return here, tuple(target.id for target in selection.targets if target.id not in ours)
-
-
-def _missing(target: Target, options: BuildOptions) -> dict[str, str]:
-    """Name to origin of the files of ``target`` that are not here."""
-    files = target.real_artifacts if options.simulate else target.artifacts
-    return {f.name: f.origin for f in files.values() if not (options.artifacts / f.name).is_file()}
 
 
 def _hashes(target: Target, options: BuildOptions, hashes: Hashes) -> dict[str, str]:
@@ -147,18 +146,18 @@ def _hashes(target: Target, options: BuildOptions, hashes: Hashes) -> dict[str, 
         UsageError: there is no software device for it.
     """
     simulate = options.simulate
-    files: Mapping[str, File] = target.real_artifacts if simulate else target.artifacts
-    stand_ins = {"simulator": recipe(target)} if simulate else {}
+    files = needed_files(target, simulate=simulate)
+    stand_ins = {SIMULATOR: recipe(target)} if simulate else {}
     check = partial(check_artifacts, hash_of=hashes.of, simulated=simulate)
     return {**stand_ins, **check(target, options.artifacts, files)}
 
 
 def bases(target: Target) -> dict[str, tuple[Base, str]]:
     """Build argument to the base that it names, and for which architecture."""
+    building = {"BUILD_IMAGE": base.building_architecture()}
     return {
-        "BASE_IMAGE": (target.base, target.docker_arch),
-        "TOOL_IMAGE": (target.build_base, base.building_architecture()),
-        "INSTALLER_IMAGE": (target.build_base, target.docker_arch),
+        name: (each, building.get(name, target.docker_arch))
+        for name, each in bases_of(target).items()
     }
 
 
@@ -169,8 +168,15 @@ def base_names(target: Target) -> list[str]:
 
 def expected_key(ready: Ready, options: BuildOptions, images: Images) -> str:
     """The key of the image that would be built now, where ``images`` are here."""
-    used = {name: base.identity(*each, images) for name, each in bases(ready.target).items()}
-    return content_key(ready.files, ready.hashes, used, simulate=options.simulate)
+    architectures = bases(ready.target)
+    return KeyInputs.of(
+        ready.target,
+        ready.rendered.files,
+        ready.context,
+        identify_file=lambda name, _: ready.hashes[name],
+        identify_base=lambda name, _: base.identity(*architectures[name], images),
+        simulator=ready.hashes[SIMULATOR] if options.simulate else "",
+    ).key
 
 
 def _steps(
@@ -188,11 +194,13 @@ def _steps(
             steps.append(_step(project, ready[target.id], options, plan_options, images))
         elif target.id in ready:
             why = "no engine answers, so nothing is known of images"
-            parts = ready[target.id].parts
-            steps.append(Step(id=target.id, action=Action.BUILD, why=why, missing={}, parts=parts))
+            layers = ready[target.id].layers
+            steps.append(
+                Step(id=target.id, action=Action.BUILD, why=why, missing={}, layers=layers)
+            )
         elif target.id in planned.unavailable:
             error = planned.unavailable[target.id]
-            lacks = _missing(target, options)
+            lacks = missing_files(target, options.artifacts, simulate=options.simulate)
             why = missing(lacks) if isinstance(error, ArtifactError) else str(error)
             steps.append(Step(id=target.id, action=Action.SKIP, why=why, missing=lacks))
     return steps
@@ -240,7 +248,7 @@ def _step(
         key=key,
         image=image,
         missing={},
-        parts=ready.parts,
+        layers=ready.layers,
         published=_published(target, key, options, plan_options.published),
     )
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from cannery.execute.engine.image_archive import Blobs
 from cannery.execute.engine.verify import verify
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.http import is_loopback
-from cannery.files import read_text
 from cannery.image.checks import components
 from cannery.matrix.project import Project
 from cannery.pipeline.build_options import Selection
@@ -46,7 +44,6 @@ from cannery.report.tested import results
 SMOKE = ("os", "python", "torch", "mindspore")
 """Of which components an image is checked again when it comes out of the registry."""
 
-_COPIED = re.compile(r"^COPY --link --from=(?:layer-)?(\S+) /layer/ /$", re.MULTILINE)
 _NAMES = {attestation.SPDX: "sbom", attestation.SLSA: "provenance"}
 
 Smoke = Callable[[PackedImage, str], None]
@@ -183,11 +180,10 @@ class Push:
         """What is in the registry; what was there before may be compressed otherwise."""
         [manifest] = images_in(arrived.documents)
         config, *blobs = manifest_contents(manifest).blobs
-        dockerfile = self.project.images / mine.candidate.target.id / "Dockerfile"
-        names = _COPIED.findall(read_text(dockerfile))
+        names = [layer.name for layer in mine.candidate.layers]
         base = ["base"] * (len(blobs) - len(names))
         layers = tuple(
-            LayerRecord(digest=blob.digest, diff_id=layer.diff_id, size=blob.size, part=name)
+            LayerRecord(digest=blob.digest, diff_id=layer.diff_id, size=blob.size, name=name)
             for blob, layer, name in zip(
                 blobs, mine.packed.layers, [*base, *names][-len(blobs) :], strict=True
             )

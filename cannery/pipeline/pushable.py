@@ -12,6 +12,9 @@ from cannery.errors import OutOfSyncError, Problem, PublishError
 from cannery.execute import cosign, git
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import local_images
+from cannery.files import read_text
+from cannery.image.layers import Layer, layers_of
+from cannery.image.lock import Lock, parse_lock
 from cannery.image.names import image_name
 from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
@@ -40,7 +43,7 @@ class PushOptions:
 class Candidate:
     """An image that may be pushed.
 
-    ``hashes`` are those of the files that it was built from, where it does not differ from them.
+    ``layers`` are those that the checkout gives it. ``hashes`` are those of the files that it was built from, where it does not differ from them.
     """
 
     target: Target
@@ -50,6 +53,8 @@ class Candidate:
     simulated: bool
     differs: bool
     report: str
+    lock: Lock
+    layers: tuple[Layer, ...]
     hashes: Mapping[str, str]
 
 
@@ -84,6 +89,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
             "differs": _differs(target, name, reasons),
         }
         problems += [each for word, each in against.items() if each and word not in options.allow]
+        lock = parse_lock(read_text(project.lock(target)))
         found.append(
             Candidate(
                 target=target,
@@ -93,6 +99,8 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
                 simulated=simulated,
                 differs=bool(reasons),
                 report=report_text(project, name) if local.passed else "",
+                lock=lock,
+                layers=layers_of(target, lock),
                 hashes={} if reasons else hashes,
             )
         )

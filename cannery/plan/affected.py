@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from cannery.errors import MatrixError
-from cannery.image.content_key import content_key
+from cannery.image.content_key import KeyInputs
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
 
 MATRIX = "matrix.yaml"
 IMAGES = "images/"
-
-_LOCK = "requirements.lock"
-"""A file of a target's folder that is no part of its image: what it locks is in others."""
+CONTEXT = "cannery/image/context/"
 
 _HARMLESS_FOLDERS = (
-    *("bench/", "cannery/catalog/", "docs/", "releases/", "npm/"),
+    *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/"),
     *("tests/browser/", "tests/cli/", "tests/engine/", "tests/policy/", "tests/publish/"),
     *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),
 )
@@ -47,10 +46,21 @@ class Commit:
     entries: Mapping[str, str]
     texts: Mapping[str, str]
 
+    @cached_property
+    def folders(self) -> Mapping[str, Mapping[str, str]]:
+        """Folder of a target, or of the shared context, to the names and texts of its files."""
+        found: dict[str, dict[str, str]] = {}
+        for path, text in self.texts.items():
+            folder = CONTEXT
+            if path.startswith(IMAGES):
+                folder = IMAGES + path.removeprefix(IMAGES).partition("/")[0] + "/"
+            found.setdefault(folder, {})[path.removeprefix(folder)] = text
+        return found
+
 
 def is_read(path: str) -> bool:
     """Whether content keys are computed from ``path``."""
-    return path == MATRIX or path.startswith(IMAGES)
+    return path == MATRIX or path.startswith((IMAGES, CONTEXT))
 
 
 def is_harmless(path: str) -> bool:
@@ -89,75 +99,29 @@ def affected(
         return {
             target.id: f"the earlier matrix is wrong: {error.problems[0]}" for target in targets
         }
-    files_before, files_after = _by_folder(before), _by_folder(after)
     found = {}
     for target in targets:
         old = earlier.get(target.id)
         if old is None:
             found[target.id] = "it is new"
             continue
-        now = Content.of(target, files_after, stand_in(target) if simulate else "")
-        then = Content.of(old, files_before, stand_in(old) if simulate else "")
-        if now.key != then.key:
-            found[target.id] = now.differs_from(then)
+        now = _inputs(target, after, stand_in(target) if simulate else "")
+        then = _inputs(old, before, stand_in(old) if simulate else "")
+        if names := now.names_that_differ(then):
+            found[target.id] = f"changed: {', '.join(names)}"
     return found
 
 
-def _by_folder(commit: Commit) -> dict[str, dict[str, str]]:
-    """Name of each folder of images/ to its files, those of its own folders too."""
-    found: dict[str, dict[str, str]] = {}
-    for path, text in commit.texts.items():
-        folder, _, name = path.removeprefix(IMAGES).partition("/")
-        found.setdefault(folder, {})[name] = text
-    return found
+def _inputs(target: Target, commit: Commit, stand_in: str) -> KeyInputs:
+    """The inputs of the content key of ``target`` at ``commit``.
 
-
-@dataclass(frozen=True, kw_only=True)
-class Content:
-    """What the content key of a target is made from, at a commit."""
-
-    files: Mapping[str, str]
-    artifacts: Mapping[str, str]
-    bases: Mapping[str, str]
-    simulate: bool
-
-    @classmethod
-    def of(cls, target: Target, folders: Mapping[str, Mapping[str, str]], stand_in: str) -> Content:
-        """The content of ``target``; a vendor file without a known sha256 goes by its name.
-
-        ``folders`` are those of images/, with their files. ``stand_in`` is empty for an image of
-        the vendor's files.
-        """
-        texts = folders.get(target.id, {})
-        files = target.real_artifacts if stand_in else target.artifacts
-        artifacts = {name: file.sha256 or file.name for name, file in files.items()}
-        build_base = target.build_base.image
-        return cls(
-            files={name: text for name, text in texts.items() if name != _LOCK},
-            artifacts={**({"simulator": stand_in} if stand_in else {}), **artifacts},
-            bases={
-                "BASE_IMAGE": target.base.image,
-                "TOOL_IMAGE": build_base,
-                "INSTALLER_IMAGE": build_base,
-            },
-            simulate=bool(stand_in),
-        )
-
-    @property
-    def key(self) -> str:
-        return content_key(self.files, self.artifacts, self.bases, simulate=self.simulate)
-
-    def differs_from(self, other: Content) -> str:
-        """What is not the same in ``other``, in words."""
-        pairs = (
-            (self.files, other.files),
-            (self.artifacts, other.artifacts),
-            (self.bases, other.bases),
-        )
-        names = [
-            name
-            for mine, theirs in pairs
-            for name in sorted(mine.keys() | theirs.keys())
-            if mine.get(name) != theirs.get(name)
-        ]
-        return f"changed: {', '.join(names)}"
+    A vendor file without a known sha256 goes by its name, and a base by its reference.
+    """
+    return KeyInputs.of(
+        target,
+        commit.folders.get(f"{IMAGES}{target.id}/", {}),
+        commit.folders.get(CONTEXT, {}),
+        identify_file=lambda _, file: file.sha256 or file.name,
+        identify_base=lambda _, base: base.image,
+        simulator=stand_in,
+    )

@@ -28,7 +28,7 @@ class Job:
 
 def make_jobs(
     targets: Sequence[Target],
-    parts: Mapping[str, Sequence[Layer]],
+    layers: Mapping[str, Sequence[Layer]],
     *,
     shards: int = 0,
     most: int = MOST,
@@ -36,14 +36,14 @@ def make_jobs(
     """``targets`` in ``shards`` jobs, or fewer where some would have nothing to do.
 
     Without ``shards`` there are so many that targets of the same CANN and torch stay together.
-    ``parts`` are the layers of each target.
+    ``layers`` are those of each target.
 
     Raises:
         UsageError: it would be more than ``most``, or fewer than there are platforms.
     """
     items: dict[str, list[TargetCost]] = {}
     for target in targets:
-        items.setdefault(target.platform, []).append(target_cost(target.id, parts[target.id]))
+        items.setdefault(target.platform, []).append(target_cost(target.id, layers[target.id]))
     fair = {name: fair_count(members) for name, members in items.items()}
     number = shards or sum(fair.values())
     if number > most:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cannery.image.layers import Layer, components_named, shared
+from cannery.image.layers import Layer, SharedLayer, components_named, shared
 from cannery.model import Target
 
 
@@ -43,7 +43,7 @@ class Step:
     key: str = ""
     image: str = ""
     missing: Mapping[str, str]
-    parts: tuple[Layer, ...] = ()
+    layers: tuple[Layer, ...] = ()
     published: str = ""
 
 
@@ -69,9 +69,9 @@ class Plan:
         return [step for step in self.steps if step.action in actions]
 
     @property
-    def shared(self) -> dict[Layer, tuple[str, ...]]:
+    def shared(self) -> tuple[SharedLayer, ...]:
         """The layers that are made once for several of the targets that are built."""
-        return shared({step.id: step.parts for step in self.of(Action.BUILD)})
+        return shared({step.id: step.layers for step in self.of(Action.BUILD)})
 
 
 def choose_action(
@@ -101,7 +101,7 @@ def missing(why: Mapping[str, str]) -> str:
 
 
 def change_of(
-    component: str, targets: Sequence[Target], parts: Mapping[str, Sequence[Layer]]
+    component: str, targets: Sequence[Target], layers: Mapping[str, Sequence[Layer]]
 ) -> Change:
     """What a change of ``component`` would make anew in ``targets``.
 
@@ -111,8 +111,10 @@ def change_of(
     named = components_named(component, targets)
     anew, stays = {}, {}
     for target in targets:
-        touched = [part.name for part in parts[target.id] if part.needs & named]
+        touched = [each.name for each in layers[target.id] if each.components & named]
         if touched:
             anew[target.id] = tuple(touched)
-        stays[target.id] = tuple(p.name for p in parts[target.id] if not p.needs & named)
+        stays[target.id] = tuple(
+            each.name for each in layers[target.id] if not each.components & named
+        )
     return Change(component=component, anew=anew, stays=stays)

@@ -13,27 +13,6 @@ from dataclasses import dataclass, field
 from cannery.errors import UsageError
 from cannery.image.layers import Layer
 
-_SECONDS = {
-    "os": 30.0,
-    "toolkit": 15.0,
-    "kernels": 10.0,
-    "nnal": 10.0,
-    "python": 5.0,
-    "wheels-torch": 20.0,
-    "wheels-torch_npu": 10.0,
-    "wheels-cann": 15.0,
-    "wheels-deepspeed": 5.0,
-    "wheels-jieba": 12.0,
-    "wheels-mindspore": 25.0,
-    "wheels-application": 15.0,
-    "guard": 1.0,
-}
-"""What the layers took when this table was made: linux/arm64 under emulation on two cores, with
-simulated packages. Only their proportions matter."""
-
-_OTHER = 5.0
-"""Seconds for a layer that is not in the table."""
-
 _CHECKS = 60.0
 """Seconds for exporting an image and testing it, which no other target can spare it."""
 
@@ -68,10 +47,10 @@ class _Machine:
             self.layers |= target_cost.costs
 
 
-def target_cost(target: str, parts: Sequence[Layer]) -> TargetCost:
+def target_cost(target: str, layers: Sequence[Layer]) -> TargetCost:
     """What building ``target`` costs; its kin are the targets of the same CANN and torch."""
-    costs = {part.identity: _SECONDS.get(part.name, _OTHER) for part in parts}
-    family = [part.identity for part in parts if part.name in ("toolkit", "wheels-torch")]
+    costs = {layer.identity: layer.weight for layer in layers}
+    family = [layer.identity for layer in layers if layer.name in ("toolkit", "wheels-torch")]
     return TargetCost(id=target, costs=costs, family=tuple(family))
 
 

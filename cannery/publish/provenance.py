@@ -26,7 +26,6 @@ LOCAL_BUILDER = "urn:cannery:builder:local"
 """Some machine, of which nobody but who pushed knows anything."""
 
 _USER = re.compile(r"://[^/?#]*@")
-_HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 _PINNED = re.compile(
     r"(?P<repository>[^@\s]+?)(?::(?P<tag>[^:/@]+))?@sha256:(?P<digest>[0-9a-f]{64})"
 )
@@ -179,7 +178,7 @@ def _vendor_files(inventory: Inventory) -> Iterable[dict[str, Any]]:
 
 def _wheel(each: LockedWheel, used_in: str) -> dict[str, Any]:
     """A locked package. Where the lock allows several files, which one it was is not known."""
-    hashes = sorted({found[1] for line in each.lines for found in _HASH.finditer(line)})
+    hashes = sorted(each.hashes)
     annotations: dict[str, Any] = {"usedIn": used_in}
     found: dict[str, Any] = {
         "name": each.name,

@@ -22,13 +22,13 @@ Packages = Mapping[str, Mapping[str, str]]
 class LayerRecord:
     """One layer: the digest and size in bytes of what is pulled, and what it unpacks to.
 
-    ``part`` is as ``cannery.image.layers`` names it, or ``base``.
+    ``name`` is as ``cannery.image.layers`` names it, or ``base``.
     """
 
     digest: str
     diff_id: str
     size: int
-    part: str
+    name: str
 
 
 @dataclass(frozen=True, kw_only=True)

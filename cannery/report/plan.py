@@ -24,7 +24,7 @@ def to_text(plan: Plan) -> str:
         lines.append(f"shard {plan.shard}; in other shards: {', '.join(plan.elsewhere) or 'none'}")
     if plan.shared:
         lines += ["", "made once for several targets:"]
-        lines += [f"  {part.name}: {', '.join(ids)}" for part, ids in plan.shared.items()]
+        lines += [f"  {each.layer.name}: {', '.join(each.targets)}" for each in plan.shared]
     if plan.change:
         lines += ["", *_change(plan.change)]
     return "\n".join(lines)
@@ -53,13 +53,17 @@ def to_json(plan: Plan) -> str:
                 "image": step.image,
                 "missing": dict(step.missing),
                 "registry": step.published,
-                "layers": {part.name: part.identity for part in step.parts},
+                "layers": {layer.name: layer.identity for layer in step.layers},
             }
             for step in plan.steps
         ],
         "shared": [
-            {"layer": part.name, "identity": part.identity, "targets": [*ids]}
-            for part, ids in plan.shared.items()
+            {
+                "layer": each.layer.name,
+                "identity": each.layer.identity,
+                "targets": [*each.targets],
+            }
+            for each in plan.shared
         ],
         "shard": plan.shard,
         "elsewhere": [*plan.elsewhere],

@@ -143,7 +143,7 @@ def test_the_record_tells_what_it_is(site: Site, pushed: str) -> None:
     assert record.packages["vendor"]["toolkit"] == "8.0.T39"
     assert [*record.attestations] == ["provenance", "sbom"]
     [image] = record.platforms.values()
-    named = [layer.part for layer in image.layers]
+    named = [layer.name for layer in image.layers]
     assert named[0] == "base"
     assert {"os", "toolkit", "wheels-torch", "guard"} <= {*named}
     assert image.size > sum(layer.size for layer in image.layers)

@@ -154,7 +154,7 @@ def test_images_statements_tags_and_records(place: Place) -> None:
     [image] = told.platforms.values()
     assert place.repository.resolve(image.digest) == image.digest
     assert len(image.layers) == 1 + COPIED
-    assert image.layers[0].part == "base"
+    assert image.layers[0].name == "base"
     assert [each.passed for each in told.verified] == [1]
     assert told.packages["wheels"] == {"torch": "2.3.1"}
     assert told.changes.since == ""

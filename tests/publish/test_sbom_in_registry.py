@@ -66,8 +66,8 @@ def publish(place: Place, inventory: Inventory, tag: str) -> Published:
         inventory,
         key="sha256:" + "0" * 64,
         source=Source(commit="0" * 40),
-        lock=parse_lock(project.lock(target).read_text(encoding="utf-8")),
-        build_stage=parse_lock(project.build_lock.read_text(encoding="utf-8")),
+        lock=parse_lock(project.lock(target).read_text(encoding="utf-8")).wheels,
+        build_stage=parse_lock(project.build_lock.read_text(encoding="utf-8")).wheels,
         bases={"BASE_IMAGE": used},
         builder=Builder(engine="29.1"),
     )

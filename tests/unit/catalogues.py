@@ -44,8 +44,8 @@ def release(target: Target, **changes: Any) -> Record:
         config=sha("3"),
         size=3_141_592_653,
         layers=(
-            LayerRecord(digest=sha("4"), diff_id=sha("5"), size=31_000_000, part="base"),
-            LayerRecord(digest=sha("6"), diff_id=sha("7"), size=800_000_000, part="wheels-torch"),
+            LayerRecord(digest=sha("4"), diff_id=sha("5"), size=31_000_000, name="base"),
+            LayerRecord(digest=sha("6"), diff_id=sha("7"), size=800_000_000, name="wheels-torch"),
         ),
     )
     usual = record(

@@ -18,7 +18,7 @@ IMAGE = PlatformImage(
     digest=sha("2"),
     config=sha("3"),
     size=100,
-    layers=(LayerRecord(digest=sha("4"), diff_id=sha("5"), size=90, part="torch"),),
+    layers=(LayerRecord(digest=sha("4"), diff_id=sha("5"), size=90, name="torch"),),
 )
 RECORD = Record(
     target="full",

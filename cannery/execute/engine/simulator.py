@@ -141,7 +141,7 @@ def _make(project: Project, target: Target, source: PackageIndex, folder: Path) 
             platform=f"linux/{architecture}",
             contexts={"spec": spec},
             arguments={
-                "TOOL_IMAGE": ensure_base(target.build_base, architecture),
+                "BUILD_IMAGE": ensure_base(target.build_base, architecture),
                 "ARCH": target.machine,
             },
             output=output,

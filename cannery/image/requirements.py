@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The requirements of a target, in groups: one group for each component that wheels come from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from cannery.model import Target
+
+PIP = "pip>=23"
+"""The image's own pip: old enough for every target's Python, new enough to obey constraints."""
+
+
+def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
+    """Group name to its requirements. The group that changes most often is the last one."""
+    groups = {
+        "cann": target.cann.requirements,
+        "torch": (f"torch=={target.torch}",) if target.torch else (),
+        "torch_npu": _torch_npu(target),
+        "pip": (PIP,),
+        "py-spy": ("py-spy",),
+        "deepspeed": _deepspeed(target),
+        "application": target.requirements,
+    }
+    return {name: wanted for name, wanted in groups.items() if wanted}
+
+
+def overrides(target: Target) -> tuple[str, ...]:
+    """Requirements that replace what other packages ask for."""
+    return target.application.overrides if target.application else ()
+
+
+def sdists(target: Target) -> tuple[str, ...]:
+    """Packages that have no wheel, so that the building machine makes one."""
+    return ("deepspeed", *(target.application.sdists if target.application else ()))
+
+
+def uv_platform(target: Target) -> str:
+    """The platform of the image as uv names it, such as ``aarch64-manylinux_2_31``."""
+    return f"{target.machine}-manylinux_{target.base.glibc.replace('.', '_')}"
+
+
+def inputs_digest(target: Target) -> str:
+    """The sha256 of everything that a lock of ``target`` is resolved from."""
+    inputs = {
+        "groups": requirement_groups(target),
+        "overrides": overrides(target),
+        "sdists": sdists(target),
+        "python": target.python.version,
+        "platform": uv_platform(target),
+    }
+    text = json.dumps(inputs, sort_keys=True)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _deepspeed(target: Target) -> tuple[str, ...]:
+    if not target.deepspeed or target.deepspeed_wheel:
+        return ()
+    return (f"deepspeed=={target.deepspeed}",)
+
+
+def _torch_npu(target: Target) -> tuple[str, ...]:
+    if not target.torch_npu:
+        return ()
+    # torch_npu imports yaml and does not declare it before 2.7.1. Up to 2.7.1 it also imports
+    # pkg_resources, which setuptools 82 removed.
+    needs = ("pyyaml", "setuptools<81")
+    return needs if target.torch_npu_wheel else (f"torch-npu=={target.torch_npu}", *needs)

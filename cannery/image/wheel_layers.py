@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Divides the wheels of a lock among the layers of an image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cannery.image.lock import Lock, LockedWheel
+from cannery.image.requirements import requirement_groups
+from cannery.model import Target
+
+_OWN_LAYER: Mapping[str, frozenset[str]] = {
+    "torch": frozenset({"torch"}),
+    "torch_npu": frozenset({"torch-npu"}),
+    "deepspeed": frozenset({"deepspeed"}),
+    "application": frozenset(
+        {
+            *("fonttools", "jieba", "matplotlib", "mindspore", "opencv-python-headless", "pandas"),
+            *("pillow", "pyarrow", "transformers"),
+        }
+    ),
+}
+"""Group to the wheels of it that get a layer each: the components themselves, and wheels of 20 MB or
+more that several applications need. Targets share these layers whatever else their locks hold."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WheelGroup:
+    """The wheels of one layer: ``name`` is the layer's, ``group`` the requirement group's."""
+
+    name: str
+    group: str
+    wheels: tuple[LockedWheel, ...]
+
+
+def wheel_groups(target: Target, lock: Lock) -> tuple[WheelGroup, ...]:
+    """The wheels of each layer, in the order of the image.
+
+    A wheel that several groups need goes to the first of them.
+    """
+    children: dict[str, set[str]] = {}
+    for wheel in lock.wheels:
+        for parent in wheel.parents:
+            children.setdefault(parent, set()).add(wheel.name)
+    left = {wheel.name: wheel for wheel in lock.wheels}
+    found: list[WheelGroup] = []
+    for group in requirement_groups(target):
+        roots = {wheel.name for wheel in lock.wheels if group in wheel.groups}
+        names = _closure(roots, children) & left.keys()
+        found += _divided(group, [left.pop(name) for name in sorted(names)])
+    return tuple(found)
+
+
+def _divided(group: str, wheels: list[LockedWheel]) -> Iterable[WheelGroup]:
+    """The layers of one group. Wheels that change with every lock are in the last layer."""
+    alone = _OWN_LAYER.get(group, frozenset())
+    own = [wheel for wheel in wheels if wheel.name in alone]
+    rest = tuple(wheel for wheel in wheels if wheel.name not in alone)
+    names = {wheel.name: wheel.name.replace("-", "_") for wheel in own}
+    for wheel in own:
+        yield WheelGroup(name=names[wheel.name], group=group, wheels=(wheel,))
+    if rest:
+        name = f"{group}-deps" if group in names.values() else group
+        yield WheelGroup(name=name, group=group, wheels=rest)
+
+
+def _closure(roots: set[str], children: Mapping[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    waiting = set(roots)
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        waiting |= children.get(name, set()) - seen
+    return seen
