@@ -17,7 +17,7 @@ from cannery.publish.policy import load
 
 
 def run(options: argparse.Namespace) -> int:
-    """Push the image of every selected target, and print what to pull.
+    """Push the image of every selected target, and print references to pull.
 
     Raises:
         PublishError: an image may not be pushed, or a tag names something else.
@@ -37,15 +37,15 @@ def run(options: argparse.Namespace) -> int:
             allow=frozenset(options.allow),
             artifacts=(options.artifacts or PROJECT.artifacts).absolute(),
             release=options.release,
-            key=options.key or os.environ.get("CANNERY_SIGNING_KEY", ""),
+            signing_key=options.key or os.environ.get("CANNERY_SIGNING_KEY", ""),
         ),
         compression=options.compression,
     )
     names = frozenset(target.id for target in targets)
     selection = Selection(matrix=matrix, targets=tuple(targets), named=names)
-    for arrived in push.run(selection):
-        tags = ", ".join(arrived.image_push.tags)
-        console.say(f"{arrived.image_push.name}: {tags}")
-        print(push.repository.at(arrived.root.digest))
-    console.say("commit what is new in releases/")
+    for pushed in push.run(selection):
+        tags = ", ".join(pushed.image_push.tags)
+        console.say(f"{pushed.image_push.name}: {tags}")
+        print(push.repository.at(pushed.root.digest))
+    console.say("commit the new files in releases/")
     return 0

@@ -12,7 +12,6 @@ from cannery.errors import ArtifactError, CanneryError, EngineError, UsageError
 from cannery.execute.engine import base
 from cannery.execute.engine.images import Images, local_images
 from cannery.execute.engine.simulator import recipe
-from cannery.execute.registry.published import published_key
 from cannery.image.artifacts import check_artifacts, missing_files, needed_files
 from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of
 from cannery.image.drift import compare, require_in_sync
@@ -263,11 +262,16 @@ def _resumed(entry: Entry, key: str, images: Images) -> tuple[Action, str, str] 
     return None
 
 
-def _published(target: Target, key: str, options: BuildOptions, repository: str) -> str:
-    if not repository:
+def _published(target: Target, key: str, options: BuildOptions, name: str) -> str:
+    """Whether the image of ``target`` in the repository ``name`` is up to date."""
+    if not name:
         return ""
-    reference = f"{repository}:{image_tag(target.id, simulate=options.simulate)}"
-    found = published_key(reference, target.platform)
+    # Importing what speaks HTTP takes longer than most plans, which ask no registry.
+    from cannery.execute.registry.published import published_key, published_repository
+
+    repository = published_repository(name, options.package_index.ca)
+    tag = image_tag(target.id, simulate=options.simulate)
+    found = published_key(repository, tag, target.platform)
     if found is None:
-        return f"{reference} does not exist"
-    return f"{reference} is {'up to date' if found == key else 'out of date'}"
+        return f"{repository.at(tag)} does not exist"
+    return f"{repository.at(tag)} is {'up to date' if found == key else 'out of date'}"

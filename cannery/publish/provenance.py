@@ -82,8 +82,8 @@ def slsa(
 ) -> dict[str, Any]:
     """The predicate for an image of ``target`` that holds ``inventory``.
 
-    ``key`` is its content key, ``lock`` the target's wheels and ``build_stage`` those of the programs
-    that it was built with; ``bases`` maps build arguments to the images that they named.
+    ``key`` is its content key, ``lock`` has the target's wheels and ``build_stage`` those of the
+    programs that built it; ``bases`` maps build arguments to the images that they named.
     """
     dependencies = [
         *_commit(source),

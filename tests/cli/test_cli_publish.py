@@ -17,10 +17,10 @@ WRONG = {
     "allow": (["push", *TARGET, *NOWHERE, "--allow", "simulate"], 2, "Did you mean 'simulated'?"),
     "compression": (["push", *TARGET, *NOWHERE, "--compression", "xz"], 2, "there is no 'xz'"),
     "no such CA": (["push", *TARGET, *NOWHERE, "--ca", "none.pem"], 2, "there is no file none.pem"),
-    "a tag": (["push", *TARGET, "--registry", "r.example.com/a:b"], 2, "more than a registry"),
-    "no host": (["push", *TARGET, "--registry", "team"], 2, "'team' is no name in a registry"),
+    "a tag": (["push", *TARGET, "--registry", "r.example.com/a:b"], 2, "has a tag or a digest"),
+    "no host": (["push", *TARGET, "--registry", "team"], 2, "'team' does not name a registry"),
     "no engine": (["push", *TARGET, *NOWHERE], 6, "the container engine does not answer"),
-    "from": (["promote", "ascend", "r.example.com/a"], 2, "'ascend' is no name in a registry"),
+    "from": (["promote", "ascend", "r.example.com/a"], 2, "'ascend' does not name a registry"),
     "which": (["promote", "r.example.com/a", "r.example.com/b"], 2, "does not say which image"),
     "to": (
         ["promote", "r.example.com/a:b", f"r.example.com/a@sha256:{'0' * 64}"],

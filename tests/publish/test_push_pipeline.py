@@ -18,7 +18,7 @@ from cannery.errors import CanneryError, EngineError, PublishError, Verification
 from cannery.execute.cosign import PASSWORD, Transport, verify
 from cannery.execute.engine import client as engine
 from cannery.execute.registry.client import Repository
-from cannery.pipeline import oci_image as sealing
+from cannery.pipeline import oci_image
 from cannery.pipeline.oci_image import PackedImage
 from cannery.pipeline.push import Push
 from cannery.pipeline.pushable import PushOptions
@@ -80,8 +80,8 @@ class Place:
         wheels = (Package(name="torch", version=self.torch),)
         return Inventory(wheels=wheels, debian=(Package(name="libc6", version="2.31"),), vendor=())
 
-    def smoke(self, pack_image: PackedImage, image: str) -> None:
-        self.tried.append((pack_image.candidate.target.id, image))
+    def smoke(self, packed: PackedImage, image: str) -> None:
+        self.tried.append((packed.candidate.target.id, image))
         if self.fails:
             raise VerificationError("it does not import")
 
@@ -90,7 +90,7 @@ class Place:
             simulate=False,
             allow=frozenset(more.pop("allow", ())),
             artifacts=self.world.artifacts,
-            key=more.pop("key", ""),
+            signing_key=more.pop("signing_key", ""),
         )
         push = Push(
             project=self.world.checkout.project,
@@ -133,9 +133,9 @@ def place(tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(engine, "pull_digest", found.pull)
     monkeypatch.setattr(engine, "image_id", lambda _: "")
     monkeypatch.setattr(engine, "remove_name", found.gone.append)
-    monkeypatch.setattr(sealing, "local_images", world.local_images)
-    monkeypatch.setattr(sealing, "image_inventory", found.contents)
-    monkeypatch.setattr(sealing, "builder", lambda **_: Builder())
+    monkeypatch.setattr(oci_image, "local_images", world.local_images)
+    monkeypatch.setattr(oci_image, "image_inventory", found.contents)
+    monkeypatch.setattr(oci_image, "builder", lambda **_: Builder())
     return found
 
 
@@ -180,13 +180,13 @@ def test_what_is_pushed_with_a_key_is_signed(
 ) -> None:
     pair = make_pair(tmp_path / "keys")
     monkeypatch.setenv(PASSWORD, "another")
-    with pytest.raises(EngineError, match="is not that of") as caught:
-        place.push(key=pair.private)
+    with pytest.raises(EngineError, match="is not the one of") as caught:
+        place.push(signing_key=pair.private)
     assert caught.value.problems[-1].what == "No tag was moved."
     assert place.tags() == {}
     assert read_records(place.releases) == ()
     monkeypatch.setenv(PASSWORD, SECRET)
-    [digest] = place.push(key=pair.private)
+    [digest] = place.push(signing_key=pair.private)
     transport = Transport(ca=place.repository.ca)
     verify(place.repository.at(digest), pair.public, transport=transport)
     [told] = read_records(place.releases)
