@@ -37,9 +37,8 @@ def locked_version(lock: str, name: str) -> str:
     Raises:
         UsageError: it is not in there.
     """
-    for wheel in parse_lock(lock):
-        if wheel.name == canonicalize_name(name):
-            return wheel.version
+    if version := parse_lock(lock).version(canonicalize_name(name)):
+        return version
     raise UsageError(f"{name} is not in the lock, so its version cannot move.")
 
 

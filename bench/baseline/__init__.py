@@ -19,8 +19,10 @@ import jinja2
 
 from cannery.errors import UsageError
 from cannery.image.environment import image_environment
-from cannery.image.lock import LockedWheel, divide, group_of, parse_lock, sdists
-from cannery.image.render import interpreter_paths
+from cannery.image.lock import Lock, LockedWheel, parse_lock
+from cannery.image.record import interpreter_paths
+from cannery.image.requirements import sdists
+from cannery.image.wheel_layers import wheel_groups
 from cannery.model import PythonSource, Target
 
 TEMPLATE = Path(__file__).parent / "Dockerfile.j2"
@@ -53,13 +55,14 @@ def files(target: Target, lock: str) -> dict[str, str]:
     """
     if not target.torch:
         raise UsageError(f"{target.id} has no torch; the baseline is written for images with it.")
-    groups, application = requirements(target, lock), target.application
+    parsed = parse_lock(lock)
+    groups, application = requirements(target, parsed), target.application
     values: dict[str, Any] = {
         "target": target,
         "packages": _packages(target),
         "env": {**image_environment(target), **(application.environment if application else {})},
         "sources": application.sources if application else (),
-        "pip": next(w.version for w in parse_lock(lock) if w.name == "pip"),
+        "pip": parsed.version("pip"),
         "last": [name for name in ("rest", "sdists") if name in groups],
         "sdists": [wheel.name for wheel in groups.get("sdists", ())],
         "wheels": [target.artifacts[name].name for name in target.vendor_wheels],
@@ -77,14 +80,13 @@ def files(target: Target, lock: str) -> dict[str, str]:
     return {"Dockerfile": template.render(values), **texts}
 
 
-def requirements(target: Target, lock: str) -> dict[str, list[LockedWheel]]:
+def requirements(target: Target, lock: Lock) -> dict[str, list[LockedWheel]]:
     """The locked wheels by the ``pip install`` that they belong to; what is built comes last."""
     built = {*sdists(target)}
     groups: dict[str, list[LockedWheel]] = {"cann": [], "torch": [], "rest": [], "sdists": []}
-    for layer, wheels in divide(target, parse_lock(lock)).items():
-        group = group_of(layer)
-        name = "cann" if group in _FIRST else "torch" if group in _SECOND else "rest"
-        for wheel in wheels:
+    for each in wheel_groups(target, lock):
+        name = "cann" if each.group in _FIRST else "torch" if each.group in _SECOND else "rest"
+        for wheel in each.wheels:
             if wheel.name != "pip":
                 groups["sdists" if wheel.name in built else name].append(wheel)
     return {name: sorted(each, key=lambda w: w.name) for name, each in groups.items() if each}
@@ -117,4 +119,4 @@ def _packages(target: Target) -> list[str]:
 
 
 def _text(wheels: list[LockedWheel]) -> str:
-    return "".join(f"{line}\n" for wheel in wheels for line in wheel.lines)
+    return "".join(f"{wheel.requirement}\n" for wheel in wheels)

@@ -27,7 +27,7 @@ _COLUMNS = {"python": ("os", "python"), "cann": ("toolkit",), "framework": ("whe
 """Column to the layers that make it."""
 
 _OTHERWISE = ("wheels-application",)
-"""What makes it where a target has none of these: a framework that is no torch is an application."""
+"""The layer in their place where a target has none of them: MindSpore is an application."""
 
 
 @dataclass(frozen=True, kw_only=True)

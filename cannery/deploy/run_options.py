@@ -85,7 +85,7 @@ class RunOptions:
 
     @property
     def volumes(self) -> Mapping[str, str]:
-        """The application's folders of a host to the container's, but for what ``mounts`` replaces."""
+        """Folders of the host to those of the application that ``mounts`` does not replace."""
         own = self.target.application.volumes if self.target.application else {}
         taken = {*self.mounts.values()}
         return {source: where for source, where in own.items() if where not in taken}

@@ -30,7 +30,9 @@ class Caches:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageBuild:
-    """One image. ``tag`` names it in caches; ``related_tags`` are the tags of targets that share with it.
+    """One image. ``tag`` names it in caches.
+
+    ``related_tags`` are the tags of targets that share layers with it.
 
     ``contexts`` maps a name to a folder, or to what buildx takes for one.
     """

@@ -131,7 +131,7 @@ def check_lock(target: Target, lock: Lock) -> None:
 
 
 def _admits(target: Target, requirement: Requirement, wheel: LockedWheel) -> bool:
-    """Whether the locked version is one that was asked for; an override goes before a requirement."""
+    """Whether the locked version is one that was asked for. Overrides replace requirements."""
     over = {normal_name(each.name): each for each in parse_requirements(overrides(target))}
     wanted = over.get(wheel.name, requirement)
     return wanted.specifier.contains(wheel.version, prereleases=True)

@@ -21,8 +21,8 @@ _OWN_LAYER: Mapping[str, frozenset[str]] = {
         }
     ),
 }
-"""Group to the wheels of it that get a layer each: the components themselves, and wheels of 20 MB or
-more that several applications need. Targets share these layers whatever else their locks hold."""
+"""Group to the wheels of it that get a layer each: the components themselves, and wheels of 20 MB
+or more that several applications need. Targets share these layers whatever else they lock."""
 
 
 @dataclass(frozen=True, kw_only=True)

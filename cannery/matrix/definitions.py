@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the parts of matrix.yaml that targets name: bases, interpreters, CANN releases, applications."""
+"""Reads what targets of matrix.yaml name: bases, interpreters, CANN releases, applications."""
 
 from __future__ import annotations
 

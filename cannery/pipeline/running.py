@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from cannery.errors import CanneryError
+from cannery.execute.board import Board, shown
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.bake import BakeSettings, Failures, bake
 from cannery.execute.engine.builder import Builder, check_cache_export, find_builder
@@ -26,7 +27,6 @@ from cannery.pipeline.images import device_specs
 from cannery.pipeline.planning import Planned
 from cannery.plan.journal import Journal, Progress
 from cannery.plan.plan import Action, Step
-from cannery.report.board import Board, shown
 
 
 def carry_out(

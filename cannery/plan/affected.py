@@ -51,7 +51,7 @@ class Commit:
         """Folder of a target, or of the shared context, to the names and texts of its files."""
         found: dict[str, dict[str, str]] = {}
         for path, text in self.texts.items():
-            folder = CONTEXT
+            folder = CONTEXT if path.startswith(CONTEXT) else ""
             if path.startswith(IMAGES):
                 folder = IMAGES + path.removeprefix(IMAGES).partition("/")[0] + "/"
             found.setdefault(folder, {})[path.removeprefix(folder)] = text

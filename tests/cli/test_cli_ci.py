@@ -66,11 +66,11 @@ def test_a_change_lists_what_it_concerns(repository: Checkout) -> None:
     commit(repository.root)
     # What is committed is out of sync now, which a build would say too.
     repository.edit("\n# changed\nCMD", "\nCMD", edited)
-    repository.edit("\n", "\n\n", "images/templates/seal-layer")
+    repository.edit("\n", "\n\n", "cannery/image/context/seal-layer")
     assert repository.run("render").code == 0
     commit(repository.root)
     done = repository.run(*GITHUB, "--since", "first")
-    done.accepted(f"{FIRST}: changed: seal-layer")
+    done.accepted(f"{FIRST}: changed: cannery/seal-layer")
     assert targets(done.out) == targets(repository.run(*GITHUB).out)
     done = repository.run(*GITHUB, "--since", "first", "--where", "python=3.9", "torch=2.1")
     assert [row["targets"] for row in rows(done.out)] == [FIRST]

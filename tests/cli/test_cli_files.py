@@ -26,13 +26,13 @@ FULL_DISK = """
 cp -a "$1/images" "$2" &&
 mount -t tmpfs -o size=32m tmpfs "$1/images" &&
 cp -a "$2/." "$1/images/" && rm -r "$2" || exit 99
-cat /dev/zero >"$1/images/templates/fill" 2>/dev/null
-truncate -s "-$3" "$1/images/templates/fill"
+cat /dev/zero >"$1/images/fill" 2>/dev/null
+truncate -s "-$3" "$1/images/fill"
 root="$1" shown="$2"
 shift 3
 "$@"
 code=$?
-rm "$root/images/templates/fill"
+rm "$root/images/fill"
 cp -a "$root/images" "$shown"
 exit $code
 """
@@ -112,7 +112,7 @@ def test_locks_are_written_and_then_stay(checkout: Checkout, uv: dict[str, str])
     images = checkout.root / "images"
     result = checkout.run("lock", "--target", TARGET, env=uv)
     result.accepted(
-        "wrote images/templates/tools.txt",
+        "wrote cannery/image/context/requirements.txt",
         f"wrote images/{TARGET}/requirements.lock",
         "1 targets locked, 2 locks changed",
         "now run: python build.py render",
@@ -127,7 +127,7 @@ def test_locks_are_written_and_then_stay(checkout: Checkout, uv: dict[str, str])
 def test_wheels_that_do_not_fit_each_other(checkout: Checkout, uv: dict[str, str]) -> None:
     before = checkout.state()
     result = checkout.run("lock", env={**uv, "UV_FAILS": "1"})
-    result.refused(3, "no set of wheels fits the tools stage. uv says:\nNo solution found")
+    result.refused(3, "no set of wheels fits the build stage. uv says:\nNo solution found")
     assert checkout.state() == before
 
 

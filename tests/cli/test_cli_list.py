@@ -65,7 +65,7 @@ def test_a_table_shows_what_is_not_there_as_a_dash(original: Checkout) -> None:
     rows = original.run("list", "--target", "*mindspore271*").out.split("\n\n")[0].splitlines()
     cells = dict(zip(rows[0].split(), re.split(r"  +", rows[1].strip()), strict=True))
     assert cells["torch"] == cells["torch_npu"] == cells["apex"] == cells["deepspeed"] == "-"
-    assert cells["stack"] == "mindspore 2.7.1"
+    assert cells["application"] == "mindspore 2.7.1"
 
 
 def test_nothing_is_written_and_no_format_is_mixed(original: Checkout) -> None:
@@ -181,7 +181,7 @@ def test_what_is_in_the_folder_is_not_missing(checkout: Checkout) -> None:
 
 
 def test_a_reason_is_shown_in_table_and_json(checkout: Checkout) -> None:
-    line = "    stack: mindspore-2.7.1\n"
+    line = "    application: mindspore-2.7.1\n"
     checkout.edit(line, f"{line}    unverified: our own build\n")
     name = "py39-mindspore271-cann83rc1"
     assert notes(checkout)[name] == "not known to work: our own build"

@@ -86,7 +86,7 @@ def test_several_mistakes_are_listed_in_the_order_of_the_file(checkout: Checkout
     checkout.edit("    torch: 2.3.1\n", "    torch: {}\n")
     checkout.edit("suite: bookworm", "siute: bookworm")
     checkout.edit("source: standalone", "source: standalon")
-    checkout.edit("tools: debian-12", "tools: none")
+    checkout.edit("build_base: debian-12", "build_base: none")
     before = checkout.state()
     result = checkout.run("render")
     result.refused(3, "'none'", "'siute'", "'standalon'", "must be text, not a mapping")
@@ -145,10 +145,10 @@ def test_a_lock_that_does_not_fit(checkout: Checkout, old: str, new: str, said: 
 
 
 def test_a_template_that_is_wrong(checkout: Checkout) -> None:
-    checkout.edit("{{ target.id }}", "{{ target.di }}", "images/templates/Dockerfile.j2")
+    checkout.edit("{{ target.id }}", "{{ target.di }}", "cannery/image/templates/Dockerfile.j2")
     before = checkout.state()
     checkout.run("render", "--target", LAST).refused(
-        3, f"images/templates/Dockerfile.j2 cannot be rendered for {LAST}"
+        3, f"cannery/image/templates/Dockerfile.j2 cannot be rendered for {LAST}"
     )
     assert checkout.state() == before
 

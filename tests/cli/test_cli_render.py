@@ -26,13 +26,13 @@ def test_in_sync(original: Checkout) -> None:
 
 def test_what_is_stale_is_shown_and_mended(checkout: Checkout) -> None:
     before = checkout.state()
-    checkout.edit("ARG TOOL_IMAGE", "ARG TOOL_IMAGES", DOCKERFILE)
+    checkout.edit("ARG BUILD_IMAGE", "ARG BUILD_IMAGES", DOCKERFILE)
     (checkout.root / "images" / OTHER / "target.json").unlink()
     stale = checkout.state()
     result = checkout.run("render", "--check")
     result.refused(4, "--- (missing)\n", f"--- {DOCKERFILE}\n+++ {DOCKERFILE} (rendered)\n", MEND)
-    assert "\n-ARG TOOL_IMAGES=" in result.messages[1]
-    assert "\n+ARG TOOL_IMAGE=" in result.messages[1]
+    assert "\n-ARG BUILD_IMAGES=" in result.messages[1]
+    assert "\n+ARG BUILD_IMAGE=" in result.messages[1]
     assert checkout.state() == stale
     checkout.run("render").accepted(f"wrote {DOCKERFILE}", f"wrote images/{OTHER}/target.json")
     assert checkout.state() == before
@@ -71,7 +71,7 @@ def test_the_folder_of_a_target_that_is_gone(checkout: Checkout) -> None:
 
 
 def test_nothing_is_built_from_images_that_are_out_of_sync(checkout: Checkout) -> None:
-    checkout.edit("ARG TOOL_IMAGE", "ARG TOOL_IMAGES", DOCKERFILE)
+    checkout.edit("ARG BUILD_IMAGE", "ARG BUILD_IMAGES", DOCKERFILE)
     before = checkout.state()
     mend = f"{MEND} --target {TARGET}"
     checkout.run("--target", TARGET, "--simulate").refused(4, DOCKERFILE, mend)

@@ -64,7 +64,7 @@ def test_the_list(original: Checkout, patterns: list[str], ids: list[str]) -> No
     head, *rows = result.out.split("\n\n")[0].splitlines()
     assert head.split() == [
         *("target", "python", "toolkit", "torch", "torch_npu", "apex", "deepspeed"),
-        *("chip", "stack"),
+        *("chip", "application"),
     ]
     named = [row.split()[0] for row in rows]
     assert [name for name in named if name in TARGETS] == ids

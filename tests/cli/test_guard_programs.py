@@ -19,7 +19,7 @@ import pytest
 
 from tests.unit.matrices import CHECKOUT
 
-GUARD = CHECKOUT / "images" / "templates" / "guard"
+GUARD = CHECKOUT / "cannery" / "image" / "context" / "guard"
 HOW = "To move one of them on purpose, which may break the image: unset {}, and try again."
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two builds of one commit are the same, layer by layer; so are equal parts of two targets.
+"""Two builds of one commit are the same, layer by layer; so are equal layers of two targets.
 
 On an engine with containerd's image store: the other store writes the files of a layer that several
 images share in one of two orders.
@@ -19,6 +19,7 @@ import pytest
 from cannery.execute.engine.base import building_architecture, ensure_base
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.image.layers import layers_of
+from cannery.image.lock import parse_lock
 from cannery.model import Target
 
 from .conftest import ROOT, Built
@@ -34,7 +35,7 @@ def _bases(target: Target) -> dict[str, str]:
     """Build argument to image. Only because no hub can be reached from here."""
     return {
         "BASE_IMAGE": ensure_base(target.base, target.docker_arch),
-        "TOOL_IMAGE": ensure_base(target.build_base, building_architecture()),
+        "BUILD_IMAGE": ensure_base(target.build_base, building_architecture()),
         "INSTALLER_IMAGE": ensure_base(target.build_base, target.docker_arch),
     }
 
@@ -77,12 +78,10 @@ def _layers(image: Image, target: Target) -> Layers:
     return dict(zip(["base", *stages], image["RootFS"]["Layers"], strict=True))
 
 
-def _parts(target: Target) -> dict[str, str]:
-    """Part to what a plan takes for its identity."""
-    folder = ROOT / "images" / target.id
-    paths = [path for path in folder.rglob("*") if path.is_file()]
-    files = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in paths}
-    return {part.name: part.identity for part in layers_of(target, files)}
+def _identities(target: Target) -> dict[str, str]:
+    """Layer to its identity as a plan has it."""
+    text = (ROOT / "images" / target.id / "requirements.lock").read_text(encoding="utf-8")
+    return {layer.name: layer.identity for layer in layers_of(target, parse_lock(text))}
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +111,7 @@ def test_equal_components_of_two_targets_are_one_layer(
     other = _layers(_build(elsewhere, second, packages), second.target)
     mine = _layers(first, main.target)
     equal = {name.removeprefix("layer-") for name in mine if mine[name] == other.get(name)}
-    parts = _parts(main.target)
-    same = {name for name in parts if parts[name] == _parts(second.target).get(name)}
+    mine, others = _identities(main.target), _identities(second.target)
+    same = {name for name in mine if mine[name] == others.get(name)}
     assert equal == {"base", *same}
-    assert {"os", "wheels-tools"} <= same
+    assert {"os", "wheels-py-spy"} <= same

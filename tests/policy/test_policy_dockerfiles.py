@@ -11,6 +11,8 @@ import pytest
 
 from cannery.deploy.run_spec import DRIVER_MOUNTS
 from cannery.image.environment import image_environment
+from cannery.image.render import CONTEXT_FILES
+from cannery.matrix.project import Project
 from cannery.model import Target
 from tests.policy.dockerfile import Instruction, assignments, parse
 
@@ -46,7 +48,7 @@ def unchecked_downloads(dockerfile: Dockerfile) -> list[str]:
     [
         ("curl -O x", True),
         ("X=1 /usr/bin/wget x", True),
-        ("/opt/tools/bin/pip install torch", True),
+        ("/opt/build/bin/pip install torch", True),
         ("pip install --requirement x", True),
         ("install-wheels a b --requirement x", True),
         ("install-wheels a b --require-hashes --requirement x", False),
@@ -64,8 +66,8 @@ def test_every_download_is_compared_with_a_hash(dockerfile: Dockerfile) -> None:
     assert not [each for each in dockerfile if each.word == "ADD"]
 
 
-def test_the_script_that_unpacks_wheels_adds_no_way_around(folder: Path) -> None:
-    text = (folder / "install-wheels").read_text(encoding="utf-8")
+def test_the_script_that_unpacks_wheels_adds_no_way_around(project: Project) -> None:
+    text = (project.build_context / "install-wheels").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     steps = re.sub(r"\\\n *", "", "\n".join(lines)).splitlines()
     installs = [line for line in steps if DOWNLOADERS.match(line.strip())]
@@ -74,6 +76,12 @@ def test_the_script_that_unpacks_wheels_adds_no_way_around(folder: Path) -> None
     assert installs[0].endswith('"$@"')
     assert text.startswith("#!/bin/bash\n")
     assert "set -euo pipefail" in text
+
+
+def test_every_file_of_the_shared_context_is_listed(project: Project) -> None:
+    folder = project.build_context
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert {name for name in files if "__pycache__" not in name} == {*CONTEXT_FILES}
 
 
 def test_no_address_is_written_down(folder: Path) -> None:
@@ -93,7 +101,7 @@ def test_no_secret_is_an_argument_or_a_variable(dockerfile: Dockerfile) -> None:
 def test_bases_are_pinned_by_digest(dockerfile: Dockerfile) -> None:
     first = next(n for n, each in enumerate(dockerfile) if each.word == "FROM")
     arguments = dict(each.rest.split("=", 1) for each in dockerfile[:first])
-    assert sorted(arguments) == ["BASE_IMAGE", "INSTALLER_IMAGE", "TOOL_IMAGE"]
+    assert sorted(arguments) == ["BASE_IMAGE", "BUILD_IMAGE", "INSTALLER_IMAGE"]
     for image in arguments.values():
         assert re.fullmatch(r"\S+:\S+@sha256:[0-9a-f]{64}", image)
     stages = {each.stage for each in dockerfile if each.word == "FROM"}
@@ -149,7 +157,9 @@ def test_what_is_copied_is_ours(dockerfile: Dockerfile, folder: Path) -> None:
         if each.word != "COPY":
             continue
         words = [word for word in each.rest.split() if not word.startswith("--")]
-        if "--from=" in each.rest:
+        if "--from=cannery " in each.rest:
+            assert all(word in CONTEXT_FILES for word in words[:-1]), each
+        elif "--from=" in each.rest:
             assert each.rest.endswith(" /layer/ /"), each
         else:
             assert all((folder / word).is_file() for word in words[:-1]), each
@@ -254,7 +264,7 @@ def test_the_places_of_the_driver_are_there(dockerfile: Dockerfile) -> None:
 def test_caches_of_apt_go_in_the_step_that_made_them(dockerfile: Dockerfile) -> None:
     for each in dockerfile:
         if "apt-get install" in each.rest:
-            assert each.stage == "tools"
+            assert each.stage == "build"
             assert "--no-install-recommends" in each.rest
             assert "apt-get clean" in each.steps
             assert "rm -rf /var/lib/apt/lists/*" in each.rest
@@ -276,6 +286,6 @@ def test_labels_say_what_is_inside(target: Target, dockerfile: Dockerfile) -> No
 
 
 def test_a_step_that_fails_in_a_pipe_fails_the_build(dockerfile: Dockerfile) -> None:
-    for stage in ("tools", "installer"):
+    for stage in ("build", "installer"):
         words = [each for each in dockerfile if each.stage == stage]
         assert str(words[1]) == 'SHELL ["/bin/bash", "-euo", "pipefail", "-c"]'

@@ -6,6 +6,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -23,13 +25,17 @@ PACKAGE_LINE = re.compile(r"[a-z0-9._-]+==[^\s;]+( ; [^\\]+)? \\")
 
 
 def wheels_of(path: Path) -> list[LockedWheel]:
-    return parse_lock(path.read_text(encoding="utf-8"))
+    return [*parse_lock(path.read_text(encoding="utf-8")).wheels]
 
 
 def test_images_are_what_the_matrix_says(project: Project) -> None:
     renderer = Renderer(project)
     targets = project.matrix().targets
-    rendered = {p: text for each in targets.values() for p, text in renderer.render(each).items()}
+    rendered = {
+        p: text
+        for each in targets.values()
+        for p, text in renderer.render(each).paths(project).items()
+    }
     require_in_sync(project, compare(project, rendered, targets), "python build.py render")
 
 
@@ -58,41 +64,56 @@ def test_a_lock_holds_packages_with_hashes_and_nothing_else(folder: Path) -> Non
     assert len(set(names)) == len(names) > 20
 
 
-def test_the_layers_are_the_lock_divided(folder: Path) -> None:
-    lock = {wheel.name: wheel.lines for wheel in wheels_of(folder / "requirements.lock")}
-    divided: dict[str, tuple[str, ...]] = {}
-    for path in sorted((folder / "wheels").iterdir()):
-        wheels = wheels_of(path)
-        assert wheels
-        for wheel in wheels:
-            assert wheel.name not in divided, f"{wheel.name} is in two layers"
-            divided[wheel.name] = wheel.lines
-            assert len(wheel.lines) > 1
-            assert all(HASH_LINE.fullmatch(line) for line in wheel.lines[1:])
-    assert divided == lock
+def split(folder: Path, place: Path, project: Project) -> dict[str, list[str]]:
+    """Layer to the lines that the build installs it from, by the Dockerfile's own program."""
+    program = project.build_context / "split-lock"
+    argv = [sys.executable, str(program), str(folder / "requirements.lock")]
+    subprocess.run([*argv, str(folder / "layers.txt"), str(place / "lock")], check=True)
+    return {
+        path.stem: path.read_text(encoding="utf-8").splitlines()
+        for path in (place / "lock").iterdir()
+    }
 
 
-def test_a_layer_is_for_what_it_is_named_after(target: Target, folder: Path) -> None:
-    found = {path.stem: {w.name for w in wheels_of(path)} for path in folder.glob("wheels/*.txt")}
-    assert "numpy" in found["cann"]
-    assert ("torch" in found.get("torch", set())) == bool(target.torch)
-    assert ("torch_npu" in found) == bool(target.torch_npu)
+def test_the_layers_are_the_lock_divided(folder: Path, tmp_path: Path, project: Project) -> None:
+    lines = [line for each in split(folder, tmp_path, project).values() for line in each]
+    lock = (folder / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    assert sorted(lines) == sorted(line for line in lock if not re.match(r"\s*#", line))
+    assert all(HASH_LINE.fullmatch(line) or PACKAGE_LINE.fullmatch(line) for line in lines)
+
+
+def test_a_layer_is_what_the_build_installs(
+    target: Target, folder: Path, tmp_path: Path, project: Project
+) -> None:
+    found = split(folder, tmp_path, project)
+    layers = [each for each in Renderer(project).render(target).layers if each.wheels]
+    assert found == {
+        layer.name: [line for wheel in layer.wheels for line in wheel.requirement.splitlines()]
+        for layer in layers
+    }
+
+
+def test_a_layer_is_for_what_it_is_named_after(target: Target, project: Project) -> None:
+    layers = [each for each in Renderer(project).render(target).layers if each.wheels]
+    found = {layer.name: {wheel.name for wheel in layer.wheels} for layer in layers}
+    assert "numpy" in found["wheels-cann"]
+    assert ("torch" in found.get("wheels-torch", set())) == bool(target.torch)
+    assert ("wheels-torch_npu" in found) == bool(target.torch_npu)
     if target.torch_npu:
-        assert ("torch-npu" in found["torch_npu"]) == (target.torch_npu_wheel is None)
-    assert found["pip"] == {"pip"}
-    assert found["tools"] == {"py-spy"}
+        assert ("torch-npu" in found["wheels-torch_npu"]) == (target.torch_npu_wheel is None)
+    assert found["wheels-pip"] == {"pip"}
+    assert found["wheels-py-spy"] == {"py-spy"}
     locked = bool(target.deepspeed) and target.deepspeed_wheel is None
-    assert ("deepspeed" in found.get("deepspeed", set())) == locked
+    assert ("deepspeed" in found.get("wheels-deepspeed", set())) == locked
     for requirement in map(Requirement, target.requirements):
         name = canonicalize_name(requirement.name)
         assert any(name in members for members in found.values()), name
 
 
-def test_the_tools_are_locked_for_every_building_machine(folder: Path, project: Project) -> None:
-    wheels = wheels_of(folder / "tools.txt")
+def test_the_build_stage_is_locked_for_every_building_machine(project: Project) -> None:
+    wheels = wheels_of(project.build_lock)
     assert {"uv", "setuptools", "wheel"} <= {wheel.name for wheel in wheels}
-    assert all(HASH_LINE.fullmatch(line) for wheel in wheels for line in wheel.lines[1:])
-    assert all(len(wheel.lines) > 1 for wheel in wheels)
+    assert all(wheel.hashes for wheel in wheels)
 
 
 def test_constraints_keep_what_must_not_move(target: Target, folder: Path) -> None:

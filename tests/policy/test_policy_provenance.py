@@ -31,8 +31,8 @@ def inventory(target: Target, folder: Path) -> Inventory:
 def test_each_wheel_and_each_vendor_file_is_a_dependency(
     project: Project, target: Target, inventory: Inventory
 ) -> None:
-    lock = parse_lock(project.lock(target).read_text(encoding="utf-8"))
-    build_stage = parse_lock(project.build_lock.read_text(encoding="utf-8"))
+    lock = parse_lock(project.lock(target).read_text(encoding="utf-8")).wheels
+    build_stage = parse_lock(project.build_lock.read_text(encoding="utf-8")).wheels
     used = UsedBase(base=target.base, architecture=target.docker_arch, used=target.base.image)
     made = slsa(
         target,

@@ -8,8 +8,9 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from cannery.image.lock import requirement_groups
+from cannery.image.lock import INPUTS
 from cannery.image.render import Renderer
+from cannery.image.requirements import inputs_digest, overrides, requirement_groups
 from cannery.matrix.project import Project
 from cannery.model import Target
 from tests.unit.matrices import DIGEST, Checkout, edited, load, locked, make_checkout
@@ -102,14 +103,17 @@ def version_for(requirement: Requirement) -> str:
 
 def lock_of(target: Target) -> str:
     """A lock with what ``target`` asks for and no more."""
+    over = [Requirement(text) for text in overrides(target)]
+    replaced = {canonicalize_name(each.name): version_for(each) for each in over}
     versions: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
     for group, wanted in requirement_groups(target).items():
         for each in map(Requirement, wanted):
             name = canonicalize_name(each.name)
-            versions[name] = version_for(each)
+            versions[name] = replaced.get(name) or version_for(each)
             groups.setdefault(name, []).append(f"-r {group}.in")
-    return "".join(locked(f"{name}=={versions[name]}", *groups[name]) for name in sorted(versions))
+    text = "".join(locked(f"{name}=={versions[name]}", *groups[name]) for name in sorted(versions))
+    return f"{INPUTS}{inputs_digest(target)}\n{text}"
 
 
 def stacked_checkout(root: Path, text: str = TEXT) -> Checkout:
@@ -124,6 +128,4 @@ def stacked_checkout(root: Path, text: str = TEXT) -> Checkout:
 def rendered(checkout: Checkout, name: str) -> dict[str, str]:
     """Name to text of the files of the target ``name``."""
     target = checkout.matrix.targets[name]
-    files = Renderer(checkout.project).render(target)
-    folder = checkout.project.images / name
-    return {str(path.relative_to(folder)): text for path, text in files.items()}
+    return {**Renderer(checkout.project).render(target).files}

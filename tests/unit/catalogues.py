@@ -9,11 +9,10 @@ from typing import Any
 
 from cannery.catalog.entries import Entry, Known, entries
 from cannery.compat import Finding, Verdict
-from cannery.image.layers import layers_of
+from cannery.image.render import Renderer
 from cannery.model import Target
 from cannery.publish.policy import Publishing, Trial
 from cannery.publish.records import LayerRecord, PlatformImage, Record, Tested
-from tests.unit.image.test_render import rendered
 from tests.unit.matrices import Checkout
 from tests.unit.publications import record, sha
 
@@ -61,9 +60,9 @@ def release(target: Target, **changes: Any) -> Record:
 
 def known(checkout: Checkout, records: Sequence[Record] = ()) -> Known:
     """What there is to know of the checkout's targets, and of these releases."""
-    parts = {
-        name: layers_of(target, rendered(checkout, target))
-        for name, target in checkout.matrix.targets.items()
+    renderer = Renderer(checkout.project)
+    layers = {
+        name: renderer.render(target).layers for name, target in checkout.matrix.targets.items()
     }
     finding = Finding(
         component="torch_npu", verdict=Verdict.DISPUTED, text="They fit.", key="torch_npu"
@@ -71,9 +70,9 @@ def known(checkout: Checkout, records: Sequence[Record] = ()) -> Known:
     return Known(
         publishing=PUBLISHING,
         records=records,
-        parts=parts,
-        findings={name: [finding] for name in parts},
-        locked={name: {"numpy": "1.26.4"} for name in parts},
+        layers=layers,
+        findings={name: [finding] for name in layers},
+        locked={name: {"numpy": "1.26.4"} for name in layers},
     )
 
 

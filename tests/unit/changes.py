@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from cannery.execute.engine.simulator import package_spec
 from cannery.files import write_files
-from cannery.image.content_key import content_key
+from cannery.image.content_key import KeyInputs
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 
@@ -178,9 +178,11 @@ LINES = {
 def template(name: str, number: int) -> Callable[[Path], None]:
     """Adds a comment to a template; ``nnal`` is what only targets with NNAL have of one."""
     if name == "nnal":
-        old = r"(\{% if target.with_nnal %\}\nFROM kernels AS nnal\n)"
-        return edit("images/templates/Dockerfile.j2", old, rf"\1# {number}\n")
-    return edit(f"images/templates/{name}", f"({LINES[name]})", rf"\1\n# {number}\n")
+        old = r"(FROM \{\{ layer\.after \}\} AS \{\{ layer\.artifact \}\}\n)"
+        new = rf'\1{{% if layer.artifact == "nnal" %}}# {number}\n{{% endif %}}'
+        return edit("cannery/image/templates/Dockerfile.j2", old, new)
+    folder = "templates" if name.endswith(".j2") else "context"
+    return edit(f"cannery/image/{folder}/{name}", f"({LINES[name]})", rf"\1\n# {number}\n")
 
 
 def remove_target(number: int) -> Callable[[Path], None]:
@@ -221,12 +223,12 @@ def render(project: Project) -> None:
     renderer = Renderer(project)
     targets = project.matrix().targets
     for folder in project.images.iterdir():
-        if folder.name not in targets and folder != project.templates:
+        if folder.name not in targets:
             for path in sorted(folder.rglob("*"), reverse=True):
                 path.rmdir() if path.is_dir() else path.unlink()
             folder.rmdir()
     for target in targets.values():
-        write_files(renderer.render(target))
+        write_files(renderer.render(target).paths(project))
 
 
 def keys(project: Project, *, simulate: bool) -> dict[str, str]:
@@ -234,14 +236,14 @@ def keys(project: Project, *, simulate: bool) -> dict[str, str]:
     renderer = Renderer(project)
     found = {}
     for target in project.matrix().targets.values():
-        files = {
-            str(path.relative_to(project.images / target.id)): text
-            for path, text in renderer.render(target).items()
-        }
+        files = {**renderer.render(target).files, **renderer.context}
+        files.pop("compose.yaml", None)
         real = target.real_artifacts if simulate else target.artifacts
         artifacts = {name: file.sha256 or file.name for name, file in real.items()}
         if simulate:
             artifacts["simulator"] = json.dumps(package_spec(target))
         bases = {"BASE": target.base.image, "TOOLS": target.build_base.image}
-        found[target.id] = content_key(files, artifacts, bases, simulate=simulate)
+        found[target.id] = KeyInputs(
+            files=files, artifacts=artifacts, bases=bases, simulate=simulate
+        ).key
     return found

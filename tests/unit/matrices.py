@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cannery.image.lock import INPUTS
+from cannery.image.requirements import inputs_digest
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from cannery.model import Matrix, Target
@@ -137,7 +139,8 @@ def lock_for(target: Target, *, without: Sequence[str] = ()) -> str:
     if target.deepspeed:
         packages.append(locked(f"deepspeed=={target.deepspeed}", "-r deepspeed.in"))
     kept = [text for text in packages if text.split("==")[0] not in without]
-    return "# a comment\n" + "".join(sorted(kept))
+    inputs = f"{INPUTS}{inputs_digest(target)}\n"
+    return f"# a comment\n{inputs}" + "".join(sorted(kept))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +163,10 @@ class Checkout:
 
 
 def make_checkout(root: Path, text: str = MATRIX) -> Checkout:
-    shutil.copytree(CHECKOUT / "images" / "templates", root / "images" / "templates")
+    for name in ("templates", "context"):
+        folder = Path("cannery") / "image" / name
+        shutil.copytree(CHECKOUT / folder, root / folder)
+    (root / "images").mkdir()
     checkout = Checkout(project=Project(root=root), matrix=load(root, text))
     for name in checkout.matrix.targets:
         checkout.target(name)

@@ -156,7 +156,7 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     artifacts.mkdir()
     renderer = Renderer(checkout.project)
     for target in checkout.matrix.targets.values():
-        write_files(renderer.render(target))
+        write_files(renderer.render(target).paths(checkout.project))
         for file in target.artifacts.values():
             (artifacts / file.name).write_text(FILE, encoding="utf-8")
     found = World(checkout=checkout, artifacts=artifacts)

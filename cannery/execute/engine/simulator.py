@@ -22,7 +22,7 @@ from cannery.image.artifacts import check_artifacts
 from cannery.matrix.project import Project
 from cannery.model import Target
 
-SOURCES = Path(__file__).parent.parent / "simulator"
+SOURCES = Path(__file__).parents[2] / "simulator"
 
 _CHIP_NAMES = {"910b": "910B3", "a3": "910_9392"}
 """The chip family of a kernels package to the name of one chip of it."""

@@ -30,7 +30,7 @@ LOG = """\
 #1 [internal] load build definition from Dockerfile
 #1 DONE 0.0s
 
-#6 [tools 1/4] FROM docker.io/library/debian:12
+#6 [build 1/4] FROM docker.io/library/debian:12
 #6 CACHED
 
 #7 [os 1/2] RUN --mount=type=secret,id=ca apt-get update
@@ -47,15 +47,15 @@ LOG = """\
 
 LOCK = """\
 torch==2.3.1 \\
-    --hash=sha256:aa \\
-    --hash=sha256:bb
+    --hash=sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa \\
+    --hash=sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
     # via -r torch.in
 tqdm==4.70.1 \\
-    --hash=sha256:cc \\
-    --hash=sha256:dd
+    --hash=sha256:cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc \\
+    --hash=sha256:dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd
     # via deepspeed
 tqdm-more==1.0 \\
-    --hash=sha256:ee
+    --hash=sha256:eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee
     # via deepspeed
 """
 
@@ -73,9 +73,9 @@ def test_a_log_is_read_step_by_step() -> None:
 
 def test_our_own_logs_are_read_too() -> None:
     log = """\
-tools 1/4 FROM: cached (0.0 s)
-[tools 3/4] COPY a /b
-tools 3/4 COPY: cached (0.0 s)
+build 1/4 FROM: cached (0.0 s)
+[build 3/4] COPY a /b
+build 3/4 COPY: cached (0.0 s)
 [os 1/1] RUN install-packages /base arm64
 os 1/1 RUN | installing: done (3.0 s)
 os 1/1 RUN: done (38.6 s)
@@ -88,7 +88,7 @@ exporting to image: done (1.4 s)
         (38.6, False),
         (1.4, False),
     ]
-    assert reused(steps) == ["tools 3/4 COPY"]
+    assert reused(steps) == ["build 3/4 COPY"]
 
 
 def test_how_the_index_is_reached_does_not_name_a_step() -> None:
@@ -104,17 +104,17 @@ def test_a_cached_step_is_found_and_a_base_is_none() -> None:
 
 
 def test_a_library_moves_in_the_lock_and_nothing_else_does() -> None:
-    text = moved(LOCK, NewVersion(name="tqdm", version="4.70.0", sha256="ff"))
-    before, after = parse_lock(LOCK), parse_lock(text)
+    text = moved(LOCK, NewVersion(name="tqdm", version="4.70.0", sha256="ff" * 32))
+    before, after = parse_lock(LOCK).wheels, parse_lock(text).wheels
     assert [wheel.version for wheel in after] == ["2.3.1", "4.70.0", "1.0"]
-    assert after[1].lines == ("tqdm==4.70.0 \\", "    --hash=sha256:ff")
+    assert after[1].hashes == ("ff" * 32,)
     assert after[1].parents == before[1].parents
     assert (after[0], after[2]) == (before[0], before[2])
 
 
 def test_a_library_that_is_not_locked_cannot_move() -> None:
     with pytest.raises(MatrixError, match="0 times"):
-        moved(LOCK, NewVersion(name="numpy", version="1", sha256="ff"))
+        moved(LOCK, NewVersion(name="numpy", version="1", sha256="ff" * 32))
     with pytest.raises(UsageError, match="numpy is not in the lock"):
         locked_version(LOCK, "numpy")
     assert locked_version(LOCK, "tqdm") == "4.70.1"
@@ -146,13 +146,13 @@ def test_new_bytes_are_those_of_blobs_that_are_not_there() -> None:
 
 def test_our_bases_are_found_in_a_dockerfile() -> None:
     text = (
-        "ARG BASE_IMAGE=debian:11@sha256:aa\nARG TOOL_IMAGE=debian:12@sha256:bb\n"
-        "ARG APEX_SHA256=\nFROM --platform=$BUILDPLATFORM ${TOOL_IMAGE} AS tools\n"
+        "ARG BASE_IMAGE=debian:11@sha256:aa\nARG BUILD_IMAGE=debian:12@sha256:bb\n"
+        "ARG APEX_SHA256=\nFROM --platform=$BUILDPLATFORM ${BUILD_IMAGE} AS build\n"
         "FROM ${BASE_IMAGE} AS os\nARG BASE_IMAGE\n"
     )
     assert base_arguments(text) == {
         "BASE_IMAGE": ("debian:11@sha256:aa", False),
-        "TOOL_IMAGE": ("debian:12@sha256:bb", True),
+        "BUILD_IMAGE": ("debian:12@sha256:bb", True),
     }
 
 

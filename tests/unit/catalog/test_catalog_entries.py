@@ -8,7 +8,7 @@ import pytest
 from cannery.catalog.entries import entries, size_text
 from cannery.publish import records
 from tests.unit.catalogues import BARE, NPU, SIMULATED, entry, known, release
-from tests.unit.matrices import Checkout
+from tests.unit.matrices import Checkout, lock_for
 from tests.unit.publications import sha
 
 
@@ -87,7 +87,7 @@ def test_the_result_that_says_most(
 def test_layers_that_others_have(checkout: Checkout) -> None:
     target = checkout.target(name="full")
     twin = replace(target, id="twin", deepspeed="")
-    checkout.lock(twin, checkout.project.lock(target).read_text().replace("deepspeed", "dspeed"))
+    checkout.lock(twin, lock_for(twin))
     matrix = replace(checkout.matrix, targets={**checkout.matrix.targets, "twin": twin})
     found = {e.id: e for e in entries(matrix, known(replace(checkout, matrix=matrix)))}
     names = {each: [layer.name for layer in found["full"].shares[each]] for each in ("twin",)}

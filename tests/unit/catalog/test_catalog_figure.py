@@ -17,11 +17,11 @@ LAYERS = {"Python": ("os", "python"), "CANN": ("toolkit",), "torch": ("wheels-to
 
 
 def drawn() -> Figure:
-    return figure(TARGETS, FOUND.parts)
+    return figure(TARGETS, FOUND.layers)
 
 
-def identities(name: str, parts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(part.identity for part in FOUND.parts[name] if part.name in parts)
+def identities(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(layer.identity for layer in FOUND.layers[name] if layer.name in names)
 
 
 def test_every_image_has_a_line_and_a_place_of_its_own() -> None:
@@ -34,10 +34,10 @@ def test_every_image_has_a_line_and_a_place_of_its_own() -> None:
 def test_lines_pass_through_one_box_if_and_only_if_they_share_its_layer() -> None:
     found = drawn()
     columns = sorted({box.x for box in found.boxes})
-    for x, parts in zip(columns, LAYERS.values(), strict=True):
+    for x, names in zip(columns, LAYERS.values(), strict=True):
         by_layer: dict[tuple[str, ...], set[str]] = {}
         for name in IDS:
-            own = identities(name, parts) or identities(name, ("wheels-stack",))
+            own = identities(name, names) or identities(name, ("wheels-application",))
             by_layer.setdefault(own, set()).add(name)
         boxes = {frozenset(box.ids) for box in found.boxes if box.x == x}
         assert boxes == {*map(frozenset, by_layer.values())}

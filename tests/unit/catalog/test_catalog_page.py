@@ -69,7 +69,7 @@ def parsed(checkout: Checkout, found: list[Entry]) -> Page:
     for each in found:
         get = "pull" if each.record else "build"
         texts[each.id].append(Command(use=get, text=f"{get} {each.id}"))
-    return Page(page(found, known(checkout).parts, texts))
+    return Page(page(found, known(checkout).layers, texts))
 
 
 @pytest.fixture
@@ -177,14 +177,14 @@ def test_an_image_older_than_the_matrix_says_so(checkout: Checkout) -> None:
 
 def test_the_data_are_what_the_script_chooses_by(checkout: Checkout, found: list[Entry]) -> None:
     data = parsed(checkout, found).data
-    assert data["facets"] == ["python", "torch", "cann", "chip", "stack"]
+    assert data["facets"] == ["python", "torch", "cann", "chip", "application"]
     full, bare = data["images"]
     assert full["facets"] == {
         "python": "3.9",
         "torch": "2.3.1",
         "cann": "8.0.RC2",
         "chip": "910b",
-        "stack": "none",
+        "application": "none",
     }
     for word in ("full", "everything there is", "cann 8.0.rc2", "libc6 2.31-13", "latest"):
         assert (word in full["words"]) == (word != "latest")

@@ -58,7 +58,7 @@ def test_every_sentence_is_used() -> None:
 
 def test_what_has_no_choice_is_named() -> None:
     for facet in FACETS:
-        if facet in ("torch", "stack"):
+        if facet in ("torch", "application"):
             assert f"facet.none.{facet}" in ENGLISH
 
 

@@ -103,7 +103,10 @@ def test_committed_files_are_read_as_they_are(repository: Path) -> None:
     assert found.texts["images/full/bytes"].encode(errors="surrogateescape") == b"\xff\r\n"
     assert (found.texts["images/full/link"], found.texts["images/full/empty"]) == ("nowhere", "")
     assert found.texts["matrix.yaml"] == (repository / "matrix.yaml").read_text(encoding="utf-8")
-    assert found.entries.keys() - found.texts.keys() == {".gitignore"}
+    assert found.entries.keys() - found.texts.keys() == {
+        ".gitignore",
+        *(f"cannery/image/templates/{name}" for name in ("Dockerfile.j2", "macros.j2")),
+    }
 
 
 def test_a_repository_inside_is_not_a_file(repository: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from cannery.errors import EngineError
 from cannery.execute.engine.inventory import image_inventory
 from cannery.image.lock import parse_lock
-from cannery.image.render import interpreter_paths, target_record
+from cannery.image.record import interpreter_paths, target_record
 from cannery.model import Target
 from cannery.publish.inventory import RECORD, Origin
 from tests.unit.matrices import Checkout, lock_for

@@ -98,8 +98,8 @@ def test_each_layer_is_a_file_of_requirements(uv: Uv) -> None:
         "torch.in": "torch==2.3.1\n",
         "torch_npu.in": "torch-npu==2.3.1.post2\npyyaml\nsetuptools<81\n",
         "pip.in": "pip>=23\n",
-        "tools.in": "py-spy\n",
-        "stack.in": "serve==1.2\naccelerate>=0.34.0\ntqdm\n",
+        "py-spy.in": "py-spy\n",
+        "application.in": "serve==1.2\naccelerate>=0.34.0\ntqdm\n",
     }
 
 
@@ -107,7 +107,7 @@ def test_another_framework_asks_for_nothing_of_torch(uv: Uv) -> None:
     uv.lock("other")
     _, files = uv.noted()
     assert {name for name in files if name.endswith(".in")} == {
-        *("cann.in", "pip.in", "tools.in", "stack.in")
+        *("cann.in", "pip.in", "py-spy.in", "application.in")
     }
     assert not [name for name, text in files.items() if name[-3:] == ".in" and "torch" in text]
 
@@ -151,12 +151,12 @@ def test_what_is_locked_is_where_uv_begins(uv: Uv) -> None:
     assert "lock.txt" not in uv.noted()[1]
 
 
-def test_the_tools_are_for_any_building_machine(uv: Uv) -> None:
+def test_the_build_stage_is_for_any_building_machine(uv: Uv) -> None:
     lock_build_stage(uv.checkout.project)
     argv, files = uv.noted()
     assert "--universal" in argv
     assert "--python-platform" not in argv
-    assert "uv" in files["tools.in"].split()
+    assert "uv" in files["build.in"].split()
 
 
 def test_a_lock_that_stays_as_it_is_is_not_written(uv: Uv) -> None:

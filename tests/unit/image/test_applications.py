@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stack says, what it adds to a target, and what is refused of it."""
+"""What an application says, what it adds to a target, and what is refused of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import MatrixError
-from cannery.image.lock import requirement_groups, sdists
+from cannery.image.requirements import requirement_groups, sdists
 from cannery.model import Matrix
 from tests.unit.applications import TEXT
 from tests.unit.matrices import DIGEST, edited, load
@@ -38,12 +38,12 @@ def test_what_a_stack_says(matrix: Matrix) -> None:
 def test_what_a_stack_asks_for_comes_before_what_its_target_does(matrix: Matrix) -> None:
     served, other = matrix.targets["served"], matrix.targets["other"]
     assert served.requirements == ("serve==1.2", "accelerate>=0.34.0", "tqdm")
-    assert requirement_groups(served)["stack"] == served.requirements
+    assert requirement_groups(served)["application"] == served.requirements
     assert other.requirements == ("other==2.0.0",)
 
 
 def test_a_stack_without_requirements_has_no_layer(matrix: Matrix) -> None:
-    assert "stack" not in requirement_groups(matrix.targets["old"])
+    assert "application" not in requirement_groups(matrix.targets["old"])
 
 
 def test_what_is_built_from_sources(matrix: Matrix) -> None:
@@ -110,7 +110,7 @@ PROBLEMS = {
         "packages: [pdsh, git]",
         "pakages: [pdsh, git]",
         "pakages",
-        "unknown key 'pakages' in matrix.yaml.stacks.serve-1.2. Did you mean 'packages'?",
+        "unknown key 'pakages' in matrix.yaml.applications.serve-1.2. Did you mean 'packages'?",
     ),
     "no component": ("    component: plain\n", "", "version: 3\n", "has no 'component'. Add it."),
     "no version": ("    version: 1.2\n", "", "component: serve", "has no 'version'. Add it."),
@@ -127,11 +127,11 @@ PROBLEMS = {
         "torch\n",
         "'torch' is a component already.",
     ),
-    "unknown stack": (
-        "stack: other-2.0.0",
-        "stack: other-2.0.1",
+    "unknown application": (
+        "application: other-2.0.0",
+        "application: other-2.0.1",
         "other-2.0.1",
-        "there is no stack 'other-2.0.1'. Did you mean 'other-2.0.0'?",
+        "there is no application 'other-2.0.1'. Did you mean 'other-2.0.0'?",
     ),
     "override that is none": (
         "[accelerate==0.34.2,",
@@ -171,7 +171,7 @@ PROBLEMS = {
         'environment: {DISABLE_VERSION_CHECK: "1", SERVE_CACHE: /var/cache/serve}',
         "environment: [A]",
         "[A]",
-        "matrix.yaml.stacks.serve-1.2.environment must be a mapping",
+        "matrix.yaml.applications.serve-1.2.environment must be a mapping",
     ),
     "list for a folder": (
         "./hf_cache: /root",

@@ -2,57 +2,77 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
-from cannery.image.content_key import content_key
+from cannery.image.content_key import KeyInputs, bases_of
+from cannery.matrix.schema import parse_matrix
+from tests.unit.matrices import MATRIX
 
+TARGET = parse_matrix(MATRIX, "matrix.yaml").targets["full"]
 
-@dataclass(frozen=True, kw_only=True)
-class Content:
-    files: Mapping[str, str] = field(default_factory=dict)
-    artifacts: Mapping[str, str] = field(default_factory=dict)
-    bases: Mapping[str, str] = field(default_factory=dict)
-    simulate: bool = False
-
-    def key(self) -> str:
-        return content_key(self.files, self.artifacts, self.bases, simulate=self.simulate)
-
-
-FULL = Content(
-    files={"Dockerfile": "FROM x", "wheels/torch.txt": "torch"},
+FULL = KeyInputs(
+    files={"Dockerfile": "FROM x", "cannery/guard/uv": "uv"},
     artifacts={"toolkit": "01"},
     bases={"BASE_IMAGE": "debian@sha256:1"},
+    simulate=False,
 )
 
 OTHERS = {
     "another text": replace(FULL, files={**FULL.files, "Dockerfile": "FROM y"}),
-    "another file": replace(FULL, files={**FULL.files, "guard/uv": ""}),
-    "a text under another name": replace(FULL, files={"Dockerfile": "FROM x", "w": "torch"}),
+    "another file": replace(FULL, files={**FULL.files, "layers.txt": ""}),
+    "a text under another name": replace(FULL, files={"Dockerfile": "FROM x", "w": "uv"}),
     "a file less": replace(FULL, files={"Dockerfile": "FROM x"}),
     "another artifact": replace(FULL, artifacts={"toolkit": "02"}),
     "an artifact of another component": replace(FULL, artifacts={"kernels": "01"}),
     "another base": replace(FULL, bases={"BASE_IMAGE": "sha256:2"}),
-    "a base for something else": replace(FULL, bases={"TOOL_IMAGE": "debian@sha256:1"}),
+    "a base for another argument": replace(FULL, bases={"BUILD_IMAGE": "debian@sha256:1"}),
     "simulated": replace(FULL, simulate=True),
-    "nothing": Content(),
+    "nothing": KeyInputs(files={}, artifacts={}, bases={}, simulate=False),
 }
 
 
+def inputs(
+    files: dict[str, str], context: dict[str, str] | None = None, simulator: str = ""
+) -> KeyInputs:
+    return KeyInputs.of(
+        TARGET,
+        files,
+        context or {},
+        identify_file=lambda name, _: name,
+        identify_base=lambda _, base: base.name,
+        simulator=simulator,
+    )
+
+
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
-def test_everything_counts(other: Content) -> None:
-    assert other.key() != FULL.key()
+def test_everything_counts(other: KeyInputs) -> None:
+    assert other.key != FULL.key
+    assert bool(other.names_that_differ(FULL)) == (other.simulate == FULL.simulate)
 
 
 def test_keys_are_all_different_and_look_alike() -> None:
-    keys = {each.key() for each in [FULL, *OTHERS.values()]}
+    keys = {each.key for each in [FULL, *OTHERS.values()]}
     assert len(keys) == len(OTHERS) + 1
     assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", key) for key in keys)
 
 
-def test_order_and_what_the_build_does_not_see_do_not_count() -> None:
+def test_the_order_does_not_count() -> None:
     turned = dict(reversed([*FULL.files.items()]))
-    assert replace(FULL, files=turned).key() == FULL.key()
-    assert replace(FULL, files={**FULL.files, "compose.yaml": "x"}).key() == FULL.key()
+    assert replace(FULL, files=turned).key == FULL.key
+
+
+def test_files_that_no_dockerfile_reads_do_not_count() -> None:
+    assert inputs({"Dockerfile": "x", "compose.yaml": "y"}) == inputs({"Dockerfile": "x"})
+
+
+def test_a_file_of_the_shared_context_is_not_one_of_the_target() -> None:
+    assert inputs({"a": "x"}).key != inputs({}, {"a": "x"}).key
+
+
+def test_simulated_packages_take_the_place_of_the_files_that_they_stand_in_for() -> None:
+    real, simulated = inputs({}), inputs({}, simulator="spec")
+    assert real.artifacts.keys() == TARGET.artifacts.keys()
+    assert simulated.artifacts.keys() == {"simulator", *TARGET.real_artifacts}
+    assert real.bases == {name: base.name for name, base in bases_of(TARGET).items()}

@@ -1,66 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from cannery.errors import UsageError
 from cannery.image.layers import Layer, components_named, layers_of, shared
+from cannery.image.lock import parse_lock
+from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.plan.plan import change_of
-from tests.unit.image.test_render import rendered, stages
+from tests.unit.image.test_render import stages
 from tests.unit.matrices import CHECKOUT, Checkout
 
 REAL = Project(root=CHECKOUT)
 
 
-def parts(checkout: Checkout, target: Target) -> dict[str, Layer]:
-    return {part.name: part for part in layers_of(target, rendered(checkout, target))}
+def layers(checkout: Checkout, target: Target) -> dict[str, Layer]:
+    lock = parse_lock(checkout.project.lock(target).read_text(encoding="utf-8"))
+    return {layer.name: layer for layer in layers_of(target, lock)}
 
 
 @pytest.mark.parametrize("target", REAL.matrix().targets.values(), ids=lambda target: target.id)
-def test_every_part_is_a_stage_of_the_dockerfile_and_every_layer_is_a_part(target: Target) -> None:
-    checkout = Checkout(project=REAL, matrix=REAL.matrix())
-    files = rendered(checkout, target)
-    names = [part.name for part in layers_of(target, files)]
-    assert len(set(names)) == len(names)
-    assert {*names} <= {*stages(files["Dockerfile"])}
-    copied = {
-        line.partition("--from=")[2].split()[0].removeprefix("layer-")
-        for line in files["Dockerfile"].splitlines()
-        if line.startswith("COPY --link --from=")
-    }
-    assert copied == {*names}
+def test_the_dockerfile_copies_the_layers_in_their_order(target: Target) -> None:
+    found = Renderer(REAL).render(target)
+    text = found.files["Dockerfile"]
+    copied = re.findall(r"^COPY --link --from=(\S+) /layer/ /$", text, re.MULTILINE)
+    assert copied == [layer.stage for layer in found.layers]
+    assert len({layer.name for layer in found.layers}) == len(copied)
+    assert {*copied} <= {*stages(text)}
 
 
 def test_targets_with_equal_components_share_them(checkout: Checkout) -> None:
     full = checkout.target()
     other = replace(full, id="other", torch="2.1.0")
-    checkout.lock(other, checkout.project.lock(full).read_text().replace("torch==2.3.1", "torch=="))
     text = checkout.project.lock(full).read_text().replace("torch==2.3.1", "torch==2.1.0")
     checkout.lock(other, text)
-    found = shared(
-        {each.id: [*parts(checkout, each).values()] for each in (full, other)},
-    )
-    names = {part.name for part in found}
+    found = shared({each.id: [*layers(checkout, each).values()] for each in (full, other)})
+    names = {each.layer.name for each in found}
     assert {"os", "toolkit", "kernels", "nnal", "wheels-deepspeed"} <= names
     assert not names & {"wheels-torch", "guard"}
-    assert {*found.values()} == {("full", "other")}
-
-
-DIFFERENT = {
-    "base": {"os", "wheels-torch"},
-    "platform": {"os", "toolkit", "kernels"},
-}
+    assert {each.targets for each in found} == {("full", "other")}
 
 
 def test_another_cann_leaves_the_wheels(checkout: Checkout) -> None:
     full = checkout.target()
     other = replace(full, cann=replace(full.cann, version="8.0.RC4"))
-    before, after = parts(checkout, full), parts(checkout, other)
-    moved = {name for name in before if before[name] != after[name]}
+    before, after = layers(checkout, full), layers(checkout, other)
+    moved = {name for name in before if before[name].identity != after[name].identity}
     assert moved == {"toolkit", "kernels", "nnal", "guard"}
 
 
@@ -68,14 +58,14 @@ def test_another_base_moves_the_system_and_only_it_where_wheels_fit_both(
     checkout: Checkout,
 ) -> None:
     full = checkout.target()
-    before = parts(checkout, full)
+    before = layers(checkout, full)
     newer = replace(full, base=replace(full.base, image="debian:11@sha256:" + "1" * 64))
-    after = parts(checkout, newer)
-    assert {name for name in before if before[name] != after[name]} == {"os"}
+    after = layers(checkout, newer)
+    assert {name for name in before if before[name].identity != after[name].identity} == {"os"}
 
 
 @pytest.mark.parametrize(
-    ("component", "layers"),
+    ("component", "names"),
     [
         ("torch", ["wheels-torch", "wheels-torch-deps", "guard"]),
         ("deepspeed", ["wheels-deepspeed", "guard"]),
@@ -86,20 +76,20 @@ def test_another_base_moves_the_system_and_only_it_where_wheels_fit_both(
         ("apex", ["wheels-vendor-apex", "guard"]),
     ],
 )
-def test_what_a_change_makes_anew(checkout: Checkout, component: str, layers: list[str]) -> None:
+def test_what_a_change_makes_anew(checkout: Checkout, component: str, names: list[str]) -> None:
     full, bare = checkout.target("full"), checkout.target("bare")
-    found = {each.id: [*parts(checkout, each).values()] for each in (full, bare)}
+    found = {each.id: [*layers(checkout, each).values()] for each in (full, bare)}
     change = change_of(component, [full, bare], found)
-    assert [*change.anew["full"]] == layers
+    assert [*change.anew["full"]] == names
     for name in ("full", "bare"):
         both = {*change.anew.get(name, ()), *change.stays[name]}
-        assert both == {part.name for part in found[name]}
+        assert both == {layer.name for layer in found[name]}
     assert ("bare" in change.anew) == (component in bare.components or component == "cann")
 
 
-def test_the_tools_make_everything(checkout: Checkout) -> None:
+def test_the_build_base_makes_everything(checkout: Checkout) -> None:
     full = checkout.target()
-    change = change_of("tools", [full], {"full": [*parts(checkout, full).values()]})
+    change = change_of("build_base", [full], {"full": [*layers(checkout, full).values()]})
     assert change.stays == {"full": ()}
 
 

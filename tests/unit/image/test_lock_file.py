@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from cannery.errors import MatrixError
-from cannery.image.lock import check_lock, divide, group_of, parse_lock, requirement_groups
+from cannery.image.lock import INPUTS, check_lock, parse_lock
+from cannery.image.requirements import inputs_digest, requirement_groups
+from cannery.image.wheel_layers import wheel_groups
 from cannery.model import Target
+from tests.unit.applications import stacked_checkout
 from tests.unit.matrices import DIGEST, HASH, Checkout, edited, lock_for, locked
 
 
@@ -21,19 +26,30 @@ def test_a_lock_is_read_as_uv_writes_it() -> None:
         "# a comment\n"
         f"Foo_Bar==1.0 \\\n{HASH} \\\n{HASH}\n    # via -r cann.in\n"
         f"six==1.17.0 ; python_full_version < '3.9' \\\n{HASH}\n"
-        "    # via\n    #   -r cann.in\n    #   -r stack.in\n    #   foo-bar\n"
+        "    # via\n    #   -r cann.in\n    #   -r application.in\n    #   foo-bar\n"
     )
-    first, second = parse_lock(text)
+    first, second = parse_lock(text).wheels
     assert (first.name, first.version) == ("foo-bar", "1.0")
     assert (first.groups, first.parents) == (frozenset({"cann"}), frozenset())
-    assert first.lines == ("Foo_Bar==1.0 \\", HASH + " \\", HASH)
+    assert first.hashes == (DIGEST, DIGEST)
+    assert first.requirement == f"foo-bar==1.0 \\\n{HASH} \\\n{HASH}"
     assert (second.name, second.version) == ("six", "1.17.0")
-    assert (second.groups, second.parents) == (frozenset({"cann", "stack"}), frozenset({"foo-bar"}))
-    assert second.lines[0] == "six==1.17.0 ; python_full_version < '3.9' \\"
+    assert (second.groups, second.parents) == (
+        frozenset({"cann", "application"}),
+        frozenset({"foo-bar"}),
+    )
 
 
 def test_no_lock_holds_no_wheels() -> None:
-    assert parse_lock("# Locked by hand\n\n") == []
+    assert parse_lock("# Locked by hand\n\n").wheels == ()
+
+
+def divided(target: Target, text: str) -> dict[str, list[str]]:
+    """Layer to the names of its wheels."""
+    return {
+        each.name: [wheel.name for wheel in each.wheels]
+        for each in wheel_groups(target, parse_lock(text))
+    }
 
 
 def test_layers_are_in_the_order_of_change(full: Target) -> None:
@@ -42,47 +58,45 @@ def test_layers_are_in_the_order_of_change(full: Target) -> None:
         "torch",
         "torch_npu",
         "pip",
-        "tools",
+        "py-spy",
         "deepspeed",
-        "stack",
+        "application",
     ]
 
 
 def test_each_wheel_goes_to_the_first_group_that_needs_it(full: Target) -> None:
-    wheels = parse_lock(lock_for(full))
-    divided = {group: [w.name for w in each] for group, each in divide(full, wheels).items()}
-    assert divided == {
+    assert divided(full, lock_for(full)) == {
         "cann": ["numpy"],
         "torch": ["torch"],
         "torch-deps": ["sympy"],
         "torch_npu": ["torch-npu"],
         "torch_npu-deps": ["pyyaml", "setuptools"],
         "pip": ["pip"],
-        "tools": ["py-spy"],
+        "py-spy": ["py-spy"],
         "deepspeed": ["deepspeed"],
     }
 
 
-def test_what_is_large_in_many_stacks_has_a_layer_of_its_own(full: Target) -> None:
+def test_a_large_wheel_of_several_applications_has_a_layer_of_its_own(full: Target) -> None:
     names = ("swift", "pyarrow", "opencv-python-headless", "tqdm")
-    text = "".join(locked(f"{name}==1", "-r stack.in") for name in names)
-    stacked = replace(full, requirements=names)
-    divided = divide(stacked, parse_lock(lock_for(full) + text))
-    layers = {layer: [w.name for w in divided[layer]] for layer in [*divided][-3:]}
-    assert layers == {
+    text = "".join(locked(f"{name}==1", "-r application.in") for name in names)
+    served = replace(full, requirements=names)
+    layers = divided(served, lock_for(full) + text)
+    assert dict([*layers.items()][-3:]) == {
         "opencv_python_headless": ["opencv-python-headless"],
         "pyarrow": ["pyarrow"],
-        "stack": ["swift", "tqdm"],
+        "application": ["swift", "tqdm"],
     }
-    groups = [group_of(layer) for layer in divided]
-    assert [*dict.fromkeys(groups)] == [*requirement_groups(stacked)]
-    assert groups[-3:] == ["stack"] * 3
+    groups = [each.group for each in wheel_groups(served, parse_lock(lock_for(full) + text))]
+    assert [*dict.fromkeys(groups)] == [*requirement_groups(served)]
+    assert groups[-3:] == ["application"] * 3
 
 
 def test_targets_share_a_component_whatever_it_needs(full: Target) -> None:
     text = lock_for(full)
     one, other = (
-        divide(full, parse_lock(text.replace("sympy==", v))) for v in ("sympy==", "sympy==9")
+        {each.name: each.wheels for each in wheel_groups(full, parse_lock(changed))}
+        for changed in (text, text.replace("sympy==", "sympy==9"))
     )
     assert one["torch"] == other["torch"]
     assert one["torch-deps"] != other["torch-deps"]
@@ -90,12 +104,57 @@ def test_targets_share_a_component_whatever_it_needs(full: Target) -> None:
 
 def test_packages_that_need_each_other_do_not_hang_the_division(full: Target) -> None:
     text = locked("a==1", "-r torch.in", "b") + locked("b==1", "a")
-    divided = divide(full, parse_lock(text))
-    assert [wheel.name for wheel in divided["torch"]] == ["a", "b"]
+    assert divided(full, text)["torch"] == ["a", "b"]
 
 
 def test_a_lock_that_fits(full: Target) -> None:
     check_lock(full, parse_lock(lock_for(full)))
+
+
+def test_every_line_that_uv_does_not_write_is_named_with_its_place() -> None:
+    with pytest.raises(MatrixError) as caught:
+        parse_lock("numpy=1\n# fine\n-e .\n", "images/x/requirements.lock")
+    assert [str(each).partition(" uv did")[0] for each in caught.value.problems] == [
+        "images/x/requirements.lock:1:1:",
+        "images/x/requirements.lock:3:1:",
+    ]
+
+
+STALE = {
+    "an override was added": {"overrides": ("accelerate==0.34.2",)},
+    "a requirement was dropped": {"requirements": ()},
+    "an sdist was added": {"sdists": ("fire",)},
+}
+
+
+@pytest.mark.parametrize("change", STALE.values(), ids=STALE)
+def test_a_lock_of_other_requirements_is_stale(
+    tmp_path: Path, change: dict[str, tuple[str, ...]]
+) -> None:
+    checkout = stacked_checkout(tmp_path)
+    target = checkout.matrix.targets["served"]
+    assert target.application
+    lock = parse_lock(checkout.project.lock(target).read_text(encoding="utf-8"))
+    check_lock(target, lock)
+    application = replace(target.application, **change)  # type: ignore[arg-type]
+    requirements = change.get("requirements", target.requirements)
+    changed = replace(target, application=application, requirements=requirements)
+    with pytest.raises(MatrixError, match="have changed since it was locked"):
+        check_lock(changed, lock)
+
+
+def test_an_override_is_what_must_be_locked(tmp_path: Path) -> None:
+    """CANN asks for numpy<2, and the application overrides that."""
+    checkout = stacked_checkout(tmp_path)
+    target = checkout.matrix.targets["served"]
+    assert target.application
+    overrides = (*target.application.overrides, "numpy==2.0.2")
+    target = replace(target, application=replace(target.application, overrides=overrides))
+    text = checkout.project.lock(target).read_text(encoding="utf-8")
+    text = re.sub(rf"^{INPUTS}.*$", INPUTS + inputs_digest(target), text, flags=re.MULTILINE)
+    check_lock(target, parse_lock(re.sub(r"^numpy==\S+", "numpy==2.0.2", text, flags=re.MULTILINE)))
+    with pytest.raises(MatrixError, match=r"numpy<2 is locked as 1\."):
+        check_lock(target, parse_lock(text))
 
 
 TORCH = "torch==2.3.1 \\"
@@ -103,7 +162,7 @@ MISFITS = {
     "not locked": (TORCH, "torchvision==2.3.1 \\", "torch==2.3.1 is not locked."),
     "another version": (TORCH, "torch==2.1.0 \\", "torch==2.3.1 is locked as 2.1.0."),
     "out of range": ("numpy==1.26.4", "numpy==2.0.0", "numpy<2 is locked as 2.0.0."),
-    "for another layer": ("-r torch.in", "-r stack.in", "torch==2.3.1 is not locked."),
+    "for another layer": ("-r torch.in", "-r application.in", "torch==2.3.1 is not locked."),
     "no hash": (f"{TORCH}\n{HASH}\n", f"{TORCH}\n", "torch has no hash."),
 }
 

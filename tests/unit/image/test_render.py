@@ -25,20 +25,27 @@ from cannery.image.render import Renderer
 project = Project(root=Path(sys.argv[1]))
 digest = hashlib.sha256()
 for target in project.matrix().targets.values():
-    for path, text in Renderer(project).render(target).items():
+    for path, text in Renderer(project).render(target).paths(project).items():
         digest.update(f"{path}\\0{text}\\0".encode())
 print(digest.hexdigest())
 """
 
-LAYERS = ["cann", "torch", "torch-deps", "torch_npu", "torch_npu-deps", "pip", "tools", "deepspeed"]
+LAYERS = [
+    "cann",
+    "torch",
+    "torch-deps",
+    "torch_npu",
+    "torch_npu-deps",
+    "pip",
+    "py-spy",
+    "deepspeed",
+]
 """The layers of wheels of a full target."""
 
 
 def rendered(checkout: Checkout, target: Target) -> dict[str, str]:
     """Name to text of the files of ``target``."""
-    folder = checkout.project.images / target.id
-    files = Renderer(checkout.project).render(target)
-    return {str(path.relative_to(folder)): text for path, text in files.items()}
+    return {**Renderer(checkout.project).render(target).files}
 
 
 def stages(dockerfile: str) -> list[str]:
@@ -64,17 +71,12 @@ def test_nothing_but_the_files_decides_what_is_rendered(tmp_path: Path) -> None:
 
 def test_the_files_of_a_target(checkout: Checkout) -> None:
     files = rendered(checkout, checkout.target())
-    templates = {
-        str(path.relative_to(checkout.project.templates)): path.read_text(encoding="utf-8")
-        for path in checkout.project.templates.rglob("*")
-        if path.is_file()
+    assert files.keys() == {
+        *("Dockerfile", "constraints.txt", "layers.txt", "leave-out.txt", "requirements.lock"),
+        "target.json",
     }
-    copies = {name for name, text in files.items() if templates.get(name) == text}
-    assert {"install-packages", "install-wheels", "seal-layer", "tools.txt"} <= copies
-    assert files.keys() - copies == {
-        *("Dockerfile", "constraints.txt", "leave-out.txt", "target.json"),
-        *(f"wheels/{each}.txt" for each in LAYERS),
-    }
+    layers = [line.partition(":")[0] for line in files["layers.txt"].splitlines()[1:]]
+    assert layers == [f"wheels-{each}" for each in LAYERS]
 
 
 def test_stages_of_a_full_target(checkout: Checkout) -> None:
@@ -82,9 +84,9 @@ def test_stages_of_a_full_target(checkout: Checkout) -> None:
     wheels = [*LAYERS, "vendor-apex"]
     cann = ("toolkit", "kernels", "nnal")
     assert stages(text) == [
-        *("tools", "base", "os", "installer-base", "installer-packages", "installer"),
+        *("build", "base", "os", "installer-base", "installer-packages", "installer"),
         *(*cann, *(f"layer-{each}" for each in cann)),
-        *(*(f"wheels-{each}" for each in wheels), "guard", "image"),
+        *("lock", *(f"wheels-{each}" for each in wheels), "guard", "image"),
     ]
     copied = re.findall(r"^COPY --link --from=wheels-(\S+) ", text, re.MULTILINE)
     assert copied == [*LAYERS[:5], "vendor-apex", *LAYERS[5:]]
@@ -123,9 +125,7 @@ def test_a_component_that_is_left_out_leaves_no_trace(
             line
             for name, text in files.items()
             for line in [name, *text.splitlines()]
-            if name not in ("tools.txt", "install-wheels")
-            and re.search(trace, line, re.IGNORECASE)
-            and not re.search(skipped, line)
+            if re.search(trace, line, re.IGNORECASE) and not re.search(skipped, line)
         }
 
     assert traces(checkout.target())
@@ -201,7 +201,7 @@ def test_a_template_that_is_none(checkout: Checkout) -> None:
 
 
 def test_a_template_that_is_not_there(checkout: Checkout) -> None:
-    (checkout.project.templates / "install-wheels").unlink()
+    (checkout.project.build_context / "install-wheels").unlink()
     with pytest.raises(FileError, match="install-wheels: no such file"):
         Renderer(checkout.project).render(checkout.target())
 

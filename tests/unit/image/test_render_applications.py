@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stack, a vendor's wheel, another framework and a reason make of the files of a target."""
+"""What applications, vendor wheels, other frameworks and reasons make of the files of a target."""
 
 from __future__ import annotations
 
@@ -29,34 +29,28 @@ def stage(dockerfile: str, name: str) -> str:
 
 
 def copied(dockerfile: str) -> list[str]:
-    """What the image has of wheels, sources and a stack's packages, in this order."""
+    """What the image has of wheels, sources and an application's packages, in this order."""
     found = re.findall(r"^COPY --link --from=(\S+) /layer/ /$", dockerfile, re.MULTILINE)
     return [name for name in found if name.startswith(("wheels-", "source-", "packages-"))]
 
 
-def test_the_layers_of_a_stack(stacked: Checkout) -> None:
+def test_the_layers_of_an_application(stacked: Checkout) -> None:
     files = rendered(stacked, "served")
     text = files["Dockerfile"]
     assert copied(text) == [
         *("wheels-cann", "wheels-torch", "wheels-torch_npu", "wheels-torch_npu-deps"),
-        *(
-            "wheels-vendor-serve_npu",
-            "wheels-pip",
-            "wheels-tools",
-            "packages-stack",
-            "wheels-stack",
-        ),
+        *("wheels-vendor-serve_npu", "wheels-pip", "wheels-py-spy"),
+        *("packages-application", "wheels-application"),
         *("source-serve_lib", "source-serve_extra"),
     ]
-    assert "serve==1.2" in files["wheels/stack.txt"]
-    assert "tqdm==" in files["wheels/stack.txt"]
+    assert re.search(r"^wheels-application: .*\bserve\b.* tqdm$", files["layers.txt"], re.MULTILINE)
 
 
 def test_only_what_is_in_a_layer_is_built_for_it(tmp_path: Path) -> None:
     text = edited("requirements: [tqdm]", "requirements: [fire, rouge-score]", TEXT)
     text = edited("sdists: [fire, rouge-score]", "sdists: [fire, rouge-score, nowhere]", text)
     text = rendered(stacked_checkout(tmp_path, text), "served")["Dockerfile"]
-    assert "--no-binary fire --no-binary rouge-score --req" in stage(text, "wheels-stack")
+    assert "--no-binary fire --no-binary rouge-score --req" in stage(text, "wheels-application")
     assert text.count("--no-binary") == 2
 
 
@@ -73,16 +67,16 @@ def test_a_source_is_checked_unpacked_and_found_by_python(stacked: Checkout) -> 
     assert "source-" not in rendered(stacked, "full")["Dockerfile"]
 
 
-def test_packages_of_a_stack_are_a_layer_of_their_own(stacked: Checkout) -> None:
+def test_packages_of_an_application_are_a_layer_of_their_own(stacked: Checkout) -> None:
     text = rendered(stacked, "served")["Dockerfile"]
-    packages = stage(text, "packages-stack")
+    packages = stage(text, "packages-application")
     assert re.search(r"install-packages /before arm64 \\\s+git \\\s+pdsh; ", packages)
     assert "--mount=type=bind,from=os,source=/rootfs,target=/before" in packages
     assert "pdsh" not in text.replace(packages, "")
-    assert "packages-stack" not in rendered(stacked, "other")["Dockerfile"]
+    assert "packages-application" not in rendered(stacked, "other")["Dockerfile"]
 
 
-def test_the_environment_of_a_stack(stacked: Checkout) -> None:
+def test_the_environment_of_an_application(stacked: Checkout) -> None:
     files = rendered(stacked, "served")
     image = stage(files["Dockerfile"], "image")
     wanted = "ENV DISABLE_VERSION_CHECK=1 \\\n    SERVE_CACHE=/var/cache/serve\n"
@@ -115,10 +109,16 @@ def test_wheels_of_vendors(stacked: Checkout) -> None:
         assert "--require-hashes" not in steps
     vendors = [f"wheels-vendor-{component}" for component in names]
     assert copied(text) == [
-        *("wheels-cann", "wheels-torch", "wheels-torch_npu", *vendors, "wheels-pip", "wheels-tools")
+        *(
+            "wheels-cann",
+            "wheels-torch",
+            "wheels-torch_npu",
+            *vendors,
+            "wheels-pip",
+            "wheels-py-spy",
+        )
     ]
-    wheels = "".join(text for name, text in files.items() if name.startswith("wheels/"))
-    assert not re.search(r"^(torch-npu|deepspeed|apex)==", wheels, re.MULTILINE)
+    assert not re.search(r" (torch-npu|deepspeed|apex)\b", files["layers.txt"])
     assert "\ntorch-npu==1.11.0\n" in files["constraints.txt"]
     record = json.loads(files["target.json"])
     assert set(record["vendor_wheels"]) == set(names)
@@ -148,7 +148,8 @@ def test_the_launcher_from_an_index_imports_the_plugin(tmp_path: Path, version: 
 
 def test_another_framework(stacked: Checkout) -> None:
     files = rendered(stacked, "other")
-    assert copied(files["Dockerfile"]) == [f"wheels-{n}" for n in ("cann", "pip", "tools", "stack")]
+    names = ("cann", "pip", "py-spy", "application")
+    assert copied(files["Dockerfile"]) == [f"wheels-{name}" for name in names]
     pins = [line for line in files["constraints.txt"].splitlines() if not line.startswith("#")]
     assert [pin.split("==")[0] for pin in pins] == ["numpy"]
     assert json.loads(files["target.json"])["constrained"] == ["numpy"]
@@ -160,7 +161,7 @@ def test_another_framework_on_a_cann_that_needs_no_wheels(tmp_path: Path) -> Non
     text = edited("    requirements:\n      - numpy<2\n", "", TEXT)
     text += "    apex: 0.1+ascend\n"
     found = copied(rendered(stacked_checkout(tmp_path, text), "other")["Dockerfile"])
-    assert found == ["wheels-vendor-apex", "wheels-pip", "wheels-tools", "wheels-stack"]
+    assert found == ["wheels-vendor-apex", "wheels-pip", "wheels-py-spy", "wheels-application"]
 
 
 def test_torch_npu_of_a_vendor_whose_needs_are_there_already(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.unit.matrices import CHECKOUT
 
-SCRIPT = CHECKOUT / "images" / "templates" / "seal-layer"
+SCRIPT = CHECKOUT / "cannery" / "image" / "context" / "seal-layer"
 DATE = 946684800
 """The date of everything in a layer: 2000-01-01, in seconds since 1970."""
 

@@ -27,8 +27,8 @@ from tests.unit.compat_targets import COMPAT
 from tests.unit.families import FAMILY
 from tests.unit.matrices import MATRIX
 
-STACKS = """\
-stacks:
+APPLICATIONS = """\
+applications:
   serve-1.0:
     component: serve
     version: 1.0
@@ -42,17 +42,17 @@ stacks:
     sources: [{folder: code, file: code.tar.gz, origin: its makers}]
 """
 TORCH_NPU = "torch_npu_wheels: {2.1.0.post6: {file: t.whl, origin: its makers}}\n"
-GOOD: dict[str, Any] = yaml.load(MATRIX + STACKS + TORCH_NPU + FAMILY, Loader=yaml.BaseLoader)
+GOOD: dict[str, Any] = yaml.load(MATRIX + APPLICATIONS + TORCH_NPU + FAMILY, Loader=yaml.BaseLoader)
 GOOD["families"]["many"] |= {
     "exclude": [{"python": "own", "pair": "new"}],
     "include": [{"python": "own", "pair": "new"}],
-    "overrides": {"base-old": {"stack": "serve-1.0", "torch": {"replace": "2.1.0"}}},
+    "overrides": {"base-old": {"application": "serve-1.0", "torch": {"replace": "2.1.0"}}},
 }
 
 WORDS = [
     *("axes", "id", "common", "exclude", "include", "overrides", "append", "prepend", "replace"),
     *("a", "b", "x", "{a}", "{a}-{b}", "{", "{}", "{0}", "{a!r}", "{a:x}", "{a[0]}", "{a.b}", "0"),
-    *("torch", "torch_npu", "cann", "toolkit", "summary", "stack", "requirements", "8.0.RC2"),
+    *("torch", "torch_npu", "cann", "toolkit", "summary", "application", "requirements", "8.0.RC2"),
     *("own-new", "base-old", "python", "pair", "2", "2.1.0", "full", "serve-1.0", "", " ", "\n"),
     *("ten: x", "$HOME", '"', "é", "\u2028", "../..", "*", "&a", "!!int 3", "9" * 99),
 ]
@@ -169,7 +169,7 @@ def test_every_place_left_out_in_turn() -> None:
         (("targets", "bare", "cann", "chip"), None),
         (("families", "many", "axes", "pair", "old", "requirements", 0), "numpy=<2"),
         (("families", "many", "axes", "pair", "old", "requirements", 0), None),
-        (("stacks", "serve-1.0", "requirements", 0), "serve @ file:///x"),
+        (("applications", "serve-1.0", "requirements", 0), "serve @ file:///x"),
     ],
 )
 def test_what_cannot_be_judged_is_refused_by_itself(place: tuple[Any, ...], value: Any) -> None:

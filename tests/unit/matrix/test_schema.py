@@ -25,10 +25,11 @@ def place(text: str, anchor: str) -> str:
 
 # old text, new text, where the problem is (the first place with this text), what is said of it
 PROBLEMS = {
-    "another schema": ("schema: 1", "schema: 2", "2", "schema 1 only"),
-    "unknown tools base": (
-        "tools: debian-12",
-        "tools: debian-13",
+    "another schema": ("schema: 2", "schema: 3", "3", "schema 2 only"),
+    "the schema before": ("schema: 2", "schema: 1", "1", "'stacks' to 'applications'"),
+    "unknown build base": (
+        "build_base: debian-12",
+        "build_base: debian-13",
         "debian-13",
         "there is no base 'debian-13'. Did you mean 'debian-1",
     ),
@@ -202,7 +203,7 @@ def test_one_problem(tmp_path: Path, old: str, new: str, anchor: str, said: str)
 def test_every_problem_is_reported_in_the_order_of_the_file(tmp_path: Path) -> None:
     text = edited("suite: bookworm", "siute: bookworm")
     # Looked at after the bases, and before them in the file.
-    text = edited("tools: debian-12", "tools: none", text)
+    text = edited("build_base: debian-12", "build_base: none", text)
     text = edited("torch: 2.3.1", "torch: {}", text)
     with pytest.raises(MatrixError) as caught:
         load(tmp_path, text)
@@ -215,7 +216,7 @@ NOT_A_MATRIX = {
     "empty": (b"", "matrix.yaml is empty"),
     "only a comment": (b"# nothing\n", "matrix.yaml is empty"),
     "list": (b"- a\n- b\n", "matrix.yaml:1:1: matrix.yaml must be a mapping"),
-    "open bracket": (b"schema: 1\ntools: [a\n", "matrix.yaml:3:1: this is not YAML"),
+    "open bracket": (b"schema: 2\nbuild_base: [a\n", "matrix.yaml:3:1: this is not YAML"),
     "tab": (b"schema: 1\nbases:\n\tdebian: 1\n", "matrix.yaml:3:1: this is not YAML"),
     "unknown alias": (b"schema: *one\n", "matrix.yaml:1:9: this is not YAML"),
     "two documents": (b"schema: 1\n---\nschema: 1\n", "matrix.yaml:2:1: this is not YAML"),

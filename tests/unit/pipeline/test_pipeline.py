@@ -242,7 +242,7 @@ def test_what_a_plan_says_of_both(world: World) -> None:
     steps = {step.id: step for step in world.plan().plan.steps}
     assert {step.action for step in steps.values()} == {Action.BUILD}
     assert steps["full"].key != steps["bare"].key
-    assert steps["full"].parts
+    assert steps["full"].layers
 
 
 def test_shards_are_all_there_is(world: World) -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
-from cannery.pipeline.planning import bases
-from cannery.plan.affected import Commit, Content, affected, is_harmless, is_read
-from tests.unit.matrices import MATRIX, Checkout, edited
+from cannery.plan.affected import Commit, affected, is_harmless, is_read
+from tests.unit.matrices import MATRIX, edited
 
 TEXTS = {
     "matrix.yaml": MATRIX,
@@ -74,7 +73,7 @@ def test_a_file_that_is_not_known_concerns_all(text: str | None) -> None:
         ("[]", "the earlier matrix is wrong: matrix.yaml:1:1: "),
         ("", "the earlier matrix is wrong: matrix.yaml is empty."),
         ("\udcff", "the earlier matrix is wrong: matrix.yaml is not UTF-8 text."),
-        (edited("schema: 1", "schema: 2"), "the earlier matrix is wrong: matrix.yaml:1:"),
+        (edited("schema: 2", "schema: 3"), "the earlier matrix is wrong: matrix.yaml:1:"),
     ],
 )
 def test_an_earlier_matrix_that_cannot_be_read_means_all(text: str | None, why: str) -> None:
@@ -100,22 +99,6 @@ def test_another_stand_in_counts_only_where_it_is_used() -> None:
     found = affected(COMMIT, COMMIT, targets, simulate=True, stand_in=stand_in)
     assert found == {"full": "changed: simulator", "bare": "changed: simulator"}
     assert not affected(COMMIT, COMMIT, targets, simulate=False, stand_in=stand_in)
-
-
-def test_bases_are_those_that_a_build_takes(checkout: Checkout) -> None:
-    target = checkout.target()
-    built = {name: base.image for name, (base, _) in bases(target).items()}
-    assert Content.of(target, {}, "").bases == built
-
-
-def test_a_simulated_image_is_made_from_other_files(checkout: Checkout) -> None:
-    target = checkout.target()
-    real, simulated = Content.of(target, {}, ""), Content.of(target, {}, "spec")
-    assert {*real.artifacts} == {*target.artifacts}
-    assert simulated.artifacts == {
-        "simulator": "spec",
-        **{name: file.sha256 or file.name for name, file in target.real_artifacts.items()},
-    }
 
 
 @pytest.mark.parametrize(

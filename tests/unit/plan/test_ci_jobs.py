@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cannery.errors import UsageError
-from cannery.image.layers import Layer
+from cannery.image.layers import Layer, LayerKind
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
 from cannery.plan.ci_jobs import MOST, Job, make_jobs
@@ -19,39 +19,40 @@ from cannery.report.ci import RUNNERS, TAGS, to_github, to_gitlab
 from tests.unit.matrices import MATRIX
 
 FULL = parse_matrix(MATRIX, "matrix.yaml").targets["full"]
+LAYER = Layer(name="", stage="", kind=LayerKind.WHEELS, identity="", components=frozenset())
 PLATFORMS = ("linux/arm64", "linux/amd64")
 
 
 def made(name: str, cann: str = "", torch: str = "") -> list[Layer]:
     named = {"toolkit": cann, "wheels-torch": torch, "guard": name}
     return [
-        Layer(name=part, identity=f"{part} {identity}", needs=frozenset())
-        for part, identity in named.items()
+        replace(LAYER, name=layer, identity=f"{layer} {identity}")
+        for layer, identity in named.items()
     ]
 
 
 @st.composite
 def selections(draw: st.DrawFn) -> tuple[list[Target], dict[str, list[Layer]]]:
-    targets, parts = [], {}
+    targets, layers = [], {}
     for number in range(draw(st.integers(0, 20))):
         target = replace(FULL, id=f"t{number}", platform=draw(st.sampled_from(PLATFORMS)))
         targets.append(target)
         cann, torch = (draw(st.sampled_from("abc")) for _ in range(2))
-        parts[target.id] = made(target.id, target.platform + cann, target.platform + torch)
-    return targets, parts
+        layers[target.id] = made(target.id, target.platform + cann, target.platform + torch)
+    return targets, layers
 
 
 @given(selections(), st.integers(0, 12))
 def test_every_target_is_in_one_job_of_its_platform(
     selection: tuple[list[Target], dict[str, list[Layer]]], shards: int
 ) -> None:
-    targets, parts = selection
+    targets, layers = selection
     platforms = {target.platform for target in targets}
     if 0 < shards < len(platforms):
         with pytest.raises(UsageError, match="cannot build for 2 platforms"):
-            make_jobs(targets, parts, shards=shards)
+            make_jobs(targets, layers, shards=shards)
         return
-    jobs = make_jobs(targets, parts, shards=shards)
+    jobs = make_jobs(targets, layers, shards=shards)
     assert sorted(name for job in jobs for name in job.targets) == sorted(t.id for t in targets)
     assert all(job.targets for job in jobs)
     assert [job.index for job in jobs] == [*range(1, len(jobs) + 1)]
@@ -65,11 +66,11 @@ def test_every_target_is_in_one_job_of_its_platform(
 def test_what_shares_cann_and_torch_is_kept_together(
     selection: tuple[list[Target], dict[str, list[Layer]]],
 ) -> None:
-    targets, parts = selection
+    targets, layers = selection
     places: dict[tuple[str, ...], set[int]] = {}
-    for job in make_jobs(targets, parts):
+    for job in make_jobs(targets, layers):
         for name in job.targets:
-            places.setdefault(tuple(p.identity for p in parts[name][:2]), set()).add(job.index)
+            places.setdefault(tuple(p.identity for p in layers[name][:2]), set()).add(job.index)
     assert all(len(each) == 1 for each in places.values())
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from cannery.image.layers import Layer
+from cannery.image.layers import Layer, LayerKind
 from cannery.plan.plan import Action, Change, Local, Plan, Step, choose_action, missing
 from cannery.report.plan import to_json, to_text
 
@@ -54,8 +54,14 @@ def test_what_is_done(here: Local, options: dict[str, bool], action: Action, why
     assert why in said
 
 
-def part(name: str) -> Layer:
-    return Layer(name=name, identity=f"id-{name}", needs=frozenset())
+def layer(name: str) -> Layer:
+    return Layer(
+        name=name,
+        stage=name,
+        kind=LayerKind.WHEELS,
+        identity=f"id-{name}",
+        components=frozenset(),
+    )
 
 
 PLAN = Plan(
@@ -66,7 +72,7 @@ PLAN = Plan(
             why="there is no cannery:one here",
             key="k1",
             missing={},
-            parts=(part("toolkit"), part("own-1")),
+            layers=(layer("toolkit"), layer("own-1")),
             published="r/x:one is out of date",
         ),
         Step(
@@ -75,7 +81,7 @@ PLAN = Plan(
             why="--force",
             key="k2",
             missing={},
-            parts=(part("toolkit"), part("own-2")),
+            layers=(layer("toolkit"), layer("own-2")),
         ),
         Step(
             id="three",
@@ -84,7 +90,7 @@ PLAN = Plan(
             key="k3",
             image="sha256:3",
             missing={},
-            parts=(part("toolkit"),),
+            layers=(layer("toolkit"),),
         ),
         Step(id="four", action=Action.SKIP, why="no", missing={"file.run": "the vendor"}),
     ),
@@ -99,7 +105,8 @@ PLAN = Plan(
 
 
 def test_only_what_is_built_is_shared() -> None:
-    assert PLAN.shared == {part("toolkit"): ("one", "two-is-long")}
+    [only] = PLAN.shared
+    assert (only.layer, only.targets) == (layer("toolkit"), ("one", "two-is-long"))
 
 
 def test_the_text() -> None:

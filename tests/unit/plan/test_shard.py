@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cannery.errors import UsageError
 from cannery.plan.shard import TargetCost, divide_targets, parse_shard, target_cost
-from tests.unit.image.test_layers import parts
+from tests.unit.image.test_layers import layers
 from tests.unit.matrices import Checkout
 
 CHECKS = 60.0
@@ -86,8 +86,8 @@ def test_there_may_be_more_machines_than_targets() -> None:
 
 def test_targets_of_the_same_cann_and_torch_are_kin(checkout: Checkout) -> None:
     full, bare = checkout.target("full"), checkout.target("bare")
-    ours, others = (target_cost(t.id, [*parts(checkout, t).values()]) for t in (full, bare))
-    again = target_cost("again", [*parts(checkout, full).values()])
+    ours, others = (target_cost(t.id, [*layers(checkout, t).values()]) for t in (full, bare))
+    again = target_cost("again", [*layers(checkout, full).values()])
     assert again.family == ours.family != others.family
     assert again.costs == ours.costs
     assert all(seconds > 0 for seconds in ours.costs.values())

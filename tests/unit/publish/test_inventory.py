@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cannery.image.lock import parse_lock
-from cannery.image.render import target_record
+from cannery.image.record import target_record
 from cannery.publish.inventory import (
     Inventory,
     Origin,

@@ -42,7 +42,7 @@ def predicate(
         inventory,
         key=KEY,
         source=source or Source(commit=COMMIT),
-        lock=parse_lock(lock),
+        lock=parse_lock(lock).wheels,
         build_stage=[],
         bases=bases,
         builder=builder or Builder(),

@@ -32,7 +32,7 @@ def test_the_text_is_stable_and_sorted() -> None:
     assert [*loaded] == sorted(loaded)
     assert loaded["schema"] == 1
     assert loaded["changes"]["changed"] == {"torch": ["2.1.0", "2.3.1"]}
-    assert loaded["platforms"]["linux/arm64"]["layers"][0]["part"] == "torch"
+    assert loaded["platforms"]["linux/arm64"]["layers"][0]["name"] == "torch"
 
 
 def test_no_records(tmp_path: Path) -> None:

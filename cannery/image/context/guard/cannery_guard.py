@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Explains pip's refusal to move what fits this image's CANN.
 
 pip names the constraint that it obeys, and not the file that it comes from. This is loaded by every
