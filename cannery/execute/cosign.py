@@ -159,7 +159,7 @@ _HINTS = (
         "The password in " + PASSWORD + " is not the one of {key}.",
     ),
     (
-        re.compile(r"unauthorized|401|403|denied", re.IGNORECASE),
+        re.compile(r"\bunauthorized\b|\bdenied\b|status code 40[13]\b", re.IGNORECASE),
         "The registry refuses: log in with 'docker login', whose credentials cosign uses.",
     ),
     (

@@ -145,9 +145,8 @@ def _image(options: RunOptions, build: str) -> Iterator[Problem]:
             yield Problem(what=f"{what} {target.docker_arch}.", fix="Name another image.")
     elif build:
         yield Problem(what=f"{options.image} is not here.", fix=f"Run: {build}")
-    elif reason := engine.why_not_pulled(options.image, target.platform):
-        what = f"{options.image} is not here and cannot be pulled: {reason}."
-        yield Problem(what=what, fix="Check the name, and 'docker login'.")
+    elif problem := engine.why_not_pulled(options.image, target.platform):
+        yield problem
 
 
 def devices_here(options: RunOptions, root: Path = Path("/")) -> RunSpec | None:

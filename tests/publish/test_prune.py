@@ -86,7 +86,7 @@ def test_a_failure_says_how_far_it_got(push: Push, line: Between) -> None:
     line.faults.append(Fault("^DELETE ", status=500))
     with pytest.raises(EngineError) as caught:
         delete(push.repository, decision)
-    assert "0 of 6 manifests were deleted before that" in str(caught.value.problems[-1])
+    assert "0 of 6 manifests were deleted before." in str(caught.value.problems[-1])
 
 
 def test_an_empty_repository(repository: Repository) -> None:

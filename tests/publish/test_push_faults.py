@@ -178,7 +178,7 @@ def test_the_registry_dies_between_two_tags(
         push(image_push(tmp_path, version="2"))
     state = str(caught.value.problems[-1])
     assert "Some tags could not be put back" in state
-    assert "full-2 is new, and may name" in state
+    assert "full-2 is new and may name" in state
     for tag in ("full", "latest"):
         place = push.repository.at(before[tag])
         assert f"promote {place} {push.repository.at(tag)} --allow unrecorded" in state

@@ -124,6 +124,7 @@ def failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
     """The error for a build that ended with the lines ``tail``; ``log`` holds all of them."""
     text = "".join(tail)
     fix = f"The whole log is in {log}."
+    # Steps run programs of all kinds, so their words are all there is. This only adds a hint.
     if "no space left on device" in text.lower():
         fix = "The engine's disk is full: 'docker system df' shows on what. " + fix
     elif "certificate" in text.lower():
