@@ -50,4 +50,4 @@ def test_a_spoilt_record_is_told_before_anything_is_asked(checkout: Checkout) ->
     path.parent.mkdir(parents=True)
     path.write_text("{", encoding="utf-8")
     result = checkout.run("prune", *NOWHERE)
-    result.refused(9, "full-1.json is no record of a push")
+    result.refused(9, "full-1.json is not a valid record of a push")

@@ -34,7 +34,7 @@ def test_what_nothing_needs_is_shown_and_then_deleted(push: Push) -> None:
     found, decision = prunable(push.repository, [told], MOVING, 0)
     said = text_of(found, decision)
     assert "keep    full-1: the record of full-1 names it" in said
-    assert "keep    full, full-4, latest: full, latest names it now" in said
+    assert "keep    full, full-4, latest: the moving tag full, latest names it" in said
     assert f"delete  full-2  {before['full-2']}" in said
     assert said.endswith("2 to delete, 2 to keep")
     assert push.tags() == before
