@@ -34,7 +34,6 @@ def lint(session: nox.Session) -> None:
     scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))
     scripts += sorted(glob.glob("cannery/simulator/packages/templates/*.sh"))
     scripts += sorted(glob.glob("cannery/simulator/packages/layouts/*/*.sh"))
-    scripts += ["cannery/image/context/guard/uv"]
     session.run("shellcheck", *scripts)
     _workflows(session)
 

@@ -93,6 +93,26 @@ _ATB_SETTINGS_BEFORE_8_5 = {
 }
 
 
+CONSTRAINT_VARIABLES = {
+    "PIP_CONSTRAINT": "/usr/local/share/cannery/constraints.txt",
+    "UV_CONSTRAINT": "/usr/local/share/cannery/constraints.txt",
+}
+"""What makes pip and uv read the image's constraints."""
+
+_PROFILE = """\
+# The image's ENV, for login shells: 'su -', 'bash -l' and ssh begin without it, or lose its PATH.
+cannery_prepend() {
+    eval "cannery_old=\\${$1-}"
+    case ":$cannery_old:" in
+        *":$2:"*) ;;
+        *) eval "export $1=\\"\\$2\\${cannery_old:+:\\$cannery_old}\\"" ;;
+    esac
+}
+"""
+
+_PATHS = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "CMAKE_PREFIX_PATH")
+
+
 def toolkit_home(target: Target) -> str:
     """The folder that ASCEND_TOOLKIT_HOME names."""
     if target.cann.layout is Layout.CANN:
@@ -129,3 +149,28 @@ def image_environment(target: Target) -> dict[str, str]:
         path.insert(0, f"{atb}/bin")
         libraries = [f"{atb}/lib", f"{atb}/examples", f"{atb}/tests/atbopstest", *libraries]
     return env | {"PATH": ":".join(path), "LD_LIBRARY_PATH": ":".join(libraries)}
+
+
+def full_environment(target: Target) -> dict[str, str]:
+    """Every variable of the image's ENV with its plain value, the application's included."""
+    application = target.application.environment if target.application else {}
+    every = {**image_environment(target), **CONSTRAINT_VARIABLES, **application}
+    return {name: value.strip('"') for name, value in every.items()}
+
+
+def environment_file(target: Target) -> str:
+    """The text of /etc/environment, which PAM reads for sessions of su, sshd and cron."""
+    lines = [f'{name}="{value}"' for name, value in full_environment(target).items()]
+    return "\n".join(lines) + "\n"
+
+
+def profile_script(target: Target) -> str:
+    """The text of /etc/profile.d/cannery.sh: sets what is not set, and completes paths."""
+    lines = [_PROFILE.rstrip()]
+    for name, value in full_environment(target).items():
+        if name in _PATHS:
+            folders = [each for each in value.split(":") if each not in SYSTEM_PATH]
+            lines += [f'cannery_prepend {name} "{folder}"' for folder in reversed(folders)]
+        else:
+            lines.append(f'export {name}="${{{name}-{value}}}"')
+    return "\n".join([*lines, "unset -f cannery_prepend", "unset cannery_old", ""])

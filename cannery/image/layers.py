@@ -16,7 +16,7 @@ from typing import Any
 
 from cannery.errors import UsageError, did_you_mean
 from cannery.image.lock import Lock, LockedWheel
-from cannery.image.record import interpreter_paths, pins, target_record
+from cannery.image.record import constraints, interpreter_paths, target_record
 from cannery.image.requirements import sdists
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
 from cannery.model import File, PythonSource, Target
@@ -50,7 +50,7 @@ _SYSTEM_PACKAGES = (
 """A compiler for extensions that are built on first use (such as DeepSpeed's operators), programs
 that CANN's installers and npu-smi call, and a client for DeepSpeed's launcher."""
 
-_DEBIAN_PYTHON = ("libpython3-dev", "python3", "python3-dev", "python3-distutils")
+_DEBIAN_PYTHON = ("libpython3-dev", "python3", "python3-dev", "python3-distutils", "python3-venv")
 
 _WEIGHTS = {
     "os": 30.0,
@@ -253,7 +253,7 @@ def _sources(target: Target) -> Iterable[Layer]:
 
 def _guard(target: Target, lock: Lock) -> Layer:
     """What describes the image; it changes with everything else in it."""
-    inputs = [_build_inputs(target), target_record(target, lock), pins(target, lock)]
+    inputs = [_build_inputs(target), target_record(target, lock), constraints(target, lock)]
     return _layer("guard", LayerKind.GUARD, inputs, _components(target))
 
 

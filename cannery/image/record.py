@@ -1,18 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an image says about itself: target.json, and the versions that pip must not move."""
+"""What an image says about itself: target.json, and the versions that pip must not change."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
+
+from packaging.requirements import Requirement
 
 from cannery.image.environment import image_environment, toolkit_home
 from cannery.image.lock import Lock
-from cannery.image.requirements import overrides
+from cannery.image.requirements import SETUPTOOLS, overrides
 from cannery.model import PythonSource, Target
 from cannery.syntax.specifiers import normal_name, parse_requirements
 
-_PINNED = ("torch", "torch-npu", "numpy", "mindspore")
-"""Packages that a later ``pip install`` must not move."""
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """A version that a later ``pip install`` must not change.
+
+    ``requirement`` is as in ``torch==2.3.1`` or ``setuptools<81``; ``reason`` completes a sentence
+    in constraints.txt.
+    """
+
+    name: str
+    requirement: str
+    reason: str
 
 
 def interpreter_paths(target: Target) -> dict[str, str]:
@@ -41,23 +54,60 @@ def target_record(target: Target, lock: Lock) -> dict[str, Any]:
         **interpreter_paths(target),
         "wheels": {wheel.name: wheel.version for wheel in lock.wheels},
         "vendor_wheels": {name: wheel.version for name, wheel in target.vendor_wheels.items()},
-        "constrained": [pin.split("==")[0] for pin in pins(target, lock)],
+        "held": [each.requirement for each in held(target, lock)],
         "environment": {k: v.strip('"') for k, v in image_environment(target).items()},
     }
 
 
-def pins(target: Target, lock: Lock) -> list[str]:
-    """The packages that stay as they are in the image, as ``name==version``."""
-    vendor = {normal_name(name): wheel.version for name, wheel in target.vendor_wheels.items()}
-    locked = vendor | {wheel.name: wheel.version for wheel in lock.wheels}
-    return [f"{name}=={locked[name]}" for name in _PINNED if name in locked]
+def held(target: Target, lock: Lock) -> list[Held]:
+    """The versions that the image holds: everything that matrix.yaml asks for by version.
+
+    compat.yaml demands that what a component is particular about is among the requirements, so
+    that it is here too.
+    """
+    versions = {wheel.name: wheel.version for wheel in lock.wheels}
+    versions |= {normal_name(name): wheel.version for name, wheel in target.vendor_wheels.items()}
+    found: dict[str, Held] = {}
+
+    def hold(name: str, reason: str, requirement: str = "") -> None:
+        name = normal_name(name)
+        if name in versions and name not in found:
+            requirement = requirement or f"{name}=={versions[name]}"
+            found[name] = Held(name=name, requirement=requirement, reason=reason)
+
+    hold("torch", f"torch_npu {target.torch_npu} is compiled for it")
+    hold("torch-npu", f"it fits torch {target.torch} and CANN {target.cann.version}")
+    hold("mindspore", f"it fits CANN {target.cann.version}")
+    hold("numpy", "compiled packages of this image were built for it")
+    hold("apex", "packages of that name elsewhere are other projects")
+    hold("deepspeed", "the image was tested with it")
+    for requirement in parse_requirements(target.cann.requirements):
+        if requirement.specifier:
+            hold(requirement.name, f"CANN {target.cann.version} needs {requirement}")
+    if target.torch_npu:
+        hold("setuptools", "torch_npu imports pkg_resources, which newer ones lack", SETUPTOOLS)
+    for requirement in parse_requirements(target.requirements):
+        if requirement.specifier:
+            named = target.application
+            by = f"{named.component} {named.version} was" if named else "the image was"
+            asked = _range(requirement, overrides(target))
+            hold(requirement.name, f"{by} tested with it", asked)
+    return [*found.values()]
+
+
+def _range(requirement: Requirement, override: tuple[str, ...]) -> str:
+    """The range that was asked for; empty, for the locked version, where that was overridden."""
+    names = {normal_name(each.name) for each in parse_requirements(override)}
+    if requirement.extras or normal_name(requirement.name) in names:
+        return ""
+    return f"{normal_name(requirement.name)}{requirement.specifier}"
 
 
 def constraints(target: Target, lock: Lock) -> str:
-    """The text of constraints.txt."""
+    """The text of constraints.txt, which pip and uv read in the image."""
     lines = [
-        "# These versions fit this image's CANN and each other. pip and uv read this file through",
-        "# PIP_CONSTRAINT and UV_CONSTRAINT; unset them to move one of these on purpose.",
-        *pins(target, lock),
+        "# Versions that fit this image's CANN and each other. pip and uv read this file through",
+        "# PIP_CONSTRAINT and UV_CONSTRAINT; unset these to change one on purpose.",
+        *(f"{each.requirement}  # {each.reason}" for each in held(target, lock)),
     ]
     return "\n".join(lines) + "\n"

@@ -12,6 +12,10 @@ PIP = "pip>=23"
 """The image's own pip: old enough for every target's Python, new enough to obey constraints."""
 
 
+SETUPTOOLS = "setuptools<81"
+"""torch_npu up to 2.7.1 imports pkg_resources, which setuptools 82 removed."""
+
+
 def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
     """Group name to its requirements. The group that changes most often is the last one."""
     groups = {
@@ -63,7 +67,6 @@ def _deepspeed(target: Target) -> tuple[str, ...]:
 def _torch_npu(target: Target) -> tuple[str, ...]:
     if not target.torch_npu:
         return ()
-    # torch_npu imports yaml and does not declare it before 2.7.1. Up to 2.7.1 it also imports
-    # pkg_resources, which setuptools 82 removed.
-    needs = ("pyyaml", "setuptools<81")
+    # torch_npu imports yaml, and does not declare it before 2.7.1.
+    needs = ("pyyaml", SETUPTOOLS)
     return needs if target.torch_npu_wheel else (f"torch-npu=={target.torch_npu}", *needs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said to those who would move torch: by pip through the guard, by uv through its shim.
+"""What the guard does in pip, in the builds that pip starts, and at ``import torch_npu``.
 
 pip runs in an environment of its own, on an index that is a folder with wheels made here.
 """
@@ -20,7 +20,8 @@ import pytest
 from tests.unit.matrices import CHECKOUT
 
 GUARD = CHECKOUT / "cannery" / "image" / "context" / "guard"
-HOW = "To move one of them on purpose, which may break the image: unset {}, and try again."
+HOW = "To move one of them on purpose, which may break the image: unset PIP_CONSTRAINT, and try"
+HELD = "torch==2.1.0 (torch_npu is compiled for it)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +88,9 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     make_wheel(index, "torchvision", "0.22.1", "torch==2.7.1")
     make_wheel(index, "six", "1.17.0")
     constraints = root / "constraints.txt"
-    constraints.write_text("# held\ntorch==2.1.0\n", encoding="utf-8")
+    constraints.write_text(
+        "# held\ntorch==2.1.0  # torch_npu is compiled for it\nprotobuf==3.20.3\n", encoding="utf-8"
+    )
     return Image(python=root / "python/bin/python", index=index, constraints=constraints)
 
 
@@ -99,8 +102,9 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
 def test_pip_says_what_holds_torch_and_how_to_move(image: Image, wanted: tuple[str, ...]) -> None:
     said = image.install(*wanted)
     assert "(constraint) torch==2.1.0" in said
-    assert said.count(f"are held by\n{image.constraints}.\n") == 1
-    assert HOW.format("PIP_CONSTRAINT") in said
+    assert said.count(f"This image holds these versions, in {image.constraints}:\n  {HELD}\n") == 1
+    assert HOW in said
+    assert "protobuf" not in said
 
 
 @pytest.mark.parametrize("program", ["pip", "pip3", "-I", "absolute"])
@@ -111,13 +115,13 @@ def test_pip_says_it_however_it_is_started(image: Image, program: str) -> None:
         "absolute": (image.python, folder / "pip3"),
     }
     said = image.install("torch==2.7.1", program=words.get(program, (folder / program,)))
-    assert f"{image.constraints}.\n" in said
+    assert f"{image.constraints}:\n  {HELD}\n" in said
 
 
 def test_a_requirements_file_is_no_way_around(image: Image, tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("six\ntorchvision==0.22.1\n", encoding="utf-8")
     said = image.install("-r", str(tmp_path / "requirements.txt"))
-    assert f"{image.constraints}.\n" in said
+    assert f"{image.constraints}:\n  {HELD}\n" in said
 
 
 def test_what_moves_nothing_is_installed_without_a_word(image: Image) -> None:
@@ -125,7 +129,7 @@ def test_what_moves_nothing_is_installed_without_a_word(image: Image) -> None:
     for wanted in (("six",), ("torch",), ("torch==2.1.0",)):
         code, said = image.run(image.python, "-m", "pip", *options, *wanted, **image.held)
         assert code == 0, said
-        assert "held by" not in said
+        assert "holds these" not in said
 
 
 def test_what_the_message_says_to_do_works(image: Image) -> None:
@@ -137,12 +141,50 @@ def test_what_the_message_says_to_do_works(image: Image) -> None:
 
 def test_a_failure_that_no_constraint_is_the_cause_of(image: Image) -> None:
     said = image.install("nowhere-to-be-found")
-    assert "held by" not in said
+    assert "holds these" not in said
 
 
 def test_a_constraint_that_is_not_the_images(image: Image) -> None:
     said = image.install("torch==2.7.1", "-c", str(image.constraints), held=False)
-    assert "are held by\na constraints file.\n" in said
+    assert "(constraint) torch==2.1.0" in said
+    assert "holds these" not in said
+
+
+@pytest.mark.parametrize("quiet", ["-q", "-qq"])
+def test_pip_says_it_when_it_is_quiet(image: Image, quiet: str) -> None:
+    said = image.install("torch==2.7.1", quiet)
+    assert f"  {HELD}\n" in said
+    assert HOW in said
+
+
+def test_the_versions_of_a_build_are_its_own(image: Image, tmp_path: Path) -> None:
+    """An sdist whose build needs another version of a held package is built all the same."""
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["torch==2.7.1"]\nbuild-backend = "backend"\n'
+        'backend-path = ["."]\n',
+        encoding="utf-8",
+    )
+    (source / "backend.py").write_text(
+        "import importlib.metadata, pathlib, zipfile\n"
+        "def build_wheel(folder, *_):\n"
+        "    assert importlib.metadata.version('torch') == '2.7.1'\n"
+        "    name = 'made-1-py3-none-any.whl'\n"
+        "    with zipfile.ZipFile(pathlib.Path(folder) / name, 'w') as archive:\n"
+        "        info = 'made-1.dist-info/'\n"
+        "        metadata = 'Metadata-Version: 2.1\\nName: made\\nVersion: 1\\n'\n"
+        "        archive.writestr(info + 'METADATA', metadata)\n"
+        "        wheel = 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n'\n"
+        "        archive.writestr(info + 'WHEEL', wheel)\n"
+        "        archive.writestr(info + 'RECORD', '')\n"
+        "    return name\n",
+        encoding="utf-8",
+    )
+    options = ("install", "--no-index", "--find-links", image.index, "--target", tmp_path / "to")
+    code, said = image.run(image.python, "-m", "pip", *options, source, **image.held)
+    assert code == 0, said
+    assert (tmp_path / "to" / "made-1.dist-info").is_dir()
 
 
 @pytest.mark.parametrize(
@@ -159,82 +201,35 @@ def test_no_other_program_is_touched(image: Image, tmp_path: Path, words: tuple[
     assert done == (0, "True False\n")
 
 
+def torch_of(image: Image, version: str) -> tuple[int, str]:
+    """What importing torch_npu says beside a torch of this version."""
+    [site] = image.python.parents[1].glob("lib/python3*/site-packages")
+    guard = site / "cannery_guard.py"
+    text = guard.read_text(encoding="utf-8")
+    guard.write_text(
+        text.replace("/usr/local/share/cannery/constraints.txt", str(image.constraints)),
+        encoding="utf-8",
+    )
+    folder = image.index / f"torch-{version}"
+    for name in ("torch", "torch_npu"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name / "__init__.py").touch()
+    (folder / f"torch-{version}.dist-info").mkdir(exist_ok=True)
+    return image.run(image.python, "-c", "import torch_npu; print('ok')", PYTHONPATH=str(folder))
+
+
+def test_a_torch_that_is_not_the_images_is_told_at_import(image: Image) -> None:
+    code, said = torch_of(image, "2.7.1")
+    assert (code, said.splitlines()[-1]) == (0, "ok")
+    assert "torch 2.7.1 is not the torch of this image (2.1.0)" in said
+
+
+@pytest.mark.parametrize("version", ["2.1.0", "2.1.0+cpu"])
+def test_the_image_s_own_torch_is_imported_without_a_word(image: Image, version: str) -> None:
+    assert torch_of(image, version) == (0, "ok\n")
+
+
 def test_the_guard_runs_on_the_oldest_python_of_the_matrix() -> None:
     text = (GUARD / "cannery_guard.py").read_text(encoding="utf-8")
     code = "import ast, sys; ast.parse(sys.stdin.read(), feature_version=(3, 7))"
     subprocess.run([sys.executable, "-c", code], input=text, text=True, check=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shim:
-    """The shim in a folder of its own, and the program that it stands before."""
-
-    script: Path
-    uv: Path
-
-    def run(self, *words: str, **env: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [str(self.script), *words],
-            env={"PATH": os.environ["PATH"], **env},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=20,
-        )
-        return done.returncode, done.stdout, done.stderr
-
-    def install(self, code: int) -> None:
-        text = f'#!/bin/sh\nprintf "[%s]" "$@"\necho own message >&2\nexit {code}\n'
-        self.uv.write_text(text, encoding="utf-8")
-        self.uv.chmod(0o755)
-
-
-@pytest.fixture
-def shim(tmp_path: Path) -> Shim:
-    uv = tmp_path / "real" / "uv"
-    uv.parent.mkdir()
-    text = (GUARD / "uv").read_text(encoding="utf-8")
-    assert text.startswith("#!/bin/bash\n")
-    script = tmp_path / "uv"
-    script.write_text(text.replace("/usr/local/bin/uv", str(uv)), encoding="utf-8")
-    script.chmod(0o755)
-    return Shim(script=script, uv=uv)
-
-
-HELD = {"UV_CONSTRAINT": "/some/where/constraints.txt"}
-
-
-def test_uv_that_is_not_installed(shim: Shim) -> None:
-    code, out, err = shim.run("pip", "install", "torch", **HELD)
-    assert (code, out) == (127, "")
-    assert err == "uv is not installed in this image. Install it with: pip install uv\n"
-
-
-def test_uv_pip_that_fails_is_explained(shim: Shim) -> None:
-    shim.install(1)
-    code, out, err = shim.run("pip", "install", "a b", "torch==2.7.1", **HELD)
-    assert (code, out) == (1, "[pip][install][a b][torch==2.7.1]")
-    assert err.startswith("own message\ntorch, torch_npu and numpy fit this image's CANN")
-    assert "are held by\n/some/where/constraints.txt.\n" in err
-    assert err.endswith(HOW.format("UV_CONSTRAINT") + "\n")
-
-
-@pytest.mark.parametrize(
-    ("exit_code", "words", "env"),
-    [
-        (0, ("pip", "install", "six"), HELD),
-        (2, ("venv", "x"), HELD),
-        (2, ("run", "pip"), HELD),
-        (2, (), HELD),
-        (2, ("pip", "install", "six"), {}),
-        (2, ("pip", "install", "six"), {"UV_CONSTRAINT": ""}),
-    ],
-    ids=["it works", "another command", "pip further on", "nothing", "not held", "not held now"],
-)
-def test_nothing_is_added_where_no_constraint_is_the_cause(
-    shim: Shim, exit_code: int, words: tuple[str, ...], env: dict[str, str]
-) -> None:
-    shim.install(exit_code)
-    code, out, err = shim.run(*words, **env)
-    assert (code, err) == (exit_code, "own message\n")
-    assert out == "".join(f"[{word}]" for word in words) or not words

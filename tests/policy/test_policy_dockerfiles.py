@@ -105,7 +105,7 @@ def test_bases_are_pinned_by_digest(dockerfile: Dockerfile) -> None:
     for image in arguments.values():
         assert re.fullmatch(r"\S+:\S+@sha256:[0-9a-f]{64}", image)
     stages = {each.stage for each in dockerfile if each.word == "FROM"}
-    known = stages | {f"${{{name}}}" for name in arguments}
+    known = stages | {f"${{{name}}}" for name in arguments} | {"scratch"}
     for each in dockerfile:
         if each.word == "FROM":
             assert each.rest.split()[-3] in known, each

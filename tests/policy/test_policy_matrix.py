@@ -116,14 +116,25 @@ def test_the_build_stage_is_locked_for_every_building_machine(project: Project) 
     assert all(wheel.hashes for wheel in wheels)
 
 
-def test_constraints_keep_what_must_not_move(target: Target, folder: Path) -> None:
+def test_constraints_hold_what_the_matrix_asks_for_by_version(target: Target, folder: Path) -> None:
     lines = (folder / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
+    found = {}
+    for line in lines[2:]:
+        requirement, mark, reason = line.partition("  # ")
+        assert mark and len(reason) > 10, line
+        found[canonicalize_name(Requirement(requirement).name)] = Requirement(requirement)
     locked = {wheel.name: wheel.version for wheel in wheels_of(folder / "requirements.lock")}
     framework = {"torch": target.torch, "torch-npu": target.torch_npu}
     if not target.torch:
         framework = {"mindspore": locked["mindspore"]}
-    assert pins == {**framework, "numpy": locked["numpy"]}
+    exact = {**framework, "numpy": locked["numpy"]}
+    assert {name: str(found[name].specifier) for name in exact} == {
+        name: f"=={version}" for name, version in exact.items()
+    }
+    for name, version in locked.items():
+        assert name not in found or found[name].specifier.contains(version, prereleases=True)
+    asked = map(Requirement, (*target.cann.requirements, *target.requirements))
+    assert {canonicalize_name(each.name) for each in asked if each.specifier} <= found.keys()
 
 
 def test_the_record_says_what_is_locked(target: Target, folder: Path) -> None:
@@ -131,8 +142,8 @@ def test_the_record_says_what_is_locked(target: Target, folder: Path) -> None:
     locked = {wheel.name: wheel.version for wheel in wheels_of(folder / "requirements.lock")}
     assert record["wheels"] == locked
     assert record["components"] == target.components
-    framework = ["torch", "torch-npu", "numpy"] if target.torch else ["numpy", "mindspore"]
-    assert record["constrained"] == framework
+    lines = (folder / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert record["held"] == [line.partition("  # ")[0] for line in lines if line[0] != "#"]
     lock = (folder / "requirements.lock").read_bytes()
     label = f'io.cannery.lock="sha256:{hashlib.sha256(lock).hexdigest()}"'
     assert label in (folder / "Dockerfile").read_text(encoding="utf-8")

@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from testinfra.backend.base import CommandResult
 from testinfra.host import Host
 
@@ -15,12 +17,16 @@ CONSTRAINTS = "/usr/local/share/cannery/constraints.txt"
 
 
 def test_constraints(facts: Facts, record: Facts) -> None:
-    """The constraints that pip and uv read pin torch, torch_npu and numpy."""
-    pins = [line for line in facts["constraints"].splitlines() if not line.startswith("#")]
-    found = {name: each["version"] for name, each in facts["distributions"].items()}
-    assert pins == [f"{name}=={found[name]}" for name in record["constrained"]]
+    """pip and uv read constraints that the installed versions fit, with a reason each."""
+    lines = [line for line in facts["constraints"].splitlines() if not line.startswith("#")]
+    assert [line.partition("  # ")[0] for line in lines] == record["held"]
+    assert all(line.partition("  # ")[2] for line in lines)
+    held = {canonicalize_name(each.name): each for each in map(Requirement, record["held"])}
+    for name, each in facts["distributions"].items():
+        if name in held:
+            assert held[name].specifier.contains(each["version"], prereleases=True), name
     framework = {"torch", "torch-npu"} if "torch" in record["components"] else {"mindspore"}
-    assert framework | {"numpy"} <= set(record["constrained"])
+    assert framework | {"numpy"} <= held.keys() <= facts["distributions"].keys()
 
 
 def _pip_install(host: Host, trust: str, *arguments: str) -> CommandResult:

@@ -32,6 +32,18 @@ def test_environment_without_profile(facts: Facts, record: Facts) -> None:
     assert {name: environment.get(name) for name in record["environment"]} == record["environment"]
 
 
+def test_environment_of_a_login_shell(host: Host, facts: Facts, record: Facts) -> None:
+    """A login shell that begins with an empty environment has all of it too."""
+    result = host.run("env -i HOME=/root bash -lc env")
+    found = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+    for name, value in record["environment"].items():
+        if ":" in value:
+            assert [each for each in value.split(":") if each not in found[name].split(":")] == []
+        else:
+            assert found.get(name) == value, name
+    assert found["PIP_CONSTRAINT"] == facts["environment"]["PIP_CONSTRAINT"]
+
+
 def test_search_paths_have_no_empty_element(facts: Facts) -> None:
     """No search path has an empty element, which would mean the current directory."""
     for name in ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH"):

@@ -107,7 +107,9 @@ def left_overs():
     for folder in ("/var/lib/apt/lists", "/root/.cache", "/tmp", "/var/tmp", "/var/cache/apt"):
         if os.path.isdir(folder):
             found += [p for p in walk(folder) if os.path.getsize(p) and "/lock" not in p]
-    return sorted(set(found) - {path for path in found if "/ensurepip/_bundled/" in path})
+    # venv installs pip from these wheels, which Debian keeps apart.
+    venv = ("/ensurepip/_bundled/", "/usr/share/python-wheels/")
+    return sorted(path for path in set(found) if not any(part in path for part in venv))
 
 
 def read(path):

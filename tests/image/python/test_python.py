@@ -21,6 +21,16 @@ def test_is_the_only_python3(host: Host, record: Facts) -> None:
     assert set(result.stdout.split()) == {record["interpreter"]}
 
 
+def test_pip_and_venv(host: Host, record: Facts) -> None:
+    """pip's programs are named after this Python, venv works, and no uv pretends to be there."""
+    minor = ".".join(record["components"]["python"].split(".")[:2])
+    command = "ls /usr/local/bin | grep ^pip; python3 -m ensurepip --version; command -v uv"
+    result = host.run(command)
+    *programs, ensurepip = result.stdout.splitlines()
+    assert programs == ["pip", "pip3", f"pip{minor}"]
+    assert ensurepip.startswith("pip ")
+
+
 def test_packages(facts: Facts, record: Facts) -> None:
     """Every locked wheel is installed in its locked version."""
     found = {name: each["version"] for name, each in facts["distributions"].items()}
