@@ -17,9 +17,11 @@ import pytest
 from cannery.errors import CanneryError, EngineError, PublishError, VerificationError
 from cannery.execute.cosign import PASSWORD, Transport, verify
 from cannery.execute.engine import client as engine
+from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.registry.client import Repository
 from cannery.pipeline import oci_image
 from cannery.pipeline.oci_image import PackedImage
+from cannery.pipeline.planning import PlanOptions, make_plan
 from cannery.pipeline.push import Push
 from cannery.pipeline.pushable import PushOptions
 from cannery.publish.inventory import Inventory, Package
@@ -251,6 +253,26 @@ def test_a_refusal_asks_nothing_of_the_network(place: Place, line: Between) -> N
     place.push(allow=["unverified"])
     [told] = read_records(place.releases)
     assert told.verified == ()
+
+
+def test_a_plan_says_whether_published_images_are_up_to_date(place: Place) -> None:
+    def published() -> dict[str, str]:
+        world = place.world
+        index = PackageIndex(ca=place.repository.ca, index_url="")
+        options = world.options(package_index=index)
+        wanted = PlanOptions(published=str(place.repository))
+        planned = make_plan(world.checkout.project, world.selection(BOTH), options, wanted)
+        return {step.id: step.published for step in planned.plan.steps}
+
+    name = str(place.repository)
+    place.push()
+    assert published() == {
+        "full": f"{name}:full is up to date",
+        "bare": f"{name}:bare does not exist",
+    }
+    place.commit()
+    place.rebuild()
+    assert published()["full"] == f"{name}:full is out of date"
 
 
 def test_an_image_for_another_platform(
