@@ -191,7 +191,7 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
         session = Session(
             project=work.project,
             engine=engine,
-            source=package_index("", ""),
+            source=package_index(None, ""),
             folder=work.folder,
             logs=ROOT / ".cannery" / "bench" / "logs",
         )

@@ -25,6 +25,12 @@ _UNSEEN = ("compose.yaml",)
 """Rendered files that no Dockerfile reads."""
 
 
+def context_files(own: Mapping[str, str], shared: Mapping[str, str]) -> dict[str, str]:
+    """The files of a target's folder that its build reads, with those that all targets share."""
+    read = {name: text for name, text in own.items() if name not in _UNSEEN}
+    return {**read, **{f"cannery/{name}": text for name, text in shared.items()}}
+
+
 def bases_of(target: Target) -> dict[str, Base]:
     """Build argument to the base image that it names."""
     return {
@@ -52,7 +58,6 @@ class KeyInputs:
         cls,
         target: Target,
         files: Mapping[str, str],
-        context: Mapping[str, str],
         *,
         identify_file: Callable[[str, File], str],
         identify_base: Callable[[str, Base], str],
@@ -60,20 +65,32 @@ class KeyInputs:
     ) -> Self:
         """The inputs of ``target``.
 
-        ``files`` are those of its folder and ``context`` those of the context that all targets
-        share. ``identify_file`` is called with a component and its file, ``identify_base`` with a
-        build argument and its base. ``simulator`` identifies the simulated packages and is empty
-        for an image of the vendor's.
+        ``files`` are those of both build contexts, see ``context_files``. ``identify_file`` is
+        called with a component and its file, ``identify_base`` with a build argument and its base.
+        ``simulator`` identifies the simulated packages and is empty for the vendor's files.
         """
         needed = needed_files(target, simulate=bool(simulator))
         artifacts = {name: identify_file(name, file) for name, file in needed.items()}
-        shared = {f"cannery/{name}": text for name, text in context.items()}
-        own = {name: text for name, text in files.items() if name not in _UNSEEN}
         return cls(
-            files={**own, **shared},
+            files=files,
             artifacts={**({SIMULATOR: simulator} if simulator else {}), **artifacts},
             bases={name: identify_base(name, base) for name, base in bases_of(target).items()},
             simulate=bool(simulator),
+        )
+
+    @classmethod
+    def committed(cls, target: Target, files: Mapping[str, str], *, simulator: str) -> Self:
+        """The inputs as far as committed files tell them: the same on every machine.
+
+        A vendor file without a known sha256 goes by its name, and a base by its reference. The
+        arguments are those of ``of``.
+        """
+        return cls.of(
+            target,
+            files,
+            identify_file=lambda _, file: file.sha256 or file.name,
+            identify_base=lambda _, base: base.image,
+            simulator=simulator,
         )
 
     @property

@@ -13,7 +13,7 @@ from cannery.execute.engine import base
 from cannery.execute.engine.images import Images, local_images
 from cannery.execute.engine.simulator import recipe
 from cannery.image.artifacts import check_artifacts, missing_files, needed_files
-from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of
+from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of, context_files
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.file_hashes import Hashes
 from cannery.image.layers import Layer
@@ -21,11 +21,12 @@ from cannery.image.names import image_name, image_tag
 from cannery.image.render import Rendered, Renderer
 from cannery.matrix.project import Project
 from cannery.model import Base, Target
-from cannery.pipeline.build_options import BuildOptions, Selection
+from cannery.options.build import BuildOptions, PlanOptions
 from cannery.pipeline.images import device_kinds, here
+from cannery.pipeline.selection import Selection
 from cannery.plan.journal import Entry, Journal, Progress
 from cannery.plan.plan import Action, Plan, Step, change_of, choose_action, missing
-from cannery.plan.shard import divide_targets, parse_shard, target_cost
+from cannery.plan.shard import divide_targets, target_cost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,31 +48,31 @@ class Ready:
     def layers(self) -> tuple[Layer, ...]:
         return self.rendered.layers
 
+    @property
+    def context_files(self) -> dict[str, str]:
+        """Name to text of the files of both build contexts."""
+        return context_files(self.rendered.files, self.context)
+
+    @property
+    def committed_key(self) -> str:
+        """The content key of the target by its committed files: the same on every machine."""
+        simulator = self.hashes.get(SIMULATOR, "")
+        return KeyInputs.committed(self.target, self.context_files, simulator=simulator).key
+
 
 @dataclass(kw_only=True)
 class Planned:
     """A plan, with what carrying it out needs.
 
     ``failures`` are of targets that were named and cannot be built, ``unavailable`` of others.
+    ``earlier`` is what the run that is resumed wrote down.
     """
 
     plan: Plan
     ready: dict[str, Ready] = field(default_factory=dict)
     failures: dict[str, CanneryError] = field(default_factory=dict)
     unavailable: dict[str, CanneryError] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanOptions:
-    """What else is asked of a plan: a registry to compare with, a component that may change.
-
-    ``earlier`` is the run that is resumed. With ``offline`` the engine need not answer.
-    """
-
-    published: str = ""
-    changed: str = ""
-    earlier: Journal | None = None
-    offline: bool = False
+    earlier: Mapping[str, Entry] = field(default_factory=dict)
 
 
 def make_plan(
@@ -79,8 +80,9 @@ def make_plan(
     selection: Selection,
     options: BuildOptions,
     plan_options: PlanOptions | None = None,
+    earlier: Journal | None = None,
 ) -> Planned:
-    """What a run does with each target of ``selection``.
+    """What a run does with each target of ``selection``, where ``earlier`` is resumed.
 
     Raises:
         OutOfSyncError, MatrixError: images/ is not what the matrix says.
@@ -92,8 +94,9 @@ def make_plan(
     rendered = _rendered(project, renderer, selection)
     layers = {name: each.layers for name, each in rendered.items()}
     targets, elsewhere = _shard(selection, layers)
-    change = change_of(plan_options.changed, targets, layers) if plan_options.changed else None
-    planned = Planned(plan=Plan(steps=()))
+    component = plan_options.if_changed
+    change = change_of(component, targets, layers) if component else None
+    planned = Planned(plan=Plan(steps=()), earlier=earlier.entries if earlier else {})
     hashes = Hashes(project.state / "hashes.json")
     for target in targets:
         try:
@@ -110,7 +113,7 @@ def make_plan(
             )
     steps = _steps(project, targets, planned, options, plan_options)
     hashes.keep()
-    shard = selection.shard
+    shard = str(selection.shard or "")
     plan = Plan(steps=tuple(steps), shard=shard, elsewhere=elsewhere, change=change)
     return replace(planned, plan=plan)
 
@@ -130,9 +133,8 @@ def _shard(
     """The targets of the shard, and the ids of the others."""
     if not selection.shard:
         return selection.targets, ()
-    index, count = parse_shard(selection.shard)
     items = [target_cost(target.id, layers[target.id]) for target in selection.targets]
-    ours = set(divide_targets(items, count)[index - 1])
+    ours = set(divide_targets(items, selection.shard.count)[selection.shard.index - 1])
     here = tuple(target for target in selection.targets if target.id in ours)
     return here, tuple(target.id for target in selection.targets if target.id not in ours)
 
@@ -170,8 +172,7 @@ def expected_key(ready: Ready, options: BuildOptions, images: Images) -> str:
     architectures = bases(ready.target)
     return KeyInputs.of(
         ready.target,
-        ready.rendered.files,
-        ready.context,
+        ready.context_files,
         identify_file=lambda name, _: ready.hashes[name],
         identify_base=lambda name, _: base.identity(*architectures[name], images),
         simulator=ready.hashes[SIMULATOR] if options.simulate else "",
@@ -186,11 +187,14 @@ def _steps(
     plan_options: PlanOptions,
 ) -> list[Step]:
     ready = planned.ready
-    images = _look(ready.values(), options, plan_options)
+    images = _look(planned, options, plan_options)
     steps = []
     for target in targets:
         if target.id in ready and images is not None:
-            steps.append(_step(project, ready[target.id], options, plan_options, images))
+            entry = planned.earlier.get(target.id)
+            step = _step(project, ready[target.id], options, images, entry)
+            published = _published(target, step.key, options, plan_options.compare_with)
+            steps.append(replace(step, published=published))
         elif target.id in ready:
             why = "no engine answers, so nothing is known of images"
             layers = ready[target.id].layers
@@ -205,39 +209,41 @@ def _steps(
     return steps
 
 
-def _look(
-    ready: Iterable[Ready], options: BuildOptions, plan_options: PlanOptions
-) -> Images | None:
+def _look(planned: Planned, options: BuildOptions, plan_options: PlanOptions) -> Images | None:
     """What is here of all that the plan is about; None if the engine may say nothing, and does."""
     names: list[str] = []
-    for each in ready:
+    for each in planned.ready.values():
         names += [*base_names(each.target), image_name(each.target.id, simulate=options.simulate)]
-    entries = plan_options.earlier.entries.values() if plan_options.earlier else ()
+    built = [entry.image for entry in planned.earlier.values() if entry.image]
     try:
-        return local_images([*names, *(entry.image for entry in entries if entry.image)])
+        return local_images([*names, *built])
     except EngineError as error:
-        if not plan_options.offline:
+        if not plan_options.plan:
             raise
         console.say(str(error))
         return None
 
 
 def _step(
-    project: Project, ready: Ready, options: BuildOptions, plan_options: PlanOptions, images: Images
+    project: Project, ready: Ready, options: BuildOptions, images: Images, earlier: Entry | None
 ) -> Step:
     target = ready.target
     name = image_name(target.id, simulate=options.simulate)
     key = expected_key(ready, options, images)
     local = here(project, name, images)
-    decided = None
-    if plan_options.earlier and (entry := plan_options.earlier.entries.get(target.id)):
-        decided = _resumed(entry, key, images)
+    decided = _resumed(earlier, key, images) if earlier else None
     if decided:
         action, why, image = decided
     else:
         kinds = device_kinds(simulate=options.simulate)
         action, why = choose_action(
-            name=name, key=key, here=local, kinds=kinds, test=options.test, force=options.force
+            name=name,
+            key=key,
+            here=local,
+            kinds=kinds,
+            test=options.test,
+            force=options.force,
+            record=options.record,
         )
         image = local.image if action is not Action.BUILD else ""
     return Step(
@@ -248,7 +254,6 @@ def _step(
         image=image,
         missing={},
         layers=ready.layers,
-        published=_published(target, key, options, plan_options.published),
     )
 
 
@@ -269,7 +274,7 @@ def _published(target: Target, key: str, options: BuildOptions, name: str) -> st
     # Importing what speaks HTTP takes longer than most plans, which ask no registry.
     from cannery.execute.registry.published import published_key, published_repository
 
-    repository = published_repository(name, options.package_index.ca)
+    repository = published_repository(name, options.ca)
     tag = image_tag(target.id, simulate=options.simulate)
     found = published_key(repository, tag, target.platform)
     if found is None:

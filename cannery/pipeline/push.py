@@ -22,9 +22,10 @@ from cannery.execute.registry.client import Repository
 from cannery.execute.registry.http import is_loopback
 from cannery.image.checks import components
 from cannery.matrix.project import Project
-from cannery.pipeline.build_options import Selection
+from cannery.options.publish import PushOptions
 from cannery.pipeline.oci_image import PackedImage, image_push, pack_image, platform_indexes
-from cannery.pipeline.pushable import PushOptions, candidates
+from cannery.pipeline.pushable import candidates
+from cannery.pipeline.selection import Selection
 from cannery.pipeline.transaction import ATTESTED, PushedImage, PushHooks, Transaction, images_in
 from cannery.publish import attestation
 from cannery.publish.oci import manifest_contents
@@ -40,6 +41,7 @@ from cannery.publish.records import (
     to_text,
 )
 from cannery.report.tested import results
+from cannery.report.verification_text import to_brief
 
 SMOKE = ("os", "python", "torch", "mindspore")
 """The components whose checks run again on the image that was pulled from the registry."""
@@ -52,17 +54,12 @@ Smoke = Callable[[PackedImage, str], None]
 
 @dataclass
 class Push:
-    """A push into ``repository``.
-
-    ``compression`` of layers is ``zstd`` or ``gzip``. ``smoke`` replaces the quick checks of what
-    was pulled.
-    """
+    """A push into ``repository``; ``smoke`` replaces the quick checks of pulled images."""
 
     project: Project
     publishing: Publishing
     repository: Repository
     options: PushOptions
-    compression: str = "zstd"
     smoke: Smoke | None = None
 
     def run(self, selection: Selection) -> list[PushedImage]:
@@ -77,7 +74,7 @@ class Push:
         earlier = read_records(self.project.releases)
         # A wrong password has to be found before everything is compressed.
         self.repository.tags()
-        blobs = Blobs(folder=self.project.state / "blobs", compression=self.compression)
+        blobs = Blobs(folder=self.project.state / "blobs", compression=self.options.compression)
         packed = {each.target.id: pack_image(each, blobs) for each in found}
         image_pushes = [
             image_push(self.project, self.publishing, self.repository, each)
@@ -119,7 +116,7 @@ class Push:
             specs=[no_device()],
             only=only,
         )
-        console.show(result.to_brief())
+        console.show(to_brief(result))
         if result.failed:
             what = f"{name}: {len(result.failed)} checks failed."
             fix = "The image differs from the local one: look at the failed checks above."

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import OutOfSyncError, Problem, PublishError
 from cannery.execute import cosign, git
-from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import local_images
 from cannery.files import read_text
 from cannery.image.layers import Layer, layers_of
@@ -19,24 +17,12 @@ from cannery.image.names import image_name
 from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.pipeline.build_options import BuildOptions, Selection
+from cannery.options.build import BuildOptions
+from cannery.options.publish import PushOptions
 from cannery.pipeline.images import device_kinds, here, report_text
 from cannery.pipeline.planning import make_plan
+from cannery.pipeline.selection import Selection
 from cannery.plan.plan import Local
-
-ALLOWED = ("simulated", "unverified", "differs")
-"""The words of ``push --allow``: images that a push refuses unless the user names their kind."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PushOptions:
-    """Options of ``push``. ``signing_key`` is a file or a URI; empty for unsigned images."""
-
-    simulate: bool
-    allow: frozenset[str]
-    artifacts: Path
-    release: bool = False
-    signing_key: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,12 +139,7 @@ def _differences(
     elif files := git.changed(project.root, [f"images/{target.id}"]):
         reasons.append(f"not committed: {', '.join(files)}")
     one = Selection(matrix=selection.matrix, targets=(target,), named=frozenset({target.id}))
-    build_options = BuildOptions(
-        simulate=options.simulate,
-        artifacts=options.artifacts,
-        test=True,
-        package_index=PackageIndex(ca=None, index_url=""),
-    )
+    build_options = BuildOptions(simulate=options.simulate, artifacts=options.artifacts)
     try:
         planned = make_plan(project, one, build_options)
     except OutOfSyncError as error:

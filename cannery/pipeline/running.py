@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 
 from cannery.errors import CanneryError
@@ -20,11 +21,13 @@ from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
 from cannery.image.names import image_name
 from cannery.matrix.project import Project
+from cannery.options.build import BuildOptions
 from cannery.pipeline.assembly import Assembly
-from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.checking import check
+from cannery.pipeline.checking import CheckOptions, Detail, check
 from cannery.pipeline.images import device_specs
 from cannery.pipeline.planning import Planned
+from cannery.pipeline.recording import record
+from cannery.pipeline.selection import Selection, caches_of, index_of
 from cannery.plan.journal import Journal, Progress
 from cannery.plan.plan import Action, Step
 
@@ -44,7 +47,7 @@ def carry_out(
         CanneryError: what stopped all of them.
     """
     builder = find_builder(options.builder)
-    if options.caches.destinations:
+    if options.cache_to:
         check_cache_export(builder)
     engine.remove_abandoned()
     board = Board([step.id for step in planned.plan.steps])
@@ -52,7 +55,7 @@ def carry_out(
     run = _Run(project, options, planned, journal, builder, board, assembly)
     run.begin()
     with shown(board):
-        with workers(options.jobs) as give:
+        with workers(options.check_jobs) as give:
             run.simulate()
             not_built = run.build(give)
         # Of an image that was built, and whose cache could not be kept, this is the last word.
@@ -121,7 +124,7 @@ class _Run:
             target = self.planned.ready[step.id].target
             try:
                 self._made[step.id] = simulate(
-                    self.project, target, self.options.package_index, self.options.artifacts
+                    self.project, target, index_of(self.options), self.options.artifacts
                 )
             except CanneryError as error:
                 self._fail(step.id, error)
@@ -149,8 +152,8 @@ class _Run:
             return {}
         settings = BakeSettings(
             builder=self.builder,
-            source=self.options.package_index,
-            caches=self.options.caches,
+            source=index_of(self.options),
+            caches=caches_of(self.options),
             logs=self.project.state / "logs",
         )
 
@@ -189,8 +192,7 @@ class _Run:
                     image=image,
                     name=name,
                     specs=device_specs(made.host if made else None),
-                    ca=self.options.package_index.ca,
-                    brief=len(self.planned.plan.steps) > 1,
+                    options=self._check_options(target.id),
                 )
             engine.tag_image(image, name)
         except CanneryError as error:
@@ -199,3 +201,16 @@ class _Run:
         self._note(target.id, Progress.DONE)
         unchecked = "" if self.options.test else ", unchecked"
         self.board.tell(target.id, "done", f"{name} is ready{unchecked}", ended=True)
+
+    def _check_options(self, id_: str) -> CheckOptions:
+        usual = Detail.BRIEF if len(self.planned.plan.steps) > 1 else Detail.COMPONENTS
+        options = CheckOptions(
+            ca=index_of(self.options).ca, detail=Detail.CHECKS if self.options.verbose else usual
+        )
+        if not self.options.record:
+            return options
+        simulated = self.options.simulate
+        key = self.planned.ready[id_].committed_key
+        return replace(
+            options, record=partial(record, self.project, id_, key=key, simulated=simulated)
+        )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cannery.errors import MatrixError
-from cannery.image.content_key import KeyInputs
+from cannery.image.content_key import KeyInputs, context_files
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
 
@@ -24,6 +24,7 @@ _HARMLESS_FOLDERS = (
     *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/"),
     *("tests/browser/", "tests/cli/", "tests/engine/", "tests/policy/", "tests/publish/"),
     *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),
+    "verified/",
 )
 _HARMLESS = (
     *(".gitignore", ".hadolint.yaml", "LICENSE", "compat.yaml", "noxfile.py", "publish.yaml"),
@@ -113,15 +114,6 @@ def affected(
 
 
 def _inputs(target: Target, commit: Commit, stand_in: str) -> KeyInputs:
-    """The inputs of the content key of ``target`` at ``commit``.
-
-    A vendor file without a known sha256 goes by its name, and a base by its reference.
-    """
-    return KeyInputs.of(
-        target,
-        commit.folders.get(f"{IMAGES}{target.id}/", {}),
-        commit.folders.get(CONTEXT, {}),
-        identify_file=lambda _, file: file.sha256 or file.name,
-        identify_base=lambda _, base: base.image,
-        simulator=stand_in,
-    )
+    """The inputs of the content key of ``target`` at ``commit``."""
+    own, shared = commit.folders.get(f"{IMAGES}{target.id}/", {}), commit.folders.get(CONTEXT, {})
+    return KeyInputs.committed(target, context_files(own, shared), simulator=stand_in)

@@ -75,11 +75,19 @@ class Plan:
 
 
 def choose_action(
-    *, name: str, key: str, here: Local, kinds: frozenset[str], test: bool, force: bool
+    *,
+    name: str,
+    key: str,
+    here: Local,
+    kinds: frozenset[str],
+    test: bool,
+    force: bool,
+    record: bool = False,
 ) -> tuple[Action, str]:
     """What to do with a target whose image would be called ``name``, and why.
 
-    ``kinds`` are the kinds of device on which the run would check it.
+    ``kinds`` are the kinds of device on which the run would check it. A run that is to ``record``
+    results checks images again that were verified before.
     """
     if force:
         return Action.BUILD, "--force"
@@ -91,6 +99,8 @@ def choose_action(
     if test and not kinds <= here.passed:
         without = ", ".join(sorted(kinds - here.passed))
         return Action.VERIFY, f"{name} is up to date, and not verified (device: {without})"
+    if test and record:
+        return Action.VERIFY, f"{name} is up to date, and its results are to be recorded"
     return Action.SKIP, f"{name} is up to date"
 
 

@@ -53,7 +53,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pushed]:
     image = image_name(target.id, simulate=True)
     if not engine.image_id(image):
         pytest.fail(f"{image} is not here; 'nox -s image' builds it")
-    simulate(project, target, package_index("", ""), project.artifacts)
+    simulate(project, target, package_index(None, ""), project.artifacts)
     folder = tmp_path_factory.mktemp("pushed")
     with registry(folder) as address:
         name = f"{address}/ascend:{PUBLISHED}-0123456789ab-sim"

@@ -17,13 +17,13 @@ import pytest
 from cannery.errors import CanneryError, EngineError, PublishError, VerificationError
 from cannery.execute.cosign import PASSWORD, Transport, verify
 from cannery.execute.engine import client as engine
-from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.registry.client import Repository
+from cannery.options.build import PlanOptions
+from cannery.options.publish import PushOptions
 from cannery.pipeline import oci_image
 from cannery.pipeline.oci_image import PackedImage
-from cannery.pipeline.planning import PlanOptions, make_plan
+from cannery.pipeline.planning import make_plan
 from cannery.pipeline.push import Push
-from cannery.pipeline.pushable import PushOptions
 from cannery.publish.inventory import Inventory, Package
 from cannery.publish.oci import manifest_contents
 from cannery.publish.policy import Publishing
@@ -88,19 +88,18 @@ class Place:
             raise VerificationError("it does not import")
 
     def push(self, names: list[str] | None = None, **more: Any) -> list[str]:
-        wish = PushOptions(
-            simulate=False,
-            allow=frozenset(more.pop("allow", ())),
+        options = PushOptions(
+            registry=self.repository.host,
+            allow=tuple(more.pop("allow", ())),
             artifacts=self.world.artifacts,
-            signing_key=more.pop("signing_key", ""),
+            **more,
         )
         push = Push(
             project=self.world.checkout.project,
             publishing=POLICY,
             repository=self.repository,
-            options=wish,
+            options=options,
             smoke=self.smoke,
-            **more,
         )
         return [each.root.digest for each in push.run(self.world.selection(names or ["full"]))]
 
@@ -258,9 +257,8 @@ def test_a_refusal_asks_nothing_of_the_network(place: Place, line: Between) -> N
 def test_a_plan_says_whether_published_images_are_up_to_date(place: Place) -> None:
     def published() -> dict[str, str]:
         world = place.world
-        index = PackageIndex(ca=place.repository.ca, index_url="")
-        options = world.options(package_index=index)
-        wanted = PlanOptions(published=str(place.repository))
+        options = world.options(ca=place.repository.ca)
+        wanted = PlanOptions(compare_with=str(place.repository))
         planned = make_plan(world.checkout.project, world.selection(BOTH), options, wanted)
         return {step.id: step.published for step in planned.plan.steps}
 

@@ -167,9 +167,9 @@ def test_where_packages_come_from(tmp_path: Path) -> None:
     for path in (option, pip, ssl):
         path.touch()
     both = {"PIP_CERT": str(pip), "SSL_CERT_FILE": str(ssl), "PIP_INDEX_URL": "pip's"}
-    assert package_index(str(option), "mine", both) == PackageIndex(ca=option, index_url="mine")
-    assert package_index("", "", both) == PackageIndex(ca=pip, index_url="pip's")
+    assert package_index(option, "mine", both) == PackageIndex(ca=option, index_url="mine")
+    assert package_index(None, "", both) == PackageIndex(ca=pip, index_url="pip's")
     both |= {"PIP_CERT": "", "UV_DEFAULT_INDEX": "uv's"}
-    assert package_index("", "", both) == PackageIndex(ca=ssl, index_url="uv's")
-    assert package_index("", "", {"PIP_CERT": "/nonexistent"}) == NOWHERE
-    assert package_index("", "", {}).index_url == ""
+    assert package_index(None, "", both) == PackageIndex(ca=ssl, index_url="uv's")
+    assert package_index(None, "", {"PIP_CERT": "/nonexistent"}) == NOWHERE
+    assert package_index(None, "", {}).index_url == ""

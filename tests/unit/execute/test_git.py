@@ -19,7 +19,8 @@ from cannery.execute.git import (
     resolve,
 )
 from cannery.matrix.project import Project
-from cannery.pipeline.ci import CiOptions, plan_ci
+from cannery.options.ci import CiOptions
+from cannery.pipeline.ci import plan_ci
 from cannery.plan.affected import is_read
 from tests.unit.changes import commit as commit_all
 from tests.unit.changes import git, render
@@ -194,10 +195,11 @@ def test_a_base_that_is_not_here_whole_means_all(
         read_commit(repository, base, is_read)
     project = Project(root=repository)
     targets = [*project.matrix().targets.values()]
-    wanted = CiOptions(simulate=True, artifacts=repository / "vendor", since=base)
+    artifacts = repository / "vendor"
+    options = CiOptions(format="names", simulate=True, artifacts=artifacts, since=base)
     (repository / "vendor").mkdir()
     (repository / "vendor" / "cpython-3.8.18-aarch64.tar.gz").touch()
-    jobs = plan_ci(project, targets, wanted)
+    jobs = plan_ci(project, targets, options)
     assert {name for job in jobs for name in job.targets} == {"full", "bare"}
     said = capsys.readouterr().err
     assert f"full: {base[:12]} cannot be read: this clone does not have the file" in said
