@@ -21,7 +21,7 @@ from cannery.errors import Problem, UsageError, did_you_mean
 from cannery.model import Target
 from cannery.options.run import RUN_FORMATS, RUNTIMES, SHM_SIZE
 
-__all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text", "write"]
+__all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text"]
 
 
 def shell(workload: Workload, devices: RunSpec | None = None) -> str:
@@ -41,44 +41,12 @@ _WRITERS: Mapping[str, Callable[[Workload], str]] = {
 FORMATS = RUN_FORMATS
 
 
-def text(
-    format: str,  # noqa: A002 - what the command line calls it too
-    *,
-    image: str,
-    target: Target,
-    cards: int = 1,
-    nodes: int = 1,
-    runtime: str = "devices",
-    simulate_host: Path | None = None,
-    shm_size: str = SHM_SIZE,
-    mounts: Mapping[str, str] | None = None,
-    command: Sequence[str] = (),
-) -> str:
-    """How to run ``image``, an image of ``target``, on ``cards`` cards of each of ``nodes`` hosts.
-
-    ``format`` is one of FORMATS and ``runtime`` one of RUNTIMES. ``simulate_host`` is a simulated
-    host tree to take in the place of NPUs, ``shm_size`` is as docker takes it, and ``mounts`` maps
-    folders of a host to folders of the container. Ends with a newline.
+def text(format: str, workload: Workload) -> str:  # noqa: A002 - as the command line calls it
+    """How to run ``workload``, in one of FORMATS. Ends with a newline.
 
     Raises:
-        UsageError: with everything that is wrong with what is asked for.
+        UsageError: with everything that is wrong with the workload, or with the format's name.
     """
-    workload = Workload(
-        image=image,
-        target=target,
-        cards=tuple(range(cards)),
-        nodes=nodes,
-        runtime=runtime,
-        simulate_host=simulate_host,
-        shm_size=shm_size,
-        mounts=mounts or {},
-        command=tuple(command),
-    )
-    return write(format, workload)
-
-
-def write(format: str, workload: Workload) -> str:  # noqa: A002 - as in text()
-    """As ``text``, for ``workload``."""
     if format not in _WRITERS:
         hint = did_you_mean(format, FORMATS)
         raise UsageError(Problem(what=f"there is no format {format!r}.", fix=hint))

@@ -147,7 +147,8 @@ def _layers_text(layers: Iterable[Layer]) -> str:
 
 def _compose(target: Target) -> str:
     more = f"For more cards: python build.py run --target {target.id} --format compose --cards 8"
-    text = deploy.text("compose", image=image_name(target.id, simulate=False), target=target)
+    workload = deploy.Workload(image=image_name(target.id, simulate=False), target=target)
+    text = deploy.text("compose", workload)
     return f"# {BANNER}\n# {more}\n#\n{text}"
 
 

@@ -25,7 +25,7 @@ from cannery.options.build import BuildOptions, PlanOptions
 from cannery.pipeline.images import device_kinds, here
 from cannery.pipeline.selection import Selection
 from cannery.plan.journal import Entry, Journal, Progress
-from cannery.plan.plan import Action, Plan, Step, change_of, choose_action, missing
+from cannery.plan.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
 from cannery.plan.shard import divide_targets, target_cost
 
 
@@ -237,10 +237,8 @@ def _step(
     else:
         kinds = device_kinds(simulate=options.simulate)
         action, why = choose_action(
-            name=name,
-            key=key,
-            here=local,
-            kinds=kinds,
+            Expected(name=name, key=key, kinds=kinds),
+            local,
             test=options.test,
             force=options.force,
             record=options.record,

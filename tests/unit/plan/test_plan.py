@@ -41,10 +41,8 @@ CASES = {
 def test_what_is_done(here: Local, options: dict[str, bool], action: Action, why: str) -> None:
     asked = {"test": True, "force": False, **options}
     found, said = choose_action(
-        name="cannery:x",
-        key="key",
-        here=here,
-        kinds=BOTH,
+        Expected(name="cannery:x", key="key", kinds=BOTH),
+        here,
         test=asked["test"],
         force=asked["force"],
     )
