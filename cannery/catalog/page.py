@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page: one HTML file that is complete in itself and loads nothing.
 
-Jinja escapes all values, the script's data are JSON that cannot end its element, and the page's content
-security policy allows only its own two scripts and its style sheet.
+Jinja escapes all values, the script's data are JSON that cannot end its element, and the page's
+content security policy allows only its own two scripts and its style sheet.
 """
 
 from __future__ import annotations
