@@ -59,7 +59,9 @@ def _npm_ci(session: nox.Session, folder: str) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """mypy --strict on all Python files of the project."""
-    session.run("mypy", "build.py", "noxfile.py", "cannery", "bench", "tests", ".ci/summary.py")
+    session.run(
+        "mypy", "build.py", "noxfile.py", "cannery", "bench", "schemas", "tests", ".ci/summary.py"
+    )
     for program in PROGRAMS:
         session.run("mypy", "--scripts-are-modules", program)
 
@@ -133,6 +135,12 @@ def release_check(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Compare this checkout with the usual way to build images; takes hours, on its own engine."""
     session.run("python", "-m", "bench", *session.posargs)
+
+
+@nox.session
+def schemas(session: nox.Session) -> None:
+    """Write the JSON schemas of the YAML files again, after a change of a reader or its docs."""
+    session.run("python", "-m", "schemas")
 
 
 @nox.session

@@ -163,11 +163,12 @@ class Session:
         """
         images = self.project.images / target.id
         artifacts = self.made[target.id].artifacts
-        extra = ["--build-context", f"artifacts={artifacts}"]
+        extra = ["--build-context", f"artifacts={artifacts}", "--build-arg", "SIMULATED=true"]
         extra += ["--build-context", f"cannery={self.project.build_context}"]
         for name, (base, architecture) in self._bases(target).items():
             extra += ["--build-arg", f"{name}={self._base(base, architecture)}"]
-        for component, digest in check_artifacts(target, artifacts, target.artifacts).items():
+        found = check_artifacts(target, artifacts, target.artifacts, simulated=True)
+        for component, digest in found.items():
             extra += ["--build-arg", f"{component.upper()}_SHA256={digest}"]
         argv = self.buildx(target, images / "Dockerfile", images, tag="bench:bare", extra=extra)
         return timed(argv, self._log(f"bare-{target.id}"))

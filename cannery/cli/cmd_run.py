@@ -50,7 +50,7 @@ def run(given: Given) -> int:
         command=options.command,
     )
     if options.format != "shell":
-        print(deploy.write(options.format, workload), end="")
+        print(deploy.text(options.format, workload), end="")
         return 0
     workload.check("shell")
     if not options.print:

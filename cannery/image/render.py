@@ -146,7 +146,7 @@ def _layers_text(layers: Iterable[Layer]) -> str:
 
 def _compose(target: Target) -> str:
     more = f"For more cards: python build.py run --target {target.id} --format compose --cards 8"
-    text = deploy.text("compose", image=f"cannery:{target.id}", target=target)
+    text = deploy.text("compose", deploy.Workload(image=f"cannery:{target.id}", target=target))
     return f"# {BANNER}\n# {more}\n#\n{text}"
 
 

@@ -9,8 +9,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from cannery import console
-from cannery.deploy.run_spec import RunSpec
+from cannery.deploy.run_spec import DeviceKind, RunSpec
 from cannery.errors import Problem, VerificationError
+from cannery.execute.engine.stand_ins import stand_ins
 from cannery.execute.engine.verify import verify
 from cannery.files import write_files
 from cannery.matrix.project import Project
@@ -58,13 +59,22 @@ def check(
     The arguments are those of ``verify``.
 
     Raises:
-        VerificationError: a check failed.
+        VerificationError: a check failed; or the image is simulated and no device of ``specs`` is,
+            or the other way round, and nothing was checked.
         EngineError: the image cannot be run.
     """
+    simulated = _is_simulated(target, image, name, specs)
     result = verify(
-        project, target, image=image, name=name, specs=specs, ca=options.ca, only=options.only
+        project,
+        target,
+        image=image,
+        name=name,
+        simulated=simulated,
+        specs=specs,
+        ca=options.ca,
+        only=options.only,
     )
-    report = report_path(project, name)
+    report = report_path(project, target, name)
     write_files({report: result.to_json()})
     console.show(_text(result, options.detail))
     console.say(f"{target.id}: the report is in {report}")
@@ -83,3 +93,18 @@ def _text(result: Verification, detail: Detail) -> str:
     if detail is Detail.BRIEF:
         return to_brief(result)
     return to_text(result, verbose=detail is Detail.CHECKS)
+
+
+def _is_simulated(target: Target, image: str, name: str, specs: Sequence[RunSpec]) -> bool:
+    """Whether ``image`` is simulated; it must be exactly where a device of ``specs`` is."""
+    signs = stand_ins(image, target)
+    asked = DeviceKind.SIMULATED in {spec.kind for spec in specs}
+    if signs and not asked:
+        what = f"{name} is a simulated image ({', '.join(signs)}), and it was to be checked as a"
+        command = f"python build.py test --target {target.id} --image {name} --simulate"
+        fix = f"Check it on the simulated device: {command}"
+        raise VerificationError(Problem(what=f"{what} real one.", fix=fix))
+    if asked and not signs:
+        what = f"{name} is not a simulated image, and the vendor's CANN cannot use the simulated"
+        raise VerificationError(Problem(what=f"{what} driver.", fix="Leave out --simulate."))
+    return bool(signs)

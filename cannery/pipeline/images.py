@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from cannery.deploy.run_spec import DeviceKind, RunSpec, no_device, npu_device, simulated_device
@@ -63,24 +64,31 @@ def device_kinds(*, simulate: bool) -> frozenset[str]:
     return frozenset({str(DeviceKind.NONE), str(kind)})
 
 
-def here(project: Project, name: str, images: Images) -> Local:
+def here(project: Project, target: Target, name: str, images: Images) -> Local:
     """What this machine has under ``name``, where ``images`` are those that it has."""
     if name not in images:
         return Local()
     image = images[name]
-    report = report_text(project, name)
+    report = report_text(project, target, name)
     passed = passed_on(report, image_id=image.id, checks=checks_digest(project))
     return Local(image=image.id, key=image.labels.get(LABEL, ""), passed=passed)
 
 
-def report_text(project: Project, name: str) -> str:
-    """The last report on the image ``name``; empty where there is none."""
+def report_text(project: Project, target: Target, name: str) -> str:
+    """The last report on ``name`` as an image of ``target``; empty where there is none."""
     try:
-        return read_text(report_path(project, name))
+        return read_text(report_path(project, target, name))
     except (FileNotFoundError, FileError):
         return ""
 
 
-def report_path(project: Project, name: str) -> Path:
-    """Where the last report on the image ``name`` is, if there is one."""
-    return project.state / "reports" / f"{name.replace('/', '_').replace(':', '_')}.json"
+def report_path(project: Project, target: Target, name: str) -> Path:
+    """The path of the last report on ``name`` as an image of ``target``.
+
+    Only the target's own names lead to the reports that builds and pushes rely on.
+    """
+    folder = project.state / "reports"
+    if name in {image_name(target, simulate=simulate) for simulate in (False, True)}:
+        return folder / f"{name.replace(':', '_')}.json"
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    return folder / "others" / f"{target.id}-{digest[:12]}.json"

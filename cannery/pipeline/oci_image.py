@@ -21,6 +21,7 @@ from cannery.execute.origin import builder
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.transfer import Blob, OciContent, blob_of
 from cannery.files import read_text
+from cannery.image import simulated
 from cannery.image.content_key import LABEL
 from cannery.image.lock import parse_lock
 from cannery.image.render import NAMESPACE
@@ -77,8 +78,9 @@ def _annotations(candidate: Candidate, created: str) -> dict[str, str]:
         "org.opencontainers.image.description": target.summary,
         "org.opencontainers.image.created": created,
         f"{NAMESPACE}.target": target.id,
-        f"{NAMESPACE}.simulated": str(candidate.simulated).lower(),
+        simulated.LABEL: "false",
         LABEL: candidate.key,
+        **(simulated.simulated_labels(target) if candidate.simulated else {}),
     }
 
 
@@ -212,13 +214,12 @@ def _joined(publishing: Publishing, tag: str, parts: Sequence[PushedImage]) -> I
     for part in parts:
         entries += manifest_contents(part.root).manifests
     simulate = any(
-        manifest_contents(part.root).annotations.get(f"{NAMESPACE}.simulated") == "true"
-        for part in parts
+        manifest_contents(part.root).annotations.get(simulated.LABEL) == "true" for part in parts
     )
     name = publishing.index_tag(tag, simulate=simulate)
     annotations = {
         "org.opencontainers.image.title": tag,
-        f"{NAMESPACE}.simulated": str(simulate).lower(),
+        simulated.LABEL: str(simulate).lower(),
     }
     index = image_index(entries, annotations)
     return ImagePush(

@@ -25,7 +25,7 @@ from cannery.options.build import BuildOptions, PlanOptions
 from cannery.pipeline.images import device_kinds, here, image_name, image_tag
 from cannery.pipeline.selection import Selection
 from cannery.plan.journal import Entry, Journal, Progress
-from cannery.plan.plan import Action, Plan, Step, change_of, choose_action, missing
+from cannery.plan.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
 from cannery.plan.shard import divide_targets, target_cost
 
 
@@ -230,17 +230,15 @@ def _step(
     target = ready.target
     name = image_name(target, simulate=options.simulate)
     key = expected_key(ready, options, images)
-    local = here(project, name, images)
+    local = here(project, target, name, images)
     decided = _resumed(earlier, key, images) if earlier else None
     if decided:
         action, why, image = decided
     else:
         kinds = device_kinds(simulate=options.simulate)
         action, why = choose_action(
-            name=name,
-            key=key,
-            here=local,
-            kinds=kinds,
+            Expected(name=name, key=key, kinds=kinds),
+            local,
             test=options.test,
             force=options.force,
             record=options.record,

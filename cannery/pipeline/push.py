@@ -112,6 +112,7 @@ class Push:
             target,
             image=image,
             name=name,
+            simulated=each.candidate.simulated,
             specs=[no_device()],
             only=only,
         )

@@ -11,10 +11,10 @@ from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import OutOfSyncError, Problem, PublishError
 from cannery.execute import cosign, git
 from cannery.execute.engine.images import local_images
+from cannery.execute.engine.stand_ins import stand_ins
 from cannery.files import read_text
 from cannery.image.layers import Layer, layers_of
 from cannery.image.lock import Lock, parse_lock
-from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.build import BuildOptions
@@ -56,8 +56,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
     found = []
     for target in selection.targets:
         name = image_name(target, simulate=options.simulate)
-        images = local_images([name])
-        local = here(project, name, images)
+        local = here(project, target, name, local_images([name]))
         if not local.image:
             flag = " --simulate" if options.simulate else ""
             fix = f"Build it: python build.py --target {target.id}{flag}"
@@ -67,8 +66,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
             what = f"{target.id}: {name} has no content key, so no tag can tell what it is."
             problems.append(Problem(what=what, fix="Only images that build.py has built have one."))
             continue
-        labels = images[name].labels
-        simulated = options.simulate or labels.get(f"{NAMESPACE}.simulated") == "true"
+        simulated = options.simulate or bool(stand_ins(local.image, target))
         reasons, hashes = _differences(project, selection, target, local, options)
         against = {
             "simulated": _simulated(target, name) if simulated else None,
@@ -85,7 +83,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
                 key=local.key,
                 simulated=simulated,
                 differs=bool(reasons),
-                report=report_text(project, name) if local.passed else "",
+                report=report_text(project, target, name) if local.passed else "",
                 lock=lock,
                 layers=layers_of(target, lock),
                 hashes={} if reasons else hashes,

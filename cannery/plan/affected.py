@@ -24,6 +24,7 @@ _HARMLESS_FOLDERS = (
     *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/"),
     *("tests/browser/", "tests/cli/", "tests/engine/", "tests/policy/", "tests/publish/"),
     *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),
+    "schemas/",
     "verified/",
 )
 _HARMLESS = (

@@ -70,10 +70,11 @@ def load(path: Path, matrix: Matrix) -> Publishing:
         FileError: it cannot be read.
         MatrixError: with every problem found, each with its line.
     """
-    return read_yaml(path, path.name, lambda top: _publishing(top, matrix))
+    return read_yaml(path, path.name, lambda top: publishing_of(top, matrix))
 
 
-def _publishing(top: Section, matrix: Matrix) -> Publishing:
+def publishing_of(top: Section, matrix: Matrix) -> Publishing:
+    """The tag policy of the publish.yaml ``top``; what is wrong becomes a problem."""
     if top.text("schema") not in ("1", ""):
         top.wrong("schema", "this version of cannery reads schema 1 only.")
     repository = top.text("repository")

@@ -53,6 +53,7 @@ class DeviceRun:
 class Verification:
     """The results of all checks of one image.
 
+    ``simulated`` says that the image holds stand-ins, on whatever device it was checked.
     ``checks`` is the digest of the image tests; it is empty if only some of them were selected.
     ``date`` is the day in UTC, as in ``2026-11-21``.
     """
@@ -61,8 +62,14 @@ class Verification:
     image: str
     image_id: str
     runs: tuple[DeviceRun, ...]
+    simulated: bool = False
     checks: str = ""
     date: str = ""
+
+    @property
+    def subject(self) -> str:
+        """What was checked, as in ``py39-torch231-cann8t39 (simulated image)``."""
+        return self.target + (" (simulated image)" if self.simulated else "")
 
     @property
     def failed(self) -> list[tuple[DeviceKind, Check]]:

@@ -30,7 +30,7 @@ def to_text(result: Verification, *, verbose: bool = False) -> str:
         rows += [_row(each, devices) for each in own if verbose or _outcome(each) == "failed"]
     rows.append(["all", *_counts(checks, devices), ""])
     lines = [
-        _summary(result.target, checks),
+        _summary(result.subject, checks),
         *(f"  {run.device}: {run.hardware}" for run in result.runs if run.hardware),
         *(f"  {line}" for line in columns(rows, right=range(1, len(devices) + 1))),
         *_reasons(checks, devices if verbose else []),
@@ -46,7 +46,7 @@ def to_brief(result: Verification) -> str:
     counts = [
         f"{device} {count}" for device, count in zip(devices, _counts(checks, devices), strict=True)
     ]
-    head = f"{_summary(result.target, checks)} (passed/run: {', '.join(counts)})"
+    head = f"{_summary(result.subject, checks)} (passed/run: {', '.join(counts)})"
     return "\n".join([head, *_failures(result)]) + "\n"
 
 

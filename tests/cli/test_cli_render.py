@@ -4,8 +4,6 @@ from __future__ import annotations
 import shutil
 from unittest.mock import ANY
 
-import pytest
-
 from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout
 

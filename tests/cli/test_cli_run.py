@@ -16,6 +16,7 @@ from tests.cli.standin_engine import standin_engine
 
 TARGET = "py39-torch231-cann8t39"
 IMAGE = f"cannery:{TARGET}-sim"
+LABEL = {"io.cannery.simulated": "true"}
 MOUNTS = [
     *("/usr/local/Ascend/driver", "/usr/local/dcmi"),
     *("/usr/local/bin/npu-smi", "/etc/ascend_install.info"),
@@ -63,7 +64,7 @@ def path(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[dict[str, str]]:
     """An environment in which an engine has the simulated image."""
-    with standin_engine(tmp_path, images={IMAGE: "arm64"}) as address:
+    with standin_engine(tmp_path, images={IMAGE: "arm64"}, labels=LABEL) as address:
         yield {"DOCKER_HOST": address}
 
 

@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 50
+OWN_FILES = ("build.py", "noxfile.py", "setup.sh")
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 
 
@@ -25,7 +26,7 @@ def sources(*suffixes: str) -> list[str]:
         folders = [ROOT / "cannery", ROOT / "tests"]
         found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
         names = {str(path.relative_to(ROOT)) for path in [*found, ROOT / "build.py"]}
-    ours = ("cannery/", "tests/", "bench/", "build.py", "noxfile.py", "setup.sh", ".ci/")
+    ours = ("cannery/", "tests/", "bench/", "schemas/", ".ci/", *OWN_FILES)
     return sorted(name for name in names if name.endswith(suffixes) and name.startswith(ours))
 
 

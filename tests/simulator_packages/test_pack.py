@@ -14,7 +14,20 @@ from typing import Any
 
 import pytest
 
-from .conftest import APEX, ARCH, NNAL, PACKAGES, PYTHON_TAG, TOOLKIT, Packed, make_spec, run_pack
+from cannery.image.artifacts import is_stand_in
+
+from .conftest import (
+    APEX,
+    ARCH,
+    KERNELS,
+    NNAL,
+    PACKAGES,
+    PYTHON_TAG,
+    TOOLKIT,
+    Packed,
+    make_spec,
+    run_pack,
+)
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -146,6 +159,23 @@ def test_apex_metadata_says_stand_in(site: Path) -> None:
     wheel = Parser().parsestr((info / "WHEEL").read_text())
     assert wheel["Root-Is-Purelib"] == "false"
     assert wheel["Tag"] == f"{PYTHON_TAG}-{PYTHON_TAG}-linux_{ARCH}"
+
+
+def test_apex_is_marked_as_the_other_stand_ins_are(site: Path) -> None:
+    assert "This apex is a software stand-in" in (site / "apex/SIMULATED").read_text()
+
+
+def test_cannery_takes_none_of_them_for_the_vendor_s(t39: Packed) -> None:
+    files = [*(t39.out / "artifacts").iterdir()]
+    assert len(files) == 4
+    assert all(is_stand_in(path) for path in files)
+
+
+def test_the_head_of_every_file_says_that_it_is_simulated(t39: Packed) -> None:
+    """So that it can be told without installing it."""
+    for component in (TOOLKIT, KERNELS, NNAL):
+        head = t39.file(component).read_bytes()[:100].decode("ascii", errors="replace")
+        assert head.splitlines()[1] == "# SIMULATED by cannery: no vendor software."
 
 
 FAKE_TORCH = """

@@ -52,6 +52,8 @@ class World:
     broken: set[str] = field(default_factory=set)
     uncached: set[str] = field(default_factory=set)
     """Targets whose image is built, and whose cache cannot be kept."""
+    markers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Id of an image to the paths in it that say that it holds stand-ins."""
     bad: set[str] = field(default_factory=set)
     between: Callable[[str], None] = lambda _: None
     """Is called when a target has been built, before the next one is."""
@@ -73,6 +75,11 @@ class World:
             if name in self.store
             for image, labels in [self.store[name]]
         }
+
+    def stand_ins(self, image: str, _: Target) -> tuple[str, ...]:
+        found = [labels for each, labels in self.store.values() if each == image]
+        labelled = any(labels["io.cannery.simulated"] == "true" for labels in found)
+        return (*(["label"] if labelled else []), *self.markers.get(image, ()))
 
     def tag_image(self, image: str, name: str) -> None:
         self.store[name] = self.store[image]
@@ -173,6 +180,7 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     found = World(checkout=checkout, artifacts=artifacts)
     for module in (planning, assembly, pushable):
         monkeypatch.setattr(module, "local_images", found.local_images)
+    monkeypatch.setattr(pushable, "stand_ins", found.stand_ins)
     monkeypatch.setattr(engine, "tag_image", found.tag_image)
     monkeypatch.setattr(engine, "remove_abandoned", lambda: None)
     monkeypatch.setattr(base, "ensure_base", lambda base, _: base.image)

@@ -99,6 +99,15 @@ def test_a_simulated_image_under_a_real_one_s_name(world: World) -> None:
     assert [each for each in refused(world) if "is simulated" in each]
 
 
+def test_a_simulated_image_whose_label_says_otherwise(world: World) -> None:
+    image, labels = world.store["cannery:full"]
+    assert labels["io.cannery.simulated"] == "false"
+    world.markers[image] = ("/usr/local/Ascend/simulated",)
+    assert [each for each in refused(world) if "is simulated" in each]
+    [found] = ask(world, ["full"], "simulated", "unverified")
+    assert found.simulated
+
+
 def test_a_file_that_is_not_committed(world: World) -> None:
     folder = world.checkout.project.images / "full"
     git(world, "rm", "--quiet", "--cached", "images/full/Dockerfile")

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from cannery.image.layers import SharedLayer
-from cannery.plan.plan import Action, Local, choose_action, missing
+from cannery.plan.plan import Action, Expected, Local, choose_action, missing
 from tests.unit.plans import PLAN, layer
 
 BOTH = frozenset({"none", "simulated"})
@@ -41,10 +41,8 @@ CASES = {
 def test_what_is_done(here: Local, options: dict[str, bool], action: Action, why: str) -> None:
     asked = {"test": True, "force": False, **options}
     found, said = choose_action(
-        name="cannery:x",
-        key="key",
-        here=here,
-        kinds=BOTH,
+        Expected(name="cannery:x", key="key", kinds=BOTH),
+        here,
         test=asked["test"],
         force=asked["force"],
     )
