@@ -214,6 +214,8 @@ class Book:
 
     def __init__(self, *, emulated: bool) -> None:
         self._emulated = emulated
+        # Before the first figure is kept, which changes files of the checkout.
+        self._commit = machine.commit(ROOT)
         self.path = ROOT / "bench" / "results" / f"{machine.name(machine.facts(emulated))}.json"
         self._results: dict[str, Any] = load(self.path)
         self.good = True
@@ -226,10 +228,9 @@ class Book:
     def keep(self, figures: Sequence[Figure]) -> None:
         """Add ``figures`` to the results and print them."""
         date = datetime.now(tz=UTC).strftime("%Y-%m-%d")
-        commit = machine.commit(ROOT)
-        # After the measurement, which may have installed the engine.
+        # Only now, because a measurement may have installed the engine.
         facts = machine.facts(self._emulated)
-        self._results = merged(self._results, facts, figures, date=date, commit=commit)
+        self._results = merged(self._results, facts, figures, date=date, commit=self._commit)
         save(self.path, self._results)
         self.draw()
         for figure in figures:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import subprocess
 import time
@@ -17,9 +16,9 @@ from pathlib import Path
 from bench.engine import must
 from cannery import console
 from cannery.errors import EngineError, Problem
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.transfer import blobs_of, closure
 
-_DOCKER = "application/vnd.docker.distribution.manifest.v2+json"
-_OCI = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG = """\
 version: 0.1
 log: {{level: error, accesslog: {{disabled: true}}}}
@@ -46,10 +45,7 @@ class RunningRegistry:
         must("docker", "tag", image, name)
         must("docker", "push", "--quiet", name)
         must("docker", "image", "rm", name)
-        url = f"http://{self.address}/v2/bench/manifests/{tag}"
-        request = urllib.request.Request(url, headers={"Accept": f"{_DOCKER}, {_OCI}"})
-        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
-            return blobs(json.load(answer))
+        return pulled_bytes(Repository(self.address, "bench"), tag)
 
     def stored(self) -> int:
         """The bytes of all blobs in the registry."""
@@ -57,10 +53,14 @@ class RunningRegistry:
         return sum(path.stat().st_size for path in files)
 
 
-def blobs(manifest: dict[str, list[dict[str, str | int]]]) -> dict[str, int]:
-    """Digest to bytes of the layers and the configuration of an image."""
-    entries = [*manifest["layers"], manifest["config"]]
-    return {str(each["digest"]): int(each["size"]) for each in entries if isinstance(each, dict)}
+def pulled_bytes(repository: Repository, tag: str) -> dict[str, int]:
+    """Digest to bytes of the layers and the config of an image.
+
+    Raises:
+        EngineError: the registry does not answer, or has no such image.
+    """
+    documents = closure(repository, repository.resolve(tag))
+    return {digest: blob.size for digest, blob in blobs_of(documents).items()}
 
 
 def new_bytes(second: dict[str, int], first: dict[str, int]) -> int:

@@ -22,6 +22,7 @@ from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.simulator import Simulated, simulate
 from cannery.execute.process import run
 from cannery.image.artifacts import check_artifacts
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import Base, Target
 
@@ -228,8 +229,7 @@ class Session:
             raise BuildError(what)
 
     def ours_name(self, target: Target) -> str:
-        """As the README says: a simulated image can be told by its tag."""
-        return f"cannery:{target.id}-sim"
+        return image_name(target.id, simulate=True)
 
     def baseline_name(self, target: Target) -> str:
         return f"bench/baseline:{target.id}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from cannery.compat import Finding
 from cannery.image.layers import Layer, shared
+from cannery.image.names import image_name
 from cannery.model import Matrix, Target
 from cannery.publish.policy import Publishing, Trial
 from cannery.publish.records import Record, latest
@@ -53,7 +54,7 @@ class Entry:
     @property
     def local(self) -> str:
         """The name of the image on the machine that builds it."""
-        return f"cannery:{self.id}"
+        return image_name(self.id, simulate=False)
 
     @property
     def repository(self) -> str:

@@ -11,6 +11,7 @@ from functools import partial
 from cannery import console
 from cannery.cli.common import PROJECT, read, selected
 from cannery.image.artifacts import missing_files
+from cannery.image.names import image_name
 from cannery.model import Target
 from cannery.options.given import Given
 from cannery.options.matrix import ListOptions
@@ -94,12 +95,12 @@ def _local(targets: Sequence[Target]) -> dict[str, tuple[Result, ...]]:
     """The results of the last checks on this machine; the engine is not asked for the images."""
     if not (PROJECT.state / "reports").is_dir():
         return {}
-    from cannery.pipeline.images import image_name, report_text
+    from cannery.pipeline.images import report_text
 
     found: dict[str, tuple[Result, ...]] = {}
     for target in targets:
         for simulated in (False, True):
-            text = report_text(PROJECT, target, image_name(target, simulate=simulated))
+            text = report_text(PROJECT, target, image_name(target.id, simulate=simulated))
             more = [
                 Result(tested=each, simulated=simulated, basis=Basis.LOCAL)
                 for each in complete_results(text)

@@ -19,7 +19,7 @@ from cannery.publish.policy import load
 
 
 def run(given: Given) -> int:
-    """Push the image of every selected target, and print what to pull.
+    """Push the image of every selected target, and print references to pull.
 
     Raises:
         PublishError: an image may not be pushed, or a tag names something else.
@@ -27,7 +27,7 @@ def run(given: Given) -> int:
     """
     targets = selected(read(RequiredTargetOptions, given))
     options = read(PushOptions, given)
-    key = options.key or os.environ.get("CANNERY_SIGNING_KEY", "")
+    signing_key = options.signing_key or os.environ.get("CANNERY_SIGNING_KEY", "")
     matrix = PROJECT.matrix()
     publishing = load(PROJECT.publish_file, matrix)
     place = parse_reference(options.registry, repository=publishing.repository)
@@ -35,13 +35,13 @@ def run(given: Given) -> int:
         project=PROJECT,
         publishing=publishing,
         repository=Repository(place.registry, place.repository, ca=existing(options.ca)),
-        options=replace(options, key=key),
+        options=replace(options, signing_key=signing_key),
     )
     names = frozenset(target.id for target in targets)
     selection = Selection(matrix=matrix, targets=tuple(targets), named=names)
-    for arrived in push.run(selection):
-        tags = ", ".join(arrived.image_push.tags)
-        console.say(f"{arrived.image_push.name}: {tags}")
-        print(push.repository.at(arrived.root.digest))
+    for pushed in push.run(selection):
+        tags = ", ".join(pushed.image_push.tags)
+        console.say(f"{pushed.image_push.name}: {tags}")
+        print(push.repository.at(pushed.root.digest))
     console.say("commit the new files in releases/")
     return 0

@@ -17,11 +17,12 @@ from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute import preflight as host
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.simulator import DEVICES
+from cannery.image.names import image_name
 from cannery.model import Target
 from cannery.options.given import Given
 from cannery.options.run import RunOptions
 from cannery.options.shared import RequiredTargetOptions
-from cannery.pipeline.images import image_name, simulated_host
+from cannery.pipeline.images import simulated_host
 
 
 def run(given: Given) -> int:
@@ -39,7 +40,7 @@ def run(given: Given) -> int:
     target = targets[0]
     simulated = simulated_host(PROJECT, target) if options.simulate else None
     workload = Workload(
-        image=options.image or image_name(target, simulate=options.simulate),
+        image=options.image or image_name(target.id, simulate=options.simulate),
         target=target,
         cards=_cards(options, simulated),
         nodes=options.nodes,

@@ -8,11 +8,12 @@ from cannery.errors import EngineError, Problem, UsageError, did_you_mean
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.buildx import package_index
 from cannery.image.checks import components
+from cannery.image.names import image_name
 from cannery.options.given import Given
 from cannery.options.run import CheckImageOptions
 from cannery.options.shared import RequiredTargetOptions
 from cannery.pipeline.checking import CheckOptions, Detail, check
-from cannery.pipeline.images import device_specs, image_name, simulated_host
+from cannery.pipeline.images import device_specs, simulated_host
 
 
 def run(given: Given) -> int:
@@ -37,7 +38,7 @@ def run(given: Given) -> int:
         raise UsageError(problems)
     ca = package_index(existing(options.ca), "").ca
     for target in targets:
-        name = options.image or image_name(target, simulate=options.simulate)
+        name = options.image or image_name(target.id, simulate=options.simulate)
         image = engine.image_id(name)
         if not image:
             flag = " --simulate" if options.simulate else ""

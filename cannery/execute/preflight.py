@@ -153,9 +153,8 @@ def _image(workload: Workload, build: str) -> Iterator[Problem]:
             yield from _kind(workload)
     elif build:
         yield Problem(what=f"{workload.image} is not here.", fix=f"Run: {build}")
-    elif reason := engine.why_not_pulled(workload.image, target.platform):
-        what = f"{workload.image} is not here and cannot be pulled: {reason}."
-        yield Problem(what=what, fix="Check the name, and 'docker login'.")
+    elif problem := engine.why_not_pulled(workload.image, target.platform):
+        yield problem
 
 
 def _kind(workload: Workload) -> Iterator[Problem]:

@@ -25,6 +25,7 @@ from cannery.image.environment import (
 )
 from cannery.image.layers import Layer, LayerKind, layers_of
 from cannery.image.lock import Lock, check_lock, parse_lock
+from cannery.image.names import image_name
 from cannery.image.record import constraints, interpreter_paths, target_record
 from cannery.image.requirements import uv_platform
 from cannery.matrix.project import Project
@@ -146,7 +147,8 @@ def _layers_text(layers: Iterable[Layer]) -> str:
 
 def _compose(target: Target) -> str:
     more = f"For more cards: python build.py run --target {target.id} --format compose --cards 8"
-    text = deploy.text("compose", deploy.Workload(image=f"cannery:{target.id}", target=target))
+    workload = deploy.Workload(image=image_name(target.id, simulate=False), target=target)
+    text = deploy.text("compose", workload)
     return f"# {BANNER}\n# {more}\n#\n{text}"
 
 

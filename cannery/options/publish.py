@@ -16,7 +16,7 @@ PUSH_EXCEPTIONS = ("simulated", "unverified", "differs")
 
 @dataclass(frozen=True, kw_only=True)
 class PushOptions(Options):
-    """How images are pushed. ``key`` is what they are signed with; empty for no signature."""
+    """How images are pushed. ``signing_key`` is a file or a URI; empty for no signature."""
 
     simulate: bool = field(default=False, metadata=SIMULATE)
     registry: str = field(metadata=REGISTRY)
@@ -34,9 +34,10 @@ class PushOptions(Options):
             help="refuse images that are not from a clean commit, verified on an NPU, and signed"
         ),
     )
-    key: str = field(
+    signing_key: str = field(
         default="",
         metadata=option(
+            flags=("--key",),
             metavar="KEY",
             help="sign the images with this key of cosign",
             default_text="CANNERY_SIGNING_KEY, else no signature",

@@ -16,12 +16,12 @@ from cannery.image.artifacts import check_artifacts, files_of_build
 from cannery.image.bake_file import ImageBuild, bake_file
 from cannery.image.content_key import LABEL
 from cannery.image.file_hashes import Hashes
+from cannery.image.names import image_tag
 from cannery.image.simulated import ARGUMENT as SIMULATED
 from cannery.image.simulated import LABEL as SIMULATED_LABEL
 from cannery.matrix.project import Project
 from cannery.model import Base, Matrix, Target
 from cannery.options.build import BuildOptions
-from cannery.pipeline.images import image_tag
 from cannery.pipeline.planning import Planned, Ready, base_names, bases, expected_key
 from cannery.pipeline.selection import Selection, caches_of, index_of
 from cannery.plan.plan import Action
@@ -122,9 +122,9 @@ def _image(
     folder = assembly.project.images / target.id
     return ImageBuild(
         id=target.id,
-        tag=image_tag(target, simulate=simulate),
+        tag=image_tag(target.id, simulate=simulate),
         related_tags=tuple(
-            image_tag(each, simulate=simulate) for each in _related(target, assembly.matrix)
+            image_tag(each.id, simulate=simulate) for each in _related(target, assembly.matrix)
         ),
         dockerfile=folder / "Dockerfile",
         folder=folder,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the images of targets are called, on what they are checked, and what is known of them."""
+"""The devices on which images are checked, and what this machine knows of its images."""
 
 from __future__ import annotations
 
@@ -13,22 +13,11 @@ from cannery.execute.engine.simulator import simulated
 from cannery.files import read_text
 from cannery.image.checks import checks_digest
 from cannery.image.content_key import LABEL
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.plan.plan import Local
 from cannery.report.verification import passed_on
-
-REPOSITORY = "cannery"
-
-
-def image_tag(target: Target, *, simulate: bool) -> str:
-    """The tag of a target's image; a simulated one can be told by it."""
-    return target.id + ("-sim" if simulate else "")
-
-
-def image_name(target: Target, *, simulate: bool) -> str:
-    """The local name of a target's image."""
-    return f"{REPOSITORY}:{image_tag(target, simulate=simulate)}"
 
 
 def simulated_host(project: Project, target: Target) -> Path:
@@ -88,7 +77,7 @@ def report_path(project: Project, target: Target, name: str) -> Path:
     Only the target's own names lead to the reports that builds and pushes rely on.
     """
     folder = project.state / "reports"
-    if name in {image_name(target, simulate=simulate) for simulate in (False, True)}:
+    if name in {image_name(target.id, simulate=simulate) for simulate in (False, True)}:
         return folder / f"{name.replace(':', '_')}.json"
     digest = hashlib.sha256(name.encode()).hexdigest()
     return folder / "others" / f"{target.id}-{digest[:12]}.json"

@@ -19,11 +19,12 @@ from cannery.execute.threads import workers
 from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.pipeline.assembly import Assembly
 from cannery.pipeline.checking import CheckOptions, Detail, check
-from cannery.pipeline.images import device_specs, image_name
+from cannery.pipeline.images import device_specs
 from cannery.pipeline.planning import Planned
 from cannery.pipeline.recording import record
 from cannery.pipeline.selection import Selection, caches_of, index_of
@@ -180,7 +181,7 @@ class _Run:
     def _verify(self, id_: str) -> None:
         """Check an image, and name it if it has passed."""
         target, image = self.planned.ready[id_].target, self._images[id_]
-        name = image_name(target, simulate=self.options.simulate)
+        name = image_name(target.id, simulate=self.options.simulate)
         try:
             if self.options.test:
                 self.board.tell(target.id, "verifying")

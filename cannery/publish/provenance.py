@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an image was made, as a SLSA provenance predicate (slsa.dev/spec/v1.0/provenance).
+"""The provenance of an image, as a SLSA predicate (slsa.dev/spec/v1.0/provenance).
 
-docs/provenance.md says what each part means for this build type, and what it does not prove.
+docs/provenance.md explains each field for this build type, and what it does not prove.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from cannery.publish.inventory import Inventory, Origin
 from cannery.publish.sbom import package_url
 
 BUILD_TYPE = "urn:cannery:build:v1"
-"""A name, not an address: docs/provenance.md describes it."""
+"""The name of the build type, which docs/provenance.md describes."""
 
 LOCAL_BUILDER = "urn:cannery:builder:local"
-"""Some machine, of which nobody but who pushed knows anything."""
+"""The builder of an image that was not built by a CI job."""
 
 _USER = re.compile(r"://[^/?#]*@")
 _PINNED = re.compile(
@@ -33,7 +33,7 @@ _PINNED = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class UsedBase:
-    """An image that a build began with. ``used`` is its pinned name, or the id of a stand-in."""
+    """A base image of a build. ``used`` is its pinned reference, or the id of a stand-in."""
 
     base: Base
     architecture: str
@@ -42,10 +42,10 @@ class UsedBase:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """The commit that an image was built from; ``commit`` is empty where there is none.
+    """The commit that an image was built from; ``commit`` is empty if there is none.
 
-    ``repository`` is a git address or empty. ``changed`` says that the image is not what the commit
-    gives, so that the other dependencies are those of the checkout and need not be the image's.
+    ``repository`` is a git URL or empty. ``changed`` says that the image differs from the commit,
+    so that the other dependencies are those of the checkout and may not be those of the image.
     """
 
     commit: str
@@ -55,9 +55,9 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Builder:
-    """Who built: ``id`` is a URI. The versions and times may be empty where nobody knows them.
+    """The builder: ``id`` is a URI. Versions and times may be empty if they are unknown.
 
-    ``invocation`` is where that run can be looked at, ``started`` and ``finished`` are times as in
+    ``invocation`` is the URL of the run; ``started`` and ``finished`` are times as in
     ``2026-11-21T12:00:00Z``.
     """
 
@@ -82,7 +82,7 @@ def slsa(
 ) -> dict[str, Any]:
     """The predicate for an image of ``target`` that holds ``inventory``.
 
-    ``key`` is its content key, ``lock`` the target's wheels and ``build_stage`` the wheels of the
+    ``key`` is its content key, ``lock`` has the target's wheels and ``build_stage`` those of the
     programs that built it; ``bases`` maps build arguments to the images that they named.
     """
     dependencies = [
@@ -137,10 +137,10 @@ def _commit(source: Source) -> Iterable[dict[str, Any]]:
 
 
 def _without_user(address: str) -> str:
-    """``address`` as a URI, without a name and a password that may be in it."""
+    """``address`` as a URI, without a user name and a password."""
     if "://" in address:
         return _USER.sub("://", address, count=1)
-    # As ssh has it: git@host:path.
+    # The form of ssh: git@host:path.
     host, colon, path = address.rpartition("@")[2].partition(":")
     return f"ssh://{host}/{path.lstrip('/')}" if colon else f"file://{address}"
 
@@ -177,7 +177,7 @@ def _vendor_files(inventory: Inventory) -> Iterable[dict[str, Any]]:
 
 
 def _wheel(each: LockedWheel, used_in: str) -> dict[str, Any]:
-    """A locked package. Where the lock allows several files, which one it was is not known."""
+    """A locked package. If the lock allows several files, it is unknown which one was used."""
     hashes = sorted(each.hashes)
     annotations: dict[str, Any] = {"usedIn": used_in}
     found: dict[str, Any] = {

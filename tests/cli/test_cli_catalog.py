@@ -126,7 +126,7 @@ def test_a_record_that_is_none(made: Checkout) -> None:
     [path] = (made.root / "releases").glob("*/*.json")
     path.write_text("{}", encoding="utf-8")
     before = made.state()
-    made.run("catalog").refused(9, f"{path} is no record of a push")
+    made.run("catalog").refused(9, f"{path} is not a valid record of a push")
     assert made.state() == before
 
 

@@ -100,7 +100,7 @@ def test_a_matrix_that_was_wrong_means_all(repository: Checkout) -> None:
 
 def test_without_a_repository_it_is_said(checkout: Checkout) -> None:
     env = {"GIT_CEILING_DIRECTORIES": str(checkout.root.parent)}
-    checkout.run(*GITHUB, "--since", "HEAD", env=env).refused(6, "git cannot read ")
+    checkout.run(*GITHUB, "--since", "HEAD", env=env).refused(6, "is in no git repository")
 
 
 def test_without_git_it_is_said(checkout: Checkout) -> None:

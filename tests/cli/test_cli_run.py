@@ -136,8 +136,8 @@ def test_all_that_is_wrong_with_the_engine_is_said_at_once(
     ("name", "said"),
     [
         ("registry.example.com/a:arm", ""),
-        ("registry.example.com/a:x86", "cannot be pulled: it is not for linux/arm64."),
-        ("registry.example.com/a:none", "cannot be pulled: manifest unknown."),
+        ("registry.example.com/a:x86", "a:x86 has no image for linux/arm64; it has linux/amd64."),
+        ("registry.example.com/a:none", "a:none does not exist. Check the name."),
     ],
 )
 def test_another_image(

@@ -23,7 +23,7 @@ from cannery.execute.engine.bake import BakeSettings, Failures, bake
 from cannery.execute.engine.builder import Builder, check_cache_export, find_builder
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import local_images
-from cannery.execute.registry.published import published_key
+from cannery.execute.registry.published import published_key, published_repository
 from cannery.image.bake_events import Event, Kind
 from cannery.image.bake_file import Caches, ImageBuild
 from cannery.image.content_key import LABEL
@@ -288,8 +288,9 @@ def test_a_registry_tells_what_its_images_were_made_from(world: World, built: Ba
     name = f"{world.registry}/cannery:one-sim"
     world.first.docker("tag", built.images["one"], name)
     world.first.docker("push", name)
-    assert published_key(name, "linux/amd64") == "sha256:one"
-    assert published_key(f"{world.registry}/cannery:none", "linux/amd64") is None
+    repository = published_repository(f"{world.registry}/cannery", None)
+    assert published_key(repository, "one-sim", "linux/amd64") == "sha256:one"
+    assert published_key(repository, "none", "linux/amd64") is None
 
 
 def test_an_engine_without_that_store_cannot_write_a_cache_and_can_read_one(

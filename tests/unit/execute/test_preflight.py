@@ -35,7 +35,7 @@ class Engine:
     machine: str = "aarch64"
     runtimes: frozenset[str] = frozenset({"runc"})
     images: dict[str, str] = field(default_factory=lambda: {WORKLOAD.image: "arm64"})
-    why: str = ""
+    why: Problem | None = None
     asked: list[tuple[str, str]] = field(default_factory=list)
     dead: bool = False
     signs: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Engine:
     def stand_ins(self, *_: object) -> tuple[str, ...]:
         return self.signs
 
-    def why_not_pulled(self, reference: str, platform: str) -> str:
+    def why_not_pulled(self, reference: str, platform: str) -> Problem | None:
         self.asked.append((reference, platform))
         return self.why
 
@@ -276,13 +276,8 @@ def test_an_image_that_can_be_pulled(root: Path, docker: Engine) -> None:
     docker.images = {}
     assert local_images(root).problems == ()
     assert docker.asked == [(WORKLOAD.image, "linux/arm64")]
-    docker.why = "denied"
-    assert said(local_images(root)) == [
-        (
-            f"{WORKLOAD.image} is not here and cannot be pulled: denied. "
-            "Check the name, and 'docker login'."
-        )
-    ]
+    docker.why = Problem(what="it does not exist.", fix="Check the name.")
+    assert said(local_images(root)) == ["it does not exist. Check the name."]
 
 
 def test_a_simulated_host_has_its_devices_in_the_tree(tmp_path: Path, docker: Engine) -> None:

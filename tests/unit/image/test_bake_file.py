@@ -74,11 +74,11 @@ CACHES = {
 }
 
 
-@pytest.mark.parametrize(("text", "own", "related_tags"), CACHES.values(), ids=CACHES)
-def test_each_target_has_a_cache_of_its_own(text: str, own: str, related_tags: str) -> None:
+@pytest.mark.parametrize(("text", "own", "kin"), CACHES.values(), ids=CACHES)
+def test_each_target_has_a_cache_of_its_own(text: str, own: str, kin: str) -> None:
     caches = Caches(sources=(text,), destinations=(text,))
     found = target(bake_file([build(related_tags=("kin",))], caches, ca=None, index=False))
-    assert found["cache-from"] == [f"type=registry,ref={own}", f"type=registry,ref={related_tags}"]
+    assert found["cache-from"] == [f"type=registry,ref={own}", f"type=registry,ref={kin}"]
     assert found["cache-to"] == [
         f"type=registry,ref={own},mode=max,compression=zstd,force-compression=true"
     ]
