@@ -101,7 +101,7 @@ def _local(targets: Sequence[Target]) -> dict[str, tuple[Result, ...]]:
     found: dict[str, tuple[Result, ...]] = {}
     for target in targets:
         for simulated in (False, True):
-            text = report_text(PROJECT, target, image_name(target.id, simulate=simulated))
+            text = report_text(PROJECT, image_name(target.id, simulate=simulated))
             more = [
                 Result(tested=each, simulated=simulated, basis=Basis.LOCAL)
                 for each in complete_results(text)
