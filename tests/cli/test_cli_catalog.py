@@ -58,10 +58,10 @@ def test_table_and_page_are_made_and_stay_as_they_are(made: Checkout) -> None:
 def test_what_is_around_the_table_is_left_alone(made: Checkout) -> None:
     before = readme(made)
     made.edit("| `py39-torch231-cann8t39` |", "| `something-else` |", "README.md")
-    made.edit("## The matrix\n", "## The matrix of ours\r\n", "README.md")
+    made.edit(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", "README.md")
     made.run("catalog").accepted("wrote")
     assert (made.root / "README.md").read_bytes() == (
-        before.replace("## The matrix\n", "## The matrix of ours\r\n", 1).encode()
+        before.replace(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", 1).encode()
     )
 
 
