@@ -46,7 +46,7 @@ class _Machine:
 
 
 def target_cost(target: str, layers: Sequence[Layer]) -> TargetCost:
-    """What building ``target`` costs; its kin are the targets of the same CANN and torch."""
+    """What building ``target`` costs; its family is the targets of the same CANN and torch."""
     costs = {layer.identity: layer.weight for layer in layers}
     family = [layer.identity for layer in layers if layer.name in ("toolkit", "wheels-torch")]
     return TargetCost(id=target, costs=costs, family=tuple(family))
