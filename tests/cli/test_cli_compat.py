@@ -117,7 +117,7 @@ def test_wrong_abi_in_compat_yaml_is_caught(checkout: Checkout) -> None:
 
 def test_compat_yaml_must_be_there_and_right(checkout: Checkout) -> None:
     checkout.edit("schema: 1", "schema: 2", "compat.yaml")
-    checkout.run("list").refused(3, "compat.yaml:5:9: this version of cannery reads schema 1 only")
+    checkout.run("list").refused(3, "compat.yaml:6:9: this version of cannery reads schema 1 only")
     (checkout.root / "compat.yaml").unlink()
     for command in ("list", "check", "render"):
         checkout.run(command).refused(9, f"cannot read {checkout.root}/compat.yaml: no such file")
