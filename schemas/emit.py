@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cannery.errors import MatrixError, Problem
-from schemas.recorder import Asked, Recorder
+from schemas.recorder import Recorder, Request
 
 Schema = dict[str, Any]
 
@@ -50,7 +50,7 @@ def _mapping(seen: Sequence[Recorder]) -> Schema:
     return schema
 
 
-def _value(asked: Sequence[Asked], key: str, parent: Recorder) -> Schema:
+def _value(asked: Sequence[Request], key: str, parent: Recorder) -> Schema:
     below = [inner for each in asked for inner in each.below]
     choices = list(dict.fromkeys(name for each in asked for name in each.choices))
     forms: list[Schema] = []

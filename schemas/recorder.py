@@ -21,7 +21,7 @@ class Name(str):
 
 
 @dataclass(kw_only=True)
-class Asked:
+class Request:
     """What a reader asks of the value of one key, or of every key that the author chooses.
 
     ``kinds`` are the names of methods of Section. ``below`` are the mappings in the value.
@@ -43,18 +43,18 @@ class Recorder(Section):
 
     def __init__(self, node: yaml.Node, name: str, problems: Problems) -> None:
         super().__init__(node, name, problems)
-        self.asked: dict[str, Asked] = {}
-        self.free = Asked()
+        self.asked: dict[str, Request] = {}
+        self.free = Request()
         self.answers: dict[str, str | bool] = {}
 
     @property
     def required(self) -> frozenset[str]:
         return frozenset(key for key, asked in self.asked.items() if asked.required)
 
-    def _about(self, key: str) -> Asked:
-        return self.free if isinstance(key, Name) else self.asked.setdefault(key, Asked())
+    def _about(self, key: str) -> Request:
+        return self.free if isinstance(key, Name) else self.asked.setdefault(key, Request())
 
-    def _note(self, key: str, kind: str) -> Asked:
+    def _note(self, key: str, kind: str) -> Request:
         asked = self._about(key)
         asked.kinds.add(kind)
         return asked

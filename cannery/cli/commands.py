@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib import import_module
 
 from cannery.options.given import Given, all_declared
-from cannery.options.option import Declared, Options
+from cannery.options.option import Declared, OptionSet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +41,9 @@ class Command:
         return code
 
 
-def _options_class(name: str) -> type[Options]:
+def _options_class(name: str) -> type[OptionSet]:
     module, _, of_it = name.partition(".")
-    found: type[Options] = getattr(import_module(f"cannery.options.{module}"), of_it)
+    found: type[OptionSet] = getattr(import_module(f"cannery.options.{module}"), of_it)
     return found
 
 

@@ -11,12 +11,12 @@ from cannery.matrix.project import Project, select
 from cannery.model import Target
 from cannery.options import given as given_options
 from cannery.options.given import Given
-from cannery.options.option import Options
+from cannery.options.option import OptionSet
 from cannery.options.shared import TargetOptions
 
 PROJECT = Project(root=Path(__file__).resolve().parent.parent.parent)
 
-_T = TypeVar("_T", bound=Options)
+_T = TypeVar("_T", bound=OptionSet)
 
 
 def read(options: type[_T], given: Given) -> _T:

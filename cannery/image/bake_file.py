@@ -130,7 +130,7 @@ _REFERENCE = re.compile(rf"[A-Za-z0-9.-]+(:\d+)?(/{REPOSITORY})?(:{TAG})?")
 
 
 def _sources(text: str, tags: Iterable[str]) -> list[str]:
-    """The caches that one target reads: its own cache first, then those of related targets."""
+    """The caches that one target reads: its own first, then those of related targets."""
     if "=" in text:
         return [text.replace(TARGET_FIELD, tag) for tag in tags]
     return [f"type=registry,ref={cache_name(text, tag)}" for tag in tags]

@@ -16,6 +16,7 @@ import jinja2
 from cannery import deploy
 from cannery.errors import MatrixError, Problem, Span
 from cannery.files import read_text
+from cannery.image import simulated
 from cannery.image.build_context import read_context
 from cannery.image.environment import (
     CONSTRAINT_VARIABLES,
@@ -116,6 +117,8 @@ class Renderer:
             "system": next(layer for layer in layers if layer.kind is LayerKind.SYSTEM),
             "env": image_environment(target),
             "constraint_env": CONSTRAINT_VARIABLES,
+            "simulated_env": simulated.ENVIRONMENT,
+            "simulated_labels": simulated.simulated_labels(target),
             "labels": _labels(target, lock),
             "uv_platform": uv_platform(target),
             **interpreter_paths(target),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.options import values
-from cannery.options.option import Options, changed, option
+from cannery.options.option import OptionSet, changed, option
 from cannery.options.shared import (
     ALL,
     ARTIFACTS,
@@ -55,7 +55,7 @@ class SelectionOptions(TargetOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildOptions(Options):
+class BuildOptions(OptionSet):
     """How images are built. ``artifacts`` and ``ca`` are absolute."""
 
     simulate: bool = field(default=False, metadata=changed(SIMULATE, remembered=True))
@@ -126,7 +126,7 @@ class BuildOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanOptions(Options):
+class PlanOptions(OptionSet):
     """What is shown of a plan. With ``plan`` the engine need not answer."""
 
     plan: bool = field(

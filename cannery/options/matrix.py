@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.options import values
-from cannery.options.option import Options, changed, option
+from cannery.options.option import OptionSet, changed, option
 from cannery.options.shared import CA, INDEX_URL, VERBOSE, TargetOptions
 
 USUAL_CHIP = "910b"
@@ -106,7 +106,7 @@ class UpdateOptions(TargetOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewOptions(Options):
+class NewOptions(OptionSet):
     """What a new target has; an empty field is for the newest version that fits.
 
     ``python`` may have a patch level. ``machine`` is the architecture, as ``uname -m`` names it.

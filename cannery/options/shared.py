@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.options.option import Options, changed, option
+from cannery.options.option import OptionSet, changed, option
 
 ARTIFACTS_DEFAULT = Path("artifacts")
 """Below the checkout."""
@@ -43,7 +43,7 @@ REGISTRY = option(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TargetOptions(Options):
+class TargetOptions(OptionSet):
     """Which targets a command is about: all of them where none is named."""
 
     targets: tuple[str, ...] = field(default=(), metadata=changed(TARGET, default_text="all"))

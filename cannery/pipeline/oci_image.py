@@ -41,7 +41,7 @@ from cannery.publish.oci import (
     manifest_contents,
 )
 from cannery.publish.policy import Publishing
-from cannery.publish.provenance import Source, UsedBase, slsa
+from cannery.publish.provenance import Inputs, Source, UsedBase, slsa
 from cannery.publish.sbom import spdx
 
 
@@ -173,23 +173,25 @@ def _statements(
     made = slsa(
         target,
         inventory,
-        key=candidate.key,
-        source=Source(
-            commit=git.commit(project.root),
-            repository=git.origin(project.root),
-            changed=candidate.differs,
+        Inputs(
+            key=candidate.key,
+            source=Source(
+                commit=git.commit(project.root),
+                repository=git.origin(project.root),
+                changed=candidate.differs,
+            ),
+            lock=candidate.lock.wheels,
+            build_stage=parse_lock(read_text(project.build_lock)).wheels,
+            bases={
+                name: UsedBase(
+                    base=wanted,
+                    architecture=architecture,
+                    used=base.identity(wanted, architecture, images),
+                )
+                for name, (wanted, architecture) in architectures.items()
+            },
         ),
-        lock=candidate.lock.wheels,
-        build_stage=parse_lock(read_text(project.build_lock)).wheels,
-        bases={
-            name: UsedBase(
-                base=wanted,
-                architecture=architecture,
-                used=base.identity(wanted, architecture, images),
-            )
-            for name, (wanted, architecture) in architectures.items()
-        },
-        builder=builder(finished=each.created),
+        builder(finished=each.created),
     )
     name = attestation.subject_name(repository, tag, target.platform)
     return [

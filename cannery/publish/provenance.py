@@ -69,33 +69,34 @@ class Builder:
     finished: str = ""
 
 
-def slsa(
-    target: Target,
-    inventory: Inventory,
-    *,
-    key: str,
-    source: Source,
-    lock: Iterable[LockedWheel],
-    build_stage: Iterable[LockedWheel],
-    bases: Mapping[str, UsedBase],
-    builder: Builder,
-) -> dict[str, Any]:
-    """The predicate for an image of ``target`` that holds ``inventory``.
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """Everything that an image was built from, besides the files that its inventory names.
 
-    ``key`` is its content key, ``lock`` has the target's wheels and ``build_stage`` those of the
-    programs that built it; ``bases`` maps build arguments to the images that they named.
+    ``key`` is its content key, ``lock`` the target's wheels and ``build_stage`` the wheels of the
+    programs that built it. ``bases`` maps build arguments to the images that they named.
     """
+
+    key: str
+    source: Source
+    lock: Iterable[LockedWheel]
+    build_stage: Iterable[LockedWheel]
+    bases: Mapping[str, UsedBase]
+
+
+def slsa(target: Target, inventory: Inventory, inputs: Inputs, builder: Builder) -> dict[str, Any]:
+    """The SLSA predicate for an image of ``target`` that holds ``inventory``."""
     dependencies = [
-        *_commit(source),
-        *(_base(name, each) for name, each in sorted(bases.items())),
+        *_commit(inputs.source),
+        *(_base(name, each) for name, each in sorted(inputs.bases.items())),
         *_vendor_files(inventory),
-        *(_wheel(each, "image") for each in lock),
-        *(_wheel(each, "build stage") for each in build_stage),
+        *(_wheel(each, "image") for each in inputs.lock),
+        *(_wheel(each, "build stage") for each in inputs.build_stage),
         *_debian(inventory),
     ]
     internal = {
         "simulated": inventory.simulated,
-        "key": key,
+        "key": inputs.key,
         **_said({"engine": builder.engine, "buildx": builder.buildx}),
     }
     metadata = {

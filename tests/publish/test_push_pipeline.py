@@ -78,7 +78,7 @@ class Place:
         assert login[0] == "publisher"
         return "sha256:pulled"
 
-    def contents(self, *_: object) -> Inventory:
+    def inventory(self, *_: object) -> Inventory:
         wheels = (Package(name="torch", version=self.torch),)
         return Inventory(wheels=wheels, debian=(Package(name="libc6", version="2.31"),), vendor=())
 
@@ -135,7 +135,7 @@ def place(tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(engine, "image_id", lambda _: "")
     monkeypatch.setattr(engine, "remove_name", found.gone.append)
     monkeypatch.setattr(oci_image, "local_images", world.local_images)
-    monkeypatch.setattr(oci_image, "image_inventory", found.contents)
+    monkeypatch.setattr(oci_image, "image_inventory", found.inventory)
     monkeypatch.setattr(oci_image, "builder", lambda **_: Builder())
     return found
 

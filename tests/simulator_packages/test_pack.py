@@ -30,7 +30,7 @@ from .conftest import (
 )
 
 
-def contents(root: Path) -> dict[str, bytes]:
+def files_below(root: Path) -> dict[str, bytes]:
     return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
 
 
@@ -41,12 +41,12 @@ def test_packing_again_gives_the_same_bytes(t39: Packed, device: Path, tmp_path:
         os.utime(path, (1, 1), follow_symlinks=False)
     result = run_pack(t39.spec, copy, tmp_path / "out", tmp_path)
     assert result.returncode == 0, result.stderr
-    assert contents(tmp_path / "out") == contents(t39.out)
+    assert files_below(tmp_path / "out") == files_below(t39.out)
 
 
 def test_host_tree_is_complete(t39: Packed) -> None:
     host = t39.out / "host"
-    assert sorted(contents(host)) == [
+    assert sorted(files_below(host)) == [
         "etc/ascend_install.info",
         "usr/local/Ascend/driver/SIMULATED",
         "usr/local/Ascend/driver/lib64/driver/libascend_hal.so",
@@ -69,7 +69,7 @@ def test_everything_may_be_left_out(device: Path, tmp_path: Path) -> None:
     spec = {"arch": ARCH, "cann": "8.0.T39", "layout": "cann", "apex": None, "driver": None}
     result = run_pack(spec, device, tmp_path / "out", tmp_path)
     assert result.returncode == 0, result.stderr
-    assert contents(tmp_path / "out") == {}
+    assert files_below(tmp_path / "out") == {}
 
 
 @pytest.mark.parametrize("chip", ["a3", "A3"])
