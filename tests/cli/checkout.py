@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A throw-away copy of the checkout, and what a run of its build.py did."""
+"""A throw-away copy of the checkout, and what a run of build.py on it did."""
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from hashlib import sha256
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from unittest.mock import patch
+
+from cannery.cli import common, main
+from cannery.execute.engine import client
+from cannery.matrix.project import Project
 
 CAN_MOUNT = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 """Begins a command that may mount what only it and its children see."""
@@ -56,14 +66,35 @@ class Checkout:
         own = {name: value for name, value in os.environ.items() if name[:6] != "PYTHON"}
         return {**own, "DOCKER_HOST": "unix:///nonexistent/docker.sock", **(env or {})}
 
+    @property
+    def project(self) -> Project:
+        return Project(root=self.root)
+
     def run(
+        self, *arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> Result:
+        """What build.py does with ``arguments``, found out without another process."""
+        # As Python opens them for a process whose output is read by a program.
+        out = TextIOWrapper(BytesIO(), encoding="utf-8")
+        err = TextIOWrapper(BytesIO(), encoding="utf-8", errors="backslashreplace")
+        with (
+            chdir(cwd or self.root),
+            patch.dict(os.environ, self.environ(env), clear=True),
+            _like_a_process(),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            code = _TEMPORARY_main(arguments, self.project)
+        return Result(code=code, out=_text(out), err=_text(err))
+
+    def start(
         self,
         *arguments: str,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         before: Sequence[str] = (),
     ) -> Result:
-        """Run build.py; ``before`` are words that go before the command."""
+        """Run the build.py of this copy; ``before`` are words that go before the command."""
         done = subprocess.run(
             [*before, *self.argv(*arguments)],
             cwd=cwd or self.root,
@@ -97,3 +128,40 @@ class Checkout:
             and "__pycache__" not in path.parts
             and path.parent != self.root / ".cannery" / "templates"
         }
+
+
+@contextmanager
+def _like_a_process() -> Iterator[None]:
+    """Leave nothing behind that the end of a process would have taken with it."""
+    handler = signal.getsignal(signal.SIGTERM)
+    replaced = AssertionError("docker would replace pytest here: use Checkout.start")
+    client.connect.cache_clear()
+    try:
+        with patch("os.execvp", side_effect=replaced):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+        asked = client.connect.cache_info()
+        if asked.currsize:
+            client.connect().close()
+        client.connect.cache_clear()
+        if asked.misses:
+            # The SDK leaves the socket of an engine that does not answer to the collector.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ResourceWarning)
+                gc.collect()
+
+
+def _text(stream: TextIOWrapper) -> str:
+    stream.flush()
+    written = stream.detach()
+    assert isinstance(written, BytesIO)
+    return written.getvalue().decode()
+
+
+def _TEMPORARY_main(arguments, project):
+    with patch.object(common, "PROJECT", project):
+        for name, module in list(sys.modules.items()):
+            if name.startswith("cannery.cli.cmd_") and hasattr(module, "PROJECT"):
+                module.PROJECT = project
+        return main(arguments)

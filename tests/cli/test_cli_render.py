@@ -46,15 +46,27 @@ def test_a_change_of_the_matrix_shows_in_the_images_it_is_about(checkout: Checko
     checkout.run("render", "--check", "--target", OTHER).accepted("in sync (1 targets)")
 
 
-@pytest.mark.parametrize("name", [f"{TARGET}/notes.txt", f"{TARGET}/wheels/old.txt"])
-def test_a_file_that_nothing_renders(checkout: Checkout, name: str) -> None:
+def test_a_file_that_is_not_rendered_any_more(checkout: Checkout) -> None:
     before = checkout.state()
-    (checkout.root / "images" / name).write_text("old", encoding="utf-8")
-    said = f"images/{name}: nothing in matrix.yaml renders this file."
+    name = f"images/{TARGET}/wheels/old.txt"
+    path = checkout.root / name
+    path.parent.mkdir()
+    path.write_text("old", encoding="utf-8")
+    said = f"{name}: no target renders this file any more."
     checkout.run("render", "--check").refused(4, said, MEND)
     checkout.run("render", "--target", OTHER).accepted("1 targets rendered")
-    assert (checkout.root / "images" / name).exists()
-    checkout.run("render").accepted(f"removed images/{name}")
+    assert path.exists()
+    checkout.run("render").accepted(f"removed {name}")
+    assert checkout.state() == before
+
+
+def test_a_file_that_was_never_rendered(checkout: Checkout) -> None:
+    name = f"images/{TARGET}/notes.txt"
+    (checkout.root / name).write_text("mine", encoding="utf-8")
+    before = checkout.state()
+    said = f"{name}: build.py did not write this file. Move it out of images/."
+    checkout.run("render", "--check").refused(4, said, "images/ is not what matrix.yaml says.")
+    checkout.run("render").accepted(f"left alone, because build.py did not write it: {name}")
     assert checkout.state() == before
 
 
