@@ -23,7 +23,7 @@ from bench.session import Session
 from cannery import console
 from cannery.errors import INTERRUPTED, CanneryError, UsageError, did_you_mean
 from cannery.execute.engine.base import building_architecture
-from cannery.execute.engine.buildx import registry
+from cannery.execute.engine.buildx import package_index
 from cannery.files import write_files
 from cannery.matrix.project import Project, select
 from cannery.model import Target
@@ -191,7 +191,7 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
         session = Session(
             project=work.project,
             engine=engine,
-            source=registry("", ""),
+            source=package_index(None, ""),
             folder=work.folder,
             logs=ROOT / ".cannery" / "bench" / "logs",
         )

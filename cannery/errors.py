@@ -118,10 +118,14 @@ def file_error(action: str, path: Path, error: OSError) -> FileError:
     return FileError(Problem(what=f"cannot {action} {path}: {reason}.", fix=fix))
 
 
+def closest(name: str, known: Iterable[str]) -> str:
+    """The known name nearest to ``name``; empty where none is near."""
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)), "")
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A sentence that offers the known name nearest to ``name``, or lists the known ones."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if close:
-        return f"Did you mean {close[0]!r}?"
+    if close := closest(name, names):
+        return f"Did you mean {close!r}?"
     return f"Known: {', '.join(names)}." if names else ""

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from cannery.cli.parser import make_parser
+from cannery.cli.parser import parse, print_help
 from cannery.errors import INTERRUPTED, CanneryError, FileError
 
 
@@ -42,19 +42,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    parser = make_parser()
     if not arguments:
-        parser.print_help()
+        print_help()
         return 0
     if arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version"):
         arguments.insert(0, "build")
     try:
-        options = parser.parse_args(arguments)
+        command, given = parse(arguments)
     except SystemExit:
         # How argparse ends after --help and --version.
         return 0
-    code: int = options.run(options)
-    return code
+    return command.run(given)
 
 
 def _drop_output() -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 from pathlib import Path
 
@@ -13,13 +12,15 @@ from cannery.catalog.entries import Entry
 from cannery.catalog.gather import gather
 from cannery.catalog.page import page
 from cannery.catalog.readme import inserted, table
-from cannery.cli.common import PROJECT
+from cannery.cli.common import PROJECT, read
 from cannery.errors import EngineError, OutOfSyncError, Problem, file_error
 from cannery.files import read_text, write_files
+from cannery.options.given import Given
+from cannery.options.publish import CatalogOptions
 from cannery.pipeline.images import simulated_host
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given) -> int:
     """Write both, or with --check see whether the table is what it should be.
 
     Raises:
@@ -27,6 +28,7 @@ def run(options: argparse.Namespace) -> int:
         MatrixError: what the catalogue is made from is wrong, or README.md has no markers.
         FileError: a file cannot be read or written.
     """
+    options = read(CatalogOptions, given)
     found = gather(PROJECT)
     readme = PROJECT.root / "README.md"
     before = _read(readme)
@@ -36,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         console.say(f"the table in {readme.name} is in sync ({len(found.entries)} images)")
         return 0
     texts = {each.id: commands(each, simulated_host=_host(each)) for each in found.entries}
-    place = (options.out or PROJECT.state / "catalog") / "index.html"
+    place = options.out / "index.html"
     files = {place: page(found.entries, found.layers, texts)}
     if before != after:
         files[readme] = after

@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
 
-from cannery.cli.common import PROJECT, selected
+from cannery.cli.common import PROJECT, read, selected
 from cannery.model import Target
+from cannery.options.given import Given
+from cannery.options.matrix import ListOptions
 
 _COLUMNS = ("python", "toolkit", "torch", "torch_npu", "apex", "deepspeed")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given) -> int:
     """Print the selected targets in the format that was asked for."""
+    options = read(ListOptions, given)
     formats: dict[str, Callable[[list[Target]], str]] = {
         "table": _table,
         "json": _json,

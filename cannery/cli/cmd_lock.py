@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
-import argparse
-
 from cannery import console
-from cannery.cli.common import PROJECT, selected
+from cannery.cli.common import PROJECT, read, selected
 from cannery.execute.lock import write_locks
+from cannery.options.given import Given
+from cannery.options.matrix import LockOptions
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given) -> int:
     """Lock the selected targets and say which locks changed.
 
     Raises:
         MatrixError, FileError: as ``write_locks``.
     """
+    options = read(LockOptions, given)
     targets = selected(options)
     changed = write_locks(PROJECT, targets, options.upgrade)
     for path in changed:

@@ -3,26 +3,28 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from cannery import console
-from cannery.cli.common import PROJECT
+from cannery.cli.common import PROJECT, read
 from cannery.files import write_files
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.render import Renderer
 from cannery.matrix.project import select
+from cannery.options.given import Given
+from cannery.options.matrix import RenderOptions
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given) -> int:
     """Write what differs, or with --check fail if anything does.
 
     Raises:
         OutOfSyncError: with --check, the differences as diffs.
         MatrixError, FileError: as ``Renderer.render`` and ``write_files``.
     """
+    options = read(RenderOptions, given)
     matrix = PROJECT.matrix()
-    targets = select(matrix, options.target or ["*"], options.where)
+    targets = select(matrix, options.targets or ["*"], options.where)
     renderer = Renderer(PROJECT)
     rendered: dict[Path, str] = {}
     for target in targets:

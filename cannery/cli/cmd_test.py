@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-import argparse
-
-from cannery.cli.common import PROJECT, registry_of, selected
+from cannery.cli.common import PROJECT, existing, read, selected
 from cannery.errors import EngineError, Problem, UsageError, did_you_mean
 from cannery.execute.engine import client as engine
+from cannery.execute.engine.buildx import package_index
 from cannery.image.checks import components
+from cannery.options.given import Given
+from cannery.options.run import CheckImageOptions
+from cannery.options.shared import RequiredTargetOptions
 from cannery.pipeline.checking import check
 from cannery.pipeline.images import device_specs, image_name, simulated_host
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given) -> int:
     """Check the image of every selected target.
 
     Raises:
@@ -21,18 +23,19 @@ def run(options: argparse.Namespace) -> int:
         EngineError: an image does not exist.
         VerificationError: a check failed.
     """
-    targets = selected(options)
+    targets = selected(read(RequiredTargetOptions, given))
+    options = read(CheckImageOptions, given)
     if options.image and len(targets) > 1:
-        raise UsageError("--image names one image, and --target several targets.")
+        raise UsageError(f"--image needs a single target; {len(targets)} are selected.")
     known = components(PROJECT)
     problems = [
-        Problem(what=f"there are no checks of {name!r}.", fix=did_you_mean(name, known))
-        for name in options.component
+        Problem(what=f"unknown component {name!r}.", fix=did_you_mean(name, known))
+        for name in options.components
         if name not in known
     ]
     if problems:
         raise UsageError(problems)
-    source = registry_of(options)
+    ca = package_index(existing(options.ca), "").ca
     for target in targets:
         name = options.image or image_name(target, simulate=options.simulate)
         image = engine.image_id(name)
@@ -51,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
             image=image,
             name=name,
             specs=device_specs(host),
-            ca=source.ca,
-            only=options.component,
+            ca=ca,
+            only=options.components,
         )
     return 0

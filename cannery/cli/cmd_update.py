@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 import textwrap
@@ -13,10 +12,10 @@ from itertools import groupby
 from pathlib import Path
 
 from cannery import console
-from cannery.cli.common import PROJECT, registry_of
+from cannery.cli.common import PROJECT, existing, read
 from cannery.compat import OWN_FACTS, load_compat
-from cannery.errors import MatrixError, OutOfSyncError, Problem, UsageError
-from cannery.execute.engine.buildx import PackageIndex
+from cannery.errors import MatrixError, OutOfSyncError, Problem
+from cannery.execute.engine.buildx import PackageIndex, package_index
 from cannery.execute.package_index import ask
 from cannery.files import read_text, write_files
 from cannery.matrix.project import select
@@ -24,26 +23,27 @@ from cannery.matrix.schema import load_matrix
 from cannery.matrix.updates import KEYS, News, compare, questions
 from cannery.matrix.versions import VersionChange, find_uses, rewrite
 from cannery.model import Matrix
+from cannery.options.given import Given
+from cannery.options.matrix import UpdateOptions
 
 _WIDTH = 100
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given) -> int:
     """Print what is new and what it would change; with --write change matrix.yaml.
 
     Raises:
-        UsageError: a target or a file that is not there, or options that contradict each other.
+        UsageError: a target or a file does not exist.
         MatrixError: matrix.yaml or compat.yaml is wrong.
         OutOfSyncError: with --check, something is newer.
         EngineError: the package index cannot be read.
         FileError: a file cannot be read or written; then none has changed.
     """
-    if options.check and options.write:
-        raise UsageError("--check writes nothing, and --write does. Leave one of them out.")
+    options = read(UpdateOptions, given)
     source = _source(options)
     path = PROJECT.root / "matrix.yaml"
     matrix = PROJECT.matrix()
-    chosen = [each.id for each in select(matrix, options.target or ["*"], options.where)]
+    chosen = [each.id for each in select(matrix, options.targets or ["*"], options.where)]
     compat = load_compat(PROJECT.root / OWN_FACTS.name)
     text = read_text(path)
     uses = find_uses(text, matrix, KEYS)
@@ -70,13 +70,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _source(options: argparse.Namespace) -> PackageIndex:
+def _source(options: UpdateOptions) -> PackageIndex:
     """The index and the certificates that pip would not take by itself.
 
     Raises:
-        UsageError: as ``registry_of``.
+        UsageError: the file with the certificates does not exist.
     """
-    source = registry_of(options)
+    source = package_index(existing(options.ca), options.index_url)
     named = options.ca or os.environ.get("SSL_CERT_FILE")
     return source if named else replace(source, ca=None)
 

@@ -2,7 +2,7 @@
 """What is known not to work, or not known to work, found before a build is wasted on it.
 
 load: compat.yaml to rows. rules: a target and the rows to findings. nearest: what to change.
-propose: a whole target from a few wishes.
+propose: a whole target from a few versions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How to run an image elsewhere, as text: for a shell, for Compose, Kubernetes and Volcano.
 
-needs: what is asked of a host. pods: a pod with it. The other modules make one format each.
+workload: the image and what it runs on. pods: a pod with it. The other modules write one format
+each.
 docs/running.md says what each line of them is for.
 """
 
@@ -13,30 +14,31 @@ from pathlib import Path
 from cannery.deploy.compose import compose_text
 from cannery.deploy.docker import run_spec
 from cannery.deploy.kubernetes import kubernetes_text
-from cannery.deploy.run_options import RUNTIMES, RunOptions
-from cannery.deploy.run_spec import SHM_SIZE, RunSpec, shell_text
+from cannery.deploy.run_spec import RunSpec, shell_text
 from cannery.deploy.volcano import volcano_text
+from cannery.deploy.workload import Workload
 from cannery.errors import Problem, UsageError, did_you_mean
 from cannery.model import Target
+from cannery.options.run import RUN_FORMATS, RUNTIMES, SHM_SIZE
 
-__all__ = ["FORMATS", "RUNTIMES", "RunOptions", "run_spec", "shell", "text", "write"]
+__all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text", "write"]
 
 
-def shell(options: RunOptions, devices: RunSpec | None = None) -> str:
+def shell(workload: Workload, devices: RunSpec | None = None) -> str:
     """``docker run`` for a shell; ``devices`` is what one host has, where that is known."""
-    spec = run_spec(options, devices)
-    platform = options.target.platform
-    return shell_text(spec.docker_argv(options.image, platform, options.command)) + "\n"
+    spec = run_spec(workload, devices)
+    platform = workload.target.platform
+    return shell_text(spec.docker_argv(workload.image, platform, workload.command)) + "\n"
 
 
-_WRITERS: Mapping[str, Callable[[RunOptions], str]] = {
+_WRITERS: Mapping[str, Callable[[Workload], str]] = {
     "shell": shell,
     "compose": compose_text,
     "k8s": kubernetes_text,
     "volcano": volcano_text,
 }
 
-FORMATS = tuple(_WRITERS)
+FORMATS = RUN_FORMATS
 
 
 def text(
@@ -61,7 +63,7 @@ def text(
     Raises:
         UsageError: with everything that is wrong with what is asked for.
     """
-    options = RunOptions(
+    workload = Workload(
         image=image,
         target=target,
         cards=tuple(range(cards)),
@@ -72,13 +74,13 @@ def text(
         mounts=mounts or {},
         command=tuple(command),
     )
-    return write(format, options)
+    return write(format, workload)
 
 
-def write(format: str, options: RunOptions) -> str:  # noqa: A002 - as in text()
-    """As ``text``, for ``options``."""
+def write(format: str, workload: Workload) -> str:  # noqa: A002 - as in text()
+    """As ``text``, for ``workload``."""
     if format not in _WRITERS:
         hint = did_you_mean(format, FORMATS)
         raise UsageError(Problem(what=f"there is no format {format!r}.", fix=hint))
-    options.check(format)
-    return _WRITERS[format](options)
+    workload.check(format)
+    return _WRITERS[format](workload)

@@ -10,27 +10,27 @@ from __future__ import annotations
 from typing import Any
 
 from cannery.deploy.docker import run_spec
-from cannery.deploy.run_options import IDLE, RunOptions
+from cannery.deploy.workload import IDLE, Workload
 from cannery.deploy.yaml_text import comment, dump
 
 
-def compose_text(options: RunOptions) -> str:
+def compose_text(workload: Workload) -> str:
     """A file with one service."""
     head = [
-        f"{options.title}: docker compose up --detach",
-        f"Go in with: docker compose exec {options.service} bash",
+        f"{workload.title}: docker compose up --detach",
+        f"Go in with: docker compose exec {workload.service} bash",
     ]
-    if not options.simulate_host:
+    if not workload.simulate_host:
         head.append("Inside, cards are numbered from 0 whatever they are here.")
-    return comment(*head) + dump([{"services": {options.service: _service(options)}}])
+    return comment(*head) + dump([{"services": {workload.service: _service(workload)}}])
 
 
-def _service(options: RunOptions) -> dict[str, Any]:
-    spec = run_spec(options)
+def _service(workload: Workload) -> dict[str, Any]:
+    spec = run_spec(workload)
     service: dict[str, Any] = {
-        "image": options.image,
-        "platform": options.target.platform,
-        "command": [_literal(word) for word in options.command or IDLE],
+        "image": workload.image,
+        "platform": workload.target.platform,
+        "command": [_literal(word) for word in workload.command or IDLE],
         "init": True,
         "shm_size": spec.shm_size,
     }

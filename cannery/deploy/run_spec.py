@@ -17,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
+from cannery.options.run import SHM_SIZE
+
 DRIVER = "/usr/local/Ascend/driver"
 
 DRIVER_MOUNTS = (
@@ -36,9 +38,6 @@ VISIBLE_TO_RUNTIME = "ASCEND_VISIBLE_DEVICES"
 
 VISIBLE_TO_CANN = "ASCEND_RT_VISIBLE_DEVICES"
 """Tells CANN which of the container's cards to use; counted from 0 inside."""
-
-SHM_SIZE = "16g"
-"""What data loaders and HCCL share; docker's own 64 MB are too little."""
 
 
 class DeviceKind(StrEnum):

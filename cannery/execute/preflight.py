@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.compat.facts import Compat
-from cannery.deploy import RunOptions, driver
+from cannery.deploy import Workload, driver
 from cannery.deploy.run_spec import DRIVER, DRIVER_MOUNTS, RunSpec, ascend_runtime, npus
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine import client as engine
@@ -28,7 +28,7 @@ class Findings:
 
 
 def look_at(
-    options: RunOptions,
+    workload: Workload,
     compat: Compat | None,
     *,
     build: str = "",
@@ -39,9 +39,9 @@ def look_at(
     ``build`` is the command that builds the image; without it a registry has it.
     """
     found: list[Problem | str] = []
-    if not options.simulate_host:
-        found += [*_devices(options, root), *_driver(options.target, compat, root)]
-    found += [*_memory(options, root), *_engine(options, root, build)]
+    if not workload.simulate_host:
+        found += [*_devices(workload, root), *_driver(workload.target, compat, root)]
+    found += [*_memory(workload, root), *_engine(workload, root, build)]
     return Findings(
         problems=tuple(each for each in found if isinstance(each, Problem)),
         notes=tuple(each for each in found if isinstance(each, str)),
@@ -59,9 +59,9 @@ def without_runtime(runtimes: frozenset[str]) -> Problem | None:
     )
 
 
-def _devices(options: RunOptions, root: Path) -> Iterator[Problem]:
+def _devices(workload: Workload, root: Path) -> Iterator[Problem]:
     # With ascend-docker-runtime too: it hands over the same.
-    for path in npus(options.cards).devices:
+    for path in npus(workload.cards).devices:
         try:
             mode = (root / path.lstrip("/")).stat().st_mode
         except FileNotFoundError:
@@ -95,34 +95,34 @@ def _driver(target: Target, compat: Compat | None, root: Path) -> Iterator[Probl
         yield judged
 
 
-def _memory(options: RunOptions, root: Path) -> Iterator[Problem | str]:
+def _memory(workload: Workload, root: Path) -> Iterator[Problem | str]:
     try:
         text = (root / "proc/meminfo").read_text(encoding="ascii", errors="replace")
         kilobytes = next(line.split()[1] for line in text.splitlines() if "MemTotal:" in line)
         total = int(kilobytes) * 1024
     except (OSError, StopIteration, IndexError, ValueError):
         return
-    if options.shm_bytes <= total:
+    if workload.shm.bytes <= total:
         return
     have = f"this host has {total / 2**30:.1f} GiB of memory in all"
-    if options.simulate_host:
-        yield f"{have}, and shared memory may grow to {options.shm_size}."
+    if workload.simulate_host:
+        yield f"{have}, and shared memory may grow to {workload.shm_size}."
         return
-    what = f"{have}, and {options.shm_size} of shared memory were asked for."
+    what = f"{have}, and {workload.shm_size} of shared memory were asked for."
     yield Problem(what=what, fix="Ask for less with --shm-size.")
 
 
-def _engine(options: RunOptions, root: Path, build: str) -> Iterator[Problem]:
-    target = options.target
+def _engine(workload: Workload, root: Path, build: str) -> Iterator[Problem]:
+    target = workload.target
     try:
         machine, runtimes = engine.machine_and_runtimes()
         if machine != target.machine and not _emulates(target.machine, root):
             what = f"this machine is {machine}, {target.id} is for {target.machine}, and nothing"
             fix = "Install qemu-user-static ('bash setup.sh' does)."
             yield Problem(what=f"{what} here emulates that.", fix=fix)
-        if options.ascend and (problem := without_runtime(runtimes)):
+        if workload.ascend and (problem := without_runtime(runtimes)):
             yield problem
-        yield from _image(options, build)
+        yield from _image(workload, build)
     except EngineError as error:
         yield from error.problems
 
@@ -136,23 +136,23 @@ def _emulates(machine: str, root: Path) -> bool:
         return False
 
 
-def _image(options: RunOptions, build: str) -> Iterator[Problem]:
-    target = options.target
-    if engine.image_id(options.image):
-        architecture = engine.image_architecture(options.image)
+def _image(workload: Workload, build: str) -> Iterator[Problem]:
+    target = workload.target
+    if engine.image_id(workload.image):
+        architecture = engine.image_architecture(workload.image)
         if architecture != target.docker_arch:
-            what = f"{options.image} is for {architecture}, and {target.id} is for"
+            what = f"{workload.image} is for {architecture}, and {target.id} is for"
             yield Problem(what=f"{what} {target.docker_arch}.", fix="Name another image.")
     elif build:
-        yield Problem(what=f"{options.image} is not here.", fix=f"Run: {build}")
-    elif reason := engine.why_not_pulled(options.image, target.platform):
-        what = f"{options.image} is not here and cannot be pulled: {reason}."
+        yield Problem(what=f"{workload.image} is not here.", fix=f"Run: {build}")
+    elif reason := engine.why_not_pulled(workload.image, target.platform):
+        what = f"{workload.image} is not here and cannot be pulled: {reason}."
         yield Problem(what=what, fix="Check the name, and 'docker login'.")
 
 
-def devices_here(options: RunOptions, root: Path = Path("/")) -> RunSpec | None:
-    """The cards of ``options`` here, with as much of the driver as there is; None if simulated."""
-    if options.simulate_host:
+def devices_here(workload: Workload, root: Path = Path("/")) -> RunSpec | None:
+    """The cards of ``workload`` here, with as much of the driver as there is; None if simulated."""
+    if workload.simulate_host:
         return None
-    whole = ascend_runtime(options.cards) if options.ascend else npus(options.cards)
+    whole = ascend_runtime(workload.cards) if workload.ascend else npus(workload.cards)
     return whole.found_below(root)

@@ -65,9 +65,9 @@ class KeyInputs:
     ) -> Self:
         """The inputs of ``target``.
 
-        ``files`` are those of both build contexts, see ``context_files``. ``identify_file`` is called with a component and its file, ``identify_base`` with a
-        build argument and its base. ``simulator`` identifies the simulated packages and is empty
-        for an image of the vendor's.
+        ``files`` are those of both build contexts, see ``context_files``. ``identify_file`` is
+        called with a component and its file, ``identify_base`` with a build argument and its base.
+        ``simulator`` identifies the simulated packages and is empty for the vendor's files.
         """
         needed = needed_files(target, simulate=bool(simulator))
         artifacts = {name: identify_file(name, file) for name, file in needed.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole target from a few wishes: the newest of what is known to fit. Pure: texts and rows."""
+"""A whole target from a few versions: the newest that are known to fit. Pure: texts and rows."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from cannery.compat.nearest import Combination, combinations
 from cannery.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.matrix.text import MatrixText
 from cannery.model import Layout, Target
+from cannery.options.matrix import USUAL_CHIP, NewOptions
 from cannery.syntax.cann_version import CannVersion
 
 Entry = tuple[tuple[str, ...], tuple[str, ...]]
@@ -28,27 +29,7 @@ _APEX = (
     "  file: apex-0.1+ascend-{tag}-{tag}-linux_{machine}.whl",
     "  origin: built from gitee.com/ascend/apex",
 )
-_USUAL_CHIP = "910b"
 _PLATFORMS = {"aarch64": "linux/arm64", "x86_64": "linux/amd64"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProposeOptions:
-    """What the user asks for; "" is "whatever fits". ``python`` may have a patch level."""
-
-    python: str
-    torch: str = ""
-    cann: str = ""
-    chip: str = _USUAL_CHIP
-    deepspeed: str = ""
-    apex: bool = False
-    id: str = ""
-    machine: str = "aarch64"
-
-    @property
-    def minor(self) -> str:
-        """As in ``3.10``."""
-        return ".".join(self.python.split(".")[:2])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +42,7 @@ class Proposal:
 
 
 def propose(
-    options: ProposeOptions,
+    options: NewOptions,
     compat: Compat,
     matrix: MatrixText,
     archives: Sequence[Archive],
@@ -73,7 +54,7 @@ def propose(
 
     Raises:
         UsageError: the id is taken, or the CANN is an interim build that matrix.yaml lacks.
-        MatrixError: nothing that is known fits; it says which wish is in the way.
+        MatrixError: nothing that is known fits; it names the option that is in the way.
     """
     choice, notes = _choose(options, compat, matrix)
     cann = options.cann or str(choice.cann)
@@ -86,7 +67,7 @@ def propose(
             Problem(what=f"there is a target {name} already.", fix="Choose another with --id.")
         )
     parts = f"toolkit: {cann}, kernels: {cann}" + (f", nnal: {cann}" if has_nnal else "")
-    chip = "" if options.chip == _USUAL_CHIP else f" for {options.chip}"
+    chip = "" if options.chip == USUAL_CHIP else f" for {options.chip}"
     lines = [
         f"{name}:",
         f"  summary: PyTorch {choice.torch} on CANN {cann}, Python {options.minor}{chip}",
@@ -114,13 +95,13 @@ def target_id(python: str, torch: str, cann: str, chip: str) -> str:
     """An id in the style of the others: py39-torch231-cann8t39, py310-torch271-cann83rc1-a3."""
     short = re.sub(r"\.0\.(?=RC|T)", "", cann)
     parts = [f"py{python}", f"torch{torch}", f"cann{short}"]
-    if chip != _USUAL_CHIP:
+    if chip != USUAL_CHIP:
         parts.append(chip)
     return "-".join(re.sub(r"[^a-z0-9]", "", part.lower()) for part in parts)
 
 
 def _choose(
-    options: ProposeOptions, compat: Compat, matrix: MatrixText
+    options: NewOptions, compat: Compat, matrix: MatrixText
 ) -> tuple[Combination, list[str]]:
     fits = _fitting(options, compat, matrix)
     if not fits:
@@ -152,7 +133,7 @@ def _newest_first(each: Combination) -> tuple[Any, ...]:
     )
 
 
-def _fitting(options: ProposeOptions, compat: Compat, matrix: MatrixText) -> list[Combination]:
+def _fitting(options: NewOptions, compat: Compat, matrix: MatrixText) -> list[Combination]:
     cann: CannVersion | None = None
     if options.cann:
         public = matrix.value("cann", options.cann, "nearest_public")
@@ -173,8 +154,8 @@ def _fitting(options: ProposeOptions, compat: Compat, matrix: MatrixText) -> lis
     ]
 
 
-def _nothing_fits(options: ProposeOptions, compat: Compat, matrix: MatrixText) -> MatrixError:
-    """Say which single wish is in the way, with what would do in its place."""
+def _nothing_fits(options: NewOptions, compat: Compat, matrix: MatrixText) -> MatrixError:
+    """Name the one option that is in the way, and the values that would fit."""
     asked = {
         "python": options.minor,
         "torch": options.torch,
@@ -185,13 +166,13 @@ def _nothing_fits(options: ProposeOptions, compat: Compat, matrix: MatrixText) -
     pythons = sorted({each for row in compat.pairings for each in row.pythons}, key=_as_numbers)
     chips = sorted({chip for row in compat.releases for chip in row.chips})
     hints = []
-    replaced: dict[str, list[ProposeOptions]] = {
+    replaced: dict[str, list[NewOptions]] = {
         "--python": [replace(options, python=each) for each in pythons],
         "--torch": [replace(options, torch="")] if options.torch else [],
         "--cann": [replace(options, cann="")] if options.cann else [],
         "--chip": [replace(options, chip=each) for each in chips],
     }
-    reads: dict[str, Callable[[Combination, ProposeOptions], str]] = {
+    reads: dict[str, Callable[[Combination, NewOptions], str]] = {
         "--python": lambda each, _: each.python,
         "--torch": lambda each, _: each.torch,
         "--cann": lambda each, _: str(each.cann),
@@ -220,7 +201,7 @@ def _layout(cann: CannVersion, compat: Compat) -> str:
 
 
 def _python(
-    options: ProposeOptions, matrix: MatrixText, archives: Sequence[Archive], base: str
+    options: NewOptions, matrix: MatrixText, archives: Sequence[Archive], base: str
 ) -> tuple[str, str, list[Entry]]:
     """The interpreter's name, its own base or ``base``, and what must be added for it."""
     exact = options.python != options.minor
@@ -262,7 +243,7 @@ def _usual_base(matrix: MatrixText, targets: Mapping[str, Target]) -> str:
 
 
 def _cann(
-    choice: Combination, options: ProposeOptions, compat: Compat, matrix: MatrixText
+    choice: Combination, options: NewOptions, compat: Compat, matrix: MatrixText
 ) -> tuple[str, bool, list[Entry]]:
     """The release's name in matrix.yaml, whether it has NNAL, and what it lacks there."""
     files = {
@@ -303,9 +284,9 @@ def _is_release(name: str, cann: str) -> bool:
 
 
 def _deepspeed(
-    options: ProposeOptions, choice: Combination, compat: Compat, matrix: MatrixText
+    options: NewOptions, choice: Combination, compat: Compat, matrix: MatrixText
 ) -> tuple[str, list[Entry]]:
-    """The version that is wished for or advised, "" for none, and the plugin that it needs."""
+    """The version that is given or advised, "" for none, and the plugin that it needs."""
     version = options.deepspeed
     if not version:
         advised = [

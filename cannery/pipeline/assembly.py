@@ -19,9 +19,10 @@ from cannery.image.file_hashes import Hashes
 from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.model import Base, Matrix, Target
-from cannery.pipeline.build_options import BuildOptions, Selection
+from cannery.options.build import BuildOptions
 from cannery.pipeline.images import image_tag
 from cannery.pipeline.planning import Planned, Ready, base_names, bases, expected_key
+from cannery.pipeline.selection import Selection, caches_of, index_of
 from cannery.plan.plan import Action
 
 
@@ -100,8 +101,8 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
         builds.append(_image(assembly, ready, arguments=arguments, contexts=contexts, key=step.key))
     if not builds:
         console.say("nothing is to be built; with --force all of it would be printed")
-    source = options.registry
-    return bake_file(builds, options.caches, ca=source.ca, index=bool(source.index_url))
+    source = index_of(options)
+    return bake_file(builds, caches_of(options), ca=source.ca, index=bool(source.index_url))
 
 
 def _image(

@@ -6,8 +6,9 @@ from __future__ import annotations
 from cannery import console
 from cannery.errors import CanneryError, Problem
 from cannery.matrix.project import Project
-from cannery.pipeline.build_options import BuildOptions, Selection
+from cannery.options.build import BuildOptions
 from cannery.pipeline.planning import Planned
+from cannery.pipeline.selection import Selection
 from cannery.plan.journal import Journal
 from cannery.plan.plan import Action
 

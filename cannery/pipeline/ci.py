@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from cannery import console
 from cannery.errors import EngineError, Problem, UsageError
@@ -16,24 +14,10 @@ from cannery.image.artifacts import missing_files
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.model import Target
+from cannery.options.ci import CiOptions
 from cannery.plan.affected import affected, is_read
-from cannery.plan.ci_jobs import MOST, Job, make_jobs
+from cannery.plan.ci_jobs import Job, make_jobs
 from cannery.plan.plan import missing
-
-
-@dataclass(frozen=True, kw_only=True)
-class CiOptions:
-    """What is asked of a CI run. ``since`` names a commit, or is empty for all targets.
-
-    ``artifacts`` holds the vendor's files that the runners have. ``shards`` is 0 for what
-    ``make_jobs`` finds right.
-    """
-
-    simulate: bool
-    artifacts: Path
-    since: str = ""
-    shards: int = 0
-    most: int = MOST
 
 
 def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> tuple[Job, ...]:
@@ -56,7 +40,7 @@ def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> 
             chosen.append(target)
     renderer = Renderer(project)
     layers = {target.id: renderer.render(target).layers for target in chosen}
-    jobs = make_jobs(chosen, layers, shards=options.shards, most=options.most)
+    jobs = make_jobs(chosen, layers, shards=options.shards, most=options.max_jobs)
     console.say(f"targets: {len(chosen)} of {len(targets)}, jobs: {len(jobs)}")
     return jobs
 

@@ -21,11 +21,12 @@ from cannery.image.layers import Layer
 from cannery.image.render import Rendered, Renderer
 from cannery.matrix.project import Project
 from cannery.model import Base, Target
-from cannery.pipeline.build_options import BuildOptions, Selection
+from cannery.options.build import BuildOptions, PlanOptions
 from cannery.pipeline.images import device_kinds, here, image_name, image_tag
+from cannery.pipeline.selection import Selection
 from cannery.plan.journal import Entry, Journal, Progress
 from cannery.plan.plan import Action, Plan, Step, change_of, choose_action, missing
-from cannery.plan.shard import divide_targets, parse_shard, target_cost
+from cannery.plan.shard import divide_targets, target_cost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,25 +54,14 @@ class Planned:
     """A plan, with what carrying it out needs.
 
     ``failures`` are of targets that were named and cannot be built, ``unavailable`` of others.
+    ``earlier`` is what the run that is resumed wrote down.
     """
 
     plan: Plan
     ready: dict[str, Ready] = field(default_factory=dict)
     failures: dict[str, CanneryError] = field(default_factory=dict)
     unavailable: dict[str, CanneryError] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanOptions:
-    """What else is asked of a plan: a registry to compare with, a component that may change.
-
-    ``earlier`` is the run that is resumed. With ``offline`` the engine need not answer.
-    """
-
-    published: str = ""
-    changed: str = ""
-    earlier: Journal | None = None
-    offline: bool = False
+    earlier: Mapping[str, Entry] = field(default_factory=dict)
 
 
 def make_plan(
@@ -79,8 +69,9 @@ def make_plan(
     selection: Selection,
     options: BuildOptions,
     plan_options: PlanOptions | None = None,
+    earlier: Journal | None = None,
 ) -> Planned:
-    """What a run does with each target of ``selection``.
+    """What a run does with each target of ``selection``, where ``earlier`` is resumed.
 
     Raises:
         OutOfSyncError, MatrixError: images/ is not what the matrix says.
@@ -92,8 +83,9 @@ def make_plan(
     rendered = _rendered(project, renderer, selection)
     layers = {name: each.layers for name, each in rendered.items()}
     targets, elsewhere = _shard(selection, layers)
-    change = change_of(plan_options.changed, targets, layers) if plan_options.changed else None
-    planned = Planned(plan=Plan(steps=()))
+    component = plan_options.if_changed
+    change = change_of(component, targets, layers) if component else None
+    planned = Planned(plan=Plan(steps=()), earlier=earlier.entries if earlier else {})
     hashes = Hashes(project.state / "hashes.json")
     for target in targets:
         try:
@@ -110,7 +102,7 @@ def make_plan(
             )
     steps = _steps(project, targets, planned, options, plan_options)
     hashes.keep()
-    shard = selection.shard
+    shard = str(selection.shard or "")
     plan = Plan(steps=tuple(steps), shard=shard, elsewhere=elsewhere, change=change)
     return replace(planned, plan=plan)
 
@@ -130,9 +122,8 @@ def _shard(
     """The targets of the shard, and the ids of the others."""
     if not selection.shard:
         return selection.targets, ()
-    index, count = parse_shard(selection.shard)
     items = [target_cost(target.id, layers[target.id]) for target in selection.targets]
-    ours = set(divide_targets(items, count)[index - 1])
+    ours = set(divide_targets(items, selection.shard.count)[selection.shard.index - 1])
     here = tuple(target for target in selection.targets if target.id in ours)
     return here, tuple(target.id for target in selection.targets if target.id not in ours)
 
@@ -185,11 +176,14 @@ def _steps(
     plan_options: PlanOptions,
 ) -> list[Step]:
     ready = planned.ready
-    images = _look(ready.values(), options, plan_options)
+    images = _look(planned, options, plan_options)
     steps = []
     for target in targets:
         if target.id in ready and images is not None:
-            steps.append(_step(project, ready[target.id], options, plan_options, images))
+            entry = planned.earlier.get(target.id)
+            step = _step(project, ready[target.id], options, images, entry)
+            published = _published(target, step.key, options, plan_options.compare_with)
+            steps.append(replace(step, published=published))
         elif target.id in ready:
             why = "no engine answers, so nothing is known of images"
             layers = ready[target.id].layers
@@ -204,33 +198,29 @@ def _steps(
     return steps
 
 
-def _look(
-    ready: Iterable[Ready], options: BuildOptions, plan_options: PlanOptions
-) -> Images | None:
+def _look(planned: Planned, options: BuildOptions, plan_options: PlanOptions) -> Images | None:
     """What is here of all that the plan is about; None if the engine may say nothing, and does."""
     names: list[str] = []
-    for each in ready:
+    for each in planned.ready.values():
         names += [*base_names(each.target), image_name(each.target, simulate=options.simulate)]
-    entries = plan_options.earlier.entries.values() if plan_options.earlier else ()
+    built = [entry.image for entry in planned.earlier.values() if entry.image]
     try:
-        return local_images([*names, *(entry.image for entry in entries if entry.image)])
+        return local_images([*names, *built])
     except EngineError as error:
-        if not plan_options.offline:
+        if not plan_options.plan:
             raise
         console.say(str(error))
         return None
 
 
 def _step(
-    project: Project, ready: Ready, options: BuildOptions, plan_options: PlanOptions, images: Images
+    project: Project, ready: Ready, options: BuildOptions, images: Images, earlier: Entry | None
 ) -> Step:
     target = ready.target
     name = image_name(target, simulate=options.simulate)
     key = expected_key(ready, options, images)
     local = here(project, name, images)
-    decided = None
-    if plan_options.earlier and (entry := plan_options.earlier.entries.get(target.id)):
-        decided = _resumed(entry, key, images)
+    decided = _resumed(earlier, key, images) if earlier else None
     if decided:
         action, why, image = decided
     else:
@@ -247,7 +237,6 @@ def _step(
         image=image,
         missing={},
         layers=ready.layers,
-        published=_published(target, key, options, plan_options.published),
     )
 
 

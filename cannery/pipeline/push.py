@@ -22,9 +22,10 @@ from cannery.execute.registry.client import Repository
 from cannery.execute.registry.http import is_loopback
 from cannery.image.checks import components
 from cannery.matrix.project import Project
-from cannery.pipeline.build_options import Selection
+from cannery.options.publish import PushOptions
 from cannery.pipeline.oci_image import PackedImage, image_push, pack_image, platform_indexes
-from cannery.pipeline.pushable import PushOptions, candidates
+from cannery.pipeline.pushable import candidates
+from cannery.pipeline.selection import Selection
 from cannery.pipeline.transaction import ATTESTED, PushedImage, PushHooks, Transaction, images_in
 from cannery.publish import attestation
 from cannery.publish.oci import manifest_contents
@@ -58,7 +59,6 @@ class Push:
     publishing: Publishing
     repository: Repository
     options: PushOptions
-    compression: str = "zstd"
     smoke: Smoke | None = None
 
     def run(self, selection: Selection) -> list[PushedImage]:
@@ -73,7 +73,7 @@ class Push:
         earlier = read_records(self.project.releases)
         # So that a wrong password is told now and not after everything has been compressed.
         self.repository.tags()
-        blobs = Blobs(folder=self.project.state / "blobs", compression=self.compression)
+        blobs = Blobs(folder=self.project.state / "blobs", compression=self.options.compression)
         parcels = {each.target.id: pack_image(each, blobs) for each in found}
         shipments = [
             image_push(self.project, self.publishing, self.repository, each)

@@ -10,7 +10,6 @@ from pathlib import Path
 from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import OutOfSyncError, Problem, PublishError
 from cannery.execute import cosign, git
-from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import local_images
 from cannery.files import read_text
 from cannery.image.layers import Layer, layers_of
@@ -18,24 +17,12 @@ from cannery.image.lock import Lock, parse_lock
 from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.pipeline.build_options import BuildOptions, Selection
+from cannery.options.build import BuildOptions
+from cannery.options.publish import PushOptions
 from cannery.pipeline.images import device_kinds, here, image_name, report_text
 from cannery.pipeline.planning import make_plan
+from cannery.pipeline.selection import Selection
 from cannery.plan.plan import Local
-
-ALLOWED = ("simulated", "unverified", "differs")
-"""What a push refuses unless it is told that by name."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PushOptions:
-    """What is asked of a push. ``key`` is what images are signed with, if they are."""
-
-    simulate: bool
-    allow: frozenset[str]
-    artifacts: Path
-    release: bool = False
-    key: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,12 +136,7 @@ def _differences(
     elif files := git.changed(project.root, [f"images/{target.id}"]):
         reasons.append(f"not committed: {', '.join(files)}")
     one = Selection(matrix=selection.matrix, targets=(target,), named=frozenset({target.id}))
-    build_options = BuildOptions(
-        simulate=options.simulate,
-        artifacts=options.artifacts,
-        test=True,
-        registry=PackageIndex(ca=None, index_url=""),
-    )
+    build_options = BuildOptions(simulate=options.simulate, artifacts=options.artifacts)
     try:
         planned = make_plan(project, one, build_options)
     except OutOfSyncError as error:

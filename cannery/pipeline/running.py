@@ -19,11 +19,12 @@ from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
+from cannery.options.build import BuildOptions
 from cannery.pipeline.assembly import Assembly
-from cannery.pipeline.build_options import BuildOptions, Selection
 from cannery.pipeline.checking import check
 from cannery.pipeline.images import device_specs, image_name
 from cannery.pipeline.planning import Planned
+from cannery.pipeline.selection import Selection, caches_of, index_of
 from cannery.plan.journal import Journal, Progress
 from cannery.plan.plan import Action, Step
 
@@ -43,7 +44,7 @@ def carry_out(
         CanneryError: what stopped all of them.
     """
     builder = find_builder(options.builder)
-    if options.caches.destinations:
+    if options.cache_to:
         check_cache_export(builder)
     engine.remove_abandoned()
     board = Board([step.id for step in planned.plan.steps])
@@ -51,7 +52,7 @@ def carry_out(
     run = _Run(project, options, planned, journal, builder, board, assembly)
     run.begin()
     with shown(board):
-        with workers(options.jobs) as give:
+        with workers(options.check_jobs) as give:
             run.simulate()
             not_built = run.build(give)
         # Of an image that was built, and whose cache could not be kept, this is the last word.
@@ -120,7 +121,7 @@ class _Run:
             target = self.planned.ready[step.id].target
             try:
                 self._made[step.id] = simulate(
-                    self.project, target, self.options.registry, self.options.artifacts
+                    self.project, target, index_of(self.options), self.options.artifacts
                 )
             except CanneryError as error:
                 self._fail(step.id, error)
@@ -148,8 +149,8 @@ class _Run:
             return {}
         settings = BakeSettings(
             builder=self.builder,
-            source=self.options.registry,
-            caches=self.options.caches,
+            source=index_of(self.options),
+            caches=caches_of(self.options),
             logs=self.project.state / "logs",
         )
 
@@ -188,7 +189,7 @@ class _Run:
                     image=image,
                     name=name,
                     specs=device_specs(made.host if made else None),
-                    ca=self.options.registry.ca,
+                    ca=index_of(self.options).ca,
                     brief=len(self.planned.plan.steps) > 1,
                 )
             engine.tag_image(image, name)

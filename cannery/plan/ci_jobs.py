@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from cannery.errors import Problem, UsageError
 from cannery.image.layers import Layer
 from cannery.model import Target
+from cannery.options.ci import MAX_CI_JOBS
 from cannery.plan.shard import TargetCost, divide_targets, fair_count, target_cost
-
-MOST = 256
-"""How many jobs GitHub lets a matrix have in one run (docs.github.com, "Running variations of jobs
-in a workflow"); the same is taken for GitLab."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +27,8 @@ def make_jobs(
     targets: Sequence[Target],
     layers: Mapping[str, Sequence[Layer]],
     *,
-    shards: int = 0,
-    most: int = MOST,
+    shards: int | None = None,
+    most: int = MAX_CI_JOBS,
 ) -> tuple[Job, ...]:
     """``targets`` in ``shards`` jobs, or fewer where some would have nothing to do.
 

@@ -6,11 +6,9 @@ Every machine computes the same division, because nothing but the matrix and the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cannery.errors import UsageError
 from cannery.image.layers import Layer
 
 _CHECKS = 60.0
@@ -52,21 +50,6 @@ def target_cost(target: str, layers: Sequence[Layer]) -> TargetCost:
     costs = {layer.identity: layer.weight for layer in layers}
     family = [layer.identity for layer in layers if layer.name in ("toolkit", "wheels-torch")]
     return TargetCost(id=target, costs=costs, family=tuple(family))
-
-
-def parse_shard(text: str) -> tuple[int, int]:
-    """The two numbers of ``I/N``.
-
-    Raises:
-        UsageError: it is none, or there is no such shard.
-    """
-    match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text, re.ASCII)
-    if not match:
-        raise UsageError(f"{text!r} is no shard. Write it as in 1/3: the first of three.")
-    index, count = int(match[1]), int(match[2])
-    if not 1 <= index <= count:
-        raise UsageError(f"there is no shard {text}. They are 1/{count or 1} to {count}/{count}.")
-    return index, count
 
 
 def divide_targets(items: Sequence[TargetCost], count: int) -> list[list[str]]:

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from cannery.execute.engine import client as engine
-from cannery.execute.engine.buildx import registry as packages
+from cannery.execute.engine.buildx import package_index as packages
 from cannery.execute.engine.simulator import simulate
 from cannery.matrix.project import Project
 from cannery.pipeline.images import image_name
@@ -53,7 +53,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pushed]:
     image = image_name(target, simulate=True)
     if not engine.image_id(image):
         pytest.fail(f"{image} is not here; 'nox -s image' builds it")
-    simulate(project, target, packages("", ""), project.artifacts)
+    simulate(project, target, packages(None, ""), project.artifacts)
     folder = tmp_path_factory.mktemp("pushed")
     with registry(folder) as address:
         name = f"{address}/ascend:{PUBLISHED}-0123456789ab-sim"

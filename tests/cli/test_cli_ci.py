@@ -114,10 +114,13 @@ def test_without_git_it_is_said(checkout: Checkout) -> None:
     [
         ((), "--format"),
         (("--format", "githbu"), "Did you mean 'github'?"),
-        (("--format", "github", "--shards", "257"), "no number from 1 to 256"),
-        (("--format", "github", "--shards", "0"), "no number from 1 to 256"),
-        (("--format", "github", "--max-jobs", "1000"), "no number from 1 to 256"),
-        (("--format", "github", "--all", "--target", FIRST), "Leave out --target"),
+        (("--format", "github", "--shards", "257"), "Use a number from 1 to 256"),
+        (("--format", "github", "--shards", "0"), "Use a number from 1 to 256"),
+        (("--format", "github", "--max-jobs", "1000"), "Use a number from 1 to 256"),
+        (
+            ("--format", "github", "--all", "--target", FIRST),
+            "--all and --target cannot be combined",
+        ),
         (("--format", "github", "--target", FIRST + "x"), f"Did you mean '{FIRST}'?"),
         (("--format", "github", "--simulate", "--max-jobs", "2"), "jobs are more than the 2"),
         (

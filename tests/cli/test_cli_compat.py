@@ -172,6 +172,13 @@ def test_explain_shows_both_sides_of_a_disagreement(checkout: Checkout) -> None:
     assert re.search(r"^      against  ascend_deployer", out, re.MULTILINE)
 
 
+def test_explain_takes_targets_as_other_commands_do(checkout: Checkout) -> None:
+    expected = checkout.run("explain", LAST).out
+    assert checkout.run("explain", "--target", LAST).out == expected
+    both = checkout.run("explain", FIRST, "--target", LAST, "--where", "torch=2.3.1")
+    assert both.out == expected
+
+
 def test_explain_of_a_target_that_is_not_there(checkout: Checkout) -> None:
     checkout.run("explain", "py39-torch231").refused(2, f"Did you mean '{LAST}'?")
     checkout.run("explain").refused(2, "TARGET")
@@ -187,7 +194,7 @@ def test_new_shows_a_proposal_and_writes_nothing(checkout: Checkout) -> None:
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "options",
     [
         ("--python", "3.10", "--torch", "2.6.0", "--cann", "8.3.RC1"),
         ("--python", "3.9", "--torch", "2.3.1", "--cann", "8.0.RC2", "--apex"),
@@ -197,33 +204,41 @@ def test_new_shows_a_proposal_and_writes_nothing(checkout: Checkout) -> None:
     ],
 )
 def test_new_writes_a_target_and_keeps_every_line(
-    checkout: Checkout, wishes: tuple[str, ...]
+    checkout: Checkout, options: tuple[str, ...]
 ) -> None:
     before = lines_of(checkout)
-    done = checkout.run("new", *wishes, "--write")
+    done = checkout.run("new", *options, "--write")
     done.accepted("added ", "now run: python build.py lock --target ")
     rest = iter(lines_of(checkout))
     assert all(line in rest for line in before), "a line is gone, or not in its place"
     name = done.err.split("--target ")[1].strip()
     assert name in checkout.run("list").out
     checkout.run("check", "--target", name).accepted()
-    checkout.run("new", *wishes, "--write").refused(2, f"there is a target {name} already")
+    checkout.run("new", *options, "--write").refused(2, f"there is a target {name} already")
 
 
 def test_new_knows_the_targets_of_families(checkout: Checkout) -> None:
     before = checkout.state()
-    wishes = ("--python", "3.9", "--torch", "2.1.0", "--cann", "8.0.RC2")
-    for words in (wishes, ("--python", "3.11", "--id", "py311-torch290-cann910-a3")):
+    options = ("--python", "3.9", "--torch", "2.1.0", "--cann", "8.0.RC2")
+    for words in (options, ("--python", "3.11", "--id", "py311-torch290-cann910-a3")):
         checkout.run("new", *words, "--write").refused(2, "there is a target py3")
     assert checkout.state() == before
 
 
-WRONG_WISHES = {
+WRONG_OPTIONS = {
     "no python": ((), 2, "--python"),
-    "no minor": (("--python", "3"), 2, "--python '3' cannot be read. Write it as in 3.10"),
-    "torch": (("--python", "3.9", "--torch", "2.1"), 2, "--torch '2.1' cannot be read"),
-    "deepspeed": (("--python", "3.9", "--deepspeed", "new"), 2, "--deepspeed 'new'"),
-    "id": (("--python", "3.9", "--id", "A B"), 2, "--id 'A B' cannot be read"),
+    "no minor": (
+        ("--python", "3"),
+        2,
+        "argument --python: invalid Python version '3'. Write it as in 3.10",
+    ),
+    "torch": (("--python", "3.9", "--torch", "2.1"), 2, "--torch: invalid torch version '2.1'"),
+    "deepspeed": (
+        ("--python", "3.9", "--deepspeed", "new"),
+        2,
+        "--deepspeed: invalid DeepSpeed version 'new'",
+    ),
+    "id": (("--python", "3.9", "--id", "A B"), 2, "--id: invalid id 'A B'"),
     "cann": (("--python", "3.9", "--cann", "8"), 2, "'8' is no CANN version"),
     "no such pair": (
         ("--python", "3.12", "--torch", "2.1.0"),
@@ -239,12 +254,12 @@ WRONG_WISHES = {
 }
 
 
-@pytest.mark.parametrize(("wishes", "code", "said"), WRONG_WISHES.values(), ids=WRONG_WISHES)
-def test_new_with_a_wish_that_cannot_be_fulfilled(
-    checkout: Checkout, wishes: tuple[str, ...], code: int, said: str
+@pytest.mark.parametrize(("options", "code", "said"), WRONG_OPTIONS.values(), ids=WRONG_OPTIONS)
+def test_new_with_an_option_that_cannot_be_met(
+    checkout: Checkout, options: tuple[str, ...], code: int, said: str
 ) -> None:
     before = checkout.state()
-    checkout.run("new", *wishes, "--write").refused(code, said)
+    checkout.run("new", *options, "--write").refused(code, said)
     assert checkout.state() == before
 
 
@@ -258,8 +273,8 @@ def test_new_on_a_matrix_that_is_wrong_already(checkout: Checkout) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("check", "Compares every target with what compat.yaml knows"),
-        ("explain", "where sources disagree both sides"),
+        ("check", "Compares every target with the facts in compat.yaml"),
+        ("explain", "Where sources disagree, shows both sides"),
         ("new", "Picks the newest CANN, torch and torch_npu"),
     ],
 )

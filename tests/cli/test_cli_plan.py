@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from cannery.matrix.project import Project
-from cannery.plan.journal import Journal, Progress, RunSettings
+from cannery.options.build import BuildOptions
+from cannery.plan.journal import Journal, Progress
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"
@@ -71,20 +72,29 @@ WRONG = {
         ["--all", "--plan", "--if-changed", "torhc"],
         ["no selected target has a 'torhc'. Did you mean 'torch'?"],
     ),
-    "all, and some": (["--all", "--target", TARGET], ["--all means every target."]),
+    "all, and some": (["--all", "--target", TARGET], ["--all and --target cannot be combined."]),
     "what needs a plan": (
-        ["--all", "--format", "json", "--if-changed", "torch", "--registry", "r.test/x"],
-        ["--format needs --plan.", "--if-changed needs --plan.", "--registry needs --plan."],
+        ["--all", "--format", "json", "--if-changed", "torch", "--compare-with", "r.test/x"],
+        ["--format needs --plan.", "--if-changed needs --plan.", "--compare-with needs --plan."],
     ),
-    "two ways to do nothing": (["--all", "--plan", "--print"], ["--plan and --print are two"]),
+    "two ways to do nothing": (
+        ["--all", "--plan", "--print"],
+        ["--plan and --print cannot be combined."],
+    ),
     "another format": (
         ["--all", "--plan", "--format", "jsn"],
-        ["there is no 'jsn'. Did you mean 'json'?"],
+        ["invalid value 'jsn'. Did you mean 'json'?"],
     ),
-    "no jobs": (["--all", "--jobs", "0"], ["'0' is no number from 1 to 999"]),
-    "jobs that are no number": (["--all", "--jobs", "many"], ["'many' is no number"]),
-    "no shard": (["--all", "--shard", "3"], ["'3' is no shard. Write it as in 1/3"]),
-    "a shard too many": (["--all", "--shard", "4/3"], ["there is no shard 4/3. They are 1/3 to"]),
+    "no jobs": (
+        ["--all", "--jobs", "0"],
+        ["argument --jobs: invalid number '0'. Use a number from 1 to 999."],
+    ),
+    "jobs that are no number": (["--all", "--jobs", "many"], ["invalid number 'many'"]),
+    "no shard": (
+        ["--all", "--shard", "3"],
+        ["argument --shard: invalid shard '3'. Write it as in 1/3"],
+    ),
+    "a shard too many": (["--all", "--shard", "4/3"], ["invalid shard '4/3'. Use 1/3 to 3/3."]),
     "a cache without a type": (
         ["--all", "--cache-to", "ref=r.test/x"],
         ["--cache-to 'ref=r.test/x' says no type."],
@@ -107,7 +117,7 @@ WRONG = {
         ["--resume"],
         ["there is no run to resume. Start one with --target or --all."],
     ),
-    "what list does not take": (["list", "--resume"], ["unrecognized arguments: --resume"]),
+    "what list does not take": (["list", "--resume"], ["unknown option '--resume'."]),
 }
 
 
@@ -124,27 +134,30 @@ def test_a_journal_that_is_none(checkout: Checkout, text: str) -> None:
     state.mkdir(exist_ok=True)
     (state / "journal.json").write_text(text, encoding="utf-8")
     before = checkout.state()
-    checkout.run("--resume").refused(9, "journal.json is no journal of this build.py. Remove it")
+    checkout.run("--resume").refused(
+        9, "journal.json is not a journal of this version of build.py. Remove it"
+    )
     assert checkout.state() == before
 
 
-def journal(checkout: Checkout, asked: RunSettings, **progress: Progress) -> Journal:
-    made = Journal(path=checkout.root / ".cannery" / "journal.json", asked=asked)
+def journal(checkout: Checkout, options: BuildOptions, **progress: Progress) -> Journal:
+    path = checkout.root / ".cannery" / "journal.json"
+    made = Journal(path=path, options=options, named=(*progress,))
     for name, each in progress.items():
         made.note(name, each)
     return made
 
 
 def test_a_run_that_is_finished(checkout: Checkout) -> None:
-    journal(checkout, RunSettings(), **{TARGET: Progress.DONE, SECOND: Progress.SKIPPED})
+    journal(checkout, BuildOptions(), **{TARGET: Progress.DONE, SECOND: Progress.SKIPPED})
     before = checkout.state()
     checkout.run("--resume").accepted("nothing to resume: the last run finished")
     assert checkout.state() == before
 
 
 def test_a_run_is_resumed_as_it_was_asked(checkout: Checkout, tmp_path: Path) -> None:
-    asked = RunSettings(simulate=True, artifacts=str(tmp_path), named=(SECOND, TARGET))
-    journal(checkout, asked, **{TARGET: Progress.DONE, SECOND: Progress.FAILED})
+    options = BuildOptions(simulate=True, artifacts=tmp_path)
+    journal(checkout, options, **{TARGET: Progress.DONE, SECOND: Progress.FAILED})
     before = checkout.state()
     result = checkout.run("--resume", "--plan")
     result.accepted()
@@ -155,14 +168,17 @@ def test_a_run_is_resumed_as_it_was_asked(checkout: Checkout, tmp_path: Path) ->
 
 
 def test_a_target_that_is_no_more(checkout: Checkout) -> None:
-    journal(checkout, RunSettings(artifacts="/x"), gone=Progress.WAITING)
+    journal(checkout, BuildOptions(artifacts=Path("/x")), gone=Progress.WAITING)
     checkout.run("--resume").refused(2, "there is no target 'gone'.")
 
 
 def test_an_index_is_asked_for_again(checkout: Checkout) -> None:
-    asked = RunSettings(simulate=True, asked_index=True, artifacts="/x")
-    journal(checkout, asked, **{TARGET: Progress.WAITING})
-    checkout.run("--resume").refused(2, "the last run was told a package index, which is written")
+    address = "https://name:word@index.test/simple"
+    options = BuildOptions(simulate=True, index_url=address, artifacts=Path("/x"))
+    journal(checkout, options, **{TARGET: Progress.WAITING})
+    checkout.run("--resume").refused(
+        2, "the last run was given --index-url, whose value is never written"
+    )
     result = checkout.run("--resume", "--plan", "--index-url", "https://index.test/simple")
     result.accepted()
     assert "index.test" not in (checkout.root / ".cannery" / "journal.json").read_text()
@@ -175,7 +191,7 @@ def test_printing_needs_an_engine_to_know_the_bases(original: Checkout) -> None:
 
 
 OPTIONS = [
-    *("--all", "--plan", "--format", "--if-changed", "--registry", "--print", "--resume"),
+    *("--all", "--plan", "--format", "--if-changed", "--compare-with", "--print", "--resume"),
     *("--force", "--jobs", "--builder", "--cache-to", "--cache-from", "--shard"),
 ]
 

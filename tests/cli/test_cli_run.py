@@ -141,17 +141,17 @@ def test_another_image(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--cards", "9"], "9 cards were asked for, and this simulated host has 8: 0, 1, 2, 3,"),
-        (["--cards", "9", "--format", "k8s"], "9 cards were asked for, and this simulated host"),
-        (["--cards", "0"], "'0' is no number from 1 to 999"),
-        (["--nodes", "2"], "is for one host, and 2 nodes were asked for. Take --format k8s"),
-        (["--format", "k8", "--print"], "there is no 'k8'. Did you mean 'k8s'?"),
-        (["--runtime", "nvidia"], "there is no 'nvidia'."),
-        (["--shm-size", "lots"], "'lots' is no size of shared memory."),
-        (["-v", "/data"], "'/data' says not what is mounted where. Write HOST:CONTAINER"),
-        (["-v", "/a:/c", "-v", "/b:/c"], "'/b:/c' names a folder that another --mount names."),
-        (["-v", "/a:b:c"], "a ':' divides the two."),
-        (["--image", "a b"], "'a b' is no name of an image."),
+        (["--cards", "9"], "--cards 9 is more than this simulated host has, 8: 0, 1, 2, 3,"),
+        (["--cards", "9", "--format", "k8s"], "--cards 9 is more than this simulated host has"),
+        (["--cards", "0"], "--cards: invalid number '0'"),
+        (["--nodes", "2"], "is for one host, not for 2. Use --format k8s"),
+        (["--format", "k8", "--print"], "invalid value 'k8'. Did you mean 'k8s'?"),
+        (["--runtime", "nvidia"], "invalid value 'nvidia'."),
+        (["--shm-size", "lots"], "--shm-size: invalid size 'lots'."),
+        (["-v", "/data"], "invalid mount '/data'. Write it as HOST:CONTAINER"),
+        (["-v", "/a:/c", "-v", "/b:/c"], "--mount /b:/c: another --mount uses the same directory."),
+        (["-v", "/a:b:c"], "a path must be text without ':'."),
+        (["--image", "a b"], "invalid image name 'a b'."),
     ],
 )
 def test_what_makes_no_sense(checkout: Checkout, arguments: list[str], said: str) -> None:

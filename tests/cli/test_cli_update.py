@@ -217,9 +217,9 @@ def test_a_torch_without_torch_npu_does_not_fail_the_check(
 
 WRONG = {
     "target": (("--target", "py39-torch"), "there is no target 'py39-torch'. "),
-    "condition": (("--where", "python"), "'python' is no condition"),
+    "condition": (("--where", "python"), "invalid condition 'python'"),
     "certificate": (("--ca", "/nonexistent"), "there is no file /nonexistent, named with --ca."),
-    "contradiction": (("--check", "--write"), "--check writes nothing, and --write does."),
+    "contradiction": (("--check", "--write"), "--check and --write cannot be combined."),
     "value": (("--deepspeed", "0.19.0"), "unrecognized arguments: 0.19.0"),
 }
 

@@ -96,29 +96,39 @@ WRONG = {
         ["list", "--target", "py39-torch231-cann8t93"],
         ["there is no target 'py39-torch231-cann8t93'. Did you mean 'py39-torch231-cann8t39'?"],
     ),
+    "a target in another case": (
+        ["list", "--target", "PY39-*"],
+        ["there is no target 'PY39-*'. Upper and lower case differ. Did you mean 'py39-*'?"],
+    ),
     "several": (
         ["--target", "py37", "--target", "py39-*", "--target", "nothing*", "--simulate"],
         ["there is no target 'py37'. ", "there is no target 'nothing*'. "],
     ),
-    "no target": (["build"], ["no target is named. Add --target ID, --all, or --resume."]),
+    "no target": (["build"], ["no target is selected. Add --target, --where, --all or --resume."]),
     "a command that is nearly there": (
         ["lst"],
-        ["there is no 'lst'. Did you mean 'list'? 'build.py --help'"],
+        ["unknown command 'lst'. Did you mean 'list'? See 'build.py --help'."],
     ),
-    "an unknown option": (["list", "--all"], ["unrecognized arguments: --all"]),
+    "an unknown option": (
+        ["list", "--all"],
+        ["unknown option '--all'. See 'build.py list --help'."],
+    ),
     "an option without its value": (["render", "--target"], ["expected one argument"]),
-    "the start of an option": (["render", "--che"], ["unrecognized arguments: --che"]),
+    "the start of an option": (
+        ["render", "--che"],
+        ["unknown option '--che'. Did you mean '--check'?"],
+    ),
     "a certificate that is not there": (
         ["--target", TARGETS[2], "--ca", "/nonexistent"],
         ["there is no file /nonexistent, named with --ca."],
     ),
     "an image for several targets": (
         ["test", "--target", "py39-*", "--image", "x"],
-        ["--image names one image, and --target several targets."],
+        ["--image needs a single target; "],
     ),
     "a container of several targets": (
         ["run", "--target", "py39-*-cann8???", "--print"],
-        [f"run takes one target, and these were named: {', '.join(TARGETS[1:])}."],
+        [f"run needs a single target; 2 are selected: {', '.join(TARGETS[1:])}."],
     ),
 }
 
@@ -174,7 +184,7 @@ def test_output_that_cannot_be_written(program: Checkout, arguments: list[str]) 
 @pytest.mark.skipif(bool([*Path("/dev").glob("davinci[0-9]*")]), reason="this machine has an NPU")
 def test_a_container_where_there_is_no_npu(original: Checkout) -> None:
     original.run("run", "--target", TARGETS[2], "--print").refused(
-        6, "this host has no NPU (/dev/davinci*). Add --simulate to try it, or take"
+        6, "this host has no NPU (/dev/davinci*). Add --simulate, or use"
     )
 
 

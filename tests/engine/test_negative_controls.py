@@ -13,10 +13,9 @@ import pytest
 from cannery.deploy.run_spec import DeviceKind, RunSpec, simulated_device
 from cannery.errors import BuildError
 from cannery.execute.engine.base import ensure_base
-from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.verify import verify
 from cannery.matrix.project import Project
-from cannery.pipeline.build_options import BuildOptions
+from cannery.options.build import BuildOptions
 from cannery.report.verification import Verification
 
 from .conftest import Built, Said, Spoil, build_one
@@ -39,10 +38,8 @@ def artifacts(main: Built, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def build_from(
-    project: Project, main: Built, packages: PackageIndex, artifacts: Path
-) -> Callable[[], None]:
-    options = BuildOptions(simulate=False, artifacts=artifacts, test=False, registry=packages)
+def build_from(project: Project, main: Built, artifacts: Path) -> Callable[[], None]:
+    options = BuildOptions(artifacts=artifacts, test=False)
     return lambda: build_one(project, main.target, options)
 
 

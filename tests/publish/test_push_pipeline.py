@@ -18,10 +18,10 @@ from cannery.errors import CanneryError, EngineError, PublishError, Verification
 from cannery.execute.cosign import PASSWORD, Transport, verify
 from cannery.execute.engine import client as engine
 from cannery.execute.registry.client import Repository
+from cannery.options.publish import PushOptions
 from cannery.pipeline import oci_image as sealing
 from cannery.pipeline.oci_image import PackedImage
 from cannery.pipeline.push import Push
-from cannery.pipeline.pushable import PushOptions
 from cannery.publish.inventory import Inventory, Package
 from cannery.publish.oci import manifest_contents
 from cannery.publish.policy import Publishing
@@ -86,19 +86,18 @@ class Place:
             raise VerificationError("it does not import")
 
     def push(self, names: list[str] | None = None, **more: Any) -> list[str]:
-        wish = PushOptions(
-            simulate=False,
-            allow=frozenset(more.pop("allow", ())),
+        options = PushOptions(
+            registry=self.repository.host,
+            allow=tuple(more.pop("allow", ())),
             artifacts=self.world.artifacts,
-            key=more.pop("key", ""),
+            **more,
         )
         push = Push(
             project=self.world.checkout.project,
             publishing=POLICY,
             repository=self.repository,
-            options=wish,
+            options=options,
             smoke=self.smoke,
-            **more,
         )
         return [each.root.digest for each in push.run(self.world.selection(names or ["full"]))]
 

@@ -17,19 +17,19 @@ from cannery.execute.engine import base
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.bake import Built, Failures
 from cannery.execute.engine.builder import Builder
-from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import LocalImage
 from cannery.files import write_files
 from cannery.image.bake_file import ImageBuild
 from cannery.image.checks import checks_digest
 from cannery.image.render import Renderer
 from cannery.model import Target
+from cannery.options.build import BuildOptions
 from cannery.pipeline import assembly, images, planning, pushable
 from cannery.pipeline import running as building
 from cannery.pipeline.build import build_all
-from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.planning import Planned, PlanOptions, make_plan
-from cannery.plan.journal import Journal, Progress, RunSettings, read_journal
+from cannery.pipeline.planning import Planned, make_plan
+from cannery.pipeline.selection import Selection
+from cannery.plan.journal import Journal, Progress, read_journal
 from tests.unit.matrices import DIGEST, Checkout, edited, make_checkout
 
 BOTH = ["full", "bare"]
@@ -108,13 +108,7 @@ class World:
         return Selection(matrix=self.checkout.matrix, targets=targets, named=chosen)
 
     def options(self, **more: Any) -> BuildOptions:
-        options = BuildOptions(
-            simulate=False,
-            artifacts=self.artifacts,
-            test=True,
-            registry=PackageIndex(ca=None, index_url=""),
-        )
-        return replace(options, **more)
+        return replace(BuildOptions(artifacts=self.artifacts), **more)
 
     def plan(self, names: Sequence[str] = BOTH, **more: Any) -> Planned:
         return make_plan(self.checkout.project, self.selection(names), self.options(**more))
@@ -124,7 +118,7 @@ class World:
     ) -> None:
         selection, options = self.selection(names, named), self.options(**more)
         planned = make_plan(self.checkout.project, selection, options)
-        journal = Journal(path=self.journal, asked=RunSettings())
+        journal = Journal(path=self.journal, options=options)
         build_all(self.checkout.project, selection, options, planned, journal)
 
     def resume(self, **more: Any) -> list[str]:
@@ -132,8 +126,7 @@ class World:
         earlier = read_journal(self.journal)
         left = [name for name, entry in earlier.entries.items() if not entry.finished]
         selection, options = self.selection(left), self.options(**more)
-        wish = PlanOptions(earlier=earlier)
-        planned = make_plan(self.checkout.project, selection, options, wish)
+        planned = make_plan(self.checkout.project, selection, options, earlier=earlier)
         build_all(self.checkout.project, selection, options, planned, earlier)
         return left
 

@@ -38,10 +38,12 @@ class PackageIndex:
     index_url: str
 
 
-def registry(ca: str, index_url: str, environ: Mapping[str, str] = os.environ) -> PackageIndex:
-    """What the user asked for, else what pip and uv would use on this machine."""
-    named = ca or next((environ[name] for name in _CA_VARIABLES if environ.get(name)), "")
-    path = Path(named) if named else _SYSTEM_CA
+def package_index(
+    ca: Path | None, index_url: str, environ: Mapping[str, str] = os.environ
+) -> PackageIndex:
+    """What the user has named, else what pip and uv would use on this machine."""
+    named = next((environ[name] for name in _CA_VARIABLES if environ.get(name)), "")
+    path = ca or (Path(named) if named else _SYSTEM_CA)
     index = index_url or next((environ[n] for n in _INDEX_VARIABLES if environ.get(n)), "")
     return PackageIndex(ca=path if path.is_file() else None, index_url=index)
 

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cannery import deploy
-from cannery.cli import run_options
-from cannery.deploy import FORMATS, RUNTIMES, RunOptions
+from cannery.deploy import FORMATS, Workload
 from cannery.deploy.yaml_text import dump
 from cannery.errors import UsageError
 from cannery.matrix.project import Project
@@ -50,9 +49,9 @@ def refused(form: str, *said: str, **more: Any) -> None:
         assert part in message
 
 
-def test_the_command_line_knows_the_same_words() -> None:
-    assert run_options._FORMATS == FORMATS
-    assert run_options._RUNTIMES == RUNTIMES
+def test_every_format_can_be_written() -> None:
+    for form in FORMATS:
+        assert IMAGE in text(form)
 
 
 def test_a_format_that_there_is_not() -> None:
@@ -61,22 +60,22 @@ def test_a_format_that_there_is_not() -> None:
 
 @pytest.mark.parametrize("form", ["shell", "compose"])
 def test_several_hosts_need_a_cluster(form: str) -> None:
-    refused(form, "2 nodes were asked for. Take --format k8s or --format volcano", nodes=2)
+    refused(form, "is for one host, not for 2. Use --format k8s or --format volcano", nodes=2)
 
 
 def test_everything_that_is_wrong_is_said_at_once() -> None:
     refused(
         "k8s",
         "a host has 1 to 16 cards of 910b, not 17. For more, add --nodes.",
-        "0 is no number of nodes from 1 to 999.",
+        "invalid number of nodes 0: use 1 to 999.",
         "there is no runtime 'ascent'. Did you mean 'ascend'?",
-        "'16x' is no size of shared memory. Write it as in 16g or 512m.",
-        "'--privileged' is no name of an image.",
-        "'a\\x00b' in the command",
-        "'\\udcff' in the command",
+        "shared memory: invalid size '16x'. Write it as in 16g or 512m.",
+        "invalid image name '--privileged'.",
+        "invalid word 'a\\x00b' in the command",
+        "invalid word '\\udcff' in the command",
         "'/a:b' cannot be mounted on '/c'",
-        "'d' is no place in a container",
-        "'./relative' is no path of a host here. Begin it with '/'.",
+        "invalid path in the container 'd'",
+        "invalid path of the host './relative'. Begin it with '/'.",
         cards=17,
         nodes=0,
         runtime="ascent",
@@ -91,13 +90,13 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
 def test_a_folder_beside_may_be_mounted_where_files_are_read(form: str) -> None:
     text(form, mounts={"./data": "/data", "../x": "/x"})
     refused(
-        form, "'data' is no path of a host here. Begin it with '/' or './'.", mounts={"data": "/d"}
+        form, "invalid path of the host 'data'. Begin it with '/' or './'.", mounts={"data": "/d"}
     )
 
 
 @pytest.mark.parametrize("where", ["/usr/local/dcmi", "/usr/local/Ascend/driver/", "/dev/shm", "/"])
 def test_what_the_driver_needs_is_not_covered(where: str) -> None:
-    refused("k8s", f"{where} in the container is taken", mounts={"/data": where})
+    refused("k8s", f"{where} in the container is used", mounts={"/data": where})
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -212,7 +211,7 @@ def test_a_server_is_reached_and_keeps_its_files() -> None:
     ],
 )
 def test_names_are_what_a_host_may_be_called(target_id: str, name: str) -> None:
-    assert RunOptions(image=IMAGE, target=replace(TARGET, id=target_id)).name == name
+    assert Workload(image=IMAGE, target=replace(TARGET, id=target_id)).name == name
 
 
 # ---- whatever is in a word

@@ -8,7 +8,8 @@ import pytest
 from cannery.errors import EngineError
 from cannery.execute.history import read_commit, resolve, uncommitted
 from cannery.matrix.project import Project
-from cannery.pipeline.ci import CiOptions, plan_ci
+from cannery.options.ci import CiOptions
+from cannery.pipeline.ci import plan_ci
 from cannery.plan.affected import is_read
 from tests.unit.changes import commit, git, render
 from tests.unit.matrices import make_checkout
@@ -97,9 +98,10 @@ def test_a_base_that_is_not_here_whole_means_all(
         read_commit(repository, base, is_read)
     project = Project(root=repository)
     targets = [*project.matrix().targets.values()]
-    wanted = CiOptions(simulate=True, artifacts=repository / "vendor", since=base)
+    artifacts = repository / "vendor"
+    options = CiOptions(format="names", simulate=True, artifacts=artifacts, since=base)
     (repository / "vendor").mkdir()
     (repository / "vendor" / "cpython-3.8.18-aarch64.tar.gz").touch()
-    jobs = plan_ci(project, targets, wanted)
+    jobs = plan_ci(project, targets, options)
     assert {name for job in jobs for name in job.targets} == {"full", "bare"}
     assert f"full: {base[:12]} cannot be read: git has not got" in capsys.readouterr().err

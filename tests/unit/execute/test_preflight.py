@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cannery.compat import OWN_FACTS, load_compat
-from cannery.deploy import RunOptions, run_spec
+from cannery.deploy import Workload, run_spec
 from cannery.deploy.run_spec import DRIVER, MANAGEMENT_DEVICES, cards_of
 from cannery.errors import EngineError, Problem
 from cannery.execute import preflight as host
@@ -24,7 +24,7 @@ TARGET = (
     .matrix()
     .targets["py39-torch251-cann81rc1-vllm073"]
 )
-OPTIONS = RunOptions(image="registry.example.com/ascend:tag", target=TARGET, cards=(0, 1))
+WORKLOAD = Workload(image="registry.example.com/ascend:tag", target=TARGET, cards=(0, 1))
 BUILD = "python build.py --target x"
 
 
@@ -34,7 +34,7 @@ class Engine:
 
     machine: str = "aarch64"
     runtimes: frozenset[str] = frozenset({"runc"})
-    images: dict[str, str] = field(default_factory=lambda: {OPTIONS.image: "arm64"})
+    images: dict[str, str] = field(default_factory=lambda: {WORKLOAD.image: "arm64"})
     why: str = ""
     asked: list[tuple[str, str]] = field(default_factory=list)
     dead: bool = False
@@ -81,9 +81,9 @@ def root(tmp_path: Path) -> Path:
 
 
 def local_images(
-    root: Path, options: RunOptions = OPTIONS, build: str = "", **more: Any
+    root: Path, workload: Workload = WORKLOAD, build: str = "", **more: Any
 ) -> host.Findings:
-    return host.look_at(options, load_compat(OWN_FACTS), build=build, root=root, **more)
+    return host.look_at(workload, load_compat(OWN_FACTS), build=build, root=root, **more)
 
 
 def said(found: host.Findings) -> list[str]:
@@ -97,14 +97,14 @@ def test_nothing_is_wrong(root: Path, docker: Engine) -> None:
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path, docker: Engine) -> None:
     docker.machine, docker.images = "x86_64", {}
-    found = said(local_images(tmp_path, replace(OPTIONS, runtime="ascend"), BUILD))
+    found = said(local_images(tmp_path, replace(WORKLOAD, runtime="ascend"), BUILD))
     devices = ("/dev/davinci0", "/dev/davinci1", *MANAGEMENT_DEVICES)
     expected = [
         *(f"{path} is missing. Is the NPU driver of this host loaded?" for path in devices),
         "/usr/local/Ascend/driver/lib64 is missing: the image has no driver and takes the host's.",
         f"this machine is x86_64, {TARGET.id} is for aarch64, and nothing here emulates that.",
         "the engine has no runtime 'ascend'; it has runc. Install ascend-docker-runtime, or",
-        f"{OPTIONS.image} is not here. Run: {BUILD}",
+        f"{WORKLOAD.image} is not here. Run: {BUILD}",
     ]
     assert len(found) == len(expected)
     for message, beginning in zip(found, expected, strict=True):
@@ -165,14 +165,14 @@ def test_what_a_container_can_go_without_is_told(root: Path, docker: Engine) -> 
     assert found.notes == (
         "this host has no /etc/ascend_install.info; the container goes without.",
     )
-    spec = host.devices_here(OPTIONS, root)
+    spec = host.devices_here(WORKLOAD, root)
     assert spec
     assert "/etc/ascend_install.info" not in spec.mounts
     assert len(spec.mounts) == 3
 
 
 def test_more_shared_memory_than_there_is_memory(root: Path, docker: Engine) -> None:
-    options = replace(OPTIONS, shm_size="33g")
+    options = replace(WORKLOAD, shm_size="33g")
     assert said(local_images(root, options)) == [
         (
             "this host has 32.0 GiB of memory in all, and 33g of shared memory were asked for. "
@@ -182,13 +182,13 @@ def test_more_shared_memory_than_there_is_memory(root: Path, docker: Engine) -> 
     found = local_images(root, replace(options, simulate_host=Path("/sim")))
     assert found.problems == ()
     assert len(found.notes) == 1
-    assert local_images(root, replace(OPTIONS, shm_size="32g")).problems == ()
+    assert local_images(root, replace(WORKLOAD, shm_size="32g")).problems == ()
 
 
 @pytest.mark.parametrize("text", ["", "MemTotal:\n", "MemTotal: x kB\n", "\xff"])
 def test_a_host_that_does_not_tell_its_memory(root: Path, docker: Engine, text: str) -> None:
     (root / "proc/meminfo").write_text(text, encoding="latin-1")
-    assert local_images(root, replace(OPTIONS, shm_size="999g")).problems == ()
+    assert local_images(root, replace(WORKLOAD, shm_size="999g")).problems == ()
 
 
 def test_another_machine_with_an_emulator(root: Path, docker: Engine) -> None:
@@ -212,7 +212,7 @@ def test_an_engine_that_is_not_there_is_one_problem_of_several(root: Path, docke
 
 def test_the_runtime_is_there(root: Path, docker: Engine) -> None:
     docker.runtimes = frozenset({"runc", "ascend"})
-    options = replace(OPTIONS, runtime="ascend")
+    options = replace(WORKLOAD, runtime="ascend")
     assert local_images(root, options).problems == ()
     spec = run_spec(options, host.devices_here(options, root))
     assert (spec.runtime, spec.devices) == ("ascend", ())
@@ -220,34 +220,34 @@ def test_the_runtime_is_there(root: Path, docker: Engine) -> None:
 
 
 def test_an_image_for_another_machine(root: Path, docker: Engine) -> None:
-    docker.images = {OPTIONS.image: "amd64"}
+    docker.images = {WORKLOAD.image: "amd64"}
     assert said(local_images(root)) == [
-        f"{OPTIONS.image} is for amd64, and {TARGET.id} is for arm64. Name another image."
+        f"{WORKLOAD.image} is for amd64, and {TARGET.id} is for arm64. Name another image."
     ]
 
 
 def test_a_local_name_is_never_asked_of_a_registry(root: Path, docker: Engine) -> None:
     """Somebody else's image may have that name there."""
     docker.images = {}
-    assert said(local_images(root, build=BUILD)) == [f"{OPTIONS.image} is not here. Run: {BUILD}"]
+    assert said(local_images(root, build=BUILD)) == [f"{WORKLOAD.image} is not here. Run: {BUILD}"]
     assert docker.asked == []
 
 
 def test_an_image_that_can_be_pulled(root: Path, docker: Engine) -> None:
     docker.images = {}
     assert local_images(root).problems == ()
-    assert docker.asked == [(OPTIONS.image, "linux/arm64")]
+    assert docker.asked == [(WORKLOAD.image, "linux/arm64")]
     docker.why = "denied"
     assert said(local_images(root)) == [
         (
-            f"{OPTIONS.image} is not here and cannot be pulled: denied. "
+            f"{WORKLOAD.image} is not here and cannot be pulled: denied. "
             "Check the name, and 'docker login'."
         )
     ]
 
 
 def test_a_simulated_host_has_its_devices_in_the_tree(tmp_path: Path, docker: Engine) -> None:
-    options = replace(OPTIONS, simulate_host=Path("/sim"), runtime="ascend")
+    options = replace(WORKLOAD, simulate_host=Path("/sim"), runtime="ascend")
     assert local_images(tmp_path, options) == host.Findings(problems=(), notes=())
     assert host.devices_here(options, tmp_path) is None
 

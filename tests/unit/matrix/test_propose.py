@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from cannery.compat.archives import load_archives
 from cannery.errors import CanneryError, MatrixError, UsageError
-from cannery.matrix.propose import Proposal, ProposeOptions, propose, target_id
+from cannery.matrix.propose import Proposal, propose, target_id
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.text import MatrixText
 from cannery.model import Target
+from cannery.options.matrix import NewOptions
 from tests.unit.compat_targets import COMPAT
 from tests.unit.matrices import MATRIX, load
 
@@ -64,11 +65,11 @@ def targets_of(text: str) -> Mapping[str, Target]:
         return load(Path(folder), text).targets
 
 
-def proposed(text: str = TEXT, **wishes: object) -> tuple[Proposal, str]:
+def proposed(text: str = TEXT, **options: object) -> tuple[Proposal, str]:
     """The proposal, and the matrix with it."""
     matrix = MatrixText(text)
-    wish = ProposeOptions(**wishes)  # type: ignore[arg-type]
-    found = propose(wish, COMPAT, matrix, ARCHIVES, targets_of(text))
+    chosen = NewOptions(**options)  # type: ignore[arg-type]
+    found = propose(chosen, COMPAT, matrix, ARCHIVES, targets_of(text))
     for where, lines in found.entries:
         matrix.add(where, lines)
     return found, matrix.text
@@ -80,8 +81,8 @@ def require_valid(folder: Path, text: str) -> Mapping[str, Target]:
     return load_matrix(folder / "matrix.yaml").targets
 
 
-def target(**wishes: object) -> dict[str, object]:
-    found, text = proposed(**wishes)  # type: ignore[arg-type]
+def target(**options: object) -> dict[str, object]:
+    found, text = proposed(**options)  # type: ignore[arg-type]
     return dict(yaml.load(text, Loader=yaml.BaseLoader)["targets"][found.id])
 
 
@@ -152,7 +153,7 @@ def test_a_plugin_and_apex_are_declared_where_they_are_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "said"),
+    ("options", "said"),
     [
         ({"python": "3.12", "torch": "2.1.0"}, "It would with --python 3.8 or 3.9 or 3.10"),
         ({"python": "3.10", "torch": "2.7.1", "cann": "8.0.RC2"}, "with --torch 1.11.0 or 2.1.0"),
@@ -163,23 +164,23 @@ def test_a_plugin_and_apex_are_declared_where_they_are_missing() -> None:
         ({"python": "3.9.1", "cann": "8.0.RC2"}, "no python-build-standalone archive of Python"),
     ],
 )
-def test_nothing_fits(wishes: dict[str, str], said: str) -> None:
+def test_nothing_fits(options: dict[str, str], said: str) -> None:
     with pytest.raises(MatrixError) as caught:
-        proposed(**wishes)
+        proposed(**options)
     assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("wishes", "said"),
+    ("options", "said"),
     [
         ({"cann": "8.0"}, "'8.0' is no CANN version"),
         ({"cann": "8.0.T17"}, "is an interim build, whose files nobody publishes. Declare it"),
         ({"cann": "8.0.RC2", "id": "full"}, "there is a target full already"),
     ],
 )
-def test_wrong_wishes(wishes: dict[str, str], said: str) -> None:
+def test_wrong_options(options: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        proposed(python="3.9", **wishes)
+        proposed(python="3.9", **options)
     assert said in str(caught.value)
 
 
@@ -222,11 +223,11 @@ def test_the_id(parts: tuple[str, str, str, str], name: str) -> None:
 
 
 @st.composite
-def wishes(draw: st.DrawFn) -> ProposeOptions:
+def some_options(draw: st.DrawFn) -> NewOptions:
     """Part of what one row of compat.yaml has, so that most of them can be fulfilled."""
     row = draw(st.sampled_from([row for row in COMPAT.pairings if row.pythons]))
     python = draw(st.sampled_from(row.pythons))
-    return ProposeOptions(
+    return NewOptions(
         python=python,
         torch=draw(st.sampled_from(["", row.torch])),
         cann=draw(st.sampled_from(["", str(row.cann)])),
@@ -237,13 +238,13 @@ def wishes(draw: st.DrawFn) -> ProposeOptions:
     )
 
 
-@given(wishes(), st.sampled_from([*LAYOUTS.values()]))
+@given(some_options(), st.sampled_from([*LAYOUTS.values()]))
 @settings(max_examples=100, deadline=None)
 def test_every_proposal_loads_without_a_problem(
-    tmp_path_factory: pytest.TempPathFactory, wish: ProposeOptions, text: str
+    tmp_path_factory: pytest.TempPathFactory, options: NewOptions, text: str
 ) -> None:
     try:
-        found, after = proposed(text, **vars(wish))
+        found, after = proposed(text, **vars(options))
     except CanneryError as error:
         assert error.problems  # noqa: PT017 - nothing fits, which is an answer
         return

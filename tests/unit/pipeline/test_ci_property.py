@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from cannery.matrix.project import Project
-from cannery.pipeline.ci import CiOptions, plan_ci
+from cannery.options.ci import CiOptions
+from cannery.pipeline.ci import plan_ci
 from cannery.report.ci import to_github
 from tests.unit.changes import (
     HARMLESS,
@@ -80,8 +81,8 @@ def listed(project: Project, since: str, *, simulate: bool) -> set[str]:
     for target in targets:
         for file in target.artifacts.values():
             (artifacts / file.name).touch()
-    wanted = CiOptions(simulate=simulate, artifacts=artifacts, since=since)
-    jobs = plan_ci(project, targets, wanted)
+    options = CiOptions(format="names", simulate=simulate, artifacts=artifacts, since=since)
+    jobs = plan_ci(project, targets, options)
     rows = json.loads(to_github(jobs))["include"]
     names = [name for row in rows for name in row["targets"].split()]
     assert len(names) == len({*names})

@@ -13,8 +13,9 @@ import pytest
 from cannery.deploy.run_spec import npu_device
 from cannery.errors import PublishError
 from cannery.execute import cosign
+from cannery.options.publish import PushOptions
 from cannery.pipeline import images
-from cannery.pipeline.pushable import Candidate, PushOptions, candidates
+from cannery.pipeline.pushable import Candidate, candidates
 from tests.unit.world import BOTH, World, make_world
 
 
@@ -39,7 +40,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 def ask(world: World, names: list[str] | None = None, *allow: str, **more: Any) -> list[Candidate]:
     push_options = PushOptions(
         simulate=more.pop("simulate", False),
-        allow=frozenset(allow),
+        registry="registry.test",
+        allow=allow,
         artifacts=world.artifacts,
         **more,
     )
