@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from cannery.cli.common import PROJECT, read, selected
+from cannery.cli.common import read, selected
+from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.given import Given
 from cannery.options.matrix import ListOptions
@@ -15,19 +16,19 @@ from cannery.options.matrix import ListOptions
 _COLUMNS = ("python", "toolkit", "torch", "torch_npu", "apex", "deepspeed")
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Print the selected targets in the format that was asked for."""
-    options = read(ListOptions, given)
-    formats: dict[str, Callable[[list[Target]], str]] = {
+    options = read(ListOptions, given, project)
+    formats: dict[str, Callable[[list[Target], Path], str]] = {
         "table": _table,
         "json": _json,
-        "names": lambda targets: "\n".join(target.id for target in targets),
+        "names": lambda targets, _: "\n".join(target.id for target in targets),
     }
-    print(formats[options.format](selected(options)))
+    print(formats[options.format](selected(options, project), project.artifacts))
     return 0
 
 
-def _table(targets: list[Target]) -> str:
+def _table(targets: list[Target], artifacts: Path) -> str:
     rows: list[tuple[str, ...]] = [("target", *_COLUMNS, "chip", "application")]
     for target in targets:
         versions = [target.components.get(name, "-") for name in _COLUMNS]
@@ -42,13 +43,11 @@ def _table(targets: list[Target]) -> str:
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         lines.append("  ".join(cells).rstrip())
-    notes = [
-        f"{target.id}: {note}" for target in targets for note in _notes(target, PROJECT.artifacts)
-    ]
+    notes = [f"{target.id}: {note}" for target in targets for note in _notes(target, artifacts)]
     return "\n".join([*lines, *([""] if notes else []), *notes])
 
 
-def _json(targets: list[Target]) -> str:
+def _json(targets: list[Target], artifacts: Path) -> str:
     found = [
         {
             "id": target.id,
@@ -57,7 +56,7 @@ def _json(targets: list[Target]) -> str:
             "chip": target.chip,
             "components": target.components,
             "unverified": target.unverified,
-            "missing": _missing(target, PROJECT.artifacts),
+            "missing": _missing(target, artifacts),
         }
         for target in targets
     ]

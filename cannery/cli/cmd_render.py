@@ -6,33 +6,33 @@ from __future__ import annotations
 from pathlib import Path
 
 from cannery import console
-from cannery.cli.common import PROJECT, read
+from cannery.cli.common import read
 from cannery.files import write_files
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.render import Renderer
-from cannery.matrix.project import select
+from cannery.matrix.project import Project, select
 from cannery.options.given import Given
 from cannery.options.matrix import RenderOptions
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Write what differs, or with --check fail if anything does.
 
     Raises:
         OutOfSyncError: with --check, the differences as diffs.
         MatrixError, FileError: as ``Renderer.render`` and ``write_files``.
     """
-    options = read(RenderOptions, given)
-    matrix = PROJECT.matrix()
+    options = read(RenderOptions, given, project)
+    matrix = project.matrix()
     targets = select(matrix, options.targets or ["*"], options.where)
-    renderer = Renderer(PROJECT)
+    renderer = Renderer(project)
     rendered: dict[Path, str] = {}
     for target in targets:
-        rendered |= renderer.render(target).paths(PROJECT)
+        rendered |= renderer.render(target).paths(project)
     every = len(targets) == len(matrix.targets)
-    difference = compare(PROJECT, rendered, matrix.targets if every else ())
+    difference = compare(project, rendered, matrix.targets if every else ())
     if options.check:
-        require_in_sync(PROJECT, difference, "python build.py render")
+        require_in_sync(project, difference, "python build.py render")
         console.say(f"images/ is in sync ({len(targets)} targets)")
         return 0
     write_files({path: rendered[path] for path in difference.changed}, remove=difference.orphans)
@@ -42,6 +42,6 @@ def run(given: Given) -> int:
         ("left alone, because build.py did not write it:", difference.strays),
     ):
         for path in paths:
-            console.say(f"{verb} {path.relative_to(PROJECT.root)}")
+            console.say(f"{verb} {path.relative_to(project.root)}")
     console.say(f"{len(targets)} targets rendered")
     return 0

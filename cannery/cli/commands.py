@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 
 from cannery.options.given import Given, all_declared
 from cannery.options.option import Declared, Options
@@ -17,7 +18,7 @@ class Command:
 
     ``options`` are the classes of its options, as MODULE.CLASS below ``cannery.options``, so that
     only those of the command in use are imported. ``one_of`` are fields of them of which it needs
-    at least one. The module ``cannery.cli.cmd_NAME`` has ``run(given)``.
+    at least one. The module ``cannery.cli.cmd_NAME`` has ``run(given, project)``.
     """
 
     name: str
@@ -31,13 +32,16 @@ class Command:
         """Its options, in the order of its help."""
         return all_declared(map(_options_class, self.options))
 
-    def run(self, given: Given) -> int:
-        """Do it, and return the exit code.
+    def run(self, given: Given, root: Path) -> int:
+        """Do it in the checkout that is in ``root``, and return the exit code.
 
         Raises:
             CanneryError: as the command's module says.
         """
-        code: int = import_module(f"cannery.cli.cmd_{self.name}").run(given)
+        from cannery.matrix.project import Project
+
+        module = import_module(f"cannery.cli.cmd_{self.name}")
+        code: int = module.run(given, Project(root=root))
         return code
 
 

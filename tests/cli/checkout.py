@@ -17,7 +17,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from unittest.mock import patch
 
-from cannery.cli import common, main
+from cannery.cli import main
 from cannery.execute.engine import client
 from cannery.matrix.project import Project
 
@@ -84,7 +84,7 @@ class Checkout:
             redirect_stdout(out),
             redirect_stderr(err),
         ):
-            code = _TEMPORARY_main(arguments, self.project)
+            code = main(arguments, self.root)
         return Result(code=code, out=_text(out), err=_text(err))
 
     def start(
@@ -157,11 +157,3 @@ def _text(stream: TextIOWrapper) -> str:
     written = stream.detach()
     assert isinstance(written, BytesIO)
     return written.getvalue().decode()
-
-
-def _TEMPORARY_main(arguments, project):
-    with patch.object(common, "PROJECT", project):
-        for name, module in list(sys.modules.items()):
-            if name.startswith("cannery.cli.cmd_") and hasattr(module, "PROJECT"):
-                module.PROJECT = project
-        return main(arguments)

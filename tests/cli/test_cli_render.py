@@ -3,8 +3,6 @@ from __future__ import annotations
 
 import shutil
 
-import pytest
-
 from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout
 
