@@ -163,9 +163,9 @@ def test_what_makes_no_sense(checkout: Checkout, arguments: list[str], said: str
 @pytest.mark.parametrize("form", ["compose", "k8s", "volcano"])
 @pytest.mark.parametrize("more", [[], ["--print"]])
 def test_a_file_for_elsewhere_needs_nothing_of_this_host(
-    checkout: Checkout, form: str, more: list[str]
+    original: Checkout, form: str, more: list[str]
 ) -> None:
-    result = checkout.run("run", "--target", TARGET, "--format", form, *more, "--", "a", "$b")
+    result = original.run("run", "--target", TARGET, "--format", form, *more, "--", "a", "$b")
     result.accepted()
     found = [*yaml.safe_load_all(result.out)]
     assert "a" in result.out
@@ -173,9 +173,9 @@ def test_a_file_for_elsewhere_needs_nothing_of_this_host(
     assert result.err == ""
 
 
-def test_a_file_for_several_hosts(checkout: Checkout) -> None:
+def test_a_file_for_several_hosts(original: Checkout) -> None:
     options = ["--cards", "8", "--nodes", "3", "--shm-size", "64g", "--image", "r.example.com/a:1"]
-    result = checkout.run("run", "--target", TARGET, "--format", "k8s", *options, "-v", "/x:/y")
+    result = original.run("run", "--target", TARGET, "--format", "k8s", *options, "-v", "/x:/y")
     result.accepted()
     [service, job] = yaml.safe_load_all(result.out)
     assert service["spec"]["clusterIP"] == "None"
