@@ -55,11 +55,13 @@ def _run(entry: Entry, simulated_host: Path | None) -> Iterator[Command]:
             for runtime in deploy.RUNTIMES:
                 text = deploy.text(
                     use,
-                    image=entry.by_digest or here,
-                    target=entry.target,
-                    cards=cards,
-                    nodes=nodes,
-                    runtime=runtime,
+                    deploy.Workload(
+                        image=entry.by_digest or here,
+                        target=entry.target,
+                        cards=tuple(range(cards)),
+                        nodes=nodes,
+                        runtime=runtime,
+                    ),
                 )
                 shown = cards if nodes == 1 else 0
                 yield Command(use=use, text=text.rstrip("\n"), cards=shown, runtime=runtime)
@@ -68,7 +70,9 @@ def _run(entry: Entry, simulated_host: Path | None) -> Iterator[Command]:
 def _run_simulated(entry: Entry, host: Path | None) -> Iterator[Command]:
     """Only on this machine: a simulated image has no use in a cluster."""
     for use in ("shell", "compose") if host else ():
-        text = deploy.text(use, image=entry.by_digest, target=entry.target, simulate_host=host)
+        text = deploy.text(
+            use, deploy.Workload(image=entry.by_digest, target=entry.target, simulate_host=host)
+        )
         yield Command(use=use, text=text.rstrip("\n"))
 
 

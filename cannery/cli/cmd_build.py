@@ -8,10 +8,10 @@ import os
 from dataclasses import dataclass, replace
 
 from cannery import console
-from cannery.cli.common import existing, read
+from cannery.cli.common import PROJECT, existing, read
 from cannery.errors import file_error
 from cannery.image.bake_file import check_caches
-from cannery.matrix.project import Project, select
+from cannery.matrix.project import select
 from cannery.options.build import BuildOptions, PlanOptions, SelectionOptions
 from cannery.options.given import Given
 from cannery.options.remembered import resumed
@@ -19,6 +19,7 @@ from cannery.pipeline.build import build_all, raise_all
 from cannery.pipeline.planning import make_plan
 from cannery.pipeline.selection import Selection, caches_of
 from cannery.plan.journal import Journal, read_journal
+from cannery.plan.plan import Plan
 from cannery.report import plan as report
 
 
@@ -32,18 +33,17 @@ class _Run:
     resumes: bool
 
 
-def run(given: Given, project: Project) -> int:
+def run(given: Given) -> int:
     """Build every selected target; a target that fails does not keep the others from it.
 
     Raises:
         CanneryError: whatever stops one or more targets; see docs/exit-codes.md.
     """
-    plan_options = read(PlanOptions, given, project)
+    plan_options = read(PlanOptions, given)
     builds = not (plan_options.plan or plan_options.print)
     if builds:
-        _check_folder(project)
-    resumes = read(SelectionOptions, given, project).resume
-    found = (_resumed if resumes else _started)(given, project)
+        _check_folder()
+    found = _resumed(given) if read(SelectionOptions, given).resume else _started(given)
     if not found:
         console.say("nothing to resume: the last run finished all of its targets")
         return 0
@@ -51,26 +51,31 @@ def run(given: Given, project: Project) -> int:
     existing(options.ca)
     check_caches(caches_of(options), len(selection.targets))
     earlier = found.journal if found.resumes else None
-    planned = make_plan(project, selection, options, plan_options, earlier)
+    planned = make_plan(PROJECT, selection, options, plan_options, earlier)
     if builds:
-        build_all(project, selection, options, planned, found.journal)
+        build_all(PROJECT, selection, options, planned, found.journal)
         return 0
     if plan_options.plan:
-        texts = {"text": report.to_text, "json": report.to_json}
-        print(texts[plan_options.format](planned.plan))
+        print(_shown(planned.plan, plan_options, options))
     else:
         from cannery.pipeline.assembly import printed
 
-        print(printed(project, selection, options, planned), end="")
+        print(printed(PROJECT, selection, options, planned), end="")
     raise_all(planned.failures, single=len(selection.targets) == 1)
     return 0
 
 
-def _started(given: Given, project: Project) -> _Run:
+def _shown(plan: Plan, plan_options: PlanOptions, options: BuildOptions) -> str:
+    if plan_options.format == "json":
+        return report.to_json(plan)
+    return report.to_text(plan, verbose=options.verbose, width=console.width())
+
+
+def _started(given: Given) -> _Run:
     """A new run."""
-    chosen = read(SelectionOptions, given, project)
-    options = read(BuildOptions, given, project)
-    matrix = project.matrix()
+    chosen = read(SelectionOptions, given)
+    options = read(BuildOptions, given)
+    matrix = PROJECT.matrix()
     selection = Selection(
         matrix=matrix,
         targets=tuple(select(matrix, chosen.targets or ["*"], chosen.where)),
@@ -78,23 +83,23 @@ def _started(given: Given, project: Project) -> _Run:
         shard=chosen.shard,
     )
     named = tuple(sorted(selection.named))
-    journal = Journal(path=project.state / "journal.json", options=options, named=named)
+    journal = Journal(path=PROJECT.state / "journal.json", options=options, named=named)
     return _Run(selection=selection, options=options, journal=journal, resumes=False)
 
 
-def _resumed(given: Given, project: Project) -> _Run | None:
+def _resumed(given: Given) -> _Run | None:
     """The last run, as far as it is not finished; None if it is.
 
     Raises:
         UsageError: one of its targets does not exist any more, or an option has to be given again.
         FileError: what it wrote down cannot be read.
     """
-    earlier = read_journal(project.state / "journal.json")
+    earlier = read_journal(PROJECT.state / "journal.json")
     left = [name for name, entry in earlier.entries.items() if not entry.finished]
     if not left:
         return None
     options = resumed(earlier.options, earlier.withheld, given)
-    matrix = project.matrix()
+    matrix = PROJECT.matrix()
     selection = Selection(
         matrix=matrix, targets=tuple(select(matrix, left)), named=frozenset(earlier.named)
     )
@@ -102,8 +107,8 @@ def _resumed(given: Given, project: Project) -> _Run | None:
     return _Run(selection=selection, options=options, journal=journal, resumes=True)
 
 
-def _check_folder(project: Project) -> None:
+def _check_folder() -> None:
     """Raise FileError where no folder can be for what a build writes."""
-    if project.state.exists() and not project.state.is_dir():
+    if PROJECT.state.exists() and not PROJECT.state.is_dir():
         error = NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        raise file_error("write", project.state, error)
+        raise file_error("write", PROJECT.state, error)

@@ -7,9 +7,8 @@ import os
 from dataclasses import replace
 
 from cannery import console
-from cannery.cli.common import existing, read, selected
+from cannery.cli.common import PROJECT, existing, read, selected
 from cannery.execute.registry.client import Repository
-from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import PushOptions
 from cannery.options.shared import RequiredTargetOptions
@@ -19,30 +18,30 @@ from cannery.publish.oci import parse_reference
 from cannery.publish.policy import load
 
 
-def run(given: Given, project: Project) -> int:
-    """Push the image of every selected target, and print what to pull.
+def run(given: Given) -> int:
+    """Push the image of every selected target, and print references to pull.
 
     Raises:
         PublishError: an image may not be pushed, or a tag names something else.
         CanneryError: anything else; no tag has moved then.
     """
-    targets = selected(read(RequiredTargetOptions, given, project), project)
-    options = read(PushOptions, given, project)
-    key = options.key or os.environ.get("CANNERY_SIGNING_KEY", "")
-    matrix = project.matrix()
-    publishing = load(project.publish_file, matrix)
+    targets = selected(read(RequiredTargetOptions, given))
+    options = read(PushOptions, given)
+    signing_key = options.signing_key or os.environ.get("CANNERY_SIGNING_KEY", "")
+    matrix = PROJECT.matrix()
+    publishing = load(PROJECT.publish_file, matrix)
     place = parse_reference(options.registry, repository=publishing.repository)
     push = Push(
-        project=project,
+        project=PROJECT,
         publishing=publishing,
         repository=Repository(place.registry, place.repository, ca=existing(options.ca)),
-        options=replace(options, key=key),
+        options=replace(options, signing_key=signing_key),
     )
     names = frozenset(target.id for target in targets)
     selection = Selection(matrix=matrix, targets=tuple(targets), named=names)
-    for arrived in push.run(selection):
-        tags = ", ".join(arrived.image_push.tags)
-        console.say(f"{arrived.image_push.name}: {tags}")
-        print(push.repository.at(arrived.root.digest))
+    for pushed in push.run(selection):
+        tags = ", ".join(pushed.image_push.tags)
+        console.say(f"{pushed.image_push.name}: {tags}")
+        print(push.repository.at(pushed.root.digest))
     console.say("commit the new files in releases/")
     return 0

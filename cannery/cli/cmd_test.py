@@ -3,20 +3,20 @@
 
 from __future__ import annotations
 
-from cannery.cli.common import existing, read, selected
+from cannery.cli.common import PROJECT, existing, read, selected
 from cannery.errors import EngineError, Problem, UsageError, did_you_mean
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.buildx import package_index
 from cannery.image.checks import components
-from cannery.matrix.project import Project
+from cannery.image.names import image_name
 from cannery.options.given import Given
 from cannery.options.run import CheckImageOptions
 from cannery.options.shared import RequiredTargetOptions
-from cannery.pipeline.checking import check
-from cannery.pipeline.images import device_specs, image_name, simulated_host
+from cannery.pipeline.checking import CheckOptions, Detail, check
+from cannery.pipeline.images import device_specs, simulated_host
 
 
-def run(given: Given, project: Project) -> int:
+def run(given: Given) -> int:
     """Check the image of every selected target.
 
     Raises:
@@ -24,11 +24,11 @@ def run(given: Given, project: Project) -> int:
         EngineError: an image does not exist.
         VerificationError: a check failed.
     """
-    targets = selected(read(RequiredTargetOptions, given, project), project)
-    options = read(CheckImageOptions, given, project)
+    targets = selected(read(RequiredTargetOptions, given))
+    options = read(CheckImageOptions, given)
     if options.image and len(targets) > 1:
         raise UsageError(f"--image needs a single target; {len(targets)} are selected.")
-    known = components(project)
+    known = components(PROJECT)
     problems = [
         Problem(what=f"unknown component {name!r}.", fix=did_you_mean(name, known))
         for name in options.components
@@ -38,7 +38,7 @@ def run(given: Given, project: Project) -> int:
         raise UsageError(problems)
     ca = package_index(existing(options.ca), "").ca
     for target in targets:
-        name = options.image or image_name(target, simulate=options.simulate)
+        name = options.image or image_name(target.id, simulate=options.simulate)
         image = engine.image_id(name)
         if not image:
             flag = " --simulate" if options.simulate else ""
@@ -48,14 +48,17 @@ def run(given: Given, project: Project) -> int:
                     fix=f"Build it: python build.py --target {target.id}{flag}",
                 )
             )
-        host = simulated_host(project, target) if options.simulate else None
+        host = simulated_host(PROJECT, target) if options.simulate else None
         check(
-            project,
+            PROJECT,
             target,
             image=image,
             name=name,
             specs=device_specs(host),
-            ca=ca,
-            only=options.components,
+            options=CheckOptions(
+                ca=ca,
+                only=options.components,
+                detail=Detail.CHECKS if options.verbose else Detail.COMPONENTS,
+            ),
         )
     return 0

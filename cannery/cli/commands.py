@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from cannery.options.given import Given, all_declared
-from cannery.options.option import Declared, Options
+from cannery.options.option import Declared, OptionSet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,16 +38,15 @@ class Command:
         Raises:
             CanneryError: as the command's module says.
         """
-        from cannery.matrix.project import Project
-
-        module = import_module(f"cannery.cli.cmd_{self.name}")
-        code: int = module.run(given, Project(root=root))
+        # By name, because help is not to wait for what these import.
+        project = import_module("cannery.matrix.project").Project(root=root)
+        code: int = import_module(f"cannery.cli.cmd_{self.name}").run(given, project)
         return code
 
 
-def _options_class(name: str) -> type[Options]:
+def _options_class(name: str) -> type[OptionSet]:
     module, _, of_it = name.partition(".")
-    found: type[Options] = getattr(import_module(f"cannery.options.{module}"), of_it)
+    found: type[OptionSet] = getattr(import_module(f"cannery.options.{module}"), of_it)
     return found
 
 
@@ -81,8 +80,8 @@ _EVERY = (
     Command(
         name="list",
         summary="show the targets",
-        description="Lists the targets of matrix.yaml with their versions, chip and application, "
-        "and below them the targets that cannot be built because vendor files are missing. "
+        description="Lists the targets of matrix.yaml with their state: where they were verified, "
+        "whether they are published, and the files that they lack. --verbose adds the versions. "
         "Builds nothing and needs no engine.",
         options=("matrix.ListOptions",),
     ),

@@ -8,8 +8,7 @@ docs/running.md says what each line of them is for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 
 from cannery.deploy.compose import compose_text
 from cannery.deploy.docker import run_spec
@@ -18,10 +17,9 @@ from cannery.deploy.run_spec import RunSpec, shell_text
 from cannery.deploy.volcano import volcano_text
 from cannery.deploy.workload import Workload
 from cannery.errors import Problem, UsageError, did_you_mean
-from cannery.model import Target
-from cannery.options.run import RUN_FORMATS, RUNTIMES, SHM_SIZE
+from cannery.options.run import RUN_FORMATS, RUNTIMES
 
-__all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text", "write"]
+__all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text"]
 
 
 def shell(workload: Workload, devices: RunSpec | None = None) -> str:
@@ -41,44 +39,12 @@ _WRITERS: Mapping[str, Callable[[Workload], str]] = {
 FORMATS = RUN_FORMATS
 
 
-def text(
-    format: str,  # noqa: A002 - what the command line calls it too
-    *,
-    image: str,
-    target: Target,
-    cards: int = 1,
-    nodes: int = 1,
-    runtime: str = "devices",
-    simulate_host: Path | None = None,
-    shm_size: str = SHM_SIZE,
-    mounts: Mapping[str, str] | None = None,
-    command: Sequence[str] = (),
-) -> str:
-    """How to run ``image``, an image of ``target``, on ``cards`` cards of each of ``nodes`` hosts.
-
-    ``format`` is one of FORMATS and ``runtime`` one of RUNTIMES. ``simulate_host`` is a simulated
-    host tree to take in the place of NPUs, ``shm_size`` is as docker takes it, and ``mounts`` maps
-    folders of a host to folders of the container. Ends with a newline.
+def text(format: str, workload: Workload) -> str:  # noqa: A002 - as the command line calls it
+    """How to run ``workload``, in one of FORMATS. Ends with a newline.
 
     Raises:
-        UsageError: with everything that is wrong with what is asked for.
+        UsageError: with everything that is wrong with the workload, or with the format's name.
     """
-    workload = Workload(
-        image=image,
-        target=target,
-        cards=tuple(range(cards)),
-        nodes=nodes,
-        runtime=runtime,
-        simulate_host=simulate_host,
-        shm_size=shm_size,
-        mounts=mounts or {},
-        command=tuple(command),
-    )
-    return write(format, workload)
-
-
-def write(format: str, workload: Workload) -> str:  # noqa: A002 - as in text()
-    """As ``text``, for ``workload``."""
     if format not in _WRITERS:
         hint = did_you_mean(format, FORMATS)
         raise UsageError(Problem(what=f"there is no format {format!r}.", fix=hint))

@@ -38,7 +38,9 @@ _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*", re.ASCII)
 class Workload:
     """An image and what it runs on.
 
-    ``cards`` are the numbers that a host gives to its cards; the other fields are text()'s.
+    It takes ``cards``, by the numbers of the host, on each of ``nodes`` hosts. ``runtime`` is one
+    of RUNTIMES, ``simulate_host`` is a simulated host tree that replaces NPUs, ``shm_size`` is as
+    docker takes it, and ``mounts`` maps folders of a host to folders of the container.
     """
 
     image: str

@@ -13,6 +13,8 @@ from cannery.deploy import Workload, driver
 from cannery.deploy.run_spec import DRIVER, DRIVER_MOUNTS, RunSpec, ascend_runtime, npus
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine import client as engine
+from cannery.execute.engine.stand_ins import stand_ins
+from cannery.image.simulated import DRIVER_MARKER
 from cannery.model import Target
 
 _EMULATORS = {"aarch64": "qemu-aarch64", "x86_64": "qemu-x86_64"}
@@ -82,6 +84,10 @@ def _driver(target: Target, compat: Compat | None, root: Path) -> Iterator[Probl
         what = f"{DRIVER}/lib64 is missing: the image has no driver and takes the host's."
         yield Problem(what=what, fix="Install the NPU driver of this host.")
         return
+    if (root / DRIVER_MARKER.lstrip("/")).exists():
+        what = f"the driver of this host is simulated ({DRIVER_MARKER}), and drives no NPU."
+        yield Problem(what=what, fix="Install the vendor's driver, or add --simulate.")
+        return
     for path in DRIVER_MOUNTS:
         if not (root / path.lstrip("/")).exists():
             yield f"this host has no {path}; the container goes without."
@@ -143,11 +149,24 @@ def _image(workload: Workload, build: str) -> Iterator[Problem]:
         if architecture != target.docker_arch:
             what = f"{workload.image} is for {architecture}, and {target.id} is for"
             yield Problem(what=f"{what} {target.docker_arch}.", fix="Name another image.")
+        else:
+            yield from _kind(workload)
     elif build:
         yield Problem(what=f"{workload.image} is not here.", fix=f"Run: {build}")
-    elif reason := engine.why_not_pulled(workload.image, target.platform):
-        what = f"{workload.image} is not here and cannot be pulled: {reason}."
-        yield Problem(what=what, fix="Check the name, and 'docker login'.")
+    elif problem := engine.why_not_pulled(workload.image, target.platform):
+        yield problem
+
+
+def _kind(workload: Workload) -> Iterator[Problem]:
+    """A simulated image runs on the simulated device alone, and no other image does."""
+    signs = stand_ins(workload.image, workload.target)
+    if signs and not workload.simulate_host:
+        what = f"{workload.image} is a simulated image ({', '.join(signs)}), and cannot use an NPU."
+        fix = "Add --simulate to run it on the simulated device, or name another image."
+        yield Problem(what=what, fix=fix)
+    elif workload.simulate_host and not signs:
+        what = f"{workload.image} is not a simulated image, and the vendor's CANN cannot use the"
+        yield Problem(what=f"{what} simulated driver.", fix="Leave out --simulate.")
 
 
 def devices_here(workload: Workload, root: Path = Path("/")) -> RunSpec | None:

@@ -22,6 +22,12 @@ _MACHINES = {183: "aarch64", 62: "x86_64"}
 _LOOK_AT = 2000
 """How many members of an archive are looked at for a first ELF file."""
 
+_STAND_IN = b"SIMULATED by cannery"
+"""What the simulator writes into the head of each shell archive that it makes."""
+
+_STAND_IN_MEMBER = "apex/SIMULATED"
+"""What the simulator puts into the wheel that it makes."""
+
 _DAMAGED = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -68,11 +74,12 @@ def check_artifacts(
 ) -> dict[str, str]:
     """Component name to the sha256 of its file in ``folder``, for all of ``files``.
 
-    ``simulated`` says that the user wants the simulator anyway; ``hash_of`` computes the sha256 of
-    a file.
+    ``simulated`` says that the image is to be a simulated one; without it no stand-in may be among
+    the files. ``hash_of`` computes the sha256 of a file.
 
     Raises:
-        ArtifactError: with every file that is missing, empty, altered or for another architecture.
+        ArtifactError: with every file that is missing, empty, altered, a stand-in, or for another
+            architecture.
         FileError: a file cannot be read.
     """
     problems: list[Problem] = []
@@ -81,6 +88,8 @@ def check_artifacts(
         path = folder / file.name
         try:
             problem = _missing(target, path, file) or _refused(target, path)
+            if not problem and not simulated:
+                problem = _simulated(path)
             if not problem:
                 hashes[component] = hash_of(path)
                 if file.sha256 and hashes[component] != file.sha256:
@@ -116,6 +125,31 @@ def _refused(target: Target, path: Path) -> Problem | None:
             fix=f"Get the {target.machine} one.",
         )
     return None
+
+
+def _simulated(path: Path) -> Problem | None:
+    if not is_stand_in(path):
+        return None
+    return Problem(
+        what=f"{path} is a stand-in made by the simulator, so the image would be simulated.",
+        fix="Put the vendor's file there, or build the image with --simulate.",
+    )
+
+
+def is_stand_in(path: Path) -> bool:
+    """Whether the simulator has made the package or wheel ``path``.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as stream:
+        if _STAND_IN in stream.read(1 << 16):
+            return True
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                return _STAND_IN_MEMBER in archive.namelist()
+        except _DAMAGED:
+            return False
 
 
 def _advice(target: Target, folder: Path, *, simulated: bool) -> Problem:

@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from cannery.errors import Problem, UsageError
+from cannery.image.names import REPOSITORY, TAG, TARGET_FIELD, cache_name
 
 INDEX_VARIABLE = "CANNERY_INDEX_URL"
 """The variable from which buildx takes the package index, so that no file holds it."""
-
-_PLACE = "{target}"
-"""Stands for a target's tag in what the user says of caches."""
 
 _OVERWRITES = ("registry", "local")
 """Kinds of cache in which the last target that is written would be all that is there."""
@@ -119,35 +117,27 @@ def _cache_problem(option: str, text: str, count: int) -> Problem | None:
         what = f"--cache-{option} {text!r} says no type."
         fix = "Name a repository, as in registry.example/cache, or write type=...,..."
         return Problem(what=what, fix=fix)
-    if "=" not in text and not _REFERENCE.fullmatch(text.replace(_PLACE, "x")):
+    if "=" not in text and not _REFERENCE.fullmatch(text.replace(TARGET_FIELD, "x")):
         return Problem(what=f"--cache-{option} {text!r} is no name of a repository.")
     overwrites = option == "to" and fields.get("type") in _OVERWRITES
-    if overwrites and count > 1 and _PLACE not in text:
+    if overwrites and count > 1 and TARGET_FIELD not in text:
         what = f"--cache-to {text}: each target would overwrite the cache of the others."
-        return Problem(what=what, fix=f"Put {_PLACE} into it, which stands for the target.")
+        return Problem(what=what, fix=f"Put {TARGET_FIELD} into it, which stands for the target.")
     return None
 
 
-_REFERENCE = re.compile(r"[a-zA-Z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
+_REFERENCE = re.compile(rf"[A-Za-z0-9.-]+(:\d+)?(/{REPOSITORY})?(:{TAG})?")
 
 
 def _sources(text: str, tags: Iterable[str]) -> list[str]:
-    """Where one target looks: at its own cache first, then at those of its kin."""
+    """The caches that one target reads: its own first, then those of related targets."""
     if "=" in text:
-        return [text.replace(_PLACE, tag) for tag in tags]
-    return [f"type=registry,ref={_reference(text, tag)}" for tag in tags]
+        return [text.replace(TARGET_FIELD, tag) for tag in tags]
+    return [f"type=registry,ref={cache_name(text, tag)}" for tag in tags]
 
 
 def _destination(text: str, tag: str) -> str:
     if "=" in text:
-        return text.replace(_PLACE, tag)
+        return text.replace(TARGET_FIELD, tag)
     compression = "compression=zstd,force-compression=true"
-    return f"type=registry,ref={_reference(text, tag)},mode=max,{compression}"
-
-
-def _reference(text: str, tag: str) -> str:
-    """The reference for one target, because what is written to one tag replaces what was there."""
-    if _PLACE in text:
-        return text.replace(_PLACE, tag)
-    repository, _, named = text.rpartition(":")
-    return f"{text}-{tag}" if repository and "/" not in named else f"{text}:{tag}"
+    return f"type=registry,ref={cache_name(text, tag)},mode=max,{compression}"

@@ -78,6 +78,21 @@ class KeyInputs:
             simulate=bool(simulator),
         )
 
+    @classmethod
+    def committed(cls, target: Target, files: Mapping[str, str], *, simulator: str) -> Self:
+        """The inputs as far as committed files tell them: the same on every machine.
+
+        A vendor file without a known sha256 goes by its name, and a base by its reference. The
+        arguments are those of ``of``.
+        """
+        return cls.of(
+            target,
+            files,
+            identify_file=lambda _, file: file.sha256 or file.name,
+            identify_base=lambda _, base: base.image,
+            simulator=simulator,
+        )
+
     @property
     def key(self) -> str:
         """The content key, as ``sha256:`` and 64 digits."""

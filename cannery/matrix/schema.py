@@ -32,7 +32,7 @@ def load_matrix(path: Path) -> Matrix:
         MatrixError: with every problem found, each with its line.
     """
     compat = facts_beside(path)
-    return read_yaml(path, path.name, lambda top: _matrix(top, lambda t: check_target(t, compat)))
+    return read_yaml(path, path.name, lambda top: matrix_of(top, lambda t: check_target(t, compat)))
 
 
 def parse_matrix(text: str, name: str) -> Matrix:
@@ -41,14 +41,15 @@ def parse_matrix(text: str, name: str) -> Matrix:
     Raises:
         MatrixError: with every problem found, each with its line.
     """
-    return parse_yaml(text, name, lambda top: _matrix(top, lambda _: ()))
+    return parse_yaml(text, name, lambda top: matrix_of(top, lambda _: ()))
 
 
-_Check = Callable[[Target], Iterable[tuple[str, Problem]]]
+Check = Callable[[Target], Iterable[tuple[str, Problem]]]
 """Yields the key of a target that is wrong, and why."""
 
 
-def _matrix(top: Section, check: _Check) -> Matrix:
+def matrix_of(top: Section, check: Check) -> Matrix:
+    """The matrix of the matrix.yaml ``top``; what is wrong becomes a problem."""
     schema = top.text("schema")
     if schema == "1":
         top.wrong("schema", "this version of cannery reads schema 2 only.", _FROM_SCHEMA_1)
@@ -58,7 +59,7 @@ def _matrix(top: Section, check: _Check) -> Matrix:
     definitions = read_definitions(top)
     families = top.section("families", required=False)
     found = expand_families(families) if families else []
-    if section := top.section("targets", required=families is None):
+    if section := top.section("targets", required="families" not in top):
         found += section.sections()
     targets: dict[str, Target] = {}
     for name, each in found:
@@ -107,7 +108,7 @@ def _cann_choice(section: Section | None, definitions: Definitions) -> _CannChoi
     return _CannChoice(release=release, chip=chip, with_nnal=bool(nnal))
 
 
-def _target(name: str, section: Section, definitions: Definitions, check: _Check) -> Target | None:
+def _target(name: str, section: Section, definitions: Definitions, check: Check) -> Target | None:
     if not _ID.fullmatch(name):
         section.problems.add(
             section.node, f"{name!r} cannot be an image tag.", "Use a-z, 0-9 and '-', '_', '.'."
@@ -119,9 +120,7 @@ def _target(name: str, section: Section, definitions: Definitions, check: _Check
         if set(text) & set('"\\$\n\r'):
             what = f"{key!r} may not have quotes, backslashes, '$' or line breaks."
             section.wrong(key, what)
-    platform = section.text("platform")
-    if platform and platform not in _PLATFORMS:
-        section.wrong("platform", f"{platform!r} is unknown.", did_you_mean(platform, _PLATFORMS))
+    platform = section.choose("platform", {name: name for name in _PLATFORMS}, "platform")
     base = section.choose("base", definitions.bases, "base")
     python = section.choose("python", definitions.pythons, "python")
     cann = _cann_choice(section.section("cann"), definitions)
@@ -133,7 +132,7 @@ def _target(name: str, section: Section, definitions: Definitions, check: _Check
     own_base = definitions.python_bases.get(python.name, base.name)
     if own_base != base.name:
         section.wrong("python", f"{python.name} comes with base {own_base}, not {base.name}.")
-    if platform not in _PLATFORMS:
+    if platform is None:
         return None
     target = Target(
         id=name,

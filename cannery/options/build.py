@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.options import values
-from cannery.options.option import Options, changed, option
+from cannery.options.option import OptionSet, changed, option
 from cannery.options.shared import (
     ALL,
     ARTIFACTS,
@@ -16,6 +16,7 @@ from cannery.options.shared import (
     INDEX_URL,
     SIMULATE,
     TARGET,
+    VERBOSE,
     TargetOptions,
 )
 from cannery.options.values import Shard
@@ -54,7 +55,7 @@ class SelectionOptions(TargetOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildOptions(Options):
+class BuildOptions(OptionSet):
     """How images are built. ``artifacts`` and ``ca`` are absolute."""
 
     simulate: bool = field(default=False, metadata=changed(SIMULATE, remembered=True))
@@ -66,6 +67,17 @@ class BuildOptions(Options):
     force: bool = field(
         default=False,
         metadata=option(help="build images that are up to date, too", remembered=True),
+    )
+    record: bool = field(
+        default=False,
+        metadata=option(
+            help="check images that are up to date, too, and write the results to verified/",
+            conflicts=("test",),
+            remembered=True,
+        ),
+    )
+    verbose: bool = field(
+        default=False, metadata=changed(VERBOSE, help="show every check and every shared layer")
     )
     check_jobs: int = field(
         default=1,
@@ -114,7 +126,7 @@ class BuildOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanOptions(Options):
+class PlanOptions(OptionSet):
     """What is shown of a plan. With ``plan`` the engine need not answer."""
 
     plan: bool = field(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.options import values
-from cannery.options.option import Options, changed, option
+from cannery.options.option import OptionSet, changed, option
 from cannery.options.shared import ALL, ARTIFACTS, ARTIFACTS_DEFAULT, SIMULATE
 
 MAX_CI_JOBS = 256
@@ -18,7 +18,7 @@ _jobs = values.number(1, MAX_CI_JOBS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CiOptions(Options):
+class CiOptions(OptionSet):
     """The jobs of a CI run. ``since`` names a commit; empty for all targets.
 
     ``artifacts`` holds the vendor's files that the runners have. ``shards`` is None for as many

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cannery.errors import Problem
-from cannery.options.option import Declared, Options, declared
+from cannery.options.option import Declared, OptionSet, declared
 
 Given = Mapping[str, Any]
 """Field to value of the options that were given, in the order in which they were typed."""
@@ -16,7 +16,7 @@ Given = Mapping[str, Any]
 RESUME = "resume"
 """The field of the option that continues the last run."""
 
-_T = TypeVar("_T", bound=Options)
+_T = TypeVar("_T", bound=OptionSet)
 
 
 def read(options: type[_T], given: Given, root: Path) -> _T:
@@ -65,6 +65,6 @@ def check(options: Sequence[Declared], given: Given, one_of: Sequence[str] = ())
     return problems
 
 
-def all_declared(classes: Iterable[type[Options]]) -> tuple[Declared, ...]:
+def all_declared(classes: Iterable[type[OptionSet]]) -> tuple[Declared, ...]:
     """The options of several classes, in their order."""
     return tuple(each for options in classes for each in declared(options))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.options import values
-from cannery.options.option import Options, changed, option
-from cannery.options.shared import CA, INDEX_URL, TargetOptions
+from cannery.options.option import OptionSet, changed, option
+from cannery.options.shared import CA, INDEX_URL, VERBOSE, TargetOptions
 
 USUAL_CHIP = "910b"
 
@@ -23,6 +23,10 @@ class ListOptions(TargetOptions):
             choices=("table", "json", "names"),
             help="a table for people, JSON for programs, or one id per line",
         ),
+    )
+    verbose: bool = field(
+        default=False,
+        metadata=changed(VERBOSE, help="show the versions and all results of each target"),
     )
 
 
@@ -102,7 +106,7 @@ class UpdateOptions(TargetOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewOptions(Options):
+class NewOptions(OptionSet):
     """What a new target has; an empty field is for the newest version that fits.
 
     ``python`` may have a patch level. ``machine`` is the architecture, as ``uname -m`` names it.

@@ -76,7 +76,7 @@ def changed(metadata: Mapping[str, Option], **changes: Any) -> Mapping[str, Opti
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class OptionSet:
     """The base of every options class."""
 
 
@@ -113,7 +113,7 @@ class Declared:
         return (self.option.parse or self.kind)(text)
 
 
-def declared(options: type[Options]) -> tuple[Declared, ...]:
+def declared(options: type[OptionSet]) -> tuple[Declared, ...]:
     """Every option that the class ``options`` declares, in its order."""
     hints = get_type_hints(options)
     found = []

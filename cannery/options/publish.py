@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.options import values
-from cannery.options.option import Options, option
+from cannery.options.option import OptionSet, option
 from cannery.options.shared import ARTIFACTS, ARTIFACTS_DEFAULT, REGISTRY, REGISTRY_CA, SIMULATE
 
 PUSH_EXCEPTIONS = ("simulated", "unverified", "differs")
@@ -15,8 +15,8 @@ PUSH_EXCEPTIONS = ("simulated", "unverified", "differs")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PushOptions(Options):
-    """How images are pushed. ``key`` is what they are signed with; empty for no signature."""
+class PushOptions(OptionSet):
+    """How images are pushed. ``signing_key`` is a file or a URI; empty for no signature."""
 
     simulate: bool = field(default=False, metadata=SIMULATE)
     registry: str = field(metadata=REGISTRY)
@@ -34,9 +34,10 @@ class PushOptions(Options):
             help="refuse images that are not from a clean commit, verified on an NPU, and signed"
         ),
     )
-    key: str = field(
+    signing_key: str = field(
         default="",
         metadata=option(
+            flags=("--key",),
             metavar="KEY",
             help="sign the images with this key of cosign",
             default_text="CANNERY_SIGNING_KEY, else no signature",
@@ -54,7 +55,7 @@ class PushOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromoteOptions(Options):
+class PromoteOptions(OptionSet):
     """What is copied, and where to."""
 
     source: str = field(
@@ -83,7 +84,7 @@ class PromoteOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PruneOptions(Options):
+class PruneOptions(OptionSet):
     """What a registry keeps."""
 
     registry: str = field(metadata=REGISTRY)
@@ -102,7 +103,7 @@ class PruneOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CatalogOptions(Options):
+class CatalogOptions(OptionSet):
     """What becomes of the table and the page."""
 
     check: bool = field(

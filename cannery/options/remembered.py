@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 from cannery.errors import Problem, UsageError
 from cannery.options.given import Given, given_value
-from cannery.options.option import Declared, Options, declared
+from cannery.options.option import Declared, OptionSet, declared
 
-_T = TypeVar("_T", bound=Options)
+_T = TypeVar("_T", bound=OptionSet)
 
 
-def remember(options: Options, withheld: Iterable[str] = ()) -> dict[str, Any]:
+def remember(options: OptionSet, withheld: Iterable[str] = ()) -> dict[str, Any]:
     """The remembered fields of ``options``; of secret ones only whether they were given.
 
     ``withheld`` are the secret ones that were given to an earlier run and are not known any more.
@@ -80,7 +80,7 @@ def resumed(options: _T, withheld: Iterable[str], given: Given) -> _T:
     )
 
 
-def _remembered(options: type[Options]) -> list[Declared]:
+def _remembered(options: type[OptionSet]) -> list[Declared]:
     return [each for each in declared(options) if each.option.remembered]
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.options import values
-from cannery.options.option import Options, option
-from cannery.options.shared import CA, SIMULATE
+from cannery.options.option import OptionSet, option
+from cannery.options.shared import CA, SIMULATE, VERBOSE
 
 RUN_FORMATS = ("shell", "compose", "k8s", "volcano")
 
@@ -23,7 +23,7 @@ MAX_NODES = 999
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(Options):
+class RunOptions(OptionSet):
     """How one image is started, here or elsewhere."""
 
     simulate: bool = field(default=False, metadata=SIMULATE)
@@ -91,7 +91,7 @@ class RunOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckImageOptions(Options):
+class CheckImageOptions(OptionSet):
     """What ``test`` checks of built images."""
 
     simulate: bool = field(default=False, metadata=SIMULATE)
@@ -113,3 +113,4 @@ class CheckImageOptions(Options):
         ),
     )
     ca: Path | None = field(default=None, metadata=CA)
+    verbose: bool = field(default=False, metadata=VERBOSE)

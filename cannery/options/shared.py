@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.options.option import Options, changed, option
+from cannery.options.option import OptionSet, changed, option
 
 ARTIFACTS_DEFAULT = Path("artifacts")
 """Below the checkout."""
@@ -35,6 +35,7 @@ INDEX_URL = option(
     help="the package index; its address never enters an image",
     default_text="UV_DEFAULT_INDEX or PIP_INDEX_URL, else PyPI",
 )
+VERBOSE = option(help="show every check", with_resume=True)
 REGISTRY = option(
     metavar="REGISTRY",
     help="the registry, optionally with a path: registry.example.com, registry.example.com/team",
@@ -42,7 +43,7 @@ REGISTRY = option(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TargetOptions(Options):
+class TargetOptions(OptionSet):
     """Which targets a command is about: all of them where none is named."""
 
     targets: tuple[str, ...] = field(default=(), metadata=changed(TARGET, default_text="all"))

@@ -16,11 +16,12 @@ from cannery.image.artifacts import check_artifacts, files_of_build
 from cannery.image.bake_file import ImageBuild, bake_file
 from cannery.image.content_key import LABEL
 from cannery.image.file_hashes import Hashes
-from cannery.image.render import NAMESPACE
+from cannery.image.names import image_tag
+from cannery.image.simulated import ARGUMENT as SIMULATED
+from cannery.image.simulated import LABEL as SIMULATED_LABEL
 from cannery.matrix.project import Project
 from cannery.model import Base, Matrix, Target
 from cannery.options.build import BuildOptions
-from cannery.pipeline.images import image_tag
 from cannery.pipeline.planning import Planned, Ready, base_names, bases, expected_key
 from cannery.pipeline.selection import Selection, caches_of, index_of
 from cannery.plan.plan import Action
@@ -46,7 +47,9 @@ class Assembly:
         folder = made.artifacts if made else self.options.artifacts
         hashes = Hashes(self.project.state / "hashes.json")
         files = files_of_build(ready.target, simulate=self.options.simulate)
-        found = check_artifacts(ready.target, folder, files, hash_of=hashes.of)
+        found = check_artifacts(
+            ready.target, folder, files, simulated=self.options.simulate, hash_of=hashes.of
+        )
         hashes.keep()
         used = {name: self._ensured(*each) for name, each in bases(ready.target).items()}
         contexts = {"artifacts": str(folder), "cannery": str(self.project.build_context)}
@@ -91,7 +94,9 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
         found: dict[str, str] = {}
         try:
             files = files_of_build(target, simulate=options.simulate)
-            found = check_artifacts(target, folder, files, hash_of=hashes.of)
+            found = check_artifacts(
+                target, folder, files, simulated=options.simulate, hash_of=hashes.of
+            )
         except ArtifactError:
             console.say(f"{target.id}: {folder} is made by a build")
         images = local_images(base_names(target))
@@ -117,16 +122,16 @@ def _image(
     folder = assembly.project.images / target.id
     return ImageBuild(
         id=target.id,
-        tag=image_tag(target, simulate=simulate),
+        tag=image_tag(target.id, simulate=simulate),
         related_tags=tuple(
-            image_tag(each, simulate=simulate) for each in _related(target, assembly.matrix)
+            image_tag(each.id, simulate=simulate) for each in _related(target, assembly.matrix)
         ),
         dockerfile=folder / "Dockerfile",
         folder=folder,
         platform=target.platform,
         contexts=contexts,
-        arguments=arguments,
-        labels={f"{NAMESPACE}.simulated": str(simulate).lower(), LABEL: key},
+        arguments={**arguments, **({SIMULATED: "true"} if simulate else {})},
+        labels={SIMULATED_LABEL: str(simulate).lower(), LABEL: key},
     )
 
 

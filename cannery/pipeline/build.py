@@ -11,6 +11,7 @@ from cannery.pipeline.planning import Planned
 from cannery.pipeline.selection import Selection
 from cannery.plan.journal import Journal
 from cannery.plan.plan import Action
+from cannery.report.verified import read_verified
 
 
 def build_all(
@@ -25,6 +26,9 @@ def build_all(
     Raises:
         CanneryError: what stopped one or more targets; see docs/exit-codes.md.
     """
+    if options.record:
+        # A file that cannot be read is reported now, and not after hours of building.
+        read_verified(project.root, [target.id for target in selection.targets])
     single = len(selection.targets) == 1
     if not planned.plan.of(Action.BUILD, Action.VERIFY):
         _nothing_to_do(planned, single=single)

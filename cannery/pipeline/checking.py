@@ -1,19 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks an image and keeps what came out."""
+"""Checks an image, shows the results and writes them down."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from cannery import console
-from cannery.deploy.run_spec import RunSpec
+from cannery.deploy.run_spec import DeviceKind, RunSpec
 from cannery.errors import Problem, VerificationError
+from cannery.execute.engine.stand_ins import stand_ins
 from cannery.execute.engine.verify import verify
 from cannery.files import write_files
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.pipeline.images import report_path
+from cannery.report.verification import Verification
+from cannery.report.verification_text import to_brief, to_text
+
+
+class Detail(StrEnum):
+    """How much of a report is shown; failures are always shown in full."""
+
+    BRIEF = "brief"
+    """One line."""
+    COMPONENTS = "components"
+    """A row for each component."""
+    CHECKS = "checks"
+    """A row for each check, too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """How an image is checked; ``ca`` and ``only`` are those of ``verify``.
+
+    ``record`` is called with the result, whether the checks passed or not.
+    """
+
+    ca: Path | None = None
+    only: Sequence[str] = ()
+    detail: Detail = Detail.COMPONENTS
+    record: Callable[[Verification], None] = lambda _: None
 
 
 def check(
@@ -23,28 +52,59 @@ def check(
     image: str,
     name: str,
     specs: Sequence[RunSpec],
-    ca: Path | None = None,
-    only: Sequence[str] = (),
-    brief: bool = False,
+    options: CheckOptions,
 ) -> None:
-    """Check ``image`` as an image of ``target``, show the report and keep it as JSON.
+    """Check ``image`` as an image of ``target``, show a report and write it as JSON.
 
-    ``brief`` leaves out of what is shown what passed. The other arguments are those of ``verify``.
+    The arguments are those of ``verify``.
 
     Raises:
-        VerificationError: a check failed.
+        VerificationError: a check failed; or the image is simulated and no device of ``specs`` is,
+            or the other way round, and nothing was checked.
         EngineError: the image cannot be run.
     """
-    result = verify(project, target, image=image, name=name, specs=specs, ca=ca, only=only)
-    report = report_path(project, name)
+    simulated = _is_simulated(target, image, name, specs)
+    result = verify(
+        project,
+        target,
+        image=image,
+        name=name,
+        simulated=simulated,
+        specs=specs,
+        ca=options.ca,
+        only=options.only,
+    )
+    report = report_path(project, target, name)
     write_files({report: result.to_json()})
-    console.show(result.to_brief() if brief else result.to_text())
+    console.show(_text(result, options.detail))
     console.say(f"{target.id}: the report is in {report}")
+    options.record(result)
     if result.failed:
         names = sorted({check.name for _, check in result.failed})
         raise VerificationError(
             Problem(
-                what=f"{target.id}: {len(result.failed)} checks failed: {', '.join(names)}.",
-                fix=f"The image is {image}; no name was moved to it.",
+                what=f"{target.id}: {len(names)} checks failed: {', '.join(names)}.",
+                fix=f"The image is {image}; no tag was moved to it.",
             )
         )
+
+
+def _text(result: Verification, detail: Detail) -> str:
+    if detail is Detail.BRIEF:
+        return to_brief(result)
+    return to_text(result, verbose=detail is Detail.CHECKS)
+
+
+def _is_simulated(target: Target, image: str, name: str, specs: Sequence[RunSpec]) -> bool:
+    """Whether ``image`` is simulated; it must be exactly where a device of ``specs`` is."""
+    signs = stand_ins(image, target)
+    asked = DeviceKind.SIMULATED in {spec.kind for spec in specs}
+    if signs and not asked:
+        what = f"{name} is a simulated image ({', '.join(signs)}), and it was to be checked as a"
+        command = f"python build.py test --target {target.id} --image {name} --simulate"
+        fix = f"Check it on the simulated device: {command}"
+        raise VerificationError(Problem(what=f"{what} real one.", fix=fix))
+    if asked and not signs:
+        what = f"{name} is not a simulated image, and the vendor's CANN cannot use the simulated"
+        raise VerificationError(Problem(what=f"{what} driver.", fix="Leave out --simulate."))
+    return bool(signs)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from cannery import console
 from cannery.errors import EngineError, Problem, UsageError
-from cannery.execute import history
+from cannery.execute import git
 from cannery.execute.engine.simulator import package_spec
 from cannery.image.artifacts import missing_files
 from cannery.image.render import Renderer
@@ -49,16 +49,16 @@ def _concerned(project: Project, targets: Sequence[Target], options: CiOptions) 
     """Id to reason of the targets that have changed since ``options.since``."""
     if not options.since:
         return {target.id: "all are asked for" for target in targets}
-    base = history.resolve(project.root, options.since)
+    base = git.resolve(project.root, options.since)
     if not base:
         why = f"there is no commit {options.since!r} here to compare with"
         return {target.id: why for target in targets}
-    if changes := history.uncommitted(project.root):
+    if changes := git.changed(project.root, untracked=False):
         what = f"{', '.join(changes)}: not committed, and --since compares commits."
         raise UsageError(Problem(what=what, fix="Commit it, or leave out --since."))
-    after = history.read_commit(project.root, "HEAD", is_read)
+    after = git.read_commit(project.root, "HEAD", is_read)
     try:
-        before = history.read_commit(project.root, base, is_read)
+        before = git.read_commit(project.root, base, is_read)
     except EngineError as error:
         return {target.id: f"{base[:12]} cannot be read: {error}" for target in targets}
     return affected(before, after, targets, simulate=options.simulate, stand_in=_stand_in)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the images of targets are called, on what they are checked, and what is known of them."""
+"""The devices on which images are checked, and what this machine knows of its images."""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from cannery.deploy.run_spec import DeviceKind, RunSpec, no_device, npu_device, simulated_device
@@ -12,22 +13,11 @@ from cannery.execute.engine.simulator import simulated
 from cannery.files import read_text
 from cannery.image.checks import checks_digest
 from cannery.image.content_key import LABEL
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.plan.plan import Local
 from cannery.report.verification import passed_on
-
-REPOSITORY = "cannery"
-
-
-def image_tag(target: Target, *, simulate: bool) -> str:
-    """The tag of a target's image; a simulated one can be told by it."""
-    return target.id + ("-sim" if simulate else "")
-
-
-def image_name(target: Target, *, simulate: bool) -> str:
-    """The local name of a target's image."""
-    return f"{REPOSITORY}:{image_tag(target, simulate=simulate)}"
 
 
 def simulated_host(project: Project, target: Target) -> Path:
@@ -63,24 +53,31 @@ def device_kinds(*, simulate: bool) -> frozenset[str]:
     return frozenset({str(DeviceKind.NONE), str(kind)})
 
 
-def here(project: Project, name: str, images: Images) -> Local:
+def here(project: Project, target: Target, name: str, images: Images) -> Local:
     """What this machine has under ``name``, where ``images`` are those that it has."""
     if name not in images:
         return Local()
     image = images[name]
-    report = report_text(project, name)
+    report = report_text(project, target, name)
     passed = passed_on(report, image_id=image.id, checks=checks_digest(project))
     return Local(image=image.id, key=image.labels.get(LABEL, ""), passed=passed)
 
 
-def report_text(project: Project, name: str) -> str:
-    """The last report on the image ``name``; empty where there is none."""
+def report_text(project: Project, target: Target, name: str) -> str:
+    """The last report on ``name`` as an image of ``target``; empty where there is none."""
     try:
-        return read_text(report_path(project, name))
+        return read_text(report_path(project, target, name))
     except (FileNotFoundError, FileError):
         return ""
 
 
-def report_path(project: Project, name: str) -> Path:
-    """Where the last report on the image ``name`` is, if there is one."""
-    return project.state / "reports" / f"{name.replace('/', '_').replace(':', '_')}.json"
+def report_path(project: Project, target: Target, name: str) -> Path:
+    """The path of the last report on ``name`` as an image of ``target``.
+
+    Only the target's own names lead to the reports that builds and pushes rely on.
+    """
+    folder = project.state / "reports"
+    if name in {image_name(target.id, simulate=simulate) for simulate in (False, True)}:
+        return folder / f"{name.replace(':', '_')}.json"
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    return folder / "others" / f"{target.id}-{digest[:12]}.json"

@@ -12,20 +12,20 @@ from cannery.errors import ArtifactError, CanneryError, EngineError, UsageError
 from cannery.execute.engine import base
 from cannery.execute.engine.images import Images, local_images
 from cannery.execute.engine.simulator import recipe
-from cannery.execute.registry.published import published_key
 from cannery.image.artifacts import check_artifacts, missing_files, needed_files
 from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of, context_files
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.file_hashes import Hashes
 from cannery.image.layers import Layer
+from cannery.image.names import image_name, image_tag
 from cannery.image.render import Rendered, Renderer
 from cannery.matrix.project import Project
 from cannery.model import Base, Target
 from cannery.options.build import BuildOptions, PlanOptions
-from cannery.pipeline.images import device_kinds, here, image_name, image_tag
+from cannery.pipeline.images import device_kinds, here
 from cannery.pipeline.selection import Selection
 from cannery.plan.journal import Entry, Journal, Progress
-from cannery.plan.plan import Action, Plan, Step, change_of, choose_action, missing
+from cannery.plan.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
 from cannery.plan.shard import divide_targets, target_cost
 
 
@@ -47,6 +47,17 @@ class Ready:
     @property
     def layers(self) -> tuple[Layer, ...]:
         return self.rendered.layers
+
+    @property
+    def context_files(self) -> dict[str, str]:
+        """Name to text of the files of both build contexts."""
+        return context_files(self.rendered.files, self.context)
+
+    @property
+    def committed_key(self) -> str:
+        """The content key of the target by its committed files: the same on every machine."""
+        simulator = self.hashes.get(SIMULATOR, "")
+        return KeyInputs.committed(self.target, self.context_files, simulator=simulator).key
 
 
 @dataclass(kw_only=True)
@@ -161,7 +172,7 @@ def expected_key(ready: Ready, options: BuildOptions, images: Images) -> str:
     architectures = bases(ready.target)
     return KeyInputs.of(
         ready.target,
-        context_files(ready.rendered.files, ready.context),
+        ready.context_files,
         identify_file=lambda name, _: ready.hashes[name],
         identify_base=lambda name, _: base.identity(*architectures[name], images),
         simulator=ready.hashes[SIMULATOR] if options.simulate else "",
@@ -202,7 +213,7 @@ def _look(planned: Planned, options: BuildOptions, plan_options: PlanOptions) ->
     """What is here of all that the plan is about; None if the engine may say nothing, and does."""
     names: list[str] = []
     for each in planned.ready.values():
-        names += [*base_names(each.target), image_name(each.target, simulate=options.simulate)]
+        names += [*base_names(each.target), image_name(each.target.id, simulate=options.simulate)]
     built = [entry.image for entry in planned.earlier.values() if entry.image]
     try:
         return local_images([*names, *built])
@@ -217,16 +228,20 @@ def _step(
     project: Project, ready: Ready, options: BuildOptions, images: Images, earlier: Entry | None
 ) -> Step:
     target = ready.target
-    name = image_name(target, simulate=options.simulate)
+    name = image_name(target.id, simulate=options.simulate)
     key = expected_key(ready, options, images)
-    local = here(project, name, images)
+    local = here(project, target, name, images)
     decided = _resumed(earlier, key, images) if earlier else None
     if decided:
         action, why, image = decided
     else:
         kinds = device_kinds(simulate=options.simulate)
         action, why = choose_action(
-            name=name, key=key, here=local, kinds=kinds, test=options.test, force=options.force
+            Expected(name=name, key=key, kinds=kinds),
+            local,
+            test=options.test,
+            force=options.force,
+            record=options.record,
         )
         image = local.image if action is not Action.BUILD else ""
     return Step(
@@ -250,11 +265,16 @@ def _resumed(entry: Entry, key: str, images: Images) -> tuple[Action, str, str] 
     return None
 
 
-def _published(target: Target, key: str, options: BuildOptions, repository: str) -> str:
-    if not repository:
+def _published(target: Target, key: str, options: BuildOptions, name: str) -> str:
+    """Whether the image of ``target`` in the repository ``name`` is up to date."""
+    if not name:
         return ""
-    reference = f"{repository}:{image_tag(target, simulate=options.simulate)}"
-    found = published_key(reference, target.platform)
+    # Importing what speaks HTTP takes longer than most plans, which ask no registry.
+    from cannery.execute.registry.published import published_key, published_repository
+
+    repository = published_repository(name, options.ca)
+    tag = image_tag(target.id, simulate=options.simulate)
+    found = published_key(repository, tag, target.platform)
     if found is None:
-        return f"{reference} does not exist"
-    return f"{reference} is {'up to date' if found == key else 'out of date'}"
+        return f"{repository.at(tag)} does not exist"
+    return f"{repository.at(tag)} is {'up to date' if found == key else 'out of date'}"

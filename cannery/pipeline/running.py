@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 
 from cannery.errors import CanneryError
@@ -18,12 +19,14 @@ from cannery.execute.threads import workers
 from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.pipeline.assembly import Assembly
-from cannery.pipeline.checking import check
-from cannery.pipeline.images import device_specs, image_name
+from cannery.pipeline.checking import CheckOptions, Detail, check
+from cannery.pipeline.images import device_specs
 from cannery.pipeline.planning import Planned
+from cannery.pipeline.recording import record
 from cannery.pipeline.selection import Selection, caches_of, index_of
 from cannery.plan.journal import Journal, Progress
 from cannery.plan.plan import Action, Step
@@ -178,7 +181,7 @@ class _Run:
     def _verify(self, id_: str) -> None:
         """Check an image, and name it if it has passed."""
         target, image = self.planned.ready[id_].target, self._images[id_]
-        name = image_name(target, simulate=self.options.simulate)
+        name = image_name(target.id, simulate=self.options.simulate)
         try:
             if self.options.test:
                 self.board.tell(target.id, "verifying")
@@ -189,8 +192,7 @@ class _Run:
                     image=image,
                     name=name,
                     specs=device_specs(made.host if made else None),
-                    ca=index_of(self.options).ca,
-                    brief=len(self.planned.plan.steps) > 1,
+                    options=self._check_options(target.id),
                 )
             engine.tag_image(image, name)
         except CanneryError as error:
@@ -199,3 +201,16 @@ class _Run:
         self._note(target.id, Progress.DONE)
         unchecked = "" if self.options.test else ", unchecked"
         self.board.tell(target.id, "done", f"{name} is ready{unchecked}", ended=True)
+
+    def _check_options(self, id_: str) -> CheckOptions:
+        usual = Detail.BRIEF if len(self.planned.plan.steps) > 1 else Detail.COMPONENTS
+        options = CheckOptions(
+            ca=index_of(self.options).ca, detail=Detail.CHECKS if self.options.verbose else usual
+        )
+        if not self.options.record:
+            return options
+        simulated = self.options.simulate
+        key = self.planned.ready[id_].committed_key
+        return replace(
+            options, record=partial(record, self.project, id_, key=key, simulated=simulated)
+        )

@@ -24,6 +24,8 @@ _HARMLESS_FOLDERS = (
     *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/"),
     *("tests/browser/", "tests/cli/", "tests/engine/", "tests/policy/", "tests/publish/"),
     *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),
+    "schemas/",
+    "verified/",
 )
 _HARMLESS = (
     *(".gitignore", ".hadolint.yaml", "LICENSE", "compat.yaml", "noxfile.py", "publish.yaml"),
@@ -113,16 +115,6 @@ def affected(
 
 
 def _inputs(target: Target, commit: Commit, stand_in: str) -> KeyInputs:
-    """The inputs of the content key of ``target`` at ``commit``.
-
-    A vendor file without a known sha256 goes by its name, and a base by its reference.
-    """
-    return KeyInputs.of(
-        target,
-        context_files(
-            commit.folders.get(f"{IMAGES}{target.id}/", {}), commit.folders.get(CONTEXT, {})
-        ),
-        identify_file=lambda _, file: file.sha256 or file.name,
-        identify_base=lambda _, base: base.image,
-        simulator=stand_in,
-    )
+    """The inputs of the content key of ``target`` at ``commit``."""
+    own, shared = commit.folders.get(f"{IMAGES}{target.id}/", {}), commit.folders.get(CONTEXT, {})
+    return KeyInputs.committed(target, context_files(own, shared), simulator=stand_in)

@@ -74,23 +74,35 @@ class Plan:
         return shared({step.id: step.layers for step in self.of(Action.BUILD)})
 
 
-def choose_action(
-    *, name: str, key: str, here: Local, kinds: frozenset[str], test: bool, force: bool
-) -> tuple[Action, str]:
-    """What to do with a target whose image would be called ``name``, and why.
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """The image that a run would make: its name, its key, and on what it would be checked."""
 
-    ``kinds`` are the kinds of device on which the run would check it.
+    name: str
+    key: str
+    kinds: frozenset[str]
+
+
+def choose_action(
+    expected: Expected, here: Local, *, test: bool, force: bool, record: bool = False
+) -> tuple[Action, str]:
+    """What to do with a target, and why.
+
+    A run that is to ``record`` results checks images again that were verified before.
     """
+    name = expected.name
     if force:
         return Action.BUILD, "--force"
     if not here.image:
         return Action.BUILD, f"there is no {name} here"
-    if here.key != key:
+    if here.key != expected.key:
         of = "from something else" if here.key else "by an older build.py"
         return Action.BUILD, f"{name} was made {of}"
-    if test and not kinds <= here.passed:
-        without = ", ".join(sorted(kinds - here.passed))
+    if test and not expected.kinds <= here.passed:
+        without = ", ".join(sorted(expected.kinds - here.passed))
         return Action.VERIFY, f"{name} is up to date, and not verified (device: {without})"
+    if test and record:
+        return Action.VERIFY, f"{name} is up to date, and its results are to be recorded"
     return Action.SKIP, f"{name} is up to date"
 
 

@@ -46,7 +46,7 @@ class _Machine:
 
 
 def target_cost(target: str, layers: Sequence[Layer]) -> TargetCost:
-    """What building ``target`` costs; its kin are the targets of the same CANN and torch."""
+    """What building ``target`` costs; its family is the targets of the same CANN and torch."""
     costs = {layer.identity: layer.weight for layer in layers}
     family = [layer.identity for layer in layers if layer.name in ("toolkit", "wheels-torch")]
     return TargetCost(id=target, costs=costs, family=tuple(family))
@@ -60,7 +60,7 @@ def divide_targets(items: Sequence[TargetCost], count: int) -> list[list[str]]:
     waiting = sorted(_families(items), key=_weight)
     while waiting:
         family = waiting.pop()
-        machine = min(machines, key=lambda each: (each.cost(family), machines.index(each)))
+        machine = min(machines, key=lambda each: each.cost(family))
         if len(family) > 1 and machine.cost(family) > limit:
             middle = len(family) // 2
             waiting = sorted([*waiting, family[:middle], family[middle:]], key=_weight)

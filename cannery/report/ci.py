@@ -60,7 +60,6 @@ def to_gitlab(jobs: Sequence[Job], *, simulate: bool) -> str:
 def _build(*, simulate: bool) -> dict[str, Any]:
     """What all jobs have in common; the runner's shell is bash."""
     flag = " --simulate" if simulate else ""
-    suffix = "-sim" if simulate else ""
     caches = " ".join(
         f'${{CANNERY_CACHE_{way.upper()}:+--cache-{way} "$CANNERY_CACHE_{way.upper()}"}}'
         for way in ("from", "to")
@@ -75,7 +74,7 @@ def _build(*, simulate: bool) -> dict[str, Any]:
         ],
         "after_script": [
             'read -ra names <<<"$TARGETS"',
-            f'.venv/bin/python .ci/summary.py images "${{names[@]/%/{suffix}}}"',
+            f'.venv/bin/python .ci/summary.py images{flag} "${{names[@]}}"',
         ],
         "artifacts": {"when": "always", "paths": [".cannery/reports"], "expire_in": "30 days"},
     }

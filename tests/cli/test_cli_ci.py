@@ -98,15 +98,15 @@ def test_a_matrix_that_was_wrong_means_all(repository: Checkout) -> None:
     assert targets(done.out) == targets(repository.run(*GITHUB).out)
 
 
-def test_without_a_repository_it_is_said(original: Checkout) -> None:
-    env = {"GIT_CEILING_DIRECTORIES": str(original.root.parent)}
-    original.run(*GITHUB, "--since", "HEAD", env=env).refused(6, "git cannot read ")
+def test_without_a_repository_it_is_said(checkout: Checkout) -> None:
+    env = {"GIT_CEILING_DIRECTORIES": str(checkout.root.parent)}
+    checkout.run(*GITHUB, "--since", "HEAD", env=env).refused(6, "is in no git repository")
 
 
-def test_without_git_it_is_said(original: Checkout) -> None:
-    path = os.path.dirname(original.argv()[0])  # noqa: PTH120
-    env = {"PATH": str(original.root) if not path else str(original.root / "bin")}
-    original.run(*GITHUB, "--since", "HEAD", env=env).refused(6, "git is not installed")
+def test_without_git_it_is_said(checkout: Checkout) -> None:
+    path = os.path.dirname(checkout.argv()[0])  # noqa: PTH120
+    env = {"PATH": str(checkout.root) if not path else str(checkout.root / "bin")}
+    checkout.run(*GITHUB, "--since", "HEAD", env=env).refused(6, "git is not installed")
 
 
 @pytest.mark.parametrize(

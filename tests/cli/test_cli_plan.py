@@ -27,9 +27,13 @@ def test_the_whole_matrix(original: Checkout) -> None:
     assert {*lines} == {*Project(root=original.root).matrix().targets}
     assert lines[TARGET].startswith("build ")
     assert "no engine answers, so nothing is known of images" in lines[TARGET]
-    assert lines[NEEDS_A_FILE].startswith("skip ")
-    assert "cpython-3.8.18" in lines[NEEDS_A_FILE]
-    assert "made once for several targets:\n" in result.out
+    assert lines[NEEDS_A_FILE].split(maxsplit=2)[::2] == ["skip", "needs file 1"]
+    _, _, legend = result.out.partition("\n\nmissing files:\n")
+    assert legend.startswith("   1  cpython-3.8.18")
+    [shared] = [line for line in result.out.splitlines() if "for several targets" in line]
+    assert shared.endswith("(--verbose lists them)")
+    verbose = original.run("--all", "--simulate", "--plan", "--verbose").out
+    assert "\n  toolkit: " in verbose
     assert original.state() == before
 
 
@@ -50,7 +54,7 @@ def test_what_was_named_and_cannot_be_built_is_an_error_of_a_plan_too(original: 
     words = ["--target", TARGET, "--target", NEEDS_A_FILE, "--simulate", "--plan"]
     result = original.run(*words)
     assert result.code == 5
-    assert f"build   {TARGET}  " in result.out
+    assert f"build  {TARGET}  " in result.out
     assert f"build.py: [{NEEDS_A_FILE}] " in result.err
 
 
@@ -80,6 +84,10 @@ WRONG = {
     "two ways to do nothing": (
         ["--all", "--plan", "--print"],
         ["--plan and --print cannot be combined."],
+    ),
+    "to record what is not checked": (
+        ["--all", "--record", "--no-test"],
+        ["--record and --no-test cannot be combined."],
     ),
     "another format": (
         ["--all", "--plan", "--format", "jsn"],

@@ -17,6 +17,7 @@ from tests.cli.standin_engine import standin_engine
 
 TARGET = "py39-torch231-cann8t39"
 IMAGE = f"cannery:{TARGET}-sim"
+LABEL = {"io.cannery.simulated": "true"}
 MOUNTS = [
     *("/usr/local/Ascend/driver", "/usr/local/dcmi"),
     *("/usr/local/bin/npu-smi", "/etc/ascend_install.info"),
@@ -47,7 +48,7 @@ def path(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[dict[str, str]]:
     """An environment in which an engine has the simulated image."""
-    with standin_engine(tmp_path, images={IMAGE: "arm64"}) as address:
+    with standin_engine(tmp_path, images={IMAGE: "arm64"}, labels=LABEL) as address:
         yield {"DOCKER_HOST": address}
 
 
@@ -119,8 +120,8 @@ def test_all_that_is_wrong_with_the_engine_is_said_at_once(
     ("name", "said"),
     [
         ("registry.example.com/a:arm", ""),
-        ("registry.example.com/a:x86", "cannot be pulled: it is not for linux/arm64."),
-        ("registry.example.com/a:none", "cannot be pulled: manifest unknown."),
+        ("registry.example.com/a:x86", "a:x86 has no image for linux/arm64; it has linux/amd64."),
+        ("registry.example.com/a:none", "a:none does not exist. Check the name."),
     ],
 )
 def test_another_image(

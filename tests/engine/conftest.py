@@ -15,11 +15,11 @@ import pytest
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.buildx import PackageIndex, package_index
 from cannery.execute.engine.simulator import Simulated, simulate
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.build import BuildOptions
 from cannery.pipeline.build import build_all
-from cannery.pipeline.images import image_name
 from cannery.pipeline.planning import make_plan
 from cannery.pipeline.selection import Selection
 from cannery.plan.journal import Journal
@@ -53,7 +53,7 @@ def packages() -> PackageIndex:
 
 def _built(project: Project, packages: PackageIndex, name: str) -> Built:
     target = project.matrix().targets[name]
-    image = image_name(target, simulate=True)
+    image = image_name(target.id, simulate=True)
     if not engine.image_id(image):
         pytest.fail(f"{image} is not here; 'nox -s image' builds it")
     made = simulate(project, target, packages, project.artifacts)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cannery.deploy.run_spec import DRIVER_MOUNTS
+from cannery.image.build_context import CONTEXT_FILES
 from cannery.image.environment import image_environment
-from cannery.image.render import CONTEXT_FILES
 from cannery.matrix.project import Project
 from cannery.model import Target
 from tests.policy.dockerfile import Instruction, assignments, parse

@@ -29,9 +29,10 @@ _AGAIN = "ERROR: failed to solve: "
 
 @dataclass(frozen=True, kw_only=True)
 class PackageIndex:
-    """How packages are reached: certificates to trust and a package index, where one is named.
+    """Where a build gets packages: a file of certificates to trust, and the URL of an index.
 
-    Both enter a build as secrets, so neither is ever in a layer or in an image's history.
+    ``index_url`` may be empty, for the default index. Both enter a build as secrets, so neither is
+    ever in a layer or in an image's history.
     """
 
     ca: Path | None
@@ -41,7 +42,7 @@ class PackageIndex:
 def package_index(
     ca: Path | None, index_url: str, environ: Mapping[str, str] = os.environ
 ) -> PackageIndex:
-    """What the user has named, else what pip and uv would use on this machine."""
+    """The index and the certificates that the user named, else those of pip and uv here."""
     named = next((environ[name] for name in _CA_VARIABLES if environ.get(name)), "")
     path = ca or (Path(named) if named else _SYSTEM_CA)
     index = index_url or next((environ[n] for n in _INDEX_VARIABLES if environ.get(n)), "")
@@ -125,6 +126,7 @@ def failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
     """The error for a build that ended with the lines ``tail``; ``log`` holds all of them."""
     text = "".join(tail)
     fix = f"The whole log is in {log}."
+    # Steps run programs of all kinds, so their words are all there is. This only adds a hint.
     if "no space left on device" in text.lower():
         fix = "The engine's disk is full: 'docker system df' shows on what. " + fix
     elif "certificate" in text.lower():

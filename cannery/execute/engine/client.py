@@ -106,8 +106,8 @@ def machine_and_runtimes() -> tuple[str, frozenset[str]]:
     return str(info.get("Architecture", "")), frozenset(info.get("Runtimes") or {})
 
 
-def why_not_pulled(reference: str, platform: str) -> str:
-    """Why a registry would not give ``reference`` for ``platform``; nothing if it would.
+def why_not_pulled(reference: str, platform: str) -> Problem | None:
+    """Why the engine cannot pull ``reference`` for ``platform``; None if it can.
 
     Raises:
         EngineError: the engine does not answer.
@@ -116,9 +116,26 @@ def why_not_pulled(reference: str, platform: str) -> str:
         try:
             data = client.images.get_registry_data(reference)
         except docker.errors.APIError as error:
-            return str(error.explanation or error).rstrip(".")
+            return _not_pulled(reference, error)
         found = {f"{each['os']}/{each['architecture']}" for each in data.attrs["Platforms"]}
-        return "" if platform in found else f"it is not for {platform}"
+    if platform in found:
+        return None
+    what = f"{reference} has no image for {platform}; it has {', '.join(sorted(found))}."
+    return Problem(what=what, fix="Name another image.")
+
+
+def _not_pulled(reference: str, error: docker.errors.APIError) -> Problem:
+    login = f"docker login {reference.partition('/')[0]}"
+    said = str(error.explanation or error).rstrip(".")
+    match error.status_code:
+        case 404:
+            return Problem(what=f"{reference} does not exist.", fix="Check the name.")
+        case 401 | 403:
+            what = f"the registry refuses {reference}: {said}."
+            return Problem(what=what, fix=f"Log in with an account that has access: {login}")
+    # The engine answers 500 for everything else, a login that it lacks included.
+    fix = f"See that the engine reaches the registry and that you are logged in: {login}"
+    return Problem(what=f"{reference} cannot be pulled: {said}.", fix=fix)
 
 
 def remove_abandoned() -> None:
@@ -179,6 +196,7 @@ def pull_digest(repository: str, digest: str, platform: str, login: tuple[str, s
 
 
 def _pull_fix(said: str, host: str) -> str:
+    # By now the pull has begun, and the engine only sends a sentence; the message holds all of it.
     if "x509" in said or "certificate" in said:
         return f"Let it trust the registry: put the CA into /etc/docker/certs.d/{host}/ca.crt."
     if "zstd" in said or "invalid tar header" in said:

@@ -41,6 +41,7 @@ def local_images(references: Iterable[str]) -> Images:
     code, said = run(argv, capture=True)
     lines = said.splitlines()
     found = [line for line in lines if line.startswith("{")]
+    # docker ends with 1 whether an image is missing or the engine is, and says which only in words.
     absent = [line for line in lines if "No such image: " in line]
     if len(found) + len(absent) < len(wanted) or (code and not absent):
         # It says the same of each of them.

@@ -29,14 +29,16 @@ def verify(
     *,
     image: str,
     name: str,
+    simulated: bool,
     specs: Sequence[RunSpec],
     ca: Path | None = None,
     only: Sequence[str] = (),
 ) -> Verification:
     """Run the checks of ``target`` in ``image`` for each of ``specs``, at the same time.
 
-    ``name`` is what the report calls the image; ``ca`` holds the certificates to trust for package
-    indexes; ``only`` names components, and empty means all.
+    ``name`` is what the report calls the image; ``simulated`` says whether it must hold stand-ins,
+    which no other image may. ``ca`` holds the certificates to trust for package indexes; ``only``
+    names components, and empty means all.
 
     Raises:
         EngineError: the engine cannot run the image.
@@ -46,7 +48,9 @@ def verify(
     def checked(spec: RunSpec) -> DeviceRun:
         console.say(f"{target.id}: checking {name} (device: {spec.kind})")
         with engine.container(image, target.platform, spec, ca) as container:
-            checks = checks_in(project, target, container, spec.kind, only)
+            checks = checks_in(
+                project, target, container, spec.kind, simulated=simulated, only=only
+            )
         ran_on = hardware(spec.kind, target.machine)
         return DeviceRun(device=spec.kind, checks=checks, hardware=ran_on)
 
@@ -57,15 +61,24 @@ def verify(
         image=name,
         image_id=image,
         runs=tuple(runs),
+        simulated=simulated,
         checks=digest,
         date=datetime.now(UTC).date().isoformat(),
     )
 
 
 def checks_in(
-    project: Project, target: Target, container: str, kind: DeviceKind, only: Sequence[str] = ()
+    project: Project,
+    target: Target,
+    container: str,
+    kind: DeviceKind,
+    *,
+    simulated: bool,
+    only: Sequence[str] = (),
 ) -> tuple[Check, ...]:
     """Run the checks of ``target`` in a running container that has a device of this kind.
+
+    ``simulated`` and ``only`` are those of ``verify``.
 
     Raises:
         CanneryError: the checks themselves could not be run.
@@ -76,6 +89,7 @@ def checks_in(
         argv = [sys.executable, "-m", "pytest", *(folders or [str(folder_of_checks(project))])]
         argv += ["--quiet", "--no-header", "-p", "no:cacheprovider", "--tb=short"]
         argv += ["--hosts", f"docker://{container}", "--device", str(kind)]
+        argv += ["--simulated"] if simulated else []
         argv += ["--record", str(project.images / target.id / "target.json")]
         argv += ["--report", str(report), "--rootdir", str(project.root)]
         code, said = run(argv, cwd=project.root, capture=True)

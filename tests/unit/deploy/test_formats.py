@@ -26,7 +26,7 @@ IMAGE = "registry.example.com:5000/ascend@sha256:" + "0" * 64
 
 
 def text(form: str, **more: Any) -> str:
-    return deploy.text(form, **{"image": IMAGE, "target": TARGET, **more})
+    return deploy.text(form, deploy.Workload(**{"image": IMAGE, "target": TARGET, **more}))
 
 
 def documents(form: str, **more: Any) -> list[dict[str, Any]]:

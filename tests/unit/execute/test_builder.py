@@ -9,7 +9,6 @@ import pytest
 from cannery.errors import EngineError, UsageError
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.builder import Builder, check_cache_export, find_builder, progress_mode
-from cannery.execute.registry.published import published_key
 
 # Ends with the code, and says the text, of the file that is called like its arguments.
 DOCKER = f"""#!{sys.executable}
@@ -112,36 +111,3 @@ def test_who_can_write_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
         check_cache_export(Builder(name="default", local=True))
     monkeypatch.setattr(engine, "uses_containerd", lambda: True)
     check_cache_export(Builder(name="default", local=True))
-
-
-IMAGETOOLS = "buildx imagetools inspect r.test/x:y --format {{json .Image}}"
-ONE = '{"architecture": "arm64", "config": {"Labels": {"io.cannery.key": "k"}}}'
-KEYS = {
-    "an image": ("0 " + ONE, "k"),
-    "an image for two platforms": ('0 {"linux/arm64": ' + ONE + ', "linux/amd64": {}}', "k"),
-    "no labels": ('0 {"config": {}}', ""),
-    "no key": ('0 {"config": {"Labels": {"a": "b"}}}', ""),
-    "labels that are null": ('0 {"config": {"Labels": null}}', ""),
-    "no image": ("1 ERROR: r.test/x:y: not found", None),
-}
-
-
-@pytest.mark.parametrize(("said", "key"), KEYS.values(), ids=KEYS)
-def test_the_key_of_a_published_image(docker: Docker, said: str, key: str | None) -> None:
-    docker.says(IMAGETOOLS, said)
-    assert published_key("r.test/x:y", "linux/arm64") == key
-
-
-@pytest.mark.parametrize(
-    ("said", "message"),
-    [
-        ("1 ERROR: dial tcp: connection refused", "cannot be asked: ERROR: dial tcp: connection"),
-        ("1 ERROR: 401 Unauthorized", "'docker login'"),
-        ("0 no JSON", "is no image that buildx can read"),
-        ("0 []", "is no image that buildx can read"),
-    ],
-)
-def test_a_registry_that_cannot_be_asked(docker: Docker, said: str, message: str) -> None:
-    docker.says(IMAGETOOLS, said)
-    with pytest.raises(EngineError, match=message):
-        published_key("r.test/x:y", "linux/arm64")

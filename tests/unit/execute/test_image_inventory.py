@@ -117,7 +117,23 @@ def test_everything_is_read(image: Image, target: Target, chunk: int) -> None:
     assert image.removed
 
 
-def test_only_the_label_makes_an_image_simulated(image: Image, target: Target) -> None:
+@pytest.mark.parametrize(
+    ("label", "path"),
+    [
+        ("true", "/opt/none"),
+        ("false", "/usr/local/Ascend/simulated/Ascend-cann-toolkit"),
+        ("", "/usr/local/lib/python3.9/dist-packages/apex/SIMULATED"),
+    ],
+)
+def test_the_label_or_a_stand_in_makes_an_image_simulated(
+    image: Image, target: Target, label: str, path: str
+) -> None:
+    image.simulated = label
+    image.files[path] = "This is a software stand-in."
+    assert image_inventory("cannery:full", "linux/arm64", target).simulated
+
+
+def test_an_image_without_either_is_not_simulated(image: Image, target: Target) -> None:
     image.simulated = "false"
     found = image_inventory("cannery:full", "linux/arm64", target)
     assert not found.simulated

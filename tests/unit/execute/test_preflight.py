@@ -35,9 +35,11 @@ class Engine:
     machine: str = "aarch64"
     runtimes: frozenset[str] = frozenset({"runc"})
     images: dict[str, str] = field(default_factory=lambda: {WORKLOAD.image: "arm64"})
-    why: str = ""
+    why: Problem | None = None
     asked: list[tuple[str, str]] = field(default_factory=list)
     dead: bool = False
+    signs: tuple[str, ...] = ()
+    """What says that the image is simulated."""
 
     def machine_and_runtimes(self) -> tuple[str, frozenset[str]]:
         if self.dead:
@@ -50,7 +52,10 @@ class Engine:
     def image_architecture(self, reference: str) -> str:
         return self.images[reference]
 
-    def why_not_pulled(self, reference: str, platform: str) -> str:
+    def stand_ins(self, *_: object) -> tuple[str, ...]:
+        return self.signs
+
+    def why_not_pulled(self, reference: str, platform: str) -> Problem | None:
         self.asked.append((reference, platform))
         return self.why
 
@@ -60,6 +65,7 @@ def docker(monkeypatch: pytest.MonkeyPatch) -> Engine:
     made = Engine()
     for name in ("machine_and_runtimes", "image_id", "image_architecture", "why_not_pulled"):
         monkeypatch.setattr(engine, name, getattr(made, name))
+    monkeypatch.setattr(host, "stand_ins", made.stand_ins)
     return made
 
 
@@ -179,7 +185,9 @@ def test_more_shared_memory_than_there_is_memory(root: Path, docker: Engine) -> 
             "Ask for less with --shm-size."
         )
     ]
+    docker.signs = ("label",)
     found = local_images(root, replace(options, simulate_host=Path("/sim")))
+    docker.signs = ()
     assert found.problems == ()
     assert len(found.notes) == 1
     assert local_images(root, replace(WORKLOAD, shm_size="32g")).problems == ()
@@ -226,6 +234,37 @@ def test_an_image_for_another_machine(root: Path, docker: Engine) -> None:
     ]
 
 
+def test_a_simulated_image_cannot_use_npus(root: Path, docker: Engine) -> None:
+    docker.signs = ("/usr/local/Ascend/simulated",)
+    assert said(local_images(root)) == [
+        (
+            f"{WORKLOAD.image} is a simulated image (/usr/local/Ascend/simulated), and cannot use"
+            " an NPU. Add --simulate to run it on the simulated device, or name another image."
+        )
+    ]
+    docker.signs = ()
+    assert local_images(root).problems == ()
+
+
+def test_a_real_image_cannot_use_the_simulated_device(root: Path, docker: Engine) -> None:
+    options = replace(WORKLOAD, simulate_host=Path("/sim"))
+    assert said(local_images(root, options)) == [
+        (
+            f"{WORKLOAD.image} is not a simulated image, and the vendor's CANN cannot use the"
+            " simulated driver. Leave out --simulate."
+        )
+    ]
+    docker.signs = ("label io.cannery.simulated=true",)
+    assert local_images(root, options).problems == ()
+
+
+def test_a_host_whose_driver_is_simulated_has_no_npu(root: Path, docker: Engine) -> None:
+    (root / DRIVER[1:] / "SIMULATED").touch()
+    [problem] = said(local_images(root))
+    assert problem.startswith(f"the driver of this host is simulated ({DRIVER}/SIMULATED)")
+    assert problem.endswith("Install the vendor's driver, or add --simulate.")
+
+
 def test_a_local_name_is_never_asked_of_a_registry(root: Path, docker: Engine) -> None:
     """Somebody else's image may have that name there."""
     docker.images = {}
@@ -237,17 +276,13 @@ def test_an_image_that_can_be_pulled(root: Path, docker: Engine) -> None:
     docker.images = {}
     assert local_images(root).problems == ()
     assert docker.asked == [(WORKLOAD.image, "linux/arm64")]
-    docker.why = "denied"
-    assert said(local_images(root)) == [
-        (
-            f"{WORKLOAD.image} is not here and cannot be pulled: denied. "
-            "Check the name, and 'docker login'."
-        )
-    ]
+    docker.why = Problem(what="it does not exist.", fix="Check the name.")
+    assert said(local_images(root)) == ["it does not exist. Check the name."]
 
 
 def test_a_simulated_host_has_its_devices_in_the_tree(tmp_path: Path, docker: Engine) -> None:
     options = replace(WORKLOAD, simulate_host=Path("/sim"), runtime="ascend")
+    docker.signs = ("label",)
     assert local_images(tmp_path, options) == host.Findings(problems=(), notes=())
     assert host.devices_here(options, tmp_path) is None
 

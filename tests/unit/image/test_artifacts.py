@@ -126,6 +126,28 @@ def test_an_empty_file(full: Target, folder: Path) -> None:
     )
 
 
+def stand_in_of(component: str) -> bytes:
+    """As the simulator makes it, by what it is known."""
+    if component != "apex":
+        return b"#!/bin/sh\n# SIMULATED by cannery: no vendor software.\n" + tar_gz(elf(AARCH64))
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("apex/SIMULATED", "This apex is a software stand-in.")
+    return target.getvalue()
+
+
+@pytest.mark.parametrize("component", ["toolkit", "kernels", "nnal", "apex"])
+def test_a_stand_in_is_no_vendor_file(full: Target, folder: Path, component: str) -> None:
+    path = folder / full.artifacts[component].name
+    path.write_bytes(stand_in_of(component))
+    wrong, _ = refusal(full, folder)
+    assert wrong == (
+        f"{path} is a stand-in made by the simulator, so the image would be simulated. "
+        "Put the vendor's file there, or build the image with --simulate."
+    )
+    check_artifacts(full, folder, full.artifacts, simulated=True)
+
+
 @PACKS
 def test_programs_for_the_other_machine(full: Target, folder: Path, pack: Pack) -> None:
     """The name says aarch64 and the content x86_64."""

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from cannery.compat import check_target
 from cannery.compat.facts import Compat
 from cannery.errors import MatrixError
-from cannery.matrix.schema import _matrix
+from cannery.matrix.schema import matrix_of
 from cannery.model import Matrix
 from cannery.syntax.yaml_reader import read_yaml
 from tests.unit.compat_targets import COMPAT
@@ -87,7 +87,7 @@ def read(document: Any, compat: Compat | None = None) -> Matrix | None:
         path.write_text(json.dumps(document), encoding="utf-8")
         try:
             return read_yaml(
-                path, path.name, lambda top: _matrix(top, lambda each: check_target(each, compat))
+                path, path.name, lambda top: matrix_of(top, lambda each: check_target(each, compat))
             )
         except MatrixError as error:
             problems = error.problems

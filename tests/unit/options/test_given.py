@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from cannery.options.given import check, read
-from cannery.options.option import Options, changed, declared, option
+from cannery.options.option import OptionSet, changed, declared, option
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made(Options):
+class Made(OptionSet):
     name: str = field(metadata=option(help="a name"))
     place: Path = field(default=Path("here"), metadata=option(help="a place"))
     tags: tuple[str, ...] = field(default=(), metadata=option(help="tags"))

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from cannery.errors import UsageError
-from cannery.options.option import Options, option
+from cannery.options.option import OptionSet, option
 from cannery.options.remembered import recall, remember, resumed
 from cannery.options.values import number
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made(Options):
+class Made(OptionSet):
     flag: bool = field(default=False, metadata=option(help="x", remembered=True))
     count: int = field(default=1, metadata=option(help="x", parse=number(1, 9), remembered=True))
     place: Path = field(default=Path("/a"), metadata=option(help="x", remembered=True))
