@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what the catalogue is made from. Everything is in the checkout: no engine, no network."""
+"""Reads the files of the checkout that the catalogue is made from, and nothing else."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from cannery.report.columns import columns, fold
 from cannery.report.missing import Missing
 from cannery.report.results import Basis, Result, known_results, phrase, verdicts
 from cannery.report.tested import complete_results
+from cannery.report.verified import FOLDER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,7 @@ def run(given: Given) -> int:
 def _listed(targets: Sequence[Target]) -> list[_Listed]:
     results: dict[str, tuple[Result, ...]] = {}
     releases: dict[str, Record | None] = {}
-    if any((PROJECT.root / name).is_dir() for name in ("verified", "releases")):
+    if any((PROJECT.root / name).is_dir() for name in (FOLDER, "releases")):
         # A third of the time of a listing would be importing this.
         from cannery.pipeline.recording import state_key
 
@@ -100,7 +101,7 @@ def _local(targets: Sequence[Target]) -> dict[str, tuple[Result, ...]]:
     found: dict[str, tuple[Result, ...]] = {}
     for target in targets:
         for simulated in (False, True):
-            text = report_text(PROJECT, target, image_name(target.id, simulate=simulated))
+            text = report_text(PROJECT, image_name(target.id, simulate=simulated))
             more = [
                 Result(tested=each, simulated=simulated, basis=Basis.LOCAL)
                 for each in complete_results(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The content key of an image: equal keys mean that it would be made from the same inputs."""
+"""The content key of an image, a hash of everything that it is built from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LABEL = "io.cannery.key"
 """The label of an image that holds its key."""
 
 SIMULATOR = "simulator"
-"""The name under which the inputs hold what makes the simulated packages."""
+"""The name of the simulated packages among the inputs."""
 
 _SCHEMA = 2
 """Part of every key; a new number makes all images out of date."""
@@ -32,7 +32,7 @@ def context_files(own: Mapping[str, str], shared: Mapping[str, str]) -> dict[str
 
 
 def bases_of(target: Target) -> dict[str, Base]:
-    """Build argument to the base image that it names."""
+    """Build argument to its base image."""
     return {
         "BASE_IMAGE": target.base,
         "BUILD_IMAGE": target.build_base,
@@ -42,10 +42,10 @@ def bases_of(target: Target) -> dict[str, Base]:
 
 @dataclass(frozen=True, kw_only=True)
 class KeyInputs:
-    """Everything that the image of a target is made from.
+    """Everything that the image of a target is built from.
 
     ``files`` maps the names of the build contexts' files to their texts, ``artifacts`` components
-    to what identifies their files, and ``bases`` build arguments to what identifies the images.
+    to identifiers of their files, and ``bases`` build arguments to identifiers of the images.
     """
 
     files: Mapping[str, str]
@@ -80,9 +80,9 @@ class KeyInputs:
 
     @classmethod
     def committed(cls, target: Target, files: Mapping[str, str], *, simulator: str) -> Self:
-        """The inputs as far as committed files tell them: the same on every machine.
+        """The inputs in committed files, which are the same on every machine.
 
-        A vendor file without a known sha256 goes by its name, and a base by its reference. The
+        The name identifies a vendor file without a published sha256, the reference a base. The
         arguments are those of ``of``.
         """
         return cls.of(
@@ -107,7 +107,7 @@ class KeyInputs:
         return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
     def names_that_differ(self, other: KeyInputs) -> list[str]:
-        """The files, components and build arguments that are not the same in ``other``."""
+        """The files, components and build arguments that differ from those in ``other``."""
         pairs = (
             (self.files, other.files),
             (self.artifacts, other.artifacts),

@@ -74,7 +74,7 @@ def check(
         ca=options.ca,
         only=options.only,
     )
-    report = report_path(project, target, name)
+    report = report_path(project, target, name, simulated=simulated)
     write_files({report: result.to_json()})
     console.show(_text(result, options.detail))
     console.say(f"{target.id}: the report is in {report}")

@@ -53,31 +53,35 @@ def device_kinds(*, simulate: bool) -> frozenset[str]:
     return frozenset({str(DeviceKind.NONE), str(kind)})
 
 
-def here(project: Project, target: Target, name: str, images: Images) -> Local:
+def here(project: Project, name: str, images: Images) -> Local:
     """What this machine has under ``name``, where ``images`` are those that it has."""
     if name not in images:
         return Local()
     image = images[name]
-    report = report_text(project, target, name)
+    report = report_text(project, name)
     passed = passed_on(report, image_id=image.id, checks=checks_digest(project))
     return Local(image=image.id, key=image.labels.get(LABEL, ""), passed=passed)
 
 
-def report_text(project: Project, target: Target, name: str) -> str:
-    """The last report on ``name`` as an image of ``target``; empty where there is none."""
+def report_text(project: Project, name: str) -> str:
+    """The last report on the image that a target itself calls ``name``; empty without one."""
     try:
-        return read_text(report_path(project, target, name))
+        return read_text(_own_report(project, name))
     except (FileNotFoundError, FileError):
         return ""
 
 
-def report_path(project: Project, target: Target, name: str) -> Path:
-    """The path of the last report on ``name`` as an image of ``target``.
+def report_path(project: Project, target: Target, name: str, *, simulated: bool) -> Path:
+    """The path of the report on the image ``name`` as one of ``target``.
 
-    Only the target's own names lead to the reports that builds and pushes rely on.
+    Builds and pushes rely on the report on the target's own image. Only an image that has that
+    name, and is what the name says, has its report there.
     """
-    folder = project.state / "reports"
-    if name in {image_name(target.id, simulate=simulate) for simulate in (False, True)}:
-        return folder / f"{name.replace(':', '_')}.json"
+    if name == image_name(target.id, simulate=simulated):
+        return _own_report(project, name)
     digest = hashlib.sha256(name.encode()).hexdigest()
-    return folder / "others" / f"{target.id}-{digest[:12]}.json"
+    return project.state / "reports" / "others" / f"{target.id}-{digest[:12]}.json"
+
+
+def _own_report(project: Project, name: str) -> Path:
+    return project.state / "reports" / f"{name.replace(':', '_')}.json"

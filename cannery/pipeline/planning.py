@@ -230,7 +230,7 @@ def _step(
     target = ready.target
     name = image_name(target.id, simulate=options.simulate)
     key = expected_key(ready, options, images)
-    local = here(project, target, name, images)
+    local = here(project, name, images)
     decided = _resumed(earlier, key, images) if earlier else None
     if decided:
         action, why, image = decided

@@ -57,7 +57,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
     found = []
     for target in selection.targets:
         name = image_name(target.id, simulate=options.simulate)
-        local = here(project, target, name, local_images([name]))
+        local = here(project, name, local_images([name]))
         if not local.image:
             flag = " --simulate" if options.simulate else ""
             fix = f"Build it: python build.py --target {target.id}{flag}"
@@ -85,7 +85,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
                 key=local.key,
                 simulated=simulated,
                 differs=bool(reasons),
-                report=report_text(project, target, name) if local.passed else "",
+                report=report_text(project, name) if local.passed else "",
                 lock=lock,
                 layers=layers_of(target, lock),
                 hashes={} if reasons else hashes,

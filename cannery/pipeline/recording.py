@@ -16,9 +16,7 @@ from cannery.report.verification import Verification
 from cannery.report.verified import Verified, path_of, read_verified, to_text, updated
 
 
-def record(
-    project: Project, target: str, result: Verification, *, key: str, simulated: bool
-) -> None:
+def record(project: Project, target: str, result: Verification, *, key: str) -> None:
     """Write ``result`` to the file of ``target``; ``key`` is the one that ``Verified`` describes.
 
     Raises:
@@ -27,7 +25,8 @@ def record(
     """
     before = read_verified(project.root, [target])[target]
     run = [
-        Verified(simulated=simulated, key=key, tested=each) for each in results(result.to_json())
+        Verified(simulated=result.simulated, key=key, tested=each)
+        for each in results(result.to_json())
     ]
     path = path_of(project.root, target)
     write_files({path: to_text(updated(before, run))})

@@ -209,8 +209,5 @@ class _Run:
         )
         if not self.options.record:
             return options
-        simulated = self.options.simulate
         key = self.planned.ready[id_].committed_key
-        return replace(
-            options, record=partial(record, self.project, id_, key=key, simulated=simulated)
-        )
+        return replace(options, record=partial(record, self.project, id_, key=key))

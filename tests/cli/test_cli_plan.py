@@ -74,7 +74,7 @@ def test_shards_are_the_selection(original: Checkout) -> None:
 WRONG = {
     "a plan of what is not there": (
         ["--all", "--plan", "--if-changed", "torhc"],
-        ["no selected target has a 'torhc'. Did you mean 'torch'?"],
+        ["no selected target has a component 'torhc'. Did you mean 'torch'?"],
     ),
     "all, and some": (["--all", "--target", TARGET], ["--all and --target cannot be combined."]),
     "what needs a plan": (
@@ -105,15 +105,15 @@ WRONG = {
     "a shard too many": (["--all", "--shard", "4/3"], ["invalid shard '4/3'. Use 1/3 to 3/3."]),
     "a cache without a type": (
         ["--all", "--cache-to", "ref=r.test/x"],
-        ["--cache-to 'ref=r.test/x' says no type."],
+        ["--cache-to 'ref=r.test/x' has no type."],
     ),
     "a cache that is no repository": (
         ["--all", "--cache-from", "https://r.test/x"],
-        ["--cache-from 'https://r.test/x' is no name of a repository."],
+        ["--cache-from: invalid name of a repository: 'https://r.test/x'."],
     ),
     "one place for many caches": (
         ["--all", "--cache-to", "type=registry,ref=r.test/x"],
-        ["each target would overwrite the cache of the others. Put {target} into it"],
+        ["each target would replace the cache of the others. Put {target} into it"],
     ),
     "an unknown condition": (["--where", "torhc=1"], ["targets have no 'torhc'."]),
     "resuming something else": (

@@ -10,7 +10,7 @@ from tests.cli.checkout import Checkout
 TARGET = "py39-torch231-cann8t39"
 OTHER = "py39-torch210-cann8rc2"
 DOCKERFILE = f"images/{TARGET}/Dockerfile"
-MEND = "images/ is not what matrix.yaml says. Run: python build.py render"
+MEND = "images/ does not match matrix.yaml. Run: python build.py render"
 
 
 def test_in_sync(original: Checkout) -> None:
@@ -49,7 +49,7 @@ def test_a_file_that_was_rendered_once(checkout: Checkout) -> None:
     before = checkout.state()
     name = f"images/{TARGET}/tools.txt"
     (checkout.root / name).write_text("old", encoding="utf-8")
-    said = f"{name}: no target renders this file any more."
+    said = f"{name}: no target has this file any more."
     checkout.run("render", "--check").refused(4, said, MEND)
     checkout.run("render", "--target", OTHER).accepted("1 targets rendered")
     assert (checkout.root / name).exists()
@@ -61,7 +61,7 @@ def test_a_file_that_build_py_did_not_write_stays(checkout: Checkout) -> None:
     name = f"images/{TARGET}/notes.txt"
     (checkout.root / name).write_text("mine", encoding="utf-8")
     said = f"{name}: build.py did not write this file. Move it out of images/."
-    checkout.run("render", "--check").refused(4, said, "images/ is not what matrix.yaml says.")
+    checkout.run("render", "--check").refused(4, said, "images/ does not match matrix.yaml.")
     checkout.run("render").accepted(f"left alone, because build.py did not write it: {name}")
     assert (checkout.root / name).read_text(encoding="utf-8") == "mine"
 

@@ -139,7 +139,7 @@ def test_vendor_files_are_mounted_checked_and_in_no_layer(
         assert run.steps[check - 1 : check + 4] == [
             f'if [ -n "${{{name}}}" ]',
             f'[ "$(sha256sum <{where})" != "${{{name}}} -" ]',
-            f'then echo "{file.name} has not the sha256 ${{{name}}}" >&2',
+            f'then echo "the sha256 of {file.name} is not ${{{name}}}" >&2',
             "exit 1",
             "fi",
         ]

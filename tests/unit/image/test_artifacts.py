@@ -107,7 +107,7 @@ def test_the_file_for_the_other_machine_is_noticed(full: Target, folder: Path) -
     name = full.cann.toolkit.name
     (folder / name).rename(folder / name.replace("aarch64", "x86_64"))
     missing, _ = refusal(full, folder)
-    assert "(The one there is for x86_64; full needs aarch64.)" in missing
+    assert "(The file for x86_64 is there, but full needs aarch64.)" in missing
 
 
 def test_a_folder_is_no_file(full: Target, folder: Path) -> None:
@@ -154,7 +154,8 @@ def test_programs_for_the_other_machine(full: Target, folder: Path, pack: Pack) 
     path = folder / full.cann.toolkit.name
     path.write_bytes(pack(b"text", elf(X86_64)))
     wrong, _ = refusal(full, folder)
-    assert wrong == (f"{path} holds x86_64 programs, and full needs aarch64. Get the aarch64 one.")
+    what = f"{path} contains programs for x86_64; full needs aarch64."
+    assert wrong == f"{what} Get the file for aarch64."
 
 
 def test_a_hash_that_was_not_published(checkout: Checkout, tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_a_hash_that_was_not_published(checkout: Checkout, tmp_path: Path) -> No
         (tmp_path / file.name).write_bytes(tar_gz(elf(AARCH64)))
     for simulated in (False, True):
         wrong, _ = refusal(bare, tmp_path, simulated=simulated)
-        assert f"; {DIGEST} was published. It is damaged" in wrong
+        assert f"; {DIGEST} was published. The file is damaged" in wrong
 
 
 def test_a_file_that_cannot_be_read_is_an_error_of_its_own(

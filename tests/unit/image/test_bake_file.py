@@ -105,13 +105,13 @@ def test_caches_that_can_be(text: str) -> None:
 
 
 BAD = {
-    "": "is no name of a repository.",
-    "r.test/UPPER": "is no name of a repository.",
-    "r test/x": "is no name of a repository.",
-    "https://r.test/x": "is no name of a repository.",
-    "ref=r.test/x": "says no type.",
-    "type=,ref=x": "says no type.",
-    "a,b=c": "says no type.",
+    "": "invalid name of a repository",
+    "r.test/UPPER": "invalid name of a repository",
+    "r test/x": "invalid name of a repository",
+    "https://r.test/x": "invalid name of a repository",
+    "ref=r.test/x": "has no type.",
+    "type=,ref=x": "has no type.",
+    "a,b=c": "has no type.",
 }
 
 
@@ -128,5 +128,5 @@ def test_caches_that_cannot_be(text: str, said: str) -> None:
 def test_one_place_for_the_caches_of_several_targets(text: str) -> None:
     check_caches(Caches(destinations=(text,)), 1)
     check_caches(Caches(sources=(text,)), 2)
-    with pytest.raises(UsageError, match="each target would overwrite the cache of the others"):
+    with pytest.raises(UsageError, match="each target would replace the cache of the others"):
         check_caches(Caches(destinations=(text,)), 2)

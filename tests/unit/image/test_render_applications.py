@@ -80,7 +80,7 @@ def test_the_environment_of_an_application(stacked: Checkout) -> None:
     files = rendered(stacked, "served")
     image = stage(files["Dockerfile"], "image")
     wanted = "ENV DISABLE_VERSION_CHECK=1 \\\n    SERVE_CACHE=/var/cache/serve\n"
-    assert f"\n# What serve 1.2 needs here.\n{wanted}" in image
+    assert f"\n# The variables of serve 1.2.\n{wanted}" in image
     assert image.index("PIP_CONSTRAINT") < image.index("DISABLE_VERSION_CHECK")
     assert "needs here" not in rendered(stacked, "other")["Dockerfile"]
 
@@ -179,7 +179,7 @@ def test_a_reason_is_shown_wherever_the_target_is(tmp_path: Path) -> None:
     stacked = stacked_checkout(tmp_path, text)
     dockerfile = rendered(stacked, "served")["Dockerfile"]
     head, _, rest = dockerfile.partition("\nARG BASE_IMAGE")
-    assert "\n# NOT KNOWN TO WORK, and built all the same: our own 2.3\n" in head
+    assert "\n# NOT KNOWN TO WORK, and allowed for this reason: our own 2.3\n" in head
     assert 'io.cannery.unverified="our own 2.3"' in rest
     other = rendered(stacked, "other")["Dockerfile"]
     assert "NOT KNOWN" not in other

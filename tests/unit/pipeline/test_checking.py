@@ -14,7 +14,7 @@ from cannery.errors import VerificationError
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.pipeline import checking
-from cannery.pipeline.images import report_path
+from cannery.pipeline.images import report_path, report_text
 from cannery.report.verification import Check, DeviceRun, Verification
 from tests.unit.matrices import load
 
@@ -112,10 +112,11 @@ def test_the_report_says_what_the_image_is(
     simulated: bool,
 ) -> None:
     image = Image(MARKERS[0] if simulated else (), monkeypatch)
-    run(project, target, "cannery:full-sim", *([SIMULATED] if simulated else []))
+    name = "cannery:full-sim" if simulated else "cannery:full"
+    run(project, target, name, *([SIMULATED] if simulated else []))
     [asked] = image.asked
     assert asked["simulated"] is simulated
-    report = json.loads(report_path(project, target, "cannery:full-sim").read_text("utf-8"))
+    report = json.loads(report_text(project, name))
     assert report["simulated"] is simulated
     assert ("full (simulated image)" in capsys.readouterr().err) is simulated
 
@@ -127,7 +128,7 @@ def test_the_report_on_another_image_has_a_place_of_its_own(
     names = ["cannery:full-sim", "cannery/full-sim", "cannery_full-sim", "cannery:bare-sim"]
     for name in names:
         run(project, target, name, SIMULATED)
-    reports = [report_path(project, target, name) for name in names]
+    reports = [report_path(project, target, name, simulated=True) for name in names]
     assert [json.loads(path.read_text("utf-8"))["image"] for path in reports] == names
     own, *others = reports
     assert own == project.state / "reports" / "cannery_full-sim.json"
@@ -135,10 +136,22 @@ def test_the_report_on_another_image_has_a_place_of_its_own(
     assert {path.parent for path in others} == {project.state / "reports" / "others"}
 
 
+def test_a_simulated_image_under_the_name_of_the_real_one_leaves_its_report(
+    project: Project, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Image((), monkeypatch)
+    run(project, target, "cannery:full")
+    before = report_text(project, "cannery:full")
+    assert json.loads(before)["simulated"] is False
+    Image(MARKERS[0], monkeypatch)
+    run(project, target, "cannery:full", SIMULATED)
+    assert report_text(project, "cannery:full") == before
+
+
 def test_the_same_image_checked_as_another_target_has_another_report(tmp_path: Path) -> None:
     project, targets = Project(root=tmp_path), load(tmp_path).targets
     paths = {
-        report_path(project, target, name)
+        report_path(project, target, name, simulated=False)
         for target in targets.values()
         for name in ("cannery:full", "cannery:bare", "sha256:1")
     }

@@ -122,7 +122,7 @@ def test_a_file_that_was_edited(world: World) -> None:
     path.write_text(path.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
     [said] = refused(world)
     assert "not committed: images/full/Dockerfile" in said
-    assert "images/ is not what matrix.yaml says" in said
+    assert "images/ does not match matrix.yaml" in said
 
 
 def test_an_image_of_other_files(world: World) -> None:

@@ -98,9 +98,9 @@ def test_a_file_that_is_wrong_stops_a_run_before_anything_is_built(world: World)
 def test_a_simulated_run_leaves_the_results_of_real_packages_alone(world: World) -> None:
     project = world.checkout.project
     keep = partial(record, project, "full", key=sha("1"))
-    keep(REPORT, simulated=True)
+    keep(replace(REPORT, simulated=True))
     runs = (REPORT.runs[0], replace(REPORT.runs[1], device=DeviceKind.NPU, checks=(NOT_RUN,)))
-    keep(replace(REPORT, runs=runs), simulated=False)
+    keep(replace(REPORT, runs=runs))
     found = [(each.simulated, each.tested.device) for each in recorded(world)["full"]]
     # Nothing was run on the NPU, so nothing is said of it.
     assert found == [(False, "none"), (True, "none"), (True, "simulated")]
