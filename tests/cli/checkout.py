@@ -119,12 +119,14 @@ class Checkout:
         return f"matrix.yaml:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: "
 
     def state(self) -> dict[str, str]:
-        """Every file, with mode and a hash of its content, that is not only kept for speed."""
+        """Every file that says something, with its mode and a hash of its content."""
+        unsaid = self.root / ".cannery" / "render.lock"
         return {
             str(path.relative_to(self.root)): f"{path.stat().st_mode:o} "
             + sha256(path.read_bytes()).hexdigest()
             for path in sorted(self.root.rglob("*"))
             if path.is_file()
+            and path != unsaid
             and "__pycache__" not in path.parts
             and path.parent != self.root / ".cannery" / "templates"
         }
