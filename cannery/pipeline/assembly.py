@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts together what buildx is asked to build."""
+"""Makes the inputs of buildx: build contexts, arguments and labels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from cannery.plan.plan import Action
 
 @dataclass
 class Assembly:
-    """Makes the builds of a run, with bases that are pulled or bootstrapped where they must be."""
+    """Makes the builds of a run, and pulls or bootstraps missing bases."""
 
     project: Project
     matrix: Matrix
@@ -38,11 +38,11 @@ class Assembly:
     _references: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def image(self, ready: Ready, made: Simulated | None) -> ImageBuild:
-        """The build of one image, from the simulated files where those were ``made``.
+        """The build of one image, with the simulated files if those were ``made``.
 
         Raises:
             ArtifactError, FileError: as ``check_artifacts``.
-            EngineError: there is no base, and none can be had.
+            EngineError: a base is missing and can neither be pulled nor bootstrapped.
         """
         folder = made.artifacts if made else self.options.artifacts
         hashes = Hashes(self.project.state / "hashes.json")
@@ -60,18 +60,18 @@ class Assembly:
             ready,
             arguments={**used, **_sha_arguments(found)},
             contexts=contexts,
-            # Only now is it sure which images stand for the bases.
+            # Computed last, because pulling or bootstrapping decides the bases.
             key=expected_key(ready, self.options, local_images(base_names(ready.target))),
         )
 
-    def _ensured(self, wanted: Base, architecture: str) -> str:
-        place = (wanted.name, architecture)
-        if place not in self._references:
-            self._references[place] = base.ensure_base(wanted, architecture)
-        return self._references[place]
+    def _ensured(self, each: Base, architecture: str) -> str:
+        key = (each.name, architecture)
+        if key not in self._references:
+            self._references[key] = base.ensure_base(each, architecture)
+        return self._references[key]
 
     def _foreign(self, references: Iterable[str]) -> dict[str, str]:
-        """Contexts for the bases that no hub serves, which only this machine's engine has."""
+        """Build contexts for bootstrapped bases, which only this machine's engine has."""
         folder = self.project.state / "bases"
         return {
             each: base.as_layout(each, folder) for each in sorted({*references}) if "@" not in each
@@ -79,7 +79,7 @@ class Assembly:
 
 
 def printed(project: Project, selection: Selection, options: BuildOptions, planned: Planned) -> str:
-    """The bake file of what ``planned`` builds; nothing is built, pulled or made for it.
+    """The bake file of ``planned``. Nothing is built, pulled or bootstrapped.
 
     Raises:
         EngineError: the engine does not answer.
@@ -98,14 +98,14 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
                 target, folder, files, simulated=options.simulate, hash_of=hashes.of
             )
         except ArtifactError:
-            console.say(f"{target.id}: {folder} is made by a build")
+            console.say(f"{target.id}: {folder} does not exist yet; a build creates it")
         images = local_images(base_names(target))
         used = {name: base.reference(*each, images) for name, each in bases(target).items()}
         arguments = {**used, **_sha_arguments(found)}
         contexts = {"artifacts": str(folder), "cannery": str(project.build_context)}
         builds.append(_image(assembly, ready, arguments=arguments, contexts=contexts, key=step.key))
     if not builds:
-        console.say("nothing is to be built; with --force all of it would be printed")
+        console.say("nothing to build; --force prints all selected targets")
     source = index_of(options)
     return bake_file(builds, caches_of(options), ca=source.ca, index=bool(source.index_url))
 
@@ -136,7 +136,7 @@ def _image(
 
 
 def _related(target: Target, matrix: Matrix) -> list[Target]:
-    """The other targets that have the same CANN, or the same torch for the same Python."""
+    """The other targets with the same CANN, or with the same torch and Python."""
     own = (target.cann.version, target.torch, target.python.version)
     return [
         each

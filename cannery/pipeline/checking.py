@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks an image, shows the results and writes them down."""
+"""Checks an image, and shows and stores the results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cannery.report.verification_text import to_brief, to_text
 
 
 class Detail(StrEnum):
-    """How much of a report is shown; failures are always shown in full."""
+    """The details of the printed report. Failures are always printed in full."""
 
     BRIEF = "brief"
     """One line."""
@@ -59,8 +59,8 @@ def check(
     The arguments are those of ``verify``.
 
     Raises:
-        VerificationError: a check failed; or the image is simulated and no device of ``specs`` is,
-            or the other way round, and nothing was checked.
+        VerificationError: a check failed; or only one of the image and the devices in ``specs`` is
+            simulated, and nothing was checked.
         EngineError: the image cannot be run.
     """
     simulated = _is_simulated(target, image, name, specs)
@@ -96,15 +96,19 @@ def _text(result: Verification, detail: Detail) -> str:
 
 
 def _is_simulated(target: Target, image: str, name: str, specs: Sequence[RunSpec]) -> bool:
-    """Whether ``image`` is simulated; it must be exactly where a device of ``specs`` is."""
+    """Whether ``image`` is simulated.
+
+    Raises:
+        VerificationError: it is, and ``specs`` has no simulated device; or the other way round.
+    """
     signs = stand_ins(image, target)
-    asked = DeviceKind.SIMULATED in {spec.kind for spec in specs}
-    if signs and not asked:
-        what = f"{name} is a simulated image ({', '.join(signs)}), and it was to be checked as a"
+    simulated_device = DeviceKind.SIMULATED in {spec.kind for spec in specs}
+    if signs and not simulated_device:
+        what = f"{name} is a simulated image ({', '.join(signs)}) and needs --simulate."
         command = f"python build.py test --target {target.id} --image {name} --simulate"
         fix = f"Check it on the simulated device: {command}"
-        raise VerificationError(Problem(what=f"{what} real one.", fix=fix))
-    if asked and not signs:
+        raise VerificationError(Problem(what=what, fix=fix))
+    if simulated_device and not signs:
         what = f"{name} is not a simulated image, and the vendor's CANN cannot use the simulated"
         raise VerificationError(Problem(what=f"{what} driver.", fix="Leave out --simulate."))
     return bool(signs)

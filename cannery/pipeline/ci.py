@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out what a CI run has to build, and says why."""
+"""Selects the targets that a CI run builds, and reports why."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> 
     """The jobs that build those of ``targets`` that have changed and can be built.
 
     Raises:
-        UsageError: the jobs are too many or too few, or something is not committed.
+        UsageError: there are too many or too few jobs, or there are uncommitted changes.
         EngineError: git cannot read what is committed.
         MatrixError, FileError: as ``Renderer.render``.
     """
-    concerned = _concerned(project, targets, options)
+    affected_targets = _affected(project, targets, options)
     chosen = []
     for target in targets:
-        why = concerned.get(target.id)
+        why = affected_targets.get(target.id)
         lacking = _lacking(target, options) if why else ""
         if why and lacking:
-            console.say(f"{target.id}: left out: it {lacking}")
+            console.say(f"{target.id}: left out: {lacking}")
         elif why:
             console.say(f"{target.id}: {why}")
             chosen.append(target)
@@ -45,17 +45,17 @@ def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> 
     return jobs
 
 
-def _concerned(project: Project, targets: Sequence[Target], options: CiOptions) -> dict[str, str]:
-    """Id to reason of the targets that have changed since ``options.since``."""
+def _affected(project: Project, targets: Sequence[Target], options: CiOptions) -> dict[str, str]:
+    """Id to reason, for the targets that are affected by the changes since ``options.since``."""
     if not options.since:
-        return {target.id: "all are asked for" for target in targets}
+        return {target.id: "all targets are selected" for target in targets}
     base = git.resolve(project.root, options.since)
     if not base:
-        why = f"there is no commit {options.since!r} here to compare with"
+        why = f"the commit {options.since!r} to compare with does not exist"
         return {target.id: why for target in targets}
     if changes := git.changed(project.root, untracked=False):
-        what = f"{', '.join(changes)}: not committed, and --since compares commits."
-        raise UsageError(Problem(what=what, fix="Commit it, or leave out --since."))
+        what = f"--since compares commits, but these files have changed: {', '.join(changes)}."
+        raise UsageError(Problem(what=what, fix="Commit them, or leave out --since."))
     after = git.read_commit(project.root, "HEAD", is_read)
     try:
         before = git.read_commit(project.root, base, is_read)
@@ -79,4 +79,4 @@ def _lacking(target: Target, options: CiOptions) -> str:
         except UsageError as error:
             return str(error)
     absent = missing_files(target, options.artifacts, simulate=options.simulate)
-    return missing(absent) if absent else ""
+    return f"it {missing(absent)}" if absent else ""

@@ -30,7 +30,7 @@ def simulated_host(project: Project, target: Target) -> Path:
     if not host.is_dir():
         raise EngineError(
             Problem(
-                what="the simulated driver has not been made, or the simulator has changed since.",
+                what="the simulated driver does not exist, or the simulator has changed since.",
                 fix=f"Run: python build.py --target {target.id} --simulate",
             )
         )
@@ -38,9 +38,10 @@ def simulated_host(project: Project, target: Target) -> Path:
 
 
 def device_specs(host: Path | None) -> list[RunSpec]:
-    """On what an image is checked: without a driver, then on what there is.
+    """The containers in which an image is checked: one without a driver and one with a device.
 
-    ``host`` is the simulated driver tree; without it, this machine's NPUs are what there is.
+    The device is simulated if ``host``, the simulated driver tree, is given; otherwise it is this
+    machine's NPUs, if it has any.
     """
     device = simulated_device(host) if host else npu_device()
     return [no_device(), device] if device else [no_device()]
@@ -54,7 +55,7 @@ def device_kinds(*, simulate: bool) -> frozenset[str]:
 
 
 def here(project: Project, name: str, images: Images) -> Local:
-    """What this machine has under ``name``, where ``images`` are those that it has."""
+    """The state of the image ``name`` on this machine, given the local ``images``."""
     if name not in images:
         return Local()
     image = images[name]
@@ -64,7 +65,7 @@ def here(project: Project, name: str, images: Images) -> Local:
 
 
 def report_text(project: Project, name: str) -> str:
-    """The last report on the image that a target itself calls ``name``; empty without one."""
+    """The last report on ``name``, a target's own image name; empty if there is none."""
     try:
         return read_text(_own_report(project, name))
     except (FileNotFoundError, FileError):
@@ -74,8 +75,8 @@ def report_text(project: Project, name: str) -> str:
 def report_path(project: Project, target: Target, name: str, *, simulated: bool) -> Path:
     """The path of the report on the image ``name`` as one of ``target``.
 
-    Builds and pushes rely on the report on the target's own image. Only an image that has that
-    name, and is what the name says, has its report there.
+    Builds and pushes use only the report on the target's own image: on an image that has the
+    target's own name and is simulated exactly if that name says so.
     """
     if name == image_name(target.id, simulate=simulated):
         return _own_report(project, name)

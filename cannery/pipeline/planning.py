@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out what a run has to do. Nothing is built, pulled or written for it."""
+"""Plans a run, without building, pulling or writing anything."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ from cannery.plan.shard import divide_targets, target_cost
 
 @dataclass(frozen=True, kw_only=True)
 class Ready:
-    """A target whose files are all here. ``context`` are those that all targets share, by name.
+    """A target that can be built. ``context`` has the files that all targets share, by name.
 
-    ``hashes`` maps each component to the sha256 of its file, or says how that will be made.
+    ``hashes`` maps each component to the sha256 of its file; for simulated packages it has the
+    hash of their recipe.
     """
 
     rendered: Rendered
@@ -55,17 +56,17 @@ class Ready:
 
     @property
     def committed_key(self) -> str:
-        """The content key of the target by its committed files: the same on every machine."""
+        """The content key by the committed files, which is the same on every machine."""
         simulator = self.hashes.get(SIMULATOR, "")
         return KeyInputs.committed(self.target, self.context_files, simulator=simulator).key
 
 
 @dataclass(kw_only=True)
 class Planned:
-    """A plan, with what carrying it out needs.
+    """A plan, with the data for carrying it out.
 
-    ``failures`` are of targets that were named and cannot be built, ``unavailable`` of others.
-    ``earlier`` is what the run that is resumed wrote down.
+    ``failures`` has the errors of targets that were named and cannot be built, ``unavailable``
+    those of other targets. ``earlier`` has the entries of the run that is resumed.
     """
 
     plan: Plan
@@ -82,7 +83,7 @@ def make_plan(
     plan_options: PlanOptions | None = None,
     earlier: Journal | None = None,
 ) -> Planned:
-    """What a run does with each target of ``selection``, where ``earlier`` is resumed.
+    """Plan a run for ``selection``. ``earlier`` is the journal of the run that is resumed.
 
     Raises:
         OutOfSyncError, MatrixError: images/ is not what the matrix says.
@@ -119,7 +120,7 @@ def make_plan(
 
 
 def _rendered(project: Project, renderer: Renderer, selection: Selection) -> dict[str, Rendered]:
-    """Id to the rendered target, whose files are those on the disk."""
+    """Id to rendered target; their files are the same as on the disk."""
     found = {target.id: renderer.render(target) for target in selection.targets}
     every = {path: text for each in found.values() for path, text in each.paths(project).items()}
     one = f" --target {selection.targets[0].id}" if len(selection.targets) == 1 else ""
@@ -140,11 +141,11 @@ def _shard(
 
 
 def _hashes(target: Target, options: BuildOptions, hashes: Hashes) -> dict[str, str]:
-    """What identifies the files of ``target``.
+    """Component to an identifier of its file.
 
     Raises:
-        ArtifactError: one is missing or wrong.
-        UsageError: there is no software device for it.
+        ArtifactError: a file is missing or invalid.
+        UsageError: there is no software device for the target's chip.
     """
     simulate = options.simulate
     files = needed_files(target, simulate=simulate)
@@ -154,7 +155,7 @@ def _hashes(target: Target, options: BuildOptions, hashes: Hashes) -> dict[str, 
 
 
 def bases(target: Target) -> dict[str, tuple[Base, str]]:
-    """Build argument to the base that it names, and for which architecture."""
+    """Build argument to its base, and to the architecture of that base."""
     building = {"BUILD_IMAGE": base.building_architecture()}
     return {
         name: (each, building.get(name, target.docker_arch))
@@ -163,12 +164,12 @@ def bases(target: Target) -> dict[str, tuple[Base, str]]:
 
 
 def base_names(target: Target) -> list[str]:
-    """What images that may stand for the bases of ``target`` are called here."""
+    """The local names of the base images of ``target``, and of their stand-ins."""
     return [name for each in bases(target).values() for name in base.names(*each)]
 
 
 def expected_key(ready: Ready, options: BuildOptions, images: Images) -> str:
-    """The key of the image that would be built now, where ``images`` are here."""
+    """The content key of the image that would be built now, given the local ``images``."""
     architectures = bases(ready.target)
     return KeyInputs.of(
         ready.target,
@@ -187,7 +188,7 @@ def _steps(
     plan_options: PlanOptions,
 ) -> list[Step]:
     ready = planned.ready
-    images = _look(planned, options, plan_options)
+    images = _local(planned, options, plan_options)
     steps = []
     for target in targets:
         if target.id in ready and images is not None:
@@ -196,7 +197,7 @@ def _steps(
             published = _published(target, step.key, options, plan_options.compare_with)
             steps.append(replace(step, published=published))
         elif target.id in ready:
-            why = "no engine answers, so nothing is known of images"
+            why = "the local images are unknown, because no engine answers"
             layers = ready[target.id].layers
             steps.append(
                 Step(id=target.id, action=Action.BUILD, why=why, missing={}, layers=layers)
@@ -209,8 +210,8 @@ def _steps(
     return steps
 
 
-def _look(planned: Planned, options: BuildOptions, plan_options: PlanOptions) -> Images | None:
-    """What is here of all that the plan is about; None if the engine may say nothing, and does."""
+def _local(planned: Planned, options: BuildOptions, plan_options: PlanOptions) -> Images | None:
+    """The local images of the plan; None for ``--plan`` if the engine does not answer."""
     names: list[str] = []
     for each in planned.ready.values():
         names += [*base_names(each.target), image_name(each.target.id, simulate=options.simulate)]
@@ -256,12 +257,12 @@ def _step(
 
 
 def _resumed(entry: Entry, key: str, images: Images) -> tuple[Action, str, str] | None:
-    """What is left to do of a target that was built; None where that is what any run would do."""
+    """The step of a target that an earlier run has built; None if its entry does not matter."""
     if entry.progress is not Progress.BUILT or entry.key != key:
         return None
     image = images.get(entry.image)
     if image and image.labels.get(LABEL) == key:
-        return Action.VERIFY, "built before, and not verified", image.id
+        return Action.VERIFY, "already built, but not verified", image.id
     return None
 
 
@@ -269,7 +270,7 @@ def _published(target: Target, key: str, options: BuildOptions, name: str) -> st
     """Whether the image of ``target`` in the repository ``name`` is up to date."""
     if not name:
         return ""
-    # Importing what speaks HTTP takes longer than most plans, which ask no registry.
+    # Imported here, because that takes longer than most plans, which do not ask a registry.
     from cannery.execute.registry.published import published_key, published_repository
 
     repository = published_repository(name, options.ca)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the results of verifications in the repository, where README and catalogue show them."""
+"""Stores the results of checks in the repository; README and catalogue show them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def record(project: Project, target: str, result: Verification, *, key: str) -> 
     """Write ``result`` to the file of ``target``; ``key`` is the one that ``Verified`` describes.
 
     Raises:
-        MatrixError: the file is there, and wrong.
-        FileError: it cannot be read or written.
+        MatrixError: the existing file is invalid.
+        FileError: the file cannot be read or written.
     """
     before = read_verified(project.root, [target])[target]
     run = [
@@ -30,15 +30,15 @@ def record(project: Project, target: str, result: Verification, *, key: str) -> 
     ]
     path = path_of(project.root, target)
     write_files({path: to_text(updated(before, run))})
-    console.say(f"{target}: the results are in {path.relative_to(project.root)}; commit it")
+    console.say(f"{target}: the results are in {path.relative_to(project.root)}; commit this file")
 
 
 def state_key(project: Project, target: Target, simulated: bool) -> str:
-    """The content key of an image of ``target`` as the files of the checkout are now.
+    """The content key of an image of ``target`` for the current files of the checkout.
 
-    It is the same on every machine. The label of an image can differ from it, because that also
-    tells which base image the machine had. Empty if there are no simulated packages for the chip
-    of the target.
+    It is the same on every machine. The key in an image's label can differ from it, because that
+    one also depends on the base image of the machine. Empty if there are no simulated packages for
+    the target's chip.
 
     Raises:
         FileError: a file cannot be read.

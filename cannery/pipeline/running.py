@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries out a plan: simulate, build all images at once, check and name each that is there."""
+"""Carries out a plan: simulates packages, builds all images, checks each image and names it."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def carry_out(
     planned: Planned,
     journal: Journal,
 ) -> dict[str, CanneryError]:
-    """Do what ``planned`` says, and note in ``journal`` how far each target gets.
+    """Carry out ``planned``, and store in ``journal`` how far each target gets.
 
-    Returns what went wrong, by target.
+    Returns the failures, by target.
 
     Raises:
-        CanneryError: what stopped all of them.
+        CanneryError: a failure that stopped all targets.
     """
     builder = find_builder(options.builder)
     if options.cache_to:
@@ -58,13 +58,13 @@ def carry_out(
         with workers(options.check_jobs) as give:
             run.simulate()
             not_built = run.build(give)
-        # Of an image that was built, and whose cache could not be kept, this is the last word.
+        # After the checks, because an image can pass them although its cache could not be written.
         run.fail(not_built)
     return run.failures
 
 
 Give = Callable[[Callable[[str], None], str], Future[None]]
-"""Has work done for a target in a thread."""
+"""Runs a function for a target in a thread."""
 
 
 @dataclass
@@ -84,7 +84,7 @@ class _Run:
     _lock: Lock = field(default_factory=Lock)
 
     def begin(self) -> None:
-        """Write down what there is to do."""
+        """Store the plan in the journal."""
         self.failures |= self.planned.failures
         for step in self.planned.plan.steps:
             if step.action is Action.SKIP:
@@ -106,7 +106,7 @@ class _Run:
         return [s for s in self.planned.plan.of(*actions) if s.id not in self.failures]
 
     def fail(self, failures: Mapping[str, CanneryError]) -> None:
-        """Write down, and show, why targets failed."""
+        """Store and show why targets failed."""
         for target, error in failures.items():
             self._fail(target, error)
 
@@ -116,7 +116,7 @@ class _Run:
         self.board.tell(target, "failed", str(error).splitlines()[0], ended=True)
 
     def simulate(self) -> None:
-        """Make the simulated packages of all that needs them."""
+        """Make the simulated packages of the targets, for --simulate."""
         if not self.options.simulate:
             return
         for step in self._left(Action.BUILD, Action.VERIFY):
@@ -130,9 +130,9 @@ class _Run:
                 self._fail(step.id, error)
 
     def build(self, give: Give) -> Failures:
-        """Build all images that there are not, and ``give`` each to be checked and named.
+        """Build the missing images, and ``give`` each to a thread that checks and names it.
 
-        Returns why some could not be built.
+        Returns the failures.
         """
         for step in self._left(Action.VERIFY):
             self._built(step.id, step.image, step.key)
@@ -179,7 +179,7 @@ class _Run:
             self.board.tell(target, "failed", name, ended=True)
 
     def _verify(self, id_: str) -> None:
-        """Check an image, and name it if it has passed."""
+        """Check an image, and name it if all checks have passed."""
         target, image = self.planned.ready[id_].target, self._images[id_]
         name = image_name(target.id, simulate=self.options.simulate)
         try:
@@ -199,8 +199,8 @@ class _Run:
             self._fail(target.id, error)
             return
         self._note(target.id, Progress.DONE)
-        unchecked = "" if self.options.test else ", unchecked"
-        self.board.tell(target.id, "done", f"{name} is ready{unchecked}", ended=True)
+        unverified = "" if self.options.test else ", not verified"
+        self.board.tell(target.id, "done", f"{name} is ready{unverified}", ended=True)
 
     def _check_options(self, id_: str) -> CheckOptions:
         usual = Detail.BRIEF if len(self.planned.plan.steps) > 1 else Detail.COMPONENTS

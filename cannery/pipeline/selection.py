@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which targets a run is about, and from where it builds them."""
+"""The targets of a run, and the caches and the package index of its build."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cannery.options.values import Shard
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which targets of ``matrix``; of ``named`` ones it is an error if they cannot be built."""
+    """The selected targets of ``matrix``. It is an error if one in ``named`` cannot be built."""
 
     matrix: Matrix
     targets: tuple[Target, ...]
@@ -23,10 +23,10 @@ class Selection:
 
 
 def caches_of(options: BuildOptions) -> Caches:
-    """Where the layers of a build come from and go to."""
+    """The caches that a build reads and writes."""
     return Caches(sources=options.cache_from, destinations=options.cache_to)
 
 
 def index_of(options: BuildOptions) -> PackageIndex:
-    """How the packages of a build are reached."""
+    """The package index and the certificates of a build."""
     return package_index(options.ca, options.index_url)

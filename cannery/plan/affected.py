@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which targets a change concerns: those whose content key differs between two commits.
+"""Selects the targets that a change affects: those whose content key differs between two commits.
 
-What a key does not tell is judged by the file: one that is known to be in no image, and to have no
-part in building and checking one, concerns no target. Any other concerns all of them.
+A changed file that is no input of content keys affects no target if it is known to be irrelevant
+for building and checking images, and all targets otherwise.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _HARMLESS = (
     *(f".github/workflows/{name}.yml" for name in ("npu", "pages", "release", "retention")),
     ".github/workflows/update.yml",
 )
-"""Files that no image is made from, built with or checked with. compat.yaml says what may be built,
-and changes nothing of it. The workflow that builds is not among them."""
+"""Files without influence on the contents, the build or the checks of images. compat.yaml allows or
+rejects targets, but does not change them. The workflow that builds is not in this list."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
     """The project at a commit.
 
-    ``entries`` maps the path of every file to what tells its content and mode from others;
-    ``texts`` maps the paths for which ``is_read`` holds to their text.
+    ``entries`` maps the path of every file to an identifier of its content and mode; ``texts`` maps
+    the paths for which ``is_read`` is true to their texts.
     """
 
     entries: Mapping[str, str]
@@ -66,7 +66,7 @@ def is_read(path: str) -> bool:
 
 
 def is_harmless(path: str) -> bool:
-    """Whether a change of ``path``, which ``is_read`` does not hold for, concerns no image."""
+    """Whether a change of ``path`` affects no image; for paths with ``is_read`` false."""
     if "/" not in path and path.endswith(".md"):
         return True
     return path in _HARMLESS or path.startswith(_HARMLESS_FOLDERS)
@@ -80,9 +80,9 @@ def affected(
     simulate: bool,
     stand_in: Callable[[Target], str],
 ) -> dict[str, str]:
-    """Id to reason of those of ``targets``, all of them of ``after``, that the change concerns.
+    """Id to reason, for the ``targets`` of ``after`` that the change affects.
 
-    ``stand_in`` says what the simulated packages of a target are to be.
+    ``stand_in`` returns the specification of a target's simulated packages.
     """
     changed = sorted(
         path
@@ -91,21 +91,22 @@ def affected(
     )
     unsure = [path for path in changed if not is_read(path) and not is_harmless(path)]
     if unsure:
-        more = f" and {len(unsure) - 1} more are" if len(unsure) > 1 else " is"
-        return {t.id: f"{unsure[0]}{more} not known to be harmless" for t in targets}
+        others = len(unsure) - 1
+        more = f" and {others} more file{'s' if others > 1 else ''}" if others else ""
+        return {t.id: f"{unsure[0]}{more} may affect any image" for t in targets}
     try:
         earlier = parse_matrix(before.texts[MATRIX], MATRIX).targets
     except KeyError:
-        return {target.id: f"there was no {MATRIX}" for target in targets}
+        return {target.id: f"the earlier commit has no {MATRIX}" for target in targets}
     except MatrixError as error:
         return {
-            target.id: f"the earlier matrix is wrong: {error.problems[0]}" for target in targets
+            target.id: f"the earlier matrix is invalid: {error.problems[0]}" for target in targets
         }
     found = {}
     for target in targets:
         old = earlier.get(target.id)
         if old is None:
-            found[target.id] = "it is new"
+            found[target.id] = "new target"
             continue
         now = _inputs(target, after, stand_in(target) if simulate else "")
         then = _inputs(old, before, stand_in(old) if simulate else "")

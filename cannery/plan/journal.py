@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of the last run and how far it got, so that it can be resumed.
 
-The file is replaced whole whenever a target gets further: a run that is killed leaves a good one.
+The file is replaced as a whole at every step, so that it is valid even if the run is killed.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _SCHEMA = 2
 
 
 class Progress(StrEnum):
-    """How far a target got."""
+    """The state of a target in a run."""
 
     WAITING = "waiting"
     BUILT = "built"
     DONE = "done"
-    """Verified, where the run verifies, and named."""
+    """The image has its name; it is verified, unless the run has --no-test."""
     FAILED = "failed"
     SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One target: what it was built as, once it was."""
+    """One target. ``key`` and ``image`` are set once it is built; ``why`` is for failures."""
 
     progress: Progress
     key: str = ""
@@ -48,10 +48,10 @@ class Entry:
 
 @dataclass
 class Journal:
-    """The run that is written down in ``path``.
+    """The run that is stored in ``path``.
 
-    ``named`` are the targets that were named one by one. ``withheld`` are the secret options that
-    the run was given, whose values are not written down.
+    ``named`` are the targets that the user named one by one. ``withheld`` are the names of the
+    run's secret options, whose values are not stored.
     """
 
     path: Path
@@ -61,10 +61,10 @@ class Journal:
     entries: dict[str, Entry] = field(default_factory=dict)
 
     def note(self, target: str, progress: Progress, **more: str) -> None:
-        """Write down how far ``target`` got; ``more`` is of its Entry, what is not said stays.
+        """Store the state of ``target``. ``more`` are fields of its Entry; other fields stay.
 
         Raises:
-            FileError: it cannot be written.
+            FileError: the file cannot be written.
         """
         before = self.entries.get(target, Entry(progress=progress))
         self.entries[target] = replace(before, **{"why": "", **more}, progress=progress)
@@ -74,7 +74,7 @@ class Journal:
         """Write the file.
 
         Raises:
-            FileError: it cannot be written.
+            FileError: the file cannot be written.
         """
         content = {
             "schema": _SCHEMA,
@@ -89,7 +89,7 @@ def read_journal(path: Path) -> Journal:
     """The journal of the last run.
 
     Raises:
-        UsageError: there was none.
+        UsageError: there is no journal.
         FileError: the file is not one that this version of build.py has written.
     """
     try:
@@ -120,10 +120,10 @@ def _entry(loaded: Mapping[str, Any]) -> Entry:
 
 
 def _texts(loaded: object) -> tuple[str, ...]:
-    """A list of texts.
+    """``loaded`` as a list of texts.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: it is not one.
     """
     if not isinstance(loaded, list) or not all(isinstance(each, str) for each in loaded):
         raise TypeError

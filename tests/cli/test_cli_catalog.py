@@ -52,10 +52,10 @@ def test_table_and_page_are_made_and_stay_as_they_are(checkout: Checkout) -> Non
 def test_what_is_around_the_table_is_left_alone(checkout: Checkout) -> None:
     before = readme(checkout)
     checkout.edit("| `py39-torch231-cann8t39` |", "| `something-else` |", "README.md")
-    checkout.edit("# cannery\n", "# cannery of ours\r\n", "README.md")
+    checkout.edit(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", "README.md")
     checkout.run("catalog").accepted("wrote")
     assert (checkout.root / "README.md").read_bytes() == (
-        before.replace("# cannery\n", "# cannery of ours\r\n", 1).encode()
+        before.replace(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", 1).encode()
     )
 
 

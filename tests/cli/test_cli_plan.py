@@ -26,7 +26,7 @@ def test_the_whole_matrix(original: Checkout) -> None:
     lines = {line.split()[1]: line for line in result.out.split("\n\n")[0].splitlines()}
     assert {*lines} == {*Project(root=original.root).matrix().targets}
     assert lines[TARGET].startswith("build ")
-    assert "no engine answers, so nothing is known of images" in lines[TARGET]
+    assert "the local images are unknown, because no engine answers" in lines[TARGET]
     assert lines[NEEDS_A_FILE].split(maxsplit=2)[::2] == ["skip", "needs file 1"]
     _, _, legend = result.out.partition("\n\nmissing files:\n")
     assert legend.startswith("   1  cpython-3.8.18")

@@ -20,7 +20,7 @@ def test_renders_at_the_same_time_all_succeed(installed: Checkout) -> None:
         path.unlink()
     runs = [
         subprocess.Popen(
-            installed.argv("render"), env=checkout.environ(), stderr=subprocess.PIPE, text=True
+            installed.argv("render"), env=installed.environ(), stderr=subprocess.PIPE, text=True
         )
         for _ in range(5)
     ]

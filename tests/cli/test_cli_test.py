@@ -41,7 +41,7 @@ def test_a_simulated_image_needs_simulate(
         )
     result.refused(
         8,
-        f"{name} is a simulated image ({sign}), and it was to be checked as a real one. Check it on"
+        f"{name} is a simulated image ({sign}) and needs --simulate. Check it on"
         f" the simulated device: python build.py test --target {TARGET} --image {name} --simulate",
     )
     assert [path.name for path in report.parent.iterdir()] == [report.name]

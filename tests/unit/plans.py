@@ -19,7 +19,7 @@ PLAN = Plan(
         Step(
             id="one",
             action=Action.BUILD,
-            why="there is no cannery:one here",
+            why="this machine has no cannery:one",
             key="k1",
             missing={},
             layers=(layer("toolkit"), layer("own-1")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads files of an image, without running anything of it."""
+"""Reads files of an image, without running it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from cannery.execute.streams import Pieces
 
 @dataclass(frozen=True)
 class ImageFiles:
-    """The files of a container that does not run."""
+    """The files of a container that was not started."""
 
     container: Container
 
-    def files(self, path: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-        """Path below ``path`` and content of the files there that are ``wanted``, by that path."""
+    def files(self, path: str, selects: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+        """The path relative to ``path`` and the content of each file that ``selects`` accepts."""
         try:
             chunks, _ = self.container.get_archive(path)
         except docker.errors.NotFound:
@@ -32,11 +32,14 @@ class ImageFiles:
             with tarfile.open(fileobj=io.BufferedReader(Pieces(chunks)), mode="r|") as archive:
                 for member in archive:
                     name = posixpath.normpath(member.name)
-                    if member.isfile() and wanted(name) and (opened := archive.extractfile(member)):
+                    if not member.isfile() or not selects(name):
+                        continue
+                    if opened := archive.extractfile(member):
                         yield name, opened.read()
         except tarfile.TarError as error:
-            raise EngineError(f"the engine did not hand out {path} whole: {error}.") from error
-        # What follows the end of an archive, or the connection would stay in use.
+            what = f"the engine's archive of {path} is incomplete: {error}."
+            raise EngineError(what) from error
+        # Read to the end, or the connection would stay in use.
         for _ in chunks:
             pass
 
@@ -51,6 +54,6 @@ class ImageFiles:
         return True
 
     def text(self, path: str) -> str:
-        """The text of one file; empty where there is none."""
-        inventory = dict(self.files(path, lambda _: True)).values()
-        return b"".join(inventory).decode("utf-8", errors="replace")
+        """The text of one file; empty if there is none."""
+        contents = dict(self.files(path, lambda _: True)).values()
+        return b"".join(contents).decode("utf-8", errors="replace")

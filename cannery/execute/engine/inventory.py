@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what an image holds, without running anything of it."""
+"""Lists the packages in an image, without running it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _OS_RELEASE = "/usr/lib/os-release"
 def image_inventory(
     image: str, platform: str, target: Target, hashes: Mapping[str, str] | None = None
 ) -> Inventory:
-    """What the local image ``image`` of ``target`` holds.
+    """The packages in the local image ``image`` of ``target``.
 
-    ``hashes`` maps components to the sha256 of the vendor's files that it was built from, where
-    those are known. Nothing of the image is run, so this needs no emulation.
+    ``hashes`` maps components to the sha256 of the vendor's files that it was built from, if they
+    are known. The image is not run, so this needs no emulation.
 
     Raises:
-        EngineError: it is no image of ``target``, or the engine does not answer.
+        EngineError: it is not an image of ``target``, or the engine does not answer.
     """
     with engine.unstarted(image, platform) as container:
         reader = ImageFiles(container)
@@ -67,28 +67,28 @@ def _record(reader: ImageFiles, image: str, target: Target) -> dict[str, Any]:
     try:
         record: dict[str, Any] = json.loads(text)
         if record["id"] != target.id:
-            what = f"{image} is an image of {record['id']}, and not of {target.id}."
+            what = f"{image} is an image of {record['id']}, not of {target.id}."
             raise EngineError(Problem(what=what, fix=fix))
         return {key: record[key] for key in ("site_packages", "wheels", "components")}
     except (ValueError, KeyError, TypeError) as error:
-        what = f"{image} does not say what it is: it holds no record {RECORD} that can be read."
+        what = f"the record {RECORD} in {image} is missing or invalid."
         raise EngineError(Problem(what=what, fix=fix)) from error
 
 
 def _python_path(config: Mapping[str, Any]) -> list[str]:
-    """Where CANN's packages keep Python packages, as the image's environment tells Python."""
+    """The folders in the image's PYTHONPATH, where CANN has Python packages."""
     pairs = (pair.partition("=")[::2] for pair in config.get("Env") or [])
     path = next((value for name, value in pairs if name == "PYTHONPATH"), "")
     return [place for place in path.split(":") if place]
 
 
 def _wheels(reader: ImageFiles, place: str) -> Iterator[Package]:
-    def wanted(path: str) -> bool:
-        parts = path.split("/")
-        return len(parts) == 2 and parts[0].endswith(".dist-info") and parts[1] == "METADATA"
+    def is_metadata(path: str) -> bool:
+        folder, _, name = path.partition("/")
+        return folder.endswith(".dist-info") and name == "METADATA"
 
-    # The dot makes the engine follow a link that is in the place of the folder.
-    for path, content in reader.files(f"{place}/.", wanted):
+    # With the dot the engine follows a link in place of the folder.
+    for path, content in reader.files(f"{place}/.", is_metadata):
         yield wheel(posixpath.dirname(path), content)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out whether an image is simulated, without running anything of it."""
+"""Determines whether an image is simulated, without running it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from cannery.model import Target
 
 
 def stand_ins(image: str, target: Target) -> tuple[str, ...]:
-    """What says that the local image ``image`` of ``target`` is simulated; empty if nothing does.
+    """The signs that the local image ``image`` of ``target`` is simulated; empty if it is not.
 
-    Its own files are asked too, because a label can be changed by whoever builds on an image.
+    Signs are a label and files in the image, because a derived image can change the label.
 
     Raises:
         EngineError: there is no such image for the platform, or the engine does not answer.
@@ -26,7 +26,7 @@ def stand_ins(image: str, target: Target) -> tuple[str, ...]:
 
 
 def stand_ins_in(container: Container, target: Target) -> tuple[str, ...]:
-    """The same of a container that has not been started.
+    """The same signs, for a container that was not started.
 
     Raises:
         EngineError: the engine does not answer.

@@ -34,15 +34,15 @@ def verify(
     ca: Path | None = None,
     only: Sequence[str] = (),
 ) -> Verification:
-    """Run the checks of ``target`` in ``image`` for each of ``specs``, at the same time.
+    """Run the checks of ``target`` in ``image`` for all of ``specs`` in parallel.
 
-    ``name`` is what the report calls the image; ``simulated`` says whether it must hold stand-ins,
-    which no other image may. ``ca`` holds the certificates to trust for package indexes; ``only``
-    names components, and empty means all.
+    ``name`` is the image's name in the report. ``simulated`` says whether the image must contain
+    stand-ins; otherwise it must not. ``ca`` has the certificates to trust for package indexes.
+    ``only`` names components; empty means all.
 
     Raises:
         EngineError: the engine cannot run the image.
-        CanneryError: the checks themselves could not be run.
+        CanneryError: the checks could not be run.
     """
 
     def checked(spec: RunSpec) -> DeviceRun:
@@ -76,12 +76,12 @@ def checks_in(
     simulated: bool,
     only: Sequence[str] = (),
 ) -> tuple[Check, ...]:
-    """Run the checks of ``target`` in a running container that has a device of this kind.
+    """Run the checks of ``target`` in a running container with a device of this kind.
 
     ``simulated`` and ``only`` are those of ``verify``.
 
     Raises:
-        CanneryError: the checks themselves could not be run.
+        CanneryError: the checks could not be run.
     """
     with tempfile.TemporaryDirectory(prefix="cannery-test-") as folder:
         report = Path(folder) / "report.json"
@@ -93,9 +93,9 @@ def checks_in(
         argv += ["--record", str(project.images / target.id / "target.json")]
         argv += ["--report", str(report), "--rootdir", str(project.root)]
         code, said = run(argv, cwd=project.root, capture=True)
-        # 0: all passed; 1: some failed. Anything else means that pytest itself did not get through.
+        # 0: all passed; 1: some failed. Any other code is an error of pytest itself.
         if code not in (0, 1) or not report.exists():
-            what = f"the image tests could not be run (pytest ended with {code}):\n{said}"
+            what = f"the image tests could not be run (pytest ended with code {code}):\n{said}"
             raise CanneryError(what)
         checks = json.loads(report.read_text(encoding="utf-8"))
     return tuple(Check(name=name, **each) for name, each in checks.items())

@@ -94,13 +94,15 @@ def test_an_unknown_builder(docker: Docker) -> None:
 
 def test_a_builder_that_does_not_answer(docker: Docker) -> None:
     docker.says("buildx inspect pool", "1 ERROR: no connection")
-    with pytest.raises(EngineError, match="buildx says of its builder:\nERROR: no connection"):
+    with pytest.raises(
+        EngineError, match="buildx reports about its builder:\nERROR: no connection"
+    ):
         find_builder("pool")
 
 
 def test_a_builder_in_another_engine(docker: Docker) -> None:
     docker.says("buildx inspect other", INSPECT.format(name="other", driver="docker"))
-    with pytest.raises(EngineError, match="keeps its images in an engine of its own"):
+    with pytest.raises(EngineError, match="belongs to another engine"):
         find_builder("other")
 
 

@@ -119,7 +119,7 @@ FAILURES = {
     "a full disk": (
         "ERROR: write /x: No space left on device",
         "No space left",
-        "The engine's disk is full: 'docker system df' shows on what.",
+        "The engine's disk is full: 'docker system df' shows its use.",
     ),
     "a certificate": (
         "error: invalid peer certificate: UnknownIssuer\nERROR: exit code: 2",

@@ -42,7 +42,7 @@ def test_a_chip_that_the_simulator_does_not_know(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         package_spec(target)
     assert str(caught.value) == (
-        "served is for chip 310p, and the software device is 910b and a3 only. "
+        "served has chip 310p, but the software device supports only 910b and a3. "
         "Build it from the vendor's files."
     )
 

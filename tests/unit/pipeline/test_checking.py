@@ -81,7 +81,7 @@ def test_a_simulated_image_is_not_checked_as_a_real_one(
     with pytest.raises(VerificationError) as caught:
         run(project, target, "cannery:full", *specs)
     assert str(caught.value) == (
-        f"cannery:full is a simulated image ({signs[0]}), and it was to be checked as a real one. "
+        f"cannery:full is a simulated image ({signs[0]}) and needs --simulate. "
         "Check it on the simulated device: "
         "python build.py test --target full --image cannery:full --simulate"
     )

@@ -69,7 +69,7 @@ def test_an_image_that_was_verified_is_checked_again(world: World) -> None:
     world.forget()
     [step] = world.plan(["full"], record=True).plan.steps
     assert step.action is Action.VERIFY
-    assert step.why == "cannery:full is up to date, and its results are to be recorded"
+    assert step.why == "cannery:full is up to date, and --record checks it again"
     world.run(["full"], record=True)
     assert (world.baked, world.checked) == ([], ["full"])
     assert len(recorded(world)["full"]) == 1

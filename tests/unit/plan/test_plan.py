@@ -13,14 +13,14 @@ HERE = Local(image="sha256:1", key="key", passed=BOTH)
 CASES = {
     "up to date": (HERE, {}, Action.SKIP, "cannery:x is up to date"),
     "forced": (HERE, {"force": True}, Action.BUILD, "--force"),
-    "not here": (Local(), {}, Action.BUILD, "there is no cannery:x here"),
+    "not here": (Local(), {}, Action.BUILD, "this machine has no cannery:x"),
     "of something else": (
         Local(image="sha256:1", key="other", passed=BOTH),
         {},
         Action.BUILD,
-        "cannery:x was made from something else",
+        "the inputs of cannery:x have changed",
     ),
-    "without a key": (Local(image="i"), {}, Action.BUILD, "was made by an older build.py"),
+    "without a key": (Local(image="i"), {}, Action.BUILD, "was built by an older build.py"),
     "not verified": (
         Local(image="i", key="key"),
         {},

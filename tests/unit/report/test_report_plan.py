@@ -9,7 +9,7 @@ from cannery.report.plan import to_json, to_text
 from tests.unit.plans import PLAN
 
 STEPS = [
-    "build  one          there is no cannery:one here; r/x:one is out of date",
+    "build  one          this machine has no cannery:one; r/x:one is out of date",
     "build  two-is-long  --force",
     "skip   three        cannery:three is up to date",
     "skip   four         needs files 1, 2",
