@@ -95,12 +95,12 @@ def test_the_details_have_the_versions(original: Checkout) -> None:
 @pytest.mark.parametrize("columns", [60, 100, 200])
 @pytest.mark.parametrize("words", [[], ["--verbose"]])
 def test_no_line_is_wider_than_the_terminal(
-    original: Checkout, columns: int, words: list[str]
+    program: Checkout, columns: int, words: list[str]
 ) -> None:
-    command = shlex.join(original.argv("list", *words))
+    command = shlex.join(program.argv("list", *words))
     done = subprocess.run(
         ["script", "--quiet", "--command", f"stty cols {columns}; {command}", "/dev/null"],
-        env=original.environ({"TERM": "dumb"}) | {"COLUMNS": ""},
+        env=program.environ({"TERM": "dumb"}) | {"COLUMNS": ""},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -110,7 +110,7 @@ def test_no_line_is_wider_than_the_terminal(
     # The name of a file may be longer than a narrow terminal, and is not broken.
     wide = [line for line in lines if len(line) > columns and len(line.split()) > 1]
     assert [line for line in wide if not re.match(r" +\d+  \S+$", line)] == []
-    plain = original.run("list", *words).out
+    plain = program.run("list", *words).out
     assert " ".join(done.stdout.split()) == " ".join(plain.split())
 
 
