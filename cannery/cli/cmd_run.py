@@ -117,7 +117,7 @@ def _ask_for_runtime() -> None:
 
 def _run(workload: Workload, build: str) -> NoReturn:
     """Become ``docker run``, if this host can do it."""
-    found = host.look_at(workload, facts_beside(PROJECT.root / "matrix.yaml"), build=build)
+    found = host.check_host(workload, facts_beside(PROJECT.root / "matrix.yaml"), build=build)
     for note in found.notes:
         console.say(note)
     if found.problems:

@@ -161,5 +161,5 @@ def test_an_image_of_another_target_is_refused(image: Image, target: Target) -> 
 
 def test_an_archive_that_breaks_off_is_told(image: Image, target: Target) -> None:
     image.cut = 700
-    with pytest.raises(EngineError, match="archive of .* is incomplete"):
+    with pytest.raises(EngineError, match=r"archive of .* is incomplete"):
         image_inventory("cannery:full", "linux/arm64", target)
