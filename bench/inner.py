@@ -22,8 +22,10 @@ from unittest import mock
 import jinja2
 import yaml
 
-from cannery.cli import main
-from cannery.cli.common import PROJECT
+from cannery.cli import ROOT, main
+from cannery.matrix.project import Project
+
+PROJECT = Project(root=ROOT)
 
 Fill = tuple[str, tuple[Any, ...], dict[str, Any], str]
 """A template's name, its positional and named values, and the rendered text."""

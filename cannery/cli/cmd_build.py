@@ -8,10 +8,10 @@ import os
 from dataclasses import dataclass, replace
 
 from cannery import console
-from cannery.cli.common import PROJECT, existing, read
+from cannery.cli.common import existing, read
 from cannery.errors import file_error
 from cannery.image.bake_file import check_caches
-from cannery.matrix.project import select
+from cannery.matrix.project import Project, select
 from cannery.options.build import BuildOptions, PlanOptions, SelectionOptions
 from cannery.options.given import Given
 from cannery.options.remembered import resumed
@@ -33,17 +33,18 @@ class _Run:
     resumes: bool
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Build every selected target; a target that fails does not keep the others from it.
 
     Raises:
         CanneryError: whatever stops one or more targets; see docs/exit-codes.md.
     """
-    plan_options = read(PlanOptions, given)
+    plan_options = read(PlanOptions, given, project)
     builds = not (plan_options.plan or plan_options.print)
     if builds:
-        _check_folder()
-    found = _resumed(given) if read(SelectionOptions, given).resume else _started(given)
+        _check_folder(project)
+    resumes = read(SelectionOptions, given, project).resume
+    found = (_resumed if resumes else _started)(given, project)
     if not found:
         console.say("nothing to resume: the last run finished all of its targets")
         return 0
@@ -51,16 +52,16 @@ def run(given: Given) -> int:
     existing(options.ca)
     check_caches(caches_of(options), len(selection.targets))
     earlier = found.journal if found.resumes else None
-    planned = make_plan(PROJECT, selection, options, plan_options, earlier)
+    planned = make_plan(project, selection, options, plan_options, earlier)
     if builds:
-        build_all(PROJECT, selection, options, planned, found.journal)
+        build_all(project, selection, options, planned, found.journal)
         return 0
     if plan_options.plan:
         print(_shown(planned.plan, plan_options, options))
     else:
         from cannery.pipeline.assembly import printed
 
-        print(printed(PROJECT, selection, options, planned), end="")
+        print(printed(project, selection, options, planned), end="")
     raise_all(planned.failures, single=len(selection.targets) == 1)
     return 0
 
@@ -71,11 +72,11 @@ def _shown(plan: Plan, plan_options: PlanOptions, options: BuildOptions) -> str:
     return report.to_text(plan, verbose=options.verbose, width=console.width())
 
 
-def _started(given: Given) -> _Run:
+def _started(given: Given, project: Project) -> _Run:
     """A new run."""
-    chosen = read(SelectionOptions, given)
-    options = read(BuildOptions, given)
-    matrix = PROJECT.matrix()
+    chosen = read(SelectionOptions, given, project)
+    options = read(BuildOptions, given, project)
+    matrix = project.matrix()
     selection = Selection(
         matrix=matrix,
         targets=tuple(select(matrix, chosen.targets or ["*"], chosen.where)),
@@ -83,23 +84,23 @@ def _started(given: Given) -> _Run:
         shard=chosen.shard,
     )
     named = tuple(sorted(selection.named))
-    journal = Journal(path=PROJECT.state / "journal.json", options=options, named=named)
+    journal = Journal(path=project.state / "journal.json", options=options, named=named)
     return _Run(selection=selection, options=options, journal=journal, resumes=False)
 
 
-def _resumed(given: Given) -> _Run | None:
+def _resumed(given: Given, project: Project) -> _Run | None:
     """The last run, as far as it is not finished; None if it is.
 
     Raises:
         UsageError: one of its targets does not exist any more, or an option has to be given again.
         FileError: what it wrote down cannot be read.
     """
-    earlier = read_journal(PROJECT.state / "journal.json")
+    earlier = read_journal(project.state / "journal.json")
     left = [name for name, entry in earlier.entries.items() if not entry.finished]
     if not left:
         return None
     options = resumed(earlier.options, earlier.withheld, given)
-    matrix = PROJECT.matrix()
+    matrix = project.matrix()
     selection = Selection(
         matrix=matrix, targets=tuple(select(matrix, left)), named=frozenset(earlier.named)
     )
@@ -107,8 +108,8 @@ def _resumed(given: Given) -> _Run | None:
     return _Run(selection=selection, options=options, journal=journal, resumes=True)
 
 
-def _check_folder() -> None:
+def _check_folder(project: Project) -> None:
     """Raise FileError where no folder can be for what a build writes."""
-    if PROJECT.state.exists() and not PROJECT.state.is_dir():
+    if project.state.exists() and not project.state.is_dir():
         error = NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        raise file_error("write", PROJECT.state, error)
+        raise file_error("write", project.state, error)

@@ -13,16 +13,17 @@ from cannery.catalog.entries import Entry
 from cannery.catalog.gather import gather
 from cannery.catalog.page import page
 from cannery.catalog.readme import inserted, table
-from cannery.cli.common import PROJECT, read
+from cannery.cli.common import read
 from cannery.errors import EngineError, OutOfSyncError, Problem, file_error
 from cannery.files import read_text, write_files
+from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import CatalogOptions
 from cannery.pipeline.images import simulated_host
 from cannery.pipeline.recording import state_key
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Write both, or with --check compare the table with what would be written.
 
     Raises:
@@ -30,16 +31,16 @@ def run(given: Given) -> int:
         MatrixError: a file that the catalogue is made from is wrong, or README.md has no markers.
         FileError: a file cannot be read or written.
     """
-    options = read(CatalogOptions, given)
-    found = gather(PROJECT, partial(state_key, PROJECT))
-    readme = PROJECT.root / "README.md"
+    options = read(CatalogOptions, given, project)
+    found = gather(project, partial(state_key, project))
+    readme = project.root / "README.md"
     before = _read(readme)
     after = inserted(before, table(found.entries), readme.name)
     if options.check:
         _require_equal(before, after, readme.name)
         console.say(f"the table in {readme.name} is in sync ({len(found.entries)} images)")
         return 0
-    texts = {each.id: commands(each, simulated_host=_host(each)) for each in found.entries}
+    texts = {each.id: commands(each, simulated_host=_host(project, each)) for each in found.entries}
     place = options.out / "index.html"
     files = {place: page(found.entries, found.layers, texts)}
     if before != after:
@@ -57,12 +58,12 @@ def _read(path: Path) -> str:
         raise file_error("read", path, error) from error
 
 
-def _host(entry: Entry) -> Path | None:
+def _host(project: Project, entry: Entry) -> Path | None:
     """The simulated driver on which a simulated image runs, if this machine has it."""
     if not entry.simulated:
         return None
     try:
-        return simulated_host(PROJECT, entry.target)
+        return simulated_host(project, entry.target)
     except EngineError:
         return None
 

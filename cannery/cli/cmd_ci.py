@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from cannery.cli.common import PROJECT, read, selected
+from cannery.cli.common import read, selected
+from cannery.matrix.project import Project
 from cannery.options.ci import CiOptions
 from cannery.options.given import Given
 from cannery.options.shared import TargetOptions
@@ -15,14 +16,14 @@ from cannery.plan.ci_jobs import Job
 from cannery.report.ci import to_github, to_gitlab, to_names
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Print the jobs in the form of a CI service.
 
     Raises:
         CanneryError: as ``plan_ci``.
     """
-    options = read(CiOptions, given)
-    jobs = plan_ci(PROJECT, selected(read(TargetOptions, given)), options)
+    options = read(CiOptions, given, project)
+    jobs = plan_ci(project, selected(read(TargetOptions, given, project), project), options)
     formats: dict[str, Callable[[Sequence[Job]], str]] = {
         "github": to_github,
         "gitlab": partial(to_gitlab, simulate=options.simulate),

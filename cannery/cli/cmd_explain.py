@@ -5,25 +5,25 @@ from __future__ import annotations
 
 import textwrap
 
-from cannery.cli.common import PROJECT, read
+from cannery.cli.common import read
 from cannery.compat import OWN_FACTS, Finding, Verdict, judge, load_compat
-from cannery.matrix.project import select
+from cannery.matrix.project import Project, select
 from cannery.options.given import Given
 from cannery.options.matrix import ExplainOptions
 
 _WIDTH = 100
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Print every finding on the named targets, with the rows for it and those against it.
 
     Raises:
         MatrixError, UsageError, FileError: as ``select`` and ``load_compat``.
     """
-    options = read(ExplainOptions, given)
+    options = read(ExplainOptions, given, project)
     patterns = [*options.names, *options.targets] or ["*"]
-    targets = select(PROJECT.matrix(), patterns, options.where)
-    compat = load_compat(PROJECT.root / OWN_FACTS.name)
+    targets = select(project.matrix(), patterns, options.where)
+    compat = load_compat(project.root / OWN_FACTS.name)
     for number, target in enumerate(targets):
         if number:
             print()

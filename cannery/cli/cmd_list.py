@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from cannery import console
-from cannery.cli.common import PROJECT, read, selected
+from cannery.cli.common import read, selected
 from cannery.image.artifacts import missing_files
 from cannery.image.names import image_name
+from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.given import Given
 from cannery.options.matrix import ListOptions
@@ -49,42 +50,42 @@ class _Listed:
         return "; ".join(parts) or "not verified"
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Print the selected targets in the format that was asked for.
 
     Raises:
         MatrixError, FileError: matrix.yaml or a record is wrong, or cannot be read.
     """
-    options = read(ListOptions, given)
-    targets = selected(options)
+    options = read(ListOptions, given, project)
+    targets = selected(options, project)
     if options.format == "names":
         text = "\n".join(target.id for target in targets)
     elif options.format == "json":
-        text = _json(_listed(targets))
+        text = _json(_listed(project, targets))
     else:
-        text = _table(_listed(targets), verbose=options.verbose)
+        text = _table(_listed(project, targets), verbose=options.verbose)
     print(text)
     return 0
 
 
-def _listed(targets: Sequence[Target]) -> list[_Listed]:
+def _listed(project: Project, targets: Sequence[Target]) -> list[_Listed]:
     results: dict[str, tuple[Result, ...]] = {}
     releases: dict[str, Record | None] = {}
-    if any((PROJECT.root / name).is_dir() for name in (FOLDER, "releases")):
+    if any((project.root / name).is_dir() for name in (FOLDER, "releases")):
         # A third of the time of a listing would be importing this.
         from cannery.pipeline.recording import state_key
 
-        records = read_records(PROJECT.releases)
-        results = known_results(PROJECT, targets, records, partial(state_key, PROJECT))
+        records = read_records(project.releases)
+        results = known_results(project, targets, records, partial(state_key, project))
         releases = {target.id: latest(records, target.id) for target in targets}
-    for name, local in _local(targets).items():
+    for name, local in _local(project, targets).items():
         recorded = results.get(name, ())
         known = [each.tested for each in recorded]
         results[name] = (*recorded, *(each for each in local if each.tested not in known))
     return [
         _Listed(
             target=target,
-            missing=missing_files(target, PROJECT.artifacts, simulate=True),
+            missing=missing_files(target, project.artifacts, simulate=True),
             results=results.get(target.id, ()),
             release=releases.get(target.id),
         )
@@ -92,16 +93,16 @@ def _listed(targets: Sequence[Target]) -> list[_Listed]:
     ]
 
 
-def _local(targets: Sequence[Target]) -> dict[str, tuple[Result, ...]]:
+def _local(project: Project, targets: Sequence[Target]) -> dict[str, tuple[Result, ...]]:
     """The results of the last checks on this machine; the engine is not asked for the images."""
-    if not (PROJECT.state / "reports").is_dir():
+    if not (project.state / "reports").is_dir():
         return {}
     from cannery.pipeline.images import report_text
 
     found: dict[str, tuple[Result, ...]] = {}
     for target in targets:
         for simulated in (False, True):
-            text = report_text(PROJECT, image_name(target.id, simulate=simulated))
+            text = report_text(project, image_name(target.id, simulate=simulated))
             more = [
                 Result(tested=each, simulated=simulated, basis=Basis.LOCAL)
                 for each in complete_results(text)

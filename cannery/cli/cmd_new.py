@@ -7,11 +7,12 @@ import tempfile
 from pathlib import Path
 
 from cannery import console
-from cannery.cli.common import PROJECT, read
+from cannery.cli.common import read
 from cannery.compat import OWN_FACTS, load_compat
 from cannery.compat.archives import load_archives
 from cannery.errors import file_error
 from cannery.files import write_files
+from cannery.matrix.project import Project
 from cannery.matrix.propose import Proposal, propose
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.text import MatrixText
@@ -19,7 +20,7 @@ from cannery.options.given import Given
 from cannery.options.matrix import NewOptions
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Print the YAML that matrix.yaml lacks; with --write put it there.
 
     The result is loaded and checked before it is shown or written: what is printed is valid.
@@ -29,14 +30,14 @@ def run(given: Given) -> int:
         MatrixError: nothing that is known fits, or matrix.yaml is wrong already.
         FileError: a file cannot be read or written.
     """
-    options = read(NewOptions, given)
-    path = PROJECT.root / "matrix.yaml"
+    options = read(NewOptions, given, project)
+    path = project.root / "matrix.yaml"
     targets = load_matrix(path).targets
     before = _read(path)
-    compat = load_compat(PROJECT.root / OWN_FACTS.name)
+    compat = load_compat(project.root / OWN_FACTS.name)
     proposal = propose(options, compat, MatrixText(before), load_archives(), targets)
     after = _added(before, proposal)
-    _require_valid(after)
+    _require_valid(after, project)
     for line in proposal.notes:
         console.say(line)
     if not options.write:
@@ -64,12 +65,12 @@ def _added(text: str, proposal: Proposal) -> str:
     return matrix.text
 
 
-def _require_valid(text: str) -> None:
+def _require_valid(text: str, project: Project) -> None:
     """Load ``text`` as the matrix of a folder that has the same compat.yaml."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in (
             ("matrix.yaml", text),
-            (OWN_FACTS.name, _read(PROJECT.root / OWN_FACTS.name)),
+            (OWN_FACTS.name, _read(project.root / OWN_FACTS.name)),
         ):
             Path(folder, name).write_bytes(content.encode())
         load_matrix(Path(folder, "matrix.yaml"))

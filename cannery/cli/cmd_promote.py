@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from cannery import console
-from cannery.cli.common import PROJECT, existing, read
+from cannery.cli.common import existing, read
 from cannery.errors import Problem, UsageError
 from cannery.execute.registry.client import Repository
+from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import PromoteOptions
 from cannery.pipeline.promote import Promotion
@@ -14,7 +15,7 @@ from cannery.publish.oci import Reference, parse_reference
 from cannery.publish.records import read_records
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Copy, and print what to pull from there.
 
     Raises:
@@ -22,7 +23,7 @@ def run(given: Given) -> int:
         PublishError: no record names the image, or a tag there must stay as it is.
         CanneryError: anything else; no tag has moved then.
     """
-    options = read(PromoteOptions, given)
+    options = read(PromoteOptions, given, project)
     source = parse_reference(options.source)
     place = parse_reference(options.destination)
     if not source.version:
@@ -43,7 +44,7 @@ def run(given: Given) -> int:
         place=place,
         allow=frozenset(options.allow),
     )
-    digest, tags = promotion.run(read_records(PROJECT.releases))
+    digest, tags = promotion.run(read_records(project.releases))
     console.say(f"{', '.join(tags)} in {promotion.destination}")
     print(promotion.destination.at(digest))
     return 0

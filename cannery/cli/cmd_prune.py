@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from cannery import console
-from cannery.cli.common import PROJECT, existing, read
+from cannery.cli.common import existing, read
 from cannery.execute.registry.client import Repository
+from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import PruneOptions
 from cannery.pipeline.prune import delete, moving_tags, prunable, text_of
@@ -14,19 +15,19 @@ from cannery.publish.policy import load
 from cannery.publish.records import read_records
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Show what would be deleted and why the rest stays; with --yes, delete it.
 
     Raises:
         PublishError: the registry deletes nothing, or somebody else is at work there.
         CanneryError: anything else.
     """
-    options = read(PruneOptions, given)
-    matrix = PROJECT.matrix()
-    publishing = load(PROJECT.publish_file, matrix)
+    options = read(PruneOptions, given, project)
+    matrix = project.matrix()
+    publishing = load(project.publish_file, matrix)
     place = parse_reference(options.registry, repository=publishing.repository)
     repository = Repository(place.registry, place.repository, ca=existing(options.ca))
-    records = read_records(PROJECT.releases)
+    records = read_records(project.releases)
     moving = moving_tags(publishing, matrix)
     found, decision = prunable(repository, records, moving, options.keep)
     print(text_of(found, decision))

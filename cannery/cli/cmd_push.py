@@ -7,8 +7,9 @@ import os
 from dataclasses import replace
 
 from cannery import console
-from cannery.cli.common import PROJECT, existing, read, selected
+from cannery.cli.common import existing, read, selected
 from cannery.execute.registry.client import Repository
+from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import PushOptions
 from cannery.options.shared import RequiredTargetOptions
@@ -18,21 +19,21 @@ from cannery.publish.oci import parse_reference
 from cannery.publish.policy import load
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Push the image of every selected target, and print references to pull.
 
     Raises:
         PublishError: an image may not be pushed, or a tag names something else.
         CanneryError: anything else; no tag has moved then.
     """
-    targets = selected(read(RequiredTargetOptions, given))
-    options = read(PushOptions, given)
+    targets = selected(read(RequiredTargetOptions, given, project), project)
+    options = read(PushOptions, given, project)
     signing_key = options.signing_key or os.environ.get("CANNERY_SIGNING_KEY", "")
-    matrix = PROJECT.matrix()
-    publishing = load(PROJECT.publish_file, matrix)
+    matrix = project.matrix()
+    publishing = load(project.publish_file, matrix)
     place = parse_reference(options.registry, repository=publishing.repository)
     push = Push(
-        project=PROJECT,
+        project=project,
         publishing=publishing,
         repository=Repository(place.registry, place.repository, ca=existing(options.ca)),
         options=replace(options, signing_key=signing_key),

@@ -6,32 +6,32 @@ from __future__ import annotations
 from pathlib import Path
 
 from cannery import console
-from cannery.cli.common import PROJECT, read
+from cannery.cli.common import read
 from cannery.files import exclusive, write_files
 from cannery.image.drift import Difference, compare, require_in_sync
 from cannery.image.render import Renderer
-from cannery.matrix.project import select
+from cannery.matrix.project import Project, select
 from cannery.model import Target
 from cannery.options.given import Given
 from cannery.options.matrix import RenderOptions
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Write what differs, or with --check fail if anything does.
 
     Raises:
         OutOfSyncError: with --check, the differences as diffs.
         MatrixError, FileError: as ``Renderer.render`` and ``write_files``.
     """
-    options = read(RenderOptions, given)
+    options = read(RenderOptions, given, project)
     if options.check:
-        targets, difference, _ = _compared(options)
-        require_in_sync(PROJECT, difference, "python build.py render")
+        targets, difference, _ = _compared(project, options)
+        require_in_sync(project, difference, "python build.py render")
         console.say(f"images/ is in sync ({len(targets)} targets)")
         return 0
     # Two runs at once would take each other's temporary files for strays, and remove files twice.
-    with exclusive(PROJECT.state / "render.lock"):
-        targets, difference, rendered = _compared(options)
+    with exclusive(project.state / "render.lock"):
+        targets, difference, rendered = _compared(project, options)
         changed = {path: rendered[path] for path in difference.changed}
         write_files(changed, remove=difference.orphans)
     for verb, paths in (
@@ -40,18 +40,20 @@ def run(given: Given) -> int:
         ("left alone, because build.py did not write it:", difference.strays),
     ):
         for path in paths:
-            console.say(f"{verb} {path.relative_to(PROJECT.root)}")
+            console.say(f"{verb} {path.relative_to(project.root)}")
     console.say(f"{len(targets)} targets rendered")
     return 0
 
 
-def _compared(options: RenderOptions) -> tuple[list[Target], Difference, dict[Path, str]]:
+def _compared(
+    project: Project, options: RenderOptions
+) -> tuple[list[Target], Difference, dict[Path, str]]:
     """The selected targets, how they differ from the disk, and the text of their files."""
-    matrix = PROJECT.matrix()
+    matrix = project.matrix()
     targets = select(matrix, options.targets or ["*"], options.where)
-    renderer = Renderer(PROJECT)
+    renderer = Renderer(project)
     rendered: dict[Path, str] = {}
     for target in targets:
-        rendered |= renderer.render(target).paths(PROJECT)
+        rendered |= renderer.render(target).paths(project)
     every = len(targets) == len(matrix.targets)
-    return targets, compare(PROJECT, rendered, matrix.targets if every else ()), rendered
+    return targets, compare(project, rendered, matrix.targets if every else ()), rendered

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from cannery import console, deploy
-from cannery.cli.common import PROJECT, read, selected
+from cannery.cli.common import read, selected
 from cannery.compat import facts_beside
+from cannery.compat.facts import Compat
 from cannery.deploy import Workload
 from cannery.deploy.run_spec import cards_of
 from cannery.errors import EngineError, Problem, UsageError
@@ -18,6 +19,7 @@ from cannery.execute import preflight as host
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.simulator import DEVICES
 from cannery.image.names import image_name
+from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.given import Given
 from cannery.options.run import RunOptions
@@ -25,20 +27,20 @@ from cannery.options.shared import RequiredTargetOptions
 from cannery.pipeline.images import simulated_host
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Print how to run one target, or become ``docker run``.
 
     Raises:
         UsageError: more than one target is selected, or the options contradict each other.
         EngineError: this host cannot do it; with everything that is wrong.
     """
-    targets = selected(read(RequiredTargetOptions, given))
-    options = read(RunOptions, given)
+    targets = selected(read(RequiredTargetOptions, given, project), project)
+    options = read(RunOptions, given, project)
     if len(targets) > 1:
         names = ", ".join(target.id for target in targets)
         raise UsageError(f"run needs a single target; {len(targets)} are selected: {names}.")
     target = targets[0]
-    simulated = simulated_host(PROJECT, target) if options.simulate else None
+    simulated = simulated_host(project, target) if options.simulate else None
     workload = Workload(
         image=options.image or image_name(target.id, simulate=options.simulate),
         target=target,
@@ -55,7 +57,8 @@ def run(given: Given) -> int:
         return 0
     workload.check("shell")
     if not options.print:
-        _run(workload, build="" if options.image else _build_command(target, simulated))
+        build = "" if options.image else _build_command(target, simulated)
+        _run(workload, facts_beside(project.root / "matrix.yaml"), build=build)
     if workload.ascend:
         _ask_for_runtime()
     print(deploy.shell(workload, host.devices_here(workload)), end="")
@@ -115,9 +118,9 @@ def _ask_for_runtime() -> None:
         raise EngineError(problem)
 
 
-def _run(workload: Workload, build: str) -> NoReturn:
+def _run(workload: Workload, facts: Compat | None, *, build: str) -> NoReturn:
     """Become ``docker run``, if this host can do it."""
-    found = host.check_host(workload, facts_beside(PROJECT.root / "matrix.yaml"), build=build)
+    found = host.check_host(workload, facts, build=build)
     for note in found.notes:
         console.say(note)
     if found.problems:

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from cannery.cli.common import PROJECT, existing, read, selected
+from cannery.cli.common import existing, read, selected
 from cannery.errors import EngineError, Problem, UsageError, did_you_mean
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.buildx import package_index
 from cannery.image.checks import components
 from cannery.image.names import image_name
+from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.run import CheckImageOptions
 from cannery.options.shared import RequiredTargetOptions
@@ -16,7 +17,7 @@ from cannery.pipeline.checking import CheckOptions, Detail, check
 from cannery.pipeline.images import device_specs, simulated_host
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Check the image of every selected target.
 
     Raises:
@@ -24,11 +25,11 @@ def run(given: Given) -> int:
         EngineError: an image does not exist.
         VerificationError: a check failed.
     """
-    targets = selected(read(RequiredTargetOptions, given))
-    options = read(CheckImageOptions, given)
+    targets = selected(read(RequiredTargetOptions, given, project), project)
+    options = read(CheckImageOptions, given, project)
     if options.image and len(targets) > 1:
         raise UsageError(f"--image needs a single target; {len(targets)} are selected.")
-    known = components(PROJECT)
+    known = components(project)
     problems = [
         Problem(what=f"unknown component {name!r}.", fix=did_you_mean(name, known))
         for name in options.components
@@ -48,9 +49,9 @@ def run(given: Given) -> int:
                     fix=f"Build it: python build.py --target {target.id}{flag}",
                 )
             )
-        host = simulated_host(PROJECT, target) if options.simulate else None
+        host = simulated_host(project, target) if options.simulate else None
         check(
-            PROJECT,
+            project,
             target,
             image=image,
             name=name,

@@ -12,13 +12,13 @@ from itertools import groupby
 from pathlib import Path
 
 from cannery import console
-from cannery.cli.common import PROJECT, existing, read
+from cannery.cli.common import existing, read
 from cannery.compat import OWN_FACTS, load_compat
 from cannery.errors import MatrixError, OutOfSyncError, Problem
 from cannery.execute.engine.buildx import PackageIndex, package_index
 from cannery.execute.package_index import ask
 from cannery.files import read_text, write_files
-from cannery.matrix.project import select
+from cannery.matrix.project import Project, select
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.updates import KEYS, News, compare, questions
 from cannery.matrix.versions import VersionChange, find_uses, rewrite
@@ -29,7 +29,7 @@ from cannery.options.matrix import UpdateOptions
 _WIDTH = 100
 
 
-def run(given: Given) -> int:
+def run(given: Given, project: Project) -> int:
     """Print what is new and what it would change; with --write change matrix.yaml.
 
     Raises:
@@ -39,13 +39,12 @@ def run(given: Given) -> int:
         EngineError: the package index cannot be read.
         FileError: a file cannot be read or written; then none has changed.
     """
-    options = read(UpdateOptions, given)
+    options = read(UpdateOptions, given, project)
     source = _source(options)
-    path = PROJECT.root / "matrix.yaml"
-    matrix = PROJECT.matrix()
+    matrix = project.matrix()
     chosen = [each.id for each in select(matrix, options.targets or ["*"], options.where)]
-    compat = load_compat(PROJECT.root / OWN_FACTS.name)
-    text = read_text(path)
+    compat = load_compat(project.root / OWN_FACTS.name)
+    text = read_text(project.root / "matrix.yaml")
     uses = find_uses(text, matrix, KEYS)
     news = compare(uses, chosen, compat, ask(questions(uses, chosen, compat), source))
     for change, group in groupby(news, key=lambda each: each.change):
@@ -66,7 +65,7 @@ def run(given: Given) -> int:
     elif not options.write:
         console.say("nothing was written; add --write to put it into matrix.yaml")
     else:
-        _write(path, text, matrix, moves)
+        _write(project, text, matrix, moves)
     return 0
 
 
@@ -81,8 +80,8 @@ def _source(options: UpdateOptions) -> PackageIndex:
     return source if named else replace(source, ca=None)
 
 
-def _write(path: Path, text: str, matrix: Matrix, moves: Sequence[VersionChange]) -> None:
-    """Write ``moves`` into ``text``, the matrix in ``path``, if that changes just what is meant.
+def _write(project: Project, text: str, matrix: Matrix, moves: Sequence[VersionChange]) -> None:
+    """Write ``moves`` into ``text``, the project's matrix.yaml, if that changes just what is meant.
 
     Raises:
         MatrixError: the result would be wrong; nothing is written.
@@ -93,19 +92,19 @@ def _write(path: Path, text: str, matrix: Matrix, moves: Sequence[VersionChange]
     for move in moves:
         for target in move.use.targets:
             wanted[target.id] = {**wanted[target.id], move.use.key: move.version}
-    if _versions(_loaded(after)) != wanted:
+    if _versions(_loaded(project, after)) != wanted:
         what = "matrix.yaml cannot be changed by program: more would change than the versions."
         raise MatrixError(Problem(what=what, fix="Write the versions there that are listed above."))
-    write_files({path: after})
+    write_files({project.root / "matrix.yaml": after})
     for move in moves:
         where, old = move.use.where, move.use.version
         console.say(f"{where}: {move.use.key} {old} is now {move.version}")
     console.say("now run: python build.py lock, and then: python build.py render")
 
 
-def _loaded(text: str) -> Matrix:
+def _loaded(project: Project, text: str) -> Matrix:
     """``text`` as the matrix of a folder that has the same compat.yaml."""
-    compat = read_text(PROJECT.root / OWN_FACTS.name)
+    compat = read_text(project.root / OWN_FACTS.name)
     with tempfile.TemporaryDirectory(prefix="cannery-update-") as folder:
         for name, content in (("matrix.yaml", text), (OWN_FACTS.name, compat)):
             Path(folder, name).write_bytes(content.encode())

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 
 from cannery.options.given import Given, all_declared
 from cannery.options.option import Declared, OptionSet
@@ -17,7 +18,7 @@ class Command:
 
     ``options`` are the classes of its options, as MODULE.CLASS below ``cannery.options``, so that
     only those of the command in use are imported. ``one_of`` are fields of them of which it needs
-    at least one. The module ``cannery.cli.cmd_NAME`` has ``run(given)``.
+    at least one. The module ``cannery.cli.cmd_NAME`` has ``run(given, project)``.
     """
 
     name: str
@@ -31,13 +32,15 @@ class Command:
         """Its options, in the order of its help."""
         return all_declared(map(_options_class, self.options))
 
-    def run(self, given: Given) -> int:
-        """Do it, and return the exit code.
+    def run(self, given: Given, root: Path) -> int:
+        """Do it in the checkout that is in ``root``, and return the exit code.
 
         Raises:
             CanneryError: as the command's module says.
         """
-        code: int = import_module(f"cannery.cli.cmd_{self.name}").run(given)
+        # By name, because help is not to wait for what these import.
+        project = import_module("cannery.matrix.project").Project(root=root)
+        code: int = import_module(f"cannery.cli.cmd_{self.name}").run(given, project)
         return code
 
 

@@ -14,23 +14,21 @@ from cannery.options.given import Given
 from cannery.options.option import OptionSet
 from cannery.options.shared import TargetOptions
 
-PROJECT = Project(root=Path(__file__).resolve().parent.parent.parent)
-
 _T = TypeVar("_T", bound=OptionSet)
 
 
-def read(options: type[_T], given: Given) -> _T:
+def read(options: type[_T], given: Given, project: Project) -> _T:
     """The values of ``options`` that the user gave, and the defaults of the others."""
-    return given_options.read(options, given, PROJECT.root)
+    return given_options.read(options, given, project.root)
 
 
-def selected(options: TargetOptions) -> list[Target]:
+def selected(options: TargetOptions, project: Project) -> list[Target]:
     """The targets that the user named; all of them where none was named, less those left out.
 
     Raises:
         UsageError, MatrixError, FileError: as ``select`` and ``load_matrix``.
     """
-    return select(PROJECT.matrix(), options.targets or ["*"], options.where)
+    return select(project.matrix(), options.targets or ["*"], options.where)
 
 
 def existing(ca: Path | None) -> Path | None:

@@ -60,7 +60,7 @@ def divide_targets(items: Sequence[TargetCost], count: int) -> list[list[str]]:
     waiting = sorted(_families(items), key=_weight)
     while waiting:
         family = waiting.pop()
-        machine = min(machines, key=lambda each: (each.cost(family), machines.index(each)))
+        machine = min(machines, key=lambda each: each.cost(family))
         if len(family) > 1 and machine.cost(family) > limit:
             middle = len(family) // 2
             waiting = sorted([*waiting, family[:middle], family[middle:]], key=_weight)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``list`` in each format, and ``--where`` wherever targets are chosen."""
+"""``list`` in each format, and the states of targets."""
 
 from __future__ import annotations
 
@@ -26,13 +26,6 @@ LAST = "py39-torch231-cann8t39"
 OLD = "py37-torch1110-cann63rc1-llama13b"
 BARE = "py37-mindspore200-cann63rc1"
 OLD_PYTHON = "cpython-3.7.17-aarch64-unknown-linux-gnu-install_only.tar.gz"
-
-
-def names(checkout: Checkout, *words: str) -> list[str]:
-    result = checkout.run("list", "--format", "names", *words)
-    result.accepted()
-    assert result.out.endswith("\n")
-    return result.out.splitlines()
 
 
 def as_json(checkout: Checkout, *words: str) -> list[dict[str, Any]]:
@@ -67,7 +60,7 @@ def keep(checkout: Checkout, target: str, **changes: object) -> None:
 
 def test_the_formats_show_the_same_targets(original: Checkout) -> None:
     ids = [*Project(root=original.root).matrix().targets]
-    assert names(original) == ids
+    assert original.run("list", "--format", "names").out.splitlines() == ids
     assert [each["id"] for each in as_json(original)] == ids
     shown = original.run("list", "--format", "table").out
     assert shown == original.run("list").out
@@ -102,12 +95,12 @@ def test_the_details_have_the_versions(original: Checkout) -> None:
 @pytest.mark.parametrize("columns", [60, 100, 200])
 @pytest.mark.parametrize("words", [[], ["--verbose"]])
 def test_no_line_is_wider_than_the_terminal(
-    original: Checkout, columns: int, words: list[str]
+    program: Checkout, columns: int, words: list[str]
 ) -> None:
-    command = shlex.join(original.argv("list", *words))
+    command = shlex.join(program.argv("list", *words))
     done = subprocess.run(
         ["script", "--quiet", "--command", f"stty cols {columns}; {command}", "/dev/null"],
-        env=original.environ({"TERM": "dumb"}) | {"COLUMNS": ""},
+        env=program.environ({"TERM": "dumb"}) | {"COLUMNS": ""},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -117,7 +110,7 @@ def test_no_line_is_wider_than_the_terminal(
     # The name of a file may be longer than a narrow terminal, and is not broken.
     wide = [line for line in lines if len(line) > columns and len(line.split()) > 1]
     assert [line for line in wide if not re.match(r" +\d+  \S+$", line)] == []
-    plain = original.run("list", *words).out
+    plain = program.run("list", *words).out
     assert " ".join(done.stdout.split()) == " ".join(plain.split())
 
 
@@ -126,88 +119,6 @@ def test_nothing_is_written_and_no_format_is_mixed(original: Checkout) -> None:
     for form in ("table", "json", "names"):
         assert original.run("list", "--format", form).err == ""
     assert original.state() == before
-
-
-WHERE = {
-    "python=3.8": ["py38-torch210-cann8rc2"],
-    "python=3.8.18": ["py38-torch210-cann8rc2"],
-    "cann=8.0.RC2": ["py38-torch210-cann8rc2", "py39-torch210-cann8rc2"],
-    "kernels=8.0.RC2": ["py38-torch210-cann8rc2", "py39-torch210-cann8rc2"],
-    "python=3.9 cann=8.0.RC2": ["py39-torch210-cann8rc2"],
-    "chip=a3": ["py311-torch271-cann910-a3", "py311-torch290-cann910-a3"],
-    "chip=a3 torch=2.9": ["py311-torch290-cann910-a3"],
-    "torch_npu=2.1.0 deepspeed=0.13": ["py310-torch210-cann80rc1-llamafactory082"],
-    "llamafactory=0.9": ["py39-torch231-cann8t39-llamafactory090"],
-    "mindspore=2": [BARE, "py39-mindspore271-cann83rc1"],
-    "apex=0.1 torch=1.11": ["py37-torch1110-cann63rc1-llama13b"],
-    "base=debian-12 python=3.11 torch=2.1": ["py311-torch210-cann8rc3-swift261"],
-}
-
-
-@pytest.mark.parametrize("conditions", WHERE)
-def test_targets_that_a_condition_holds_for(original: Checkout, conditions: str) -> None:
-    assert names(original, "--where", *conditions.split()) == WHERE[conditions]
-
-
-@pytest.mark.parametrize("conditions", [each for each in WHERE if " " in each])
-def test_conditions_may_be_given_one_by_one(original: Checkout, conditions: str) -> None:
-    words = [word for each in conditions.split() for word in ("--where", each)]
-    assert names(original, *words) == WHERE[conditions]
-
-
-def test_a_condition_is_about_the_targets_that_are_named(original: Checkout) -> None:
-    found = names(original, "--where", "python=3.9", "--target", "*llama*", "--target", "*vllm*")
-    assert found == ["py39-torch231-cann8t39-llamafactory090", "py39-torch251-cann81rc1-vllm073"]
-
-
-def test_a_part_of_a_number_is_no_version(original: Checkout) -> None:
-    words = ["list", "--where", "python=3.1"]
-    original.run(*words).refused(2, "no target is selected by * python=3.1.")
-
-
-WRONG = {
-    "unknown key": (["pyton=3.9"], "targets have no 'pyton'. Did you mean 'python'?"),
-    "no value": (["python"], "invalid condition 'python'. Write it as in python=3.9."),
-    "nothing": ([""], "invalid condition ''."),
-    "no such version": (["python=2.7"], "no target is selected by * python=2.7."),
-    "one beside another": (["python=3.9", "cann=9.1.0"], "by * python=3.9 cann=9.1.0."),
-    "a range": (["torch>=2.1"], "targets have no 'torch>'. Did you mean 'torch'?"),
-    "an empty key": (["=3.9"], "targets have no ''."),
-}
-
-
-@pytest.mark.parametrize("command", ["list", "render", "lock", "check"])
-@pytest.mark.parametrize(("conditions", "said"), WRONG.values(), ids=WRONG)
-def test_conditions_that_select_nothing(
-    original: Checkout, conditions: list[str], said: str, command: str
-) -> None:
-    before = original.state()
-    original.run(command, "--where", *conditions).refused(2, said)
-    assert original.state() == before
-
-
-def test_all_wrong_conditions_and_targets_are_named(original: Checkout) -> None:
-    words = ["--target", "py27", "--where", "pyton=3.9", "chip"]
-    original.run("list", *words).refused(2, "'py27'", "'pyton'", "invalid condition 'chip'")
-
-
-def test_where_without_a_condition(original: Checkout) -> None:
-    original.run("list", "--where").refused(2, "--where")
-
-
-def test_check_and_render_take_conditions(original: Checkout) -> None:
-    done = original.run("check", "--where", "chip=a3")
-    assert done.out.startswith("2 targets checked")
-    original.run("render", "--check", "--where", "chip=a3").accepted("in sync (2 targets)")
-
-
-def test_render_writes_only_what_the_conditions_hold_for(checkout: Checkout) -> None:
-    paths = {path.parent.name: path for path in checkout.root.glob("images/*/Dockerfile")}
-    for path in paths.values():
-        path.write_text("stale", encoding="utf-8")
-    checkout.run("render", "--where", "chip=a3").accepted("2 targets rendered")
-    written = {name for name, path in paths.items() if path.read_text(encoding="utf-8") != "stale"}
-    assert written == {*WHERE["chip=a3"]}
 
 
 def test_a_missing_file_is_named_once(original: Checkout) -> None:

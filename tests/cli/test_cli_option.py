@@ -19,13 +19,17 @@ FIELD = """\
 RUN = """
 import sys
 from pathlib import Path
-from cannery.cli.common import PROJECT, read
+from cannery.cli import ROOT
+from cannery.cli.common import read
 from cannery.cli.parser import parse
+from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.options.remembered import resumed
 from cannery.plan.journal import Journal, Progress, read_journal
-path = PROJECT.state / "journal.json"
-options = read(BuildOptions, parse(["build", "--all", "--simulate", "--colour", "blue"])[1])
+project = Project(root=ROOT)
+path = project.state / "journal.json"
+given = parse(["build", "--all", "--simulate", "--colour", "blue"])[1]
+options = read(BuildOptions, given, project)
 Journal(path=path, options=options).note(sys.argv[1], Progress.WAITING)
 earlier = read_journal(path)
 print(resumed(earlier.options, earlier.withheld, parse(["build", "--resume"])[1]).colour)
@@ -38,14 +42,16 @@ def python(checkout: Checkout, code: str, *words: str) -> str:
     return done.stdout.strip()
 
 
-def test_one_field_is_a_whole_option(checkout: Checkout) -> None:
-    journal = checkout.root / ".cannery" / "journal.json"
-    checkout.edit(BEFORE, FIELD + BEFORE, "cannery/options/build.py")
-    assert "made up, for a test (default: red)" in checkout.run("build", "--help").out
-    assert python(checkout, RUN, TARGET) == "blue"
-    checkout.run("--resume", "--plan").accepted()
-    checkout.run("--resume", "--colour", "red").refused(2, "Leave out --colour.")
-    checkout.run("--all", "--colour", "bleu").refused(2, "Did you mean 'blue'?")
+def test_one_field_is_a_whole_option(installed: Checkout) -> None:
+    journal = installed.root / ".cannery" / "journal.json"
+    installed.edit(BEFORE, FIELD + BEFORE, "cannery/options/build.py")
+    assert "made up, for a test (default: red)" in installed.start("build", "--help").out
+    assert python(installed, RUN, TARGET) == "blue"
+    installed.start("--resume", "--plan").accepted()
+    installed.start("--resume", "--colour", "red").refused(2, "Leave out --colour.")
+    installed.start("--all", "--colour", "bleu").refused(2, "Did you mean 'blue'?")
     # A journal of the version before it.
     journal.write_text(journal.read_text(encoding="utf-8").replace('"colour"', '"color"'))
-    checkout.run("--resume").refused(9, "is not a journal of this version of build.py. Remove it")
+    installed.start("--resume").refused(
+        9, "is not a journal of this version of build.py. Remove it"
+    )

@@ -32,11 +32,11 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("argv", "code", "said"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be(checkout: Checkout, argv: list[str], code: int, said: str) -> None:
-    before = checkout.state()
-    result = checkout.run(*argv)
+def test_what_cannot_be(original: Checkout, argv: list[str], code: int, said: str) -> None:
+    before = original.state()
+    result = original.run(*argv)
     result.refused(code, said)
-    assert checkout.state() == before
+    assert original.state() == before
 
 
 def test_a_wrong_policy_is_told_with_its_line(checkout: Checkout) -> None:

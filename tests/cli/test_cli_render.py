@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import shutil
-from unittest.mock import ANY
 
 from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout
@@ -54,7 +53,7 @@ def test_a_file_that_was_rendered_once(checkout: Checkout) -> None:
     checkout.run("render", "--target", OTHER).accepted("1 targets rendered")
     assert (checkout.root / name).exists()
     checkout.run("render").accepted(f"removed {name}")
-    assert checkout.state() == before | {".cannery/render.lock": ANY}
+    assert checkout.state() == before
 
 
 def test_a_file_that_build_py_did_not_write_stays(checkout: Checkout) -> None:
@@ -75,7 +74,7 @@ def test_the_folder_of_a_target_that_is_gone(checkout: Checkout) -> None:
     checkout.run("render", "--check").refused(4, *orphans, MEND)
     checkout.run("render").accepted("removed images/py37-gone/requirements.lock")
     assert not (images / "py37-gone").exists()
-    assert checkout.state() == before | {".cannery/render.lock": ANY}
+    assert checkout.state() == before
 
 
 def test_nothing_is_built_from_images_that_are_out_of_sync(checkout: Checkout) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cannery.execute.engine.simulator import simulated
 from tests.cli.checkout import Checkout
 from tests.cli.standin_engine import standin_engine
 
@@ -21,29 +22,12 @@ MOUNTS = [
     *("/usr/local/Ascend/driver", "/usr/local/dcmi"),
     *("/usr/local/bin/npu-smi", "/etc/ascend_install.info"),
 ]
-FIND_HOST = """
-import sys
-from pathlib import Path
-from cannery.execute.engine.simulator import simulated
-from cannery.matrix.project import Project
-project = Project(root=Path.cwd())
-print(simulated(project, project.matrix().targets[sys.argv[1]]).host)
-"""
 
 
 @pytest.fixture
 def host(checkout: Checkout) -> Path:
     """The driver tree of a simulated host, as a build with --simulate would leave it."""
-    done = subprocess.run(
-        [sys.executable, "-c", FIND_HOST, TARGET],
-        cwd=checkout.root,
-        env=checkout.environ(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    path = Path(done.stdout.strip())
-    assert path.is_relative_to(checkout.root)
+    path = simulated(checkout.project, checkout.project.matrix().targets[TARGET]).host
     path.mkdir(parents=True)
     return path
 
@@ -87,9 +71,9 @@ COMMAND = ["--target", TARGET, "--simulate", "--", "python3", "-c", "print(1, 'x
 
 
 def test_what_is_run(
-    checkout: Checkout, host: Path, path: dict[str, str], engine: dict[str, str]
+    installed: Checkout, host: Path, path: dict[str, str], engine: dict[str, str]
 ) -> None:
-    result = checkout.run("run", *COMMAND, env=path | engine)
+    result = installed.start("run", *COMMAND, env=path | engine)
     assert (result.code, result.err) == (7, "")
     assert result.out.splitlines() == words(host)
 
@@ -107,9 +91,9 @@ def test_what_is_printed_is_what_would_be_run(
 
 @pytest.mark.usefixtures("host")
 def test_docker_is_not_installed(
-    checkout: Checkout, tmp_path: Path, engine: dict[str, str]
+    installed: Checkout, tmp_path: Path, engine: dict[str, str]
 ) -> None:
-    result = checkout.run("run", *COMMAND, env={"PATH": str(tmp_path), **engine})
+    result = installed.start("run", *COMMAND, env={"PATH": str(tmp_path), **engine})
     result.refused(6, "docker cannot be started: no such file or directory. 'bash setup.sh'")
 
 
@@ -141,12 +125,12 @@ def test_all_that_is_wrong_with_the_engine_is_said_at_once(
     ],
 )
 def test_another_image(
-    checkout: Checkout, tmp_path: Path, path: dict[str, str], name: str, said: str
+    installed: Checkout, tmp_path: Path, path: dict[str, str], name: str, said: str
 ) -> None:
     registry = {"registry.example.com/a:arm": "arm64", "registry.example.com/a:x86": "amd64"}
     with standin_engine(tmp_path, images={}, registry=registry) as address:
         env = {**path, "DOCKER_HOST": address}
-        result = checkout.run("run", "--image", name, *COMMAND, env=env)
+        result = installed.start("run", "--image", name, *COMMAND, env=env)
     if said:
         result.refused(6, said)
     else:
@@ -180,9 +164,9 @@ def test_what_makes_no_sense(checkout: Checkout, arguments: list[str], said: str
 @pytest.mark.parametrize("form", ["compose", "k8s", "volcano"])
 @pytest.mark.parametrize("more", [[], ["--print"]])
 def test_a_file_for_elsewhere_needs_nothing_of_this_host(
-    checkout: Checkout, form: str, more: list[str]
+    original: Checkout, form: str, more: list[str]
 ) -> None:
-    result = checkout.run("run", "--target", TARGET, "--format", form, *more, "--", "a", "$b")
+    result = original.run("run", "--target", TARGET, "--format", form, *more, "--", "a", "$b")
     result.accepted()
     found = [*yaml.safe_load_all(result.out)]
     assert "a" in result.out
@@ -190,9 +174,9 @@ def test_a_file_for_elsewhere_needs_nothing_of_this_host(
     assert result.err == ""
 
 
-def test_a_file_for_several_hosts(checkout: Checkout) -> None:
+def test_a_file_for_several_hosts(original: Checkout) -> None:
     options = ["--cards", "8", "--nodes", "3", "--shm-size", "64g", "--image", "r.example.com/a:1"]
-    result = checkout.run("run", "--target", TARGET, "--format", "k8s", *options, "-v", "/x:/y")
+    result = original.run("run", "--target", TARGET, "--format", "k8s", *options, "-v", "/x:/y")
     result.accepted()
     [service, job] = yaml.safe_load_all(result.out)
     assert service["spec"]["clusterIP"] == "None"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -74,6 +75,19 @@ def test_it_works_from_anywhere(original: Checkout, tmp_path: Path) -> None:
         original.run("render", "--check", cwd=cwd).accepted("images/ is in sync")
 
 
+@pytest.mark.parametrize("arguments", [["list"], ["render", "--check"], ["lst"]])
+def test_a_process_says_and_returns_the_same(
+    program: Checkout, tmp_path: Path, arguments: list[str]
+) -> None:
+    asked, started = program.run(*arguments), program.start(*arguments, cwd=tmp_path)
+    assert (started.code, started.out) == (asked.code, asked.out)
+    assert without_time(started.err) == without_time(asked.err)
+
+
+def without_time(text: str) -> str:
+    return re.sub(r"(?m)^\[ *[0-9.]+ s\]", "[]", text)
+
+
 WRONG = {
     "a target that is nearly there": (
         ["list", "--target", "py39-torch231-cann8t93"],
@@ -124,23 +138,23 @@ def test_wrong_use(original: Checkout, arguments: list[str], said: list[str]) ->
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["list"], ["list", "--help"]])
-def test_a_reader_that_has_gone_is_no_error(original: Checkout, arguments: list[str]) -> None:
+def test_a_reader_that_has_gone_is_no_error(program: Checkout, arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        original.argv(*arguments),
+        program.argv(*arguments),
         stdout=writer,
         stderr=subprocess.PIPE,
-        env=original.environ(),
+        env=program.environ(),
         check=False,
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_the_head_of_the_list(original: Checkout) -> None:
+def test_the_head_of_the_list(program: Checkout) -> None:
     done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", '"$0" "$1" list | head -1', *original.argv()],
+        ["bash", "-o", "pipefail", "-c", '"$0" "$1" list | head -1', *program.argv()],
         capture_output=True,
         text=True,
         check=False,
@@ -151,14 +165,14 @@ def test_the_head_of_the_list(original: Checkout) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["list"]])
-def test_output_that_cannot_be_written(original: Checkout, arguments: list[str]) -> None:
+def test_output_that_cannot_be_written(program: Checkout, arguments: list[str]) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run(
-            original.argv(*arguments),
+            program.argv(*arguments),
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
-            env=original.environ(),
+            env=program.environ(),
             check=False,
         )
     Result(code=done.returncode, out="", err=done.stderr).refused(9, "no space left on device")

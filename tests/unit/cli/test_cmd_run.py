@@ -11,6 +11,8 @@ from cannery.cli import cmd_run
 from cannery.cli.parser import parse
 from cannery.errors import EngineError, UsageError
 from cannery.execute.engine import client as engine
+from cannery.matrix.project import Project
+from tests.unit.matrices import CHECKOUT
 
 Run = Callable[..., int]
 
@@ -22,7 +24,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     def type_in(*words: str) -> int:
         target = ["run", "--target", "py39-torch231-cann8t39"]
         _, given = parse([*target, *words])
-        return cmd_run.run(given)
+        return cmd_run.run(given, Project(root=CHECKOUT))
 
     return type_in
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from cannery.cli.commands import COMMANDS, Command
-from cannery.cli.common import PROJECT, read
+from cannery.cli.common import read
 from cannery.cli.parser import parse
 from cannery.errors import UsageError
+from cannery.matrix.project import Project
 from cannery.options import build
 from cannery.options.build import BuildOptions, PlanOptions, SelectionOptions
 from cannery.options.matrix import NewOptions
@@ -20,6 +21,9 @@ from cannery.options.run import RunOptions
 from cannery.options.values import Shard
 from cannery.plan import journal
 from cannery.plan.journal import Journal, read_journal
+from tests.unit.matrices import CHECKOUT
+
+PROJECT = Project(root=CHECKOUT)
 
 
 @pytest.fixture(params=[*COMMANDS.values()], ids=[*COMMANDS])
@@ -116,7 +120,7 @@ def test_every_unknown_option_is_named() -> None:
 
 def test_what_is_typed_after_two_dashes_is_a_command() -> None:
     command, given = parse(["run", "--target", "x", "-v/a:/b", "--", "python3", "--verison"])
-    options = read(RunOptions, given)
+    options = read(RunOptions, given, PROJECT)
     assert command.name == "run"
     assert options.command == ("python3", "--verison")
     assert options.mounts == ("/a:/b",)
@@ -125,8 +129,8 @@ def test_what_is_typed_after_two_dashes_is_a_command() -> None:
 def test_what_is_not_typed_has_its_default() -> None:
     _, given = parse(["build", "--all"])
     assert {*given} == {"all"}
-    assert read(BuildOptions, given) == BuildOptions(artifacts=PROJECT.artifacts)
-    assert read(PlanOptions, given) == PlanOptions()
+    assert read(BuildOptions, given, PROJECT) == BuildOptions(artifacts=PROJECT.artifacts)
+    assert read(PlanOptions, given, PROJECT) == PlanOptions()
 
 
 def test_values_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,13 +138,15 @@ def test_values_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     words = ["--shard", "2/3", "--no-test", "--jobs", "4", "--artifacts", "vendor"]
     words += ["--where", "python=3.9", "cann=8.0.RC2", "--where", "chip=a3"]
     _, given = parse(["build", *words, "--cache-to", "a", "--cache-to", "b"])
-    selection, options = read(SelectionOptions, given), read(BuildOptions, given)
+    selection, options = read(SelectionOptions, given, PROJECT), read(BuildOptions, given, PROJECT)
     assert selection.shard == Shard(2, 3)
     assert selection.where == ("python=3.9", "cann=8.0.RC2", "chip=a3")
     assert options == BuildOptions(
         test=False, check_jobs=4, artifacts=tmp_path / "vendor", cache_to=("a", "b")
     )
-    assert read(NewOptions, parse(["new", "--python", "3.9", "--chip", "A3"])[1]).chip == "a3"
+    assert (
+        read(NewOptions, parse(["new", "--python", "3.9", "--chip", "A3"])[1], PROJECT).chip == "a3"
+    )
 
 
 # ---- adding an option
@@ -172,7 +178,7 @@ def test_a_new_option_is_known_everywhere(
 ) -> None:
     assert "made up, for a test (default: red)" in text(capsys, "build", "--help")
     assert "Did you mean 'blue'?" in refused("build", "--all", "--colour", "bleu")[0]
-    options = read(WithColour, parse(["build", "--all", "--colour", "blue"])[1])
+    options = read(WithColour, parse(["build", "--all", "--colour", "blue"])[1], PROJECT)
     assert options.colour == "blue"
     path = tmp_path / "journal.json"
     Journal(path=path, options=options).keep()

@@ -25,7 +25,8 @@ SERVED = TARGETS["py310-torch210-cann80rc1-llamafactory082"]
 IMAGE = "registry.example.com:5000/ascend@sha256:" + "0" * 64
 
 
-def text(form: str, **more: Any) -> str:
+def text(form: str, cards: int = 1, **more: Any) -> str:
+    more["cards"] = tuple(range(cards))
     return deploy.text(form, deploy.Workload(**{"image": IMAGE, "target": TARGET, **more}))
 
 

@@ -95,7 +95,8 @@ def test_stages_of_a_full_target(checkout: Checkout) -> None:
             "installer",
         ),
         *(*cann, *(f"layer-{each}" for each in cann)),
-        *("lock", *(f"wheels-{each}" for each in wheels), "guard", "image"),
+        *("lock", *(f"wheels-{each}" for each in wheels), "guard"),
+        *("image", "simulated-image", "result"),
     ]
     copied = re.findall(r"^COPY --link --from=wheels-(\S+) ", text, re.MULTILINE)
     assert copied == [*LAYERS[:5], "vendor-apex", *LAYERS[5:]]
