@@ -120,7 +120,7 @@ def _ask_for_runtime() -> None:
 
 def _run(workload: Workload, facts: Compat | None, *, build: str) -> NoReturn:
     """Become ``docker run``, if this host can do it."""
-    found = host.look_at(workload, facts, build=build)
+    found = host.check_host(workload, facts, build=build)
     for note in found.notes:
         console.say(note)
     if found.problems:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How to run an image elsewhere, as text: for a shell, for Compose, Kubernetes and Volcano.
+"""Writes how to run an image: for a shell, Compose, Kubernetes and Volcano.
 
-workload: the image and what it runs on. pods: a pod with it. The other modules write one format
-each.
-docs/running.md says what each line of them is for.
+workload is the image with its cards and hosts, pods a pod for it. Each other module writes one
+format. docs/running.md explains each line.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ __all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text"]
 
 
 def shell(workload: Workload, devices: RunSpec | None = None) -> str:
-    """``docker run`` for a shell; ``devices`` is what one host has, where that is known."""
+    """``docker run`` for a shell; ``devices`` are those of the host, if they are known."""
     spec = run_spec(workload, devices)
     platform = workload.target.platform
     return shell_text(spec.docker_argv(workload.image, platform, workload.command)) + "\n"
@@ -43,10 +42,10 @@ def text(format: str, workload: Workload) -> str:  # noqa: A002 - as the command
     """How to run ``workload``, in one of FORMATS. Ends with a newline.
 
     Raises:
-        UsageError: with everything that is wrong with the workload, or with the format's name.
+        UsageError: with all problems of the workload; or the format is unknown.
     """
     if format not in _WRITERS:
         hint = did_you_mean(format, FORMATS)
-        raise UsageError(Problem(what=f"there is no format {format!r}.", fix=hint))
+        raise UsageError(Problem(what=f"unknown format {format!r}.", fix=hint))
     workload.check(format)
     return _WRITERS[format](workload)

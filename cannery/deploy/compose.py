@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is needed, as a file for ``docker compose``.
+"""Writes a file for ``docker compose``.
 
-Source: the Compose Specification. Folders are in its long form: a ':' divides nothing there, and a
-driver that is missing is an error and no new empty folder.
+Source: the Compose Specification. Mounts have its long form, in which ':' has no meaning and a
+missing driver is an error instead of a new empty folder.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ def compose_text(workload: Workload) -> str:
     """A file with one service."""
     head = [
         f"{workload.title}: docker compose up --detach",
-        f"Go in with: docker compose exec {workload.service} bash",
+        f"To open a shell in it: docker compose exec {workload.service} bash",
     ]
     if not workload.simulate_host:
-        head.append("Inside, cards are numbered from 0 whatever they are here.")
+        head.append("In the container the cards are numbered from 0, whatever their numbers here.")
     return comment(*head) + dump([{"services": {workload.service: _service(workload)}}])
 
 
@@ -57,5 +57,5 @@ def _bind(source: str, where: str, *, driver: bool) -> dict[str, Any]:
 
 
 def _literal(value: str) -> str:
-    """``value`` as it must be written to arrive as it is: Compose replaces ``$NAME``."""
+    """``value`` escaped, because Compose replaces ``$NAME``."""
     return value.replace("$", "$$")

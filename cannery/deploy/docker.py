@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is needed, as options of ``docker run``; Compose is written from them too."""
+"""Makes the options of ``docker run``, from which files for Compose are written, too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cannery.deploy.workload import Workload
 
 
 def run_spec(workload: Workload, devices: RunSpec | None = None) -> RunSpec:
-    """The options for one host; ``devices`` is what it has, where that is known."""
+    """The options for one host; ``devices`` are those of the host, if they are known."""
     devices = devices or _devices(workload)
     return replace(
         devices,

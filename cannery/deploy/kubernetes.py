@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is needed, for Kubernetes with the Ascend device plugin: a Job, and how it is reached.
+"""Writes a Job and its Service, for Kubernetes with the Ascend device plugin.
 
-Source: kubernetes.io, Jobs: an Indexed Job calls its pods JOB-0, JOB-1, … and numbers them in the
-annotation batch.kubernetes.io/job-completion-index; with ``subdomain`` and a headless Service of
-that name each is found as JOB-0.SERVICE.
+Source: kubernetes.io, Jobs: the pods of an Indexed Job are called JOB-0, JOB-1, … and numbered in
+the annotation batch.kubernetes.io/job-completion-index; with ``subdomain`` and a headless Service
+of that name, the address of a pod is JOB-0.SERVICE.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 def kubernetes_text(workload: Workload) -> str:
-    """A Job; before it the Service and the claims that it needs, if it needs any."""
+    """A Job, after the claims and the Service that it needs."""
     return _head(workload) + dump([*claims(workload), *_services(workload), _job(workload)])
 
 
 def _head(workload: Workload) -> str:
     lines = [
         f"{workload.title}: kubectl apply --filename FILE",
-        f"Go in with: kubectl exec --stdin --tty job/{workload.name} -- bash",
+        f"To open a shell in it: kubectl exec --stdin --tty job/{workload.name} -- bash",
     ]
     if workload.chip.resource.endswith("910") and not workload.simulate_host:
         lines += [
-            f"{workload.chip.resource} counts cards of 910, 910B and A3 alike. Where a cluster has",
-            "several of them, select nodes by a label that tells them apart, too.",
+            f"{workload.chip.resource} counts cards of 910, 910B and A3. If a cluster has several",
+            "of them, also select the nodes by a label for the kind of card.",
         ]
     return comment(*lines)
 
@@ -40,7 +40,7 @@ def _services(workload: Workload) -> list[dict[str, Any]]:
     spec: dict[str, Any] = {"selector": labels(workload)}
     if workload.nodes > 1:
         ports.insert(0, {"name": "rendezvous", "port": RENDEZVOUS})
-        # The nodes look for each other before they are ready.
+        # The nodes connect to each other before they are ready.
         spec |= {"clusterIP": "None", "publishNotReadyAddresses": True}
     if not ports:
         return []

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pod with what is needed, for Kubernetes and for Volcano.
+"""Writes a pod, for Kubernetes and for Volcano.
 
-Sources: kubernetes.io for the API; for what Ascend adds Ascend/mind-cluster@HEAD,
+Sources: kubernetes.io for the API; for Ascend's additions Ascend/mind-cluster@HEAD,
 docs/en/scheduling: api/ascend_job.md (shared memory, driver), usage/basic_scheduling/
-07_rescheduling_upon_inference_card_faults.md (the device plugin hands over what is in /dev, and the
-driver is mounted where ascend-docker-runtime is not), api/environment_variable_description.md
+07_rescheduling_upon_inference_card_faults.md (the device plugin adds the devices in /dev, and the
+driver is mounted if there is no ascend-docker-runtime), api/environment_variable_description.md
 (MASTER_ADDR, MASTER_PORT, and RANK as the rank of the node).
 """
 
@@ -19,15 +19,15 @@ from cannery.deploy.workload import IDLE, Workload
 
 CONTAINER = "ascend"
 RENDEZVOUS = 29500
-"""Where the processes of several nodes find each other: torch's own default port."""
+"""The port at which the processes of several nodes meet: torch's default."""
 
 MULTI_NODE_MOUNTS = ("/etc/hccn.conf", "/usr/bin/hccn_tool")
-"""The addresses of the cards' own network, and the tool for it. Source: vllm-ascend's guides."""
+"""The addresses of the cards' network, and its tool. Source: vllm-ascend's guides."""
 
 _FOLDERS = ("/usr/local/Ascend/driver", "/usr/local/dcmi")
 _SHM = "/dev/shm"  # noqa: S108 - where every Linux has it
 _STORAGE = "100Gi"
-"""A size to begin with: every cluster has its own storage."""
+"""A size that users adapt to their cluster."""
 
 _UNITS = {"": "", "b": "", "k": "Ki", "m": "Mi", "g": "Gi"}
 """docker's units, which are powers of two, as Kubernetes calls them."""
@@ -36,7 +36,7 @@ Json = dict[str, Any]
 
 
 def labels(workload: Workload) -> dict[str, str]:
-    """By which the objects of one text find each other."""
+    """The labels that connect the objects of one text."""
     return {"app.kubernetes.io/name": workload.name}
 
 
@@ -45,7 +45,7 @@ def pod_spec(
 ) -> Json:
     """The ``spec`` of a pod.
 
-    ``environment`` is put before what every format has; ``architecture`` selects nodes.
+    ``environment`` comes before the variables of every format; ``architecture`` selects nodes.
     """
     found = [*_volumes(workload)]
     container: Json = {
@@ -79,13 +79,13 @@ def several(workload: Workload, *, master: str, index: str) -> list[Json]:
         variable("NPROC_PER_NODE", str(len(workload.cards))),
         {"name": "NODE_RANK", "valueFrom": rank},
         {"name": "RANK", "valueFrom": rank},
-        # Right with hostNetwork too, where it is the host's.
+        # With hostNetwork this is the host's address, which is correct as well.
         {"name": "HCCL_IF_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
     ]
 
 
 def claims(workload: Workload) -> list[Json]:
-    """A claim for each folder of the application that is nowhere in particular."""
+    """A claim for each folder of the application with a relative path."""
     mode = "ReadWriteMany" if workload.nodes > 1 else "ReadWriteOnce"
     return [
         {
@@ -105,7 +105,7 @@ def variable(name: str, value: str) -> Json:
 
 
 def literal(value: str) -> str:
-    """``value`` as it must be written to arrive as it is: Kubernetes replaces ``$(NAME)``."""
+    """``value`` escaped, because Kubernetes replaces ``$(NAME)``."""
     return value.replace("$", "$$")
 
 
@@ -131,7 +131,7 @@ def _resources(workload: Workload) -> Json:
 
 
 def _apart(workload: Workload) -> Json:
-    """A node for each pod."""
+    """The affinity that puts each pod on a different node."""
     term = {
         "labelSelector": {"matchLabels": labels(workload)},
         "topologyKey": "kubernetes.io/hostname",
@@ -140,7 +140,7 @@ def _apart(workload: Workload) -> Json:
 
 
 def _volumes(workload: Workload) -> Iterator[tuple[Json, Json]]:
-    """Each volume, and where it is mounted."""
+    """Each volume and its mount."""
     number, unit = workload.shm.number, workload.shm.unit
     size = {"medium": "Memory", "sizeLimit": f"{number}{_UNITS[unit]}"}
     yield {"name": "shm", "emptyDir": size}, {"name": "shm", "mountPath": _SHM}
@@ -168,5 +168,5 @@ def _claim(workload: Workload, source: str) -> str:
 
 
 def _word(text: str) -> str:
-    """``text`` in the characters that names of objects may have."""
+    """``text`` with the characters that are allowed in names of objects."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

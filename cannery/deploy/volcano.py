@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is needed, as a Job of Volcano, which starts all nodes or none, for Ascend's plugin of it.
+"""Writes a Job of Volcano, which starts all nodes or none, for Ascend's scheduler plugin.
 
 Sources: volcano-sh/volcano@HEAD, docs/user-guide (the plugins env, svc and ssh; svc makes a Service
 of the job's name, in which a pod is found as JOB-TASK-0.JOB) and pkg/controllers/job (the
@@ -23,16 +23,15 @@ _TASK = "worker"
 _HOST_ARCH = {"arm64": "huawei-arm", "amd64": "huawei-x86"}
 _RING = "ring-controller.atlas"
 _RANK_TABLE = "/user/serverid/devindex/config"
-"""Where the rank table is that Ascend's operator fills in, for frameworks that ask for one."""
+"""The path of the rank table that Ascend's operator writes, for frameworks that need one."""
 
 
 def volcano_text(workload: Workload) -> str:
-    """A Job of Volcano with the ConfigMap and the claims that it needs."""
+    """A Job of Volcano, after the claims and the ConfigMap that it needs."""
     head = [
         f"{workload.title}: kubectl apply --filename FILE",
-        "For a cluster with Volcano and Ascend's scheduler plugin. The labels in nodeSelector are",
-        "those that its installation gives to nodes; compare them with 'kubectl get nodes",
-        "--show-labels'.",
+        "For a cluster with Volcano and Ascend's scheduler plugin, whose installation adds the",
+        "labels in nodeSelector to the nodes. Compare them with 'kubectl get nodes --show-labels'.",
     ]
     return comment(*head) + dump([*claims(workload), *_rank_table(workload), _job(workload)])
 
@@ -73,7 +72,7 @@ def _job(workload: Workload) -> dict[str, Any]:
             "schedulerName": "volcano",
             "queue": "default",
             "plugins": plugins,
-            # One node that is lost leaves the others waiting for it.
+            # If one node is lost, the others would wait for it.
             "policies": [
                 {"event": "PodFailed", "action": "AbortJob"},
                 {"event": "PodEvicted", "action": "RestartJob"},

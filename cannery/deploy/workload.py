@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image with the cards and hosts that it is to run on, and whether that can be."""
+"""An image with the cards and hosts that it runs on, and the checks of such a request."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from cannery.options.run import MAX_NODES, RUNTIMES, SHM_SIZE
 from cannery.options.values import Size, parse_size
 
 IDLE = ("sleep", "infinity")
-"""What runs where nothing is asked for, so that one can go in."""
+"""The command of a container without one, so that users can open a shell in it."""
 
 HCCL_WAITS = {"HCCL_CONNECT_TIMEOUT": "7200", "HCCL_EXEC_TIMEOUT": "7200"}
-"""Seconds that a card waits for the others, so that one which still reads data is waited for.
+"""Seconds for which a card waits for the others.
 
-CANN's own 120 s for a connection, of which 7200 is the longest allowed, are known to be too few
-where data is tokenised first. Source: CANN's reference of environment variables; a training team's
-notes on the 910B.
+CANN's default of 120 s for a connection is too short if a rank tokenises data first; 7200 is the
+maximum. Source: CANN's reference of environment variables; a training team's notes on the 910B.
 """
 
 _NAME_LENGTH = 50
-"""Leaves room, in the 63 characters of a host's name, for what a cluster adds."""
+"""A host name has at most 63 characters, and a cluster adds some to this name."""
 
 _TAKEN = {"", *DRIVER_MOUNTS, "/dev/shm"}  # noqa: S108 - where every Linux has it
 
@@ -36,11 +35,11 @@ _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """An image and what it runs on.
+    """An image with its cards and hosts.
 
-    It takes ``cards``, by the numbers of the host, on each of ``nodes`` hosts. ``runtime`` is one
-    of RUNTIMES, ``simulate_host`` is a simulated host tree that replaces NPUs, ``shm_size`` is as
-    docker takes it, and ``mounts`` maps folders of a host to folders of the container.
+    It uses ``cards``, numbered as on the host, on each of ``nodes`` hosts. ``runtime`` is one of
+    RUNTIMES, ``simulate_host`` is a simulated host tree that replaces NPUs, ``shm_size`` has
+    docker's format, and ``mounts`` maps folders of a host to folders of the container.
     """
 
     image: str
@@ -55,45 +54,45 @@ class Workload:
 
     @property
     def chip(self) -> Chip:
-        """What clusters call the target's chip."""
+        """The target's chip, with its names in clusters."""
         return chip_named(self.target.chip)
 
     @property
     def ascend(self) -> bool:
-        """Whether ascend-docker-runtime hands over the cards."""
+        """Whether ascend-docker-runtime adds the cards to the container."""
         return self.runtime == "ascend" and not self.simulate_host
 
     @property
     def name(self) -> str:
-        """The target's id as a host's name may be: letters, digits and dashes, letter first."""
+        """The target's id as a host name: letters, digits and dashes, beginning with a letter."""
         name = re.sub(r"[^a-z0-9]+", "-", self.target.id.lower())
         return (name if name[:1].isalpha() else f"t-{name}")[:_NAME_LENGTH].strip("-")
 
     @property
     def title(self) -> str:
-        """What the target is, in a line."""
+        """The target's summary in one line."""
         return " ".join(self.target.summary.split())
 
     @property
     def service(self) -> str:
-        """What runs in it, in a word."""
+        """The name of the service: the application's, if there is one."""
         return self.target.application.component if self.target.application else "ascend"
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """On which its application listens."""
+        """The ports on which the application listens."""
         return self.target.application.ports if self.target.application else ()
 
     @property
     def volumes(self) -> Mapping[str, str]:
-        """Folders of the host to those of the application that ``mounts`` does not replace."""
+        """Folders of the host to the application's folders, less those in ``mounts``."""
         own = self.target.application.volumes if self.target.application else {}
         taken = {*self.mounts.values()}
         return {source: where for source, where in own.items() if where not in taken}
 
     @property
     def environment(self) -> dict[str, str]:
-        """What more cards than one need; what the application needs is in the image."""
+        """Variables for several cards. The application's variables are in the image."""
         return dict(HCCL_WAITS) if len(self.cards) * self.nodes > 1 else {}
 
     @property
@@ -102,7 +101,7 @@ class Workload:
         return parse_size(self.shm_size)
 
     def check(self, format: str) -> None:  # noqa: A002 - as in text()
-        """Refuse what cannot be written in ``format``, or could not work.
+        """Check that the workload is valid and can be written in ``format``.
 
         Raises:
             UsageError: with every problem.
@@ -124,7 +123,7 @@ class Workload:
             yield Problem(what=what, fix="Use --format k8s or --format volcano.")
         if self.runtime not in RUNTIMES:
             hint = did_you_mean(self.runtime, RUNTIMES)
-            yield Problem(what=f"there is no runtime {self.runtime!r}.", fix=hint)
+            yield Problem(what=f"unknown runtime {self.runtime!r}.", fix=hint)
         try:
             parse_size(self.shm_size)
         except ValueError as error:
@@ -159,7 +158,7 @@ class Workload:
 
 
 def _can_be_written(word: str) -> bool:
-    """Whether ``word`` can be in a file of UTF-8 and in a command: no stray byte and no NUL."""
+    """Whether ``word`` is valid UTF-8 without NUL."""
     try:
         word.encode()
     except UnicodeEncodeError:

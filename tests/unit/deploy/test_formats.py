@@ -56,7 +56,7 @@ def test_every_format_can_be_written() -> None:
 
 
 def test_a_format_that_there_is_not() -> None:
-    refused("k8", "there is no format 'k8'. Did you mean 'k8s'?")
+    refused("k8", "unknown format 'k8'. Did you mean 'k8s'?")
 
 
 @pytest.mark.parametrize("form", ["shell", "compose"])
@@ -69,7 +69,7 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         "k8s",
         "a host has 1 to 16 cards of 910b, not 17. For more, add --nodes.",
         "invalid number of nodes 0: use 1 to 999.",
-        "there is no runtime 'ascent'. Did you mean 'ascend'?",
+        "unknown runtime 'ascent'. Did you mean 'ascend'?",
         "shared memory: invalid size '16x'. Write it as in 16g or 512m.",
         "invalid image name '--privileged'.",
         "invalid word 'a\\x00b' in the command",

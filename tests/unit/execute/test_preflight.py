@@ -89,7 +89,7 @@ def root(tmp_path: Path) -> Path:
 def local_images(
     root: Path, workload: Workload = WORKLOAD, build: str = "", **more: Any
 ) -> host.Findings:
-    return host.look_at(workload, load_compat(OWN_FACTS), build=build, root=root, **more)
+    return host.check_host(workload, load_compat(OWN_FACTS), build=build, root=root, **more)
 
 
 def said(found: host.Findings) -> list[str]:
