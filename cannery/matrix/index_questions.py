@@ -73,11 +73,13 @@ def open_uses(uses: Iterable[Use], chosen: Collection[str]) -> list[Use]:
 
 
 def is_whole(uses: Iterable[Use], chosen: Collection[str]) -> bool:
+    """Whether ``chosen`` are all targets with a torch_npu."""
     users = {target.id for use in uses if use.key == "torch_npu" for target in use.targets}
     return bool(users) and users <= set(chosen)
 
 
 def runtime_of(target: Target) -> Runtime:
+    """The runtime of the wheels of ``target``."""
     return Runtime(python=target.python.minor, machine=target.machine, glibc=target.base.glibc)
 
 
@@ -86,5 +88,6 @@ def _numbers(dotted: str) -> list[int]:
 
 
 def newest_python(compat: Compat) -> str:
+    """The newest Python minor that compat.yaml has a pairing for."""
     known = {each for row in compat.pairings for each in row.pythons}
     return max(known, key=_numbers, default="3.11")
