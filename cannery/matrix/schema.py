@@ -12,7 +12,7 @@ from typing import Any
 from cannery.compat import check_target, facts_beside
 from cannery.errors import Problem, did_you_mean
 from cannery.matrix.definitions import Definitions, read_definitions, read_requirements
-from cannery.matrix.families import expand_families
+from cannery.matrix.families import MAX_TARGETS, expand_families
 from cannery.model import CannRelease, Matrix, Target
 from cannery.syntax.yaml_reader import Section, parse_yaml, read_yaml
 
@@ -60,6 +60,10 @@ def _matrix(top: Section, check: _Check) -> Matrix:
     found = expand_families(families) if families else []
     if section := top.section("targets", required=families is None):
         found += section.sections()
+    if len(found) > MAX_TARGETS:
+        what = f"there are {len(found):,} targets, and a file may have {MAX_TARGETS:,}."
+        top.wrong("targets", what, "Divide the file or remove targets.")
+        top.problems.raise_if_any()
     targets: dict[str, Target] = {}
     for name, each in found:
         if name in targets:
