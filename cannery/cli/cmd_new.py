@@ -12,9 +12,10 @@ from cannery import console
 from cannery.cli.common import PROJECT
 from cannery.compat import OWN_FACTS, load_compat
 from cannery.compat.archives import load_archives
-from cannery.errors import Problem, UsageError, file_error
+from cannery.errors import MatrixError, Problem, UsageError, file_error
 from cannery.files import write_files
-from cannery.matrix.propose import Proposal, ProposeOptions, propose
+from cannery.matrix.choice import ProposeOptions
+from cannery.matrix.propose import Proposal, propose
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.text import MatrixText
 
@@ -84,7 +85,22 @@ def _added(text: str, proposal: Proposal) -> str:
 
 
 def _require_valid(text: str) -> None:
-    """Load ``text`` as the matrix of a folder that has the same compat.yaml."""
+    """Load ``text`` as the matrix of a folder that has the same compat.yaml.
+
+    Raises:
+        MatrixError: it is refused. Its lines are those of no file, so none is named.
+    """
+    try:
+        _load(text)
+    except MatrixError as error:
+        refused = [
+            Problem(what=f"the proposed target is refused: {each.what}", fix=each.fix)
+            for each in error.problems
+        ]
+        raise MatrixError(refused) from error
+
+
+def _load(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, content in (
             ("matrix.yaml", text),

@@ -6,7 +6,7 @@ Scalars keep the text that was written: ``3.10`` stays ``3.10`` and does not bec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -66,6 +66,7 @@ class Section:
         self.node = node
         self.name = name
         self.problems = problems
+        self._begun = problems.count
         self._known: list[str] = []
         self._absent: list[str] = []
         self._values: dict[str, tuple[yaml.Node, yaml.Node]] = {}
@@ -90,6 +91,11 @@ class Section:
 
     def __contains__(self, key: str) -> bool:
         return key in self._values
+
+    @property
+    def is_faulty(self) -> bool:
+        """Whether the file has had a problem since this mapping was begun."""
+        return self.problems.count > self._begun
 
     def take(self, key: str, *, required: bool = True) -> yaml.Node | None:
         """The value of ``key``, or None; ``done`` reports a missing required key."""
@@ -183,9 +189,27 @@ class Section:
         self.wrong(key, f"there is no {noun} {name!r}.", did_you_mean(name, known))
         return None
 
+    def node_of(self, key: str) -> yaml.Node:
+        """The value of ``key``, or this mapping itself where it is missing."""
+        return self._values[key][1] if key in self._values else self.node
+
+    def at(self, place: Iterable[str | int]) -> yaml.Node:
+        """The value at ``place``, keys and numbers of items; as far down as there is one."""
+        node = self.node
+        for step in place:
+            inner: yaml.Node | None = None
+            if isinstance(node, yaml.MappingNode):
+                inner = next((value for key, value in node.value if key.value == step), None)
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                inner = node.value[step] if step < len(node.value) else None
+            if inner is None:
+                break
+            node = inner
+        return node
+
     def wrong(self, key: str, what: str, fix: str = "") -> None:
-        """Report a problem at the value of ``key`` (at the mapping, if the key is missing)."""
-        self.problems.add(self._values[key][1] if key in self._values else self.node, what, fix)
+        """Report a problem at ``node_of(key)``."""
+        self.problems.add(self.node_of(key), what, fix)
 
     def done(self) -> None:
         """Report every key that was not asked for, and every required one that is not there."""

@@ -70,8 +70,8 @@ def test_what_only_vendors_have_is_an_artifact(matrix: Matrix) -> None:
         "python": "cpython-3.8.18-aarch64.tar.gz",
         "toolkit": "toolkit_8.0.RC2_linux-aarch64.run",
         "kernels": "kernels-910b_8.0.RC2_linux.run",
-        "torch_npu": "torch_npu-1.11.0-cp38-cp38m-linux_aarch64.whl",
-        "apex": "apex-0.1-cp38-cp38-linux_aarch64.whl",
+        "torch_npu": "torch_npu-1.11.0-cp38-cp38-linux_aarch64.whl",
+        "apex": "apex-0.1+ascend-cp38-cp38-linux_aarch64.whl",
         "deepspeed": "deepspeed-0.6.0-py3-none-any.whl",
         "deepspeed_plugin": "deepspeed_npu-0.6.0-py3-none-any.whl",
     }
@@ -225,7 +225,7 @@ PROBLEMS = {
         "{tag}m-linux_{machine}",
         "{abi}-linux_{machine}",
         "torch_npu-1.11.0-",
-        "only {tag} and {machine} can be filled in.",
+        "only {tag}, {abi} and {machine} can be filled in.",
     ),
     "torch_npu without torch": (
         "    torch: 1.11.0\n",

@@ -97,8 +97,8 @@ def test_wheels_of_vendors(stacked: Checkout) -> None:
     files = rendered(stacked, "old")
     text = files["Dockerfile"]
     names = {
-        "torch_npu": "torch_npu-1.11.0-cp38-cp38m-linux_aarch64.whl",
-        "apex": "apex-0.1-cp38-cp38-linux_aarch64.whl",
+        "torch_npu": "torch_npu-1.11.0-cp38-cp38-linux_aarch64.whl",
+        "apex": "apex-0.1+ascend-cp38-cp38-linux_aarch64.whl",
         "deepspeed": "deepspeed-0.6.0-py3-none-any.whl",
         "deepspeed_plugin": "deepspeed_npu-0.6.0-py3-none-any.whl",
     }

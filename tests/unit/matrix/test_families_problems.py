@@ -254,7 +254,7 @@ def test_a_target_is_there_once(tmp_path: Path) -> None:
     text = FAMILY + more
     problems = refused(tmp_path, text)
     assert [
-        f"there is a target {name!r} already, in line {first}. Rename one."
+        f"target {name!r} is declared already, in line {first}. Rename one of them."
         for name in ("own-new", "own-old", "base-new", "base-old")
     ] == [problem.split(": ", 1)[1] for problem in problems]
     second = (HEAD + text)[: (HEAD + text).rindex("    id:")].count("\n") + 1
@@ -265,7 +265,7 @@ def test_a_target_is_there_once_under_targets_too(tmp_path: Path) -> None:
     text = FAMILY + TARGETS.replace("  bare:", "  own-new:")
     [problem] = refused(tmp_path, text)
     assert problem.startswith(place(text, "summary: nothing"))
-    assert "there is a target 'own-new' already, in line " in problem
+    assert "target 'own-new' is declared already, in line " in problem
 
 
 def test_what_is_wrong_with_a_target_is_said_where_it_is_written(tmp_path: Path) -> None:
