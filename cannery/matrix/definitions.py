@@ -103,7 +103,7 @@ def read_definitions(top: Section) -> Definitions:
         for name, each in section.sections():
             definitions.applications[name] = read(each, partial(_application, name, each))
     if section := top.section("leave_out", required=False):
-        must_be = _must_be(_PATTERN, "pattern of paths; write it as */numpy/tests")
+        must_be = _must_be(_PATTERN, "a pattern of paths; write it as */numpy/tests")
         definitions.leave_out = {name: section.texts(name, must_be) for name in section.names()}
     return definitions
 
@@ -219,10 +219,12 @@ def _application(name: str, section: Section) -> Application:
         requirements=read_requirements(section),
         overrides=read_requirements(section, "overrides"),
         sdists=section.texts(
-            "sdists", _must_be(_PACKAGE, "name of a package; write it as my-package")
+            "sdists", _must_be(_PACKAGE, "the name of a package; write it as my-package")
         ),
         wheels=_stack_wheels(section, version),
-        packages=section.texts("packages", _must_be(_DEBIAN_PACKAGE, "name of a Debian package")),
+        packages=section.texts(
+            "packages", _must_be(_DEBIAN_PACKAGE, "the name of a Debian package")
+        ),
         environment=_pairs(section, "environment", _VARIABLE, _WORD),
         ports=section.texts("ports", _wrong_port),
         volumes=_pairs(section, "volumes", _PATH, _PATH),
@@ -249,7 +251,7 @@ def _check_component(section: Section, key: str, name: str) -> None:
 
 
 def _must_be(form: re.Pattern[str], noun: str) -> Callable[[str], str]:
-    return lambda text: "" if form.fullmatch(text) else f"{text!r} is not a {noun}."
+    return lambda text: "" if form.fullmatch(text) else f"{text!r} is not {noun}."
 
 
 def _wrong_port(text: str) -> str:

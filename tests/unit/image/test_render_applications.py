@@ -159,9 +159,8 @@ def test_another_framework(stacked: Checkout) -> None:
 
 def test_another_framework_on_a_cann_that_needs_no_wheels(tmp_path: Path) -> None:
     text = edited("    requirements:\n      - numpy<2\n", "", TEXT)
-    text += "    apex: 0.1+ascend\n"
     found = copied(rendered(stacked_checkout(tmp_path, text), "other")["Dockerfile"])
-    assert found == ["wheels-vendor-apex", "wheels-pip", "wheels-py-spy", "wheels-application"]
+    assert found == ["wheels-pip", "wheels-py-spy", "wheels-application"]
 
 
 def test_torch_npu_of_a_vendor_whose_needs_are_there_already(tmp_path: Path) -> None:
