@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that is checked, by name: 'nox --list'. setup.sh provides what the sessions need."""
+"""The project's checks, by name: 'nox --list'. setup.sh installs the programs that they need."""
 
 import glob
 import os
 
 import nox
 
-# Where this is set, every program that a test starts compiles all of it again.
+# With this set, every Python program that a test starts would compile all its modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 nox.needs_version = ">=2025.2"
@@ -23,7 +23,7 @@ PROGRAMS = [f"cannery/image/context/{name}" for name in ("seal-layer", "split-lo
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """ruff; hadolint on what is rendered; shellcheck; actionlint, zizmor and schemas on CI."""
+    """ruff; hadolint on Dockerfiles; shellcheck; actionlint, zizmor and schemas on CI files."""
     session.run("ruff", "check", ".", ".ci", *PROGRAMS)
     session.run("ruff", "format", "--check", ".", ".ci", *PROGRAMS)
     dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), "cannery/simulator/Dockerfile"]
@@ -58,27 +58,29 @@ def _npm_ci(session: nox.Session, folder: str) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """mypy --strict on everything that is ours."""
-    session.run("mypy", "build.py", "noxfile.py", "cannery", "bench", "tests", ".ci/summary.py")
+    """mypy --strict on all Python files of the project."""
+    session.run(
+        "mypy", "build.py", "noxfile.py", "cannery", "bench", "schemas", "tests", ".ci/summary.py"
+    )
     for program in PROGRAMS:
         session.run("mypy", "--scripts-are-modules", program)
 
 
 @nox.session
 def unit(session: nox.Session) -> None:
-    """The pure steps, and the command line on bad input. Seconds, no engine."""
+    """Tests of single modules, and of the command line with bad input; without an engine."""
     session.run("pytest", "--quiet", "tests/unit", "tests/cli", *session.posargs)
 
 
 @nox.session
 def policy(session: nox.Session) -> None:
-    """The real matrix and images/: in sync, pinned, in the right order."""
+    """The project's own matrix and images/: in sync, pinned, in the right order."""
     session.run("pytest", "--quiet", "tests/policy", *session.posargs)
 
 
 @nox.session
 def workflows(session: nox.Session) -> None:
-    """Every script of CI: run here, or each command in it parsed."""
+    """Every script of CI: run it, or parse each command in it."""
     session.run("pytest", "--quiet", "tests/workflows", *session.posargs)
 
 
@@ -98,19 +100,19 @@ def image(session: nox.Session) -> None:
 
 @nox.session
 def images(session: nox.Session) -> None:
-    """As 'image', for every target whose parts can be had on this machine."""
+    """As 'image', for every target whose files are on this machine."""
     session.run("python", "build.py", "--all", "--simulate", *session.posargs)
 
 
 @nox.session
 def engine(session: nox.Session) -> None:
-    """The engine's part and the negative controls; needs the images that 'image' builds."""
+    """Tests with an engine, and negative controls; uses the images that 'image' builds."""
     session.run("pytest", "--quiet", "--durations=10", "tests/engine", *session.posargs)
 
 
 @nox.session
 def publish(session: nox.Session) -> None:
-    """push, promote and prune against a real registry, and all that can fail there."""
+    """push, promote and prune with a real registry, including failures; after 'image'."""
     session.run("pytest", "--quiet", "--durations=10", "tests/publish", *session.posargs)
 
 
@@ -123,7 +125,7 @@ def browser(session: nox.Session) -> None:
 
 @nox.session(name="release-check")
 def release_check(session: nox.Session) -> None:
-    """What must hold before a release: files in sync, targets known to work, table current."""
+    """Checks before a release: files in sync, targets known to work, table up to date."""
     session.run("python", "build.py", "render", "--check")
     session.run("python", "build.py", "check")
     session.run("python", "build.py", "catalog", "--check")
@@ -131,8 +133,14 @@ def release_check(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure this checkout beside what people do today; hours, on an engine of its own."""
+    """Compare this checkout with the usual way to build images; takes hours, on its own engine."""
     session.run("python", "-m", "bench", *session.posargs)
+
+
+@nox.session
+def schemas(session: nox.Session) -> None:
+    """Write the JSON schemas of the YAML files again, after a change of a reader or its docs."""
+    session.run("python", "-m", "schemas")
 
 
 @nox.session

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes a bare Debian machine ready to build images, then runs the command that it is given.
+# Prepares a bare Debian machine for building images, then runs the given command.
 set -euo pipefail
 
 usage() {
@@ -8,20 +8,21 @@ usage() {
 Usage: bash setup.sh [--venv | --tests] [COMMAND [ARGUMENT...]]
        bash setup.sh --stop
 
-Installs and starts what is missing, and touches nothing that already works:
+Installs and starts the following, if it is missing:
   1. a container engine with buildx     (Debian packages; needs root)
-  2. arm64 emulation                    (qemu-user-static; only on other hosts)
-  3. the tools that bootstrap a base image when no hub can be reached (mmdebstrap)
+  2. arm64 emulation                    (qemu-user-static; not on an arm64 machine)
+  3. mmdebstrap, which bootstraps base images if no registry can be reached
   4. a virtual environment in .venv with the project's requirements
-COMMAND then runs with that environment first on PATH, in the current directory.
-Run it as often as you like.
+Then runs COMMAND in the current directory, with that environment first on PATH.
+It can be run repeatedly: it changes nothing that works already.
 
-  --venv    only the virtual environment, for commands that need no engine
-  --tests   also what this project's own tests need: docker compose, docker-registry, iproute2,
-            cosign, and a browser with a Chinese font
-  --stop    stop the engine, if it was this script that started it
+  --venv    prepare only the virtual environment, for commands that need no engine
+  --tests   also install the programs that this project's tests need: docker compose,
+            docker-registry, iproute2, cosign, and a browser with a Chinese font
+  --stop    stop the engine, if this script has started it
 
-Exit codes: 0 ready (or COMMAND's own code), 2 wrong use, 6 the machine could not be made ready.
+Exit codes: 0 ready (or the exit code of COMMAND), 2 invalid options, 6 the machine could not be
+prepared.
 TEXT
 }
 
@@ -37,13 +38,13 @@ die() {
 }
 
 need_root() {
-  [ "$(id -u)" = 0 ] || die "$1 needs root. Run 'sudo bash setup.sh', or install it yourself and run this again."
+  [ "$(id -u)" = 0 ] || die "$1 requires root. Run 'sudo bash setup.sh', or do this step yourself and run setup.sh again."
 }
 
 apt_install() {
   need_root "installing $*"
   command -v apt-get >/dev/null ||
-    die "cannot install $*: this is not a Debian-like system. Install Docker Engine with buildx and qemu-user-static yourself, then run this again."
+    die "cannot install $*: this system has no apt-get. Install Docker Engine with buildx and qemu-user-static yourself, then run setup.sh again."
   say "installing $*"
   [ -n "${apt_updated:-}" ] || apt-get update -qq || die "apt-get update failed; see above."
   apt_updated=1
@@ -51,16 +52,16 @@ apt_install() {
     die "apt-get could not install: $*"
 }
 
-# buildx, compose's plugin and cosign are packaged from trixie on. The trixie source is a copy of the
-# machine's own one, so that it names the same mirror, and it is pinned so low that nothing else is
-# ever taken from it.
+# Debian has buildx, the compose plugin and cosign from trixie on. The trixie source is a copy of the
+# machine's own source, so that it uses the same mirror; its low priority keeps all other packages as
+# they are.
 add_trixie() {
   local suite own=/etc/apt/sources.list.d/debian.sources
   # shellcheck source=/dev/null
   suite="$(. /etc/os-release && echo "${VERSION_CODENAME:-}")"
   [ "$suite" = trixie ] && return
   [ "$suite" = bookworm ] ||
-    die "docker, buildx, compose or cosign is not installed, and only Debian 12 and 13 are known here. Install it yourself, then run this again."
+    die "docker, buildx, compose or cosign is not installed, and setup.sh can install it on Debian 12 and 13 only. Install it yourself, then run setup.sh again."
   printf 'Package: *\nPin: release n=trixie\nPin-Priority: 50\n' >/etc/apt/preferences.d/cannery-trixie
   if [ -f "$own" ]; then
     awk 'BEGIN { RS = ""; ORS = "\n\n" } !/-security/' "$own" |
@@ -78,7 +79,7 @@ ensure_engine() {
   command -v docker >/dev/null || missing+=(docker-cli)
   docker buildx version >/dev/null 2>&1 || missing+=(docker-buildx)
   if docker info >/dev/null 2>&1; then
-    say "engine: running already ($(docker info --format '{{.ServerVersion}}'))"
+    say "engine: already running ($(docker info --format '{{.ServerVersion}}'))"
     missing=("${missing[@]/docker.io/}")
   fi
   # shellcheck disable=SC2206  # empty entries are dropped on purpose
@@ -115,7 +116,7 @@ stop_engine() {
   local pid
   pid="$(cat "$state/dockerd.pid" 2>/dev/null || true)"
   if [ -z "$pid" ] || ! kill -0 "$pid" 2>/dev/null; then
-    say "no engine of ours is running"
+    say "no engine that setup.sh has started is running"
     return
   fi
   say "stopping dockerd ($pid)"
@@ -130,14 +131,14 @@ stop_engine() {
 ensure_emulation() {
   case "$(uname -m)" in aarch64 | arm64) return ;; esac
   if [ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ]; then
-    say "arm64 emulation: registered already"
+    say "arm64 emulation: already registered"
     return
   fi
   [ -e /usr/lib/binfmt.d/qemu-aarch64.conf ] || apt_install qemu-user-static
   need_root "registering qemu-aarch64"
   [ -e /proc/sys/fs/binfmt_misc/register ] ||
     mount binfmt_misc -t binfmt_misc /proc/sys/fs/binfmt_misc ||
-    die "cannot mount binfmt_misc: the kernel has no support for it, so arm64 cannot be emulated here."
+    die "cannot mount binfmt_misc: the kernel does not support it, so this machine cannot emulate arm64."
   [ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] ||
     cat /usr/lib/binfmt.d/qemu-aarch64.conf >/proc/sys/fs/binfmt_misc/register
   say "arm64 emulation: registered"
@@ -159,7 +160,7 @@ ensure_test_tools() {
   command -v chromium >/dev/null || command -v google-chrome >/dev/null || install_browser
 }
 
-# Install what Debian has from 13 on.
+# Installs packages that Debian has from 13 on.
 apt_install_newer() {
   need_root "installing $*"
   add_trixie
@@ -169,7 +170,7 @@ apt_install_newer() {
   apt_install "$@"
 }
 
-# The package would start a registry that listens to everybody; the tests start their own.
+# The package would start a registry that listens on all addresses; the tests start their own one.
 install_registry() {
   if [ ! -e /etc/systemd/system/docker-registry.service ] && [ -d /run/systemd/system ]; then
     need_root "installing docker-registry"
@@ -178,20 +179,20 @@ install_registry() {
   apt_install docker-registry
 }
 
-# Ubuntu has Chromium in another store only; without it all but tests/browser can be done.
+# Ubuntu has Chromium as a snap only. Only tests/browser needs it.
 install_browser() {
   # shellcheck source=/dev/null
   if [ "$(. /etc/os-release && echo "$ID")" = debian ]; then
     apt_install chromium fonts-wqy-microhei
   else
-    say "no browser was found: tests/browser needs chromium or google-chrome on PATH"
+    say "no browser was found; tests/browser needs chromium or google-chrome on PATH"
   fi
 }
 
 ensure_venv() {
   local python=python3 stamp="$venv/.requirements"
   "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-    die "Python 3.11 or newer is needed; 'python3' here is $("$python" -V 2>&1)."
+    die "python3 must be 3.11 or newer; 'python3 -V' says: $("$python" -V 2>&1)."
   if cmp -s "$root/requirements-dev.txt" "$stamp"; then
     say "python environment: up to date"
     return

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints a table, in Markdown, of what a job has made.
 
-python .ci/summary.py images TAG...   the images cannery:TAG that this machine has
-python .ci/summary.py records         what was published and is not committed yet
+python .ci/summary.py images [--simulate] TARGET...   the images of targets on this machine
+python .ci/summary.py records                         published images not yet committed
 """
 
 from __future__ import annotations
@@ -11,22 +11,27 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 _HEAD = ("image", "size", "digest")
 
 
-def images(tags: Sequence[str]) -> list[tuple[str, str, str]]:
-    """A row for each image: unpacked size, and the digest, or the id of what was never pushed."""
+def images(targets: Sequence[str], *, simulate: bool) -> list[tuple[str, str, str]]:
+    """A row for each image: unpacked size, and the digest, or the id of one never pushed."""
+    # A program finds modules beside itself, and the package is one folder up.
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from cannery.image.names import image_name
+
     rows = []
-    for tag in tags:
-        argv = ["docker", "image", "inspect", f"cannery:{tag}"]
+    for name in (image_name(target, simulate=simulate) for target in targets):
+        argv = ["docker", "image", "inspect", name]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         if done.returncode:
-            rows.append((f"cannery:{tag}", "", "not built"))
+            rows.append((name, "", "not built"))
             continue
         [image] = json.loads(done.stdout)
         digest = (image.get("RepoDigests") or [image["Id"]])[0]
-        rows.append((f"cannery:{tag}", _size(image["Size"]), digest))
+        rows.append((name, _size(image["Size"]), digest))
     return rows
 
 
@@ -51,8 +56,10 @@ def _size(count: int) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Print the table; see the usage above."""
     match arguments:
-        case ["images", *tags]:
-            rows = images(tags)
+        case ["images", "--simulate", *targets]:
+            rows = images(targets, simulate=True)
+        case ["images", *targets]:
+            rows = images(targets, simulate=False)
         case ["records"]:
             rows = records()
         case _:

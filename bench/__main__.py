@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m bench``: measure, keep the results, draw them."""
+"""``python -m bench``: measures, stores the results and draws them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from bench.first_use import first_use
 from bench.result import Figure, load, merged, save
 from bench.session import Session
 from cannery import console
-from cannery.errors import INTERRUPTED, CanneryError, UsageError, did_you_mean
+from cannery.errors import INTERRUPTED, CanneryError, Problem, UsageError, did_you_mean
 from cannery.execute.engine.base import building_architecture
-from cannery.execute.engine.buildx import registry
+from cannery.execute.engine.buildx import package_index
 from cannery.files import write_files
 from cannery.matrix.project import Project, select
 from cannery.model import Target
@@ -44,7 +44,7 @@ ON_ENGINE: dict[str, Builds] = {
     "i": figures_image.tests,
     "e": figures_build.platform_indexes,
 }
-"""In the order in which one finds what another has built; (e) forgets all of it."""
+"""In this order, because a figure uses images that an earlier one has built; (e) removes them."""
 
 LETTERS = sorted([*ON_ENGINE, "h"])
 
@@ -54,22 +54,23 @@ figures:
   b  rebuild with nothing changed       g  image size
   c  rebuild after one library moved    h  render --check, its growth, --help, list
   d  second target of a family          i  the image tests
-  e  all that can be built here, in one go: time and bytes
+  e  all targets that can be built here, in one build: time and bytes
 
-All but h start an engine of their own, for which they need root, dockerd, iproute2, iptables and
-disk space (e: about 5 GB a target). f needs docker-registry. All of it takes hours under emulation.
+All figures but h start a separate engine. They need root, dockerd, iproute2, iptables and disk
+space (e: about 5 GB for each target); f also needs docker-registry. All figures together take hours
+under emulation.
 """
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}. 'python -m bench --help' shows what there is.")
+        raise UsageError(f"{message}. 'python -m bench --help' lists the options.")
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = _Parser(
         prog="python -m bench",
-        description="Measures this checkout beside what people do today.",
+        description="Compares this checkout with the usual way to build NPU images.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -81,33 +82,38 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         type=int,
         default=0,
         metavar="N",
-        help="samples of each figure (default: 3, and 1 of what takes many minutes)",
+        help="samples of each figure (default: 3, or 1 if a sample takes many minutes)",
     )
     parser.add_argument("--target", default=MAIN, metavar="ID", help=f"default: {MAIN}")
     parser.add_argument(
-        "--second", default=SECOND, metavar="ID", help=f"one that shares its CANN; {SECOND}"
+        "--second",
+        default=SECOND,
+        metavar="ID",
+        help=f"a target with the same CANN (default: {SECOND})",
     )
     parser.add_argument(
         "--first-use",
         action="store_true",
-        help="measure the README's two commands instead; on a machine that has no engine yet",
+        help="measure only the README's two commands, on a machine without an engine",
     )
-    parser.add_argument("--draw", action="store_true", help="measure nothing, draw what there is")
+    parser.add_argument(
+        "--draw", action="store_true", help="measure nothing, and draw the stored results again"
+    )
     return parser.parse_args(argv)
 
 
 def run(argv: Sequence[str] | None) -> int:
-    """Measure what is asked for; 1 if a figure is not within its limit.
+    """Measure the chosen figures. Returns 1 if a figure is above its limit, else 0.
 
     Raises:
-        CanneryError: something could not be measured; what was measured before is kept.
+        CanneryError: a figure could not be measured; the figures before it are stored.
     """
     options = _arguments(argv)
-    # Where this is set every start compiles all again, which is not what people have.
+    # With this set, every start would compile all modules again, unlike on a user's machine.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     letters = chosen(options.only)
     if options.runs < 0:
-        raise UsageError("--runs is how often, so it cannot be negative.")
+        raise UsageError("--runs must not be negative.")
     project = Project(root=ROOT)
     matrix = project.matrix()
     main_, second = (select(matrix, [name])[0] for name in (options.target, options.second))
@@ -119,7 +125,7 @@ def run(argv: Sequence[str] | None) -> int:
         if options.first_use:
             book.keep(first_use(ROOT, Path(folder)))
             return 0
-        # A copy, so that work on this checkout can go on, and its own state plays no part.
+        # A copy, so that the checkout can be edited meanwhile and its state has no influence.
         copy = checkout.copied(project, Path(folder) / "checkout")
         work = Work(
             project=copy,
@@ -137,20 +143,23 @@ def chosen(text: str) -> list[str]:
     """The letters of figures in ``text``, in the order in which they are measured.
 
     Raises:
-        UsageError: one is none.
+        UsageError: a letter is unknown, or there is none.
     """
-    wanted = {letter.strip() for letter in text.split(",") if letter.strip()}
-    if unknown := sorted(wanted - {*LETTERS}):
+    letters = {letter.strip() for letter in text.split(",") if letter.strip()}
+    if unknown := sorted(letters - {*LETTERS}):
         hint = did_you_mean(unknown[0], LETTERS)
         raise UsageError(f"there is no figure {unknown[0]!r}. {hint}")
-    if not wanted:
+    if not letters:
         raise UsageError("--only names no figure.")
-    return [letter for letter in ("h", *ON_ENGINE) if letter in wanted]
+    return [letter for letter in ("h", *ON_ENGINE) if letter in letters]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What to measure and where. ``cold`` tells the baseline's cold build, once it is known."""
+    """What to measure and where.
+
+    ``cold`` returns the seconds of the baseline's cold build, or 0 if it was not measured yet.
+    """
 
     project: Project
     runs: int
@@ -159,7 +168,7 @@ class Work:
     cold: Callable[[], float]
 
     def plan(self) -> Plan:
-        """What the figures on the engine are to do."""
+        """The targets and the numbers of samples for the figures that need an engine."""
         artifacts = self.project.artifacts
         here = tuple(
             target
@@ -177,10 +186,10 @@ class Work:
 
 
 def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
-    """The figures of ``letters``, each as soon as it has been measured.
+    """The figures of ``letters``, each as soon as it was measured.
 
     Raises:
-        CanneryError: one cannot be measured.
+        CanneryError: a figure cannot be measured.
     """
     if "h" in letters:
         yield figures_text.commands(work.project, work.runs)
@@ -191,7 +200,7 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
         session = Session(
             project=work.project,
             engine=engine,
-            source=registry("", ""),
+            source=package_index(None, ""),
             folder=work.folder,
             logs=ROOT / ".cannery" / "bench" / "logs",
         )
@@ -201,26 +210,27 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
 
 
 class Book:
-    """The results of this machine: kept after every figure, and drawn."""
+    """The results of this machine, stored and drawn again after every figure."""
 
     def __init__(self, *, emulated: bool) -> None:
         self._emulated = emulated
+        # Before the first figure is kept, which changes files of the checkout.
+        self._commit = machine.commit(ROOT)
         self.path = ROOT / "bench" / "results" / f"{machine.name(machine.facts(emulated))}.json"
         self._results: dict[str, Any] = load(self.path)
         self.good = True
 
     def baseline_cold(self) -> float:
-        """The baseline's cold build, if it has been measured on this machine."""
+        """Seconds of the baseline's cold build; 0 if it was not measured on this machine."""
         found = self._results.get("figures", {}).get("cold")
         return float(found["reference"]["median"]) if found else 0.0
 
     def keep(self, figures: Sequence[Figure]) -> None:
-        """Write ``figures`` to the results and say how they are."""
+        """Add ``figures`` to the results and print them."""
         date = datetime.now(tz=UTC).strftime("%Y-%m-%d")
-        commit = machine.commit(ROOT)
         # Only now, because a measurement may have installed the engine.
         facts = machine.facts(self._emulated)
-        self._results = merged(self._results, facts, figures, date=date, commit=commit)
+        self._results = merged(self._results, facts, figures, date=date, commit=self._commit)
         save(self.path, self._results)
         self.draw()
         for figure in figures:
@@ -231,10 +241,11 @@ class Book:
         """Write docs/bench.md and docs/bench.svg.
 
         Raises:
-            UsageError: nothing has been measured on this machine.
+            UsageError: nothing was measured on this machine.
         """
         if not self._results:
-            raise UsageError(f"{self.path} is not there: nothing was measured on this machine.")
+            what = f"there are no results of this machine: {self.path} is missing."
+            raise UsageError(Problem(what=what, fix="Measure something first."))
         docs = ROOT / "docs"
         page, chart = draw.page(self._results), draw.chart(self._results)
         write_files({docs / "bench.md": page, docs / "bench.svg": chart})
@@ -245,15 +256,15 @@ def line(figure: Figure) -> str:
     text = f"{figure.title}: {draw.quantity(figure.ours.median, figure.unit)}"
     if figure.reference and figure.ratio is not None:
         other = draw.quantity(figure.reference.median, figure.unit)
-        text += f", {figure.ratio:.3f} x {other} ({figure.reference.what})"
+        text += f", against {other} for {figure.reference.what} (ratio {figure.ratio:.3f})"
     if figure.at_most is not None:
-        verdict = {True: "good", False: "TOO MUCH", None: "not comparable"}[figure.passed]
-        text += f"; at most {figure.at_most:g}: {verdict}"
+        verdict = {True: "met", False: "EXCEEDED", None: "not comparable"}[figure.passed]
+        text += f"; limit {figure.at_most:g}: {verdict}"
     return text
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """As ``run``, with errors as text and an exit code; see docs/exit-codes.md."""
+    """``run``, with errors as messages and exit codes; see docs/exit-codes.md."""
 
     def interrupt(_signal: int, _frame: object) -> None:
         raise KeyboardInterrupt
@@ -266,7 +277,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"bench: {problem}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("bench: interrupted; its engine and network are gone.", file=sys.stderr)
+        print("bench: interrupted; its engine and network were removed.", file=sys.stderr)
         return INTERRUPTED
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of the checkout to change, and matrices that have been made larger."""
+"""Copies of the checkout that a figure may change, and larger matrices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*")
 
 
 def copied(project: Project, root: Path) -> Project:
-    """A copy at ``root`` of all that builds and checks; what is simulated is shared with it."""
+    """A copy at ``root`` of the files that build and check; simulated packages are shared."""
     (project.state / "simulator").mkdir(parents=True, exist_ok=True)
     for name in _NEEDED:
         source = project.root / name
@@ -42,7 +42,7 @@ def copied(project: Project, root: Path) -> Project:
 
 
 def render(project: Project, *options: str) -> None:
-    """``build.py render`` in the checkout of ``project``.
+    """Run ``build.py render`` in the checkout of ``project``.
 
     Raises:
         CanneryError: it failed.
@@ -50,13 +50,14 @@ def render(project: Project, *options: str) -> None:
     argv = [sys.executable, str(project.root / "build.py"), "render", *options]
     code, said = run(argv, cwd=project.root, capture=True)
     if code:
-        raise CanneryError(f"a copy of this checkout cannot be rendered ({code}):\n{said.strip()}")
+        what = f"build.py render failed in a copy of this checkout ({code}):\n{said.strip()}"
+        raise CanneryError(what)
 
 
 def grow(project: Project, times: int) -> int:
-    """Put every target of the copy ``project`` into it ``times`` over; return how many it has.
+    """Repeat every target of the copy ``project`` ``times`` times; returns the number of targets.
 
-    Each has an id, a lock and a folder of its own, as if someone had written them all.
+    Each has its own id, lock and folder.
 
     Raises:
         CanneryError: the larger matrix cannot be rendered.
@@ -64,7 +65,7 @@ def grow(project: Project, times: int) -> int:
     ids = [*project.matrix().targets]
     path = project.root / "matrix.yaml"
     text = path.read_text(encoding="utf-8")
-    # Every value as text, as in matrix.yaml: 3.10 is no number.
+    # Every value stays text, so that 3.10 does not become 3.1.
     matrix = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - the base loader makes text only
     larger = yaml.dump(grown(matrix, times), sort_keys=False, default_style='"', width=1000)
     path.write_text(larger, encoding="utf-8")
@@ -78,7 +79,7 @@ def grow(project: Project, times: int) -> int:
 
 
 def grown(matrix: dict[str, Any], times: int) -> dict[str, Any]:
-    """``matrix`` with its targets and families ``times`` over, under ids of their own."""
+    """``matrix`` with each target and family ``times`` times, under different ids."""
     families, targets = matrix.get("families", {}), matrix.get("targets", {})
     larger = {**matrix, "families": {**families}, "targets": {**targets}}
     for number in range(1, times):
@@ -94,5 +95,5 @@ def grown(matrix: dict[str, Any], times: int) -> dict[str, Any]:
 
 
 def factors(count: int, sizes: Sequence[int]) -> list[int]:
-    """How many times ``count`` targets are at least each of ``sizes``."""
+    """The smallest factors by which ``count`` targets become at least each of ``sizes``."""
     return sorted({-(-size // count) for size in sizes})

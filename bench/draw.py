@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results as a page and as a chart. Pure: the same results make the same text."""
+"""The results as a page and as a chart. Pure: equal results give equal texts."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ ORDER = (
 _INTRO = """\
 # Benchmarks
 
-Measured by `python -m bench`, which takes both sides in one run, on an engine of its own that is
-empty at the start of every cold build. The chart shows ours as a part of what it is compared with;
-the mark on a bar is the most that it may be.
+`python -m bench` measured these figures. It measures both sides in the same run, on a separate
+engine that is empty at the start of every cold build. Each bar of the chart is the ratio of
+cannery's figure to the figure in the column "compared with"; the mark on a bar is the limit.
 
-![ours, as a part of what it is compared with](bench.svg)
+![ratio of each figure of cannery to the figure that it is compared with](bench.svg)
 
-The baseline is what people do today: one Dockerfile in one stage, all of it under emulation, as the
-NPU images of LLaMA-Factory and the CANN images are made
-([the template](../bench/baseline/Dockerfile.j2)). It has the same Debian packages, the same locked
-wheels and the same vendor files; the simulated CANN packages are made beforehand for both. An image
-of either side is compared only once it could `import torch, torch_npu`. Both sides fetch packages
-through the same index, a proxy nearby where these were taken; with a slower one both take longer
-by the same downloads.
+The baseline is the usual way to build such images: one Dockerfile with one stage, which runs
+entirely under emulation, as the NPU images of LLaMA-Factory and the CANN images are built ([the
+template](../bench/baseline/Dockerfile.j2)). The baseline has the same Debian packages, the same
+locked wheels and the same vendor files; the simulated CANN packages are built beforehand for both
+sides. An image of either side is compared only after `import torch, torch_npu` has worked in it.
+Both sides download packages from the same package index, which was a proxy near the machine; a
+slower index adds the same download time to both sides.
 
 """
 
 _WIDTH, _LEFT, _ROW, _BAR = 880, 400, 24, 380
 _FULL = 2.0
-"""The ratio at the right end of the chart; a longer bar is cut there."""
+"""The ratio at the right end of the chart; longer bars are cut off."""
 
 
 def page(results: Mapping[str, Any]) -> str:
@@ -60,10 +60,10 @@ def page(results: Mapping[str, Any]) -> str:
         f"{machine['kernel']}; Docker {machine['engine']}, buildx {machine['buildx']}; Python "
         f"{machine['python']}; arm64 under emulation: {machine['emulation']}.\n\n"
     )
-    header = "| | ours | compared with | ratio | at most | | runs | measured |\n"
+    header = "| | cannery | compared with | ratio | limit | met | runs | measured |\n"
     lines = [_row(figure) for _, figure in _ordered(results)]
     table = header + "|--|--|--|--|--|--|--|--|\n" + "".join(lines)
-    return _INTRO + "Medians, on " + said + table + "\n" + _details(results)
+    return _INTRO + "Medians, measured on " + said + table + "\n" + _details(results)
 
 
 def _ordered(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -91,8 +91,8 @@ def _details(results: Mapping[str, Any]) -> str:
     figure = results["figures"].get("cold")
     if not figure or not figure["detail"].get("steps"):
         return ""
-    lines = ["The steps of a cold build that take longest; ours run beside each other:\n\n"]
-    for title, key in (("ours", "steps"), ("baseline", "baseline_steps")):
+    lines = ["The longest steps of a cold build. The steps of cannery run in parallel.\n\n"]
+    for title, key in (("cannery", "steps"), ("baseline", "baseline_steps")):
         lines.append(f"| {title} | s |\n|--|--|\n")
         steps = figure["detail"].get(key, {})
         lines += [f"| `{_cell(name)}` | {seconds:.1f} |\n" for name, seconds in steps.items()]
@@ -105,7 +105,7 @@ def _cell(text: str) -> str:
 
 
 def quantity(number: float, unit: str) -> str:
-    """For people: ``12.3 s``, ``1.80 GB``, ``47 ms``."""
+    """``number`` with its unit, as in ``12.3 s``, ``1.80 GB`` or ``47 ms``."""
     if unit == "bytes":
         for name, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
             if number >= size:
@@ -117,7 +117,7 @@ def quantity(number: float, unit: str) -> str:
 
 
 def chart(results: Mapping[str, Any]) -> str:
-    """docs/bench.svg: a bar for each figure that is a ratio."""
+    """docs/bench.svg: a bar for each figure whose limit is on the ratio."""
     bars = [
         (figure["title"], figure["ratio"], figure["at_most"], figure["passed"])
         for _, figure in _ordered(results)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An engine of the bench's own: empty at first, and gone afterwards.
+"""A separate engine for the bench, which starts empty and is removed at the end.
 
-Cold means that nothing is cached, and the machine's own engine is neither emptied nor stopped for
-that. Its images are read, once, to hand over the operating systems.
+A cold build needs an empty engine. The machine's own engine is neither emptied nor stopped; only
+its base images are copied, once.
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ RUN = Path("/run/cannery-bench")
 """Socket, pid and lock: short, because a socket's path may not be long."""
 
 DATA = Path("/var/lib/cannery-bench")
-"""Images and cache: beside those of the machine's own engine, so on a disk as fast."""
+"""Images and cache, on the same disk as those of the machine's own engine."""
 
 _CONFIG = Path("/etc/docker/daemon.json")
 _KEPT = ("registry-mirrors", "dns", "dns-opts", "dns-search", "proxies", "mtu")
-"""What the machine's engine is set to and a build needs too."""
+"""Settings of the machine's engine that the builds need, too."""
 
 _TIMEOUT = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """A running private engine; ``outer`` is how the machine's own one is reached."""
+    """A running engine; ``outer`` has the variables that select the machine's own engine."""
 
     host: str
     outer: dict[str, str]
 
     def images(self) -> dict[str, str]:
-        """Name to id of every image that has a name."""
+        """Name to id of all images with a name."""
         form = "{{.Repository}}:{{.Tag}} {{.ID}}"
         said = must("docker", "images", "--no-trunc", "--format", form)
         pairs = (line.split() for line in said.splitlines())
         return {name: image for name, image in pairs if "<none>" not in name}
 
     def reset(self, keep: tuple[str, ...]) -> None:
-        """Forget all that was built, the caches too; ``keep`` are the bases' names.
+        """Remove all images and caches except the images named ``keep``.
 
         Raises:
-            EngineError: something is left.
+            EngineError: an image or a cache is left.
         """
         ids = must("docker", "images", "--all", "--quiet", "--no-trunc").split()
         named = self.images()
@@ -66,7 +66,7 @@ class Engine:
         must("docker", "buildx", "prune", "--all", "--force")
         left = {*self.images().values()} - kept
         if left or must("docker", "buildx", "du", "--verbose").count("\nID:"):
-            raise EngineError("the bench's engine could not be emptied, so nothing would be cold.")
+            raise EngineError("the bench's engine could not be emptied, so no build would be cold.")
         os.sync()
 
 
@@ -78,7 +78,7 @@ def private_engine() -> Iterator[Engine]:
         EngineError: it does not start, or another bench is running.
     """
     if os.geteuid():
-        raise EngineError("these figures need an engine of their own, and starting one needs root.")
+        raise EngineError("these figures need a separate engine, and starting one needs root.")
     outer = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     with _alone(), bridge() as link:
         DATA.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ def _alone() -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise EngineError("another bench is running on this machine; wait for it.") from error
+            raise EngineError("another bench is running on this machine. Wait for it.") from error
         _end_leftover()
         yield
 
@@ -121,10 +121,10 @@ def _start(root: Path, link: str) -> subprocess.Popen[bytes]:
     settings = _settings(root, link)
     config = root / "daemon.json"
     config.write_text(json.dumps(settings, indent=2), encoding="utf-8")
-    console.say("starting an engine of the bench's own")
+    console.say("starting the bench's engine")
     argv = ["dockerd", "--config-file", str(config)]
     if shutil.which("setpriv"):
-        # So that the engine does not outlive a bench that is killed outright.
+        # Stops the engine even if the bench is killed.
         argv = ["setpriv", "--pdeathsig", "TERM", *argv]
     with (root / "dockerd.log").open("wb") as log:
         try:
@@ -132,7 +132,7 @@ def _start(root: Path, link: str) -> subprocess.Popen[bytes]:
                 argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
         except FileNotFoundError as error:
-            what = "dockerd is not installed on this machine, and the bench starts one."
+            what = "dockerd is not installed; the bench starts an engine with it."
             raise EngineError(Problem(what=what, fix="'bash setup.sh' installs it.")) from error
 
 
@@ -156,7 +156,7 @@ def _settings(root: Path, link: str) -> dict[str, object]:
         "containerd-namespace": "cannery-bench",
         "containerd-plugins-namespace": "cannery-bench-plugins",
         "builder": {"gc": {"enabled": False}},
-        # Whose layers storage.py can read.
+        # storage.py can read the layers of this store only.
         "features": {"containerd-snapshotter": False},
     }
 
@@ -168,7 +168,7 @@ def _wait(process: subprocess.Popen[bytes], root: Path) -> None:
             return
         time.sleep(0.5)
     said = (root / "dockerd.log").read_text(encoding="utf-8", errors="replace")
-    raise EngineError(f"the bench's engine does not answer. It says:\n{said[-2000:]}")
+    raise EngineError(f"the bench's engine does not answer. The end of its log:\n{said[-2000:]}")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -200,7 +200,7 @@ def _end_leftover() -> None:
 
 
 def _clear(root: Path) -> None:
-    """Unmount what is left below ``root`` and the run folder, and remove ``root``."""
+    """Unmount everything below ``root`` and the run folder, and remove ``root``."""
     lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
     mounts = [line.split()[4] for line in lines]
     for mount in sorted(mounts, reverse=True):
@@ -212,10 +212,10 @@ def _clear(root: Path) -> None:
 
 
 def must(*argv: str) -> str:
-    """Run a command that has to work, and return what it says.
+    """Run a command and return its output.
 
     Raises:
-        EngineError: it failed.
+        EngineError: the command failed.
     """
     code, said = run(argv, capture=True)
     if code:
@@ -224,7 +224,7 @@ def must(*argv: str) -> str:
 
 
 def hand_over(engine: Engine, reference: str) -> bool:
-    """Copy an image of the machine's own engine into ``engine``; false where it has none."""
+    """Copy an image of the machine's own engine to ``engine``; False if there is none."""
     outer = {**dict.fromkeys(_VARIABLES, ""), **engine.outer}
     environment = {k: v for k, v in {**os.environ, **outer}.items() if v}
     found = subprocess.run(
@@ -232,7 +232,7 @@ def hand_over(engine: Engine, reference: str) -> bool:
     )
     if found.returncode:
         return False
-    console.say(f"handing {reference} to the bench's engine")
+    console.say(f"copying {reference} to the bench's engine")
     with subprocess.Popen(
         ["docker", "save", reference], env=environment, stdout=subprocess.PIPE
     ) as saving:
@@ -241,5 +241,5 @@ def hand_over(engine: Engine, reference: str) -> bool:
         )
     if saving.returncode or loaded.returncode:
         said = loaded.stderr.decode(errors="replace").strip()
-        raise EngineError(f"{reference} could not be handed to the bench's engine: {said}.")
+        raise EngineError(f"{reference} could not be copied to the bench's engine: {said}.")
     return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures (a) to (e): what builds cost."""
+"""Figures (a) to (e): the cost of builds."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ from cannery.execute.engine import client as docker
 from cannery.model import Target
 
 _ROOM_FOR_ONE = 5 * 10**9
-"""Bytes that the engine takes for a target with its caches, with some to spare."""
+"""Disk space on the engine for one target and its caches, in bytes, with a reserve."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is measured, and how often. ``cold`` is the baseline's median of (a), where known."""
+    """The targets, and the numbers of samples.
+
+    ``cold`` is the baseline's median of figure (a) in seconds, or 0 if it is unknown.
+    """
 
     main: Target
     second: Target
@@ -37,7 +40,7 @@ class Plan:
 
 
 class _Last:
-    """A side that remembers the longest steps of its last build."""
+    """A build that remembers the longest steps of its last run."""
 
     def __init__(self, build: Callable[[], Timed]) -> None:
         self._build = build
@@ -51,9 +54,9 @@ class _Last:
 
 
 def cold(session: Session, plan: Plan) -> list[Figure]:
-    """(a) A build on an empty engine, beside the baseline's.
+    """(a) A build on an empty engine, against the baseline's.
 
-    The baseline comes last, so that what it has built is there for the figures that follow.
+    The baseline is built last, so that the following figures can use its image.
     """
     session.prepare([plan.main])
 
@@ -88,7 +91,7 @@ def cold(session: Session, plan: Plan) -> list[Figure]:
 
 
 def unchanged(session: Session, plan: Plan) -> list[Figure]:
-    """(b) A rebuild with nothing changed, beside a bare build and the baseline's."""
+    """(b) A rebuild without changes, against plain buildx and against the baseline."""
     session.prepare([plan.main])
     session.baseline_warm(plan.main)
     session.ours_warm(plan.main)
@@ -107,7 +110,7 @@ def unchanged(session: Session, plan: Plan) -> list[Figure]:
     return [
         Figure(
             key="unchanged",
-            title="rebuild with nothing changed, to a bare docker buildx build of the same file",
+            title="rebuild without changes, against plain docker buildx build",
             unit="s",
             ours=ours,
             reference=Series(what="docker buildx build", samples=samples[1]),
@@ -116,7 +119,7 @@ def unchanged(session: Session, plan: Plan) -> list[Figure]:
         ),
         Figure(
             key="unchanged-baseline",
-            title="rebuild with nothing changed",
+            title="rebuild without changes, against the baseline",
             unit="s",
             ours=ours,
             reference=Series(what="baseline", samples=samples[2]),
@@ -126,7 +129,10 @@ def unchanged(session: Session, plan: Plan) -> list[Figure]:
 
 
 def moved(session: Session, plan: Plan) -> list[Figure]:
-    """(c) A rebuild after one library's version moved: another one each time, alike for both."""
+    """(c) A rebuild after the update of one library, a different version for each sample.
+
+    The baseline gets the same versions.
+    """
     session.prepare([plan.main])
     session.baseline_warm(plan.main)
     session.ours_warm(plan.main)
@@ -171,10 +177,10 @@ def _moved_figures(
     found = [
         Figure(
             key="moved",
-            title="rebuild after one library moved",
+            title="rebuild after a library update",
             unit="s",
             ours=ours,
-            reference=Series(what="baseline, after the same move", samples=samples[1]),
+            reference=Series(what="baseline, same update", samples=samples[1]),
             at_most=0.10,
             detail={"target": plan.main.id, "moved": which, **detail},
         )
@@ -183,7 +189,7 @@ def _moved_figures(
         found.append(
             Figure(
                 key="moved-of-cold",
-                title="rebuild after one library moved, to the baseline's cold build",
+                title="library update, against the baseline's cold build",
                 unit="s",
                 ours=ours,
                 reference=Series(what="baseline, cold", samples=(plan.cold,)),
@@ -194,7 +200,7 @@ def _moved_figures(
 
 
 def second(session: Session, plan: Plan) -> list[Figure]:
-    """(d) A second target that shares its CANN, where the first has been built already."""
+    """(d) A second target with the same CANN, after the first one was built."""
     session.prepare([plan.main, plan.second])
     alone: list[float] = []
     after: list[float] = []
@@ -208,7 +214,7 @@ def second(session: Session, plan: Plan) -> list[Figure]:
     return [
         Figure(
             key="second",
-            title="second target of a family, to its own cold build",
+            title="second target of a family, against its own cold build",
             unit="s",
             ours=Series(what=f"after {plan.main.id}", samples=tuple(after)),
             reference=Series(what="alone, cold", samples=tuple(alone)),
@@ -219,7 +225,7 @@ def second(session: Session, plan: Plan) -> list[Figure]:
 
 
 def platform_indexes(session: Session, plan: Plan) -> list[Figure]:
-    """(e) All that can be built here, in one go, beside the sum of single cold builds."""
+    """(e) All targets that can be built here in one build, against the sum of cold builds."""
     _require_room(len(plan.all))
     session.prepare(plan.all)
     alone = {}
@@ -230,20 +236,20 @@ def platform_indexes(session: Session, plan: Plan) -> list[Figure]:
     found = {target.id: storage.layers(session.ours_name(target)) for target in plan.all}
     images = [*found.values()]
     sizes = {name: sum(layer.size for layer in each) for name, each in found.items()}
-    summed = Series(what="the sum of their sizes", samples=(storage.total(images),))
+    summed = Series(what="sum of the image sizes", samples=(storage.total(images),))
     return [
         Figure(
             key="set",
-            title=f"{len(plan.all)} targets in one go, to the sum of their cold builds",
+            title=f"{len(plan.all)} targets in one build, against the sum of their cold builds",
             unit="s",
-            ours=Series(what="in one go, cold", samples=(whole,)),
+            ours=Series(what="one build, cold", samples=(whole,)),
             reference=Series(what="one by one, each cold", samples=(sum(alone.values()),)),
             at_most=0.6,
             detail={"seconds": alone, "failed_builds": session.failed},
         ),
         Figure(
             key="set-bytes",
-            title="their distinct layers, to the sum of their sizes",
+            title="their distinct layers, against the sum of the image sizes",
             unit="bytes",
             ours=Series(what="distinct layers", samples=(storage.distinct(images),)),
             reference=summed,
@@ -252,11 +258,11 @@ def platform_indexes(session: Session, plan: Plan) -> list[Figure]:
         ),
         Figure(
             key="set-bytes-engine",
-            title="what the engine keeps of them, to the sum of their sizes",
+            title="their space on the engine, against the sum of the image sizes",
             unit="bytes",
             ours=Series(what="on this engine", samples=(storage.chained(images),)),
             reference=summed,
-            detail={"why": "overlay2 keeps a layer again for each stack of layers below it"},
+            detail={"why": "overlay2 stores a layer again for each set of layers below it"},
         ),
     ]
 
@@ -265,7 +271,8 @@ def _require_room(targets: int) -> None:
     root = docker.connect().info()["DockerRootDir"]
     free, needed = shutil.disk_usage(root).free, targets * _ROOM_FOR_ONE
     if free < needed:
-        what = f"building {targets} targets needs about {needed // 10**9} GB in {root}"
-        raise EngineError(
-            Problem(what=f"{what}, and {free // 10**9} GB are free.", fix="Make room there.")
+        what = (
+            f"building {targets} targets takes about {needed // 10**9} GB in {root}, and only"
+            f" {free // 10**9} GB are free."
         )
+        raise EngineError(Problem(what=what, fix="Free some space there."))

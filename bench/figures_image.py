@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures (f), (g) and (i): what images weigh, move, and take to check."""
+"""Figures (f), (g) and (i): the transfer, the size and the tests of images."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REPORT = re.compile(r"the report is in ")
 
 
 def transfer(session: Session, plan: Plan) -> list[Figure]:
-    """(f) What the second target of a family costs who has the first."""
+    """(f) Bytes to push and pull for the second target of a family, after the first one."""
     session.prepare([plan.main, plan.second])
     session.ours_warm(plan.main, plan.second)
     folder = Path(tempfile.mkdtemp(prefix="registry-", dir=session.folder))
@@ -31,23 +31,23 @@ def transfer(session: Session, plan: Plan) -> list[Figure]:
         before = place.stored()
         second = place.push(session.ours_name(plan.second), "second")
         pushed = place.stored() - before
-    whole = Series(what="all of it", samples=(sum(second.values()),))
+    whole = Series(what="the whole image", samples=(sum(second.values()),))
     detail = {"first": plan.main.id, "second": plan.second.id}
     return [
         Figure(
             key="pulled",
-            title="bytes to pull of the second target of a family, to all its bytes",
+            title="bytes to pull for the second target, against its size",
             unit="bytes",
-            ours=Series(what="layers that are new", samples=(new_bytes(second, first),)),
+            ours=Series(what="new layers", samples=(new_bytes(second, first),)),
             reference=whole,
             at_most=0.35,
             detail=detail,
         ),
         Figure(
             key="pushed",
-            title="bytes that a registry keeps more for the second target, to all its bytes",
+            title="registry space for the second target, against its size",
             unit="bytes",
-            ours=Series(what="more in the registry", samples=(pushed,)),
+            ours=Series(what="added to the registry", samples=(pushed,)),
             reference=whole,
             detail=detail,
         ),
@@ -55,7 +55,7 @@ def transfer(session: Session, plan: Plan) -> list[Figure]:
 
 
 def size(session: Session, plan: Plan) -> list[Figure]:
-    """(g) The unpacked size of an image, beside the baseline's."""
+    """(g) The unpacked size of an image, against the baseline's."""
     session.prepare([plan.main])
     session.baseline_warm(plan.main)
     session.ours_warm(plan.main)
@@ -67,7 +67,7 @@ def size(session: Session, plan: Plan) -> list[Figure]:
             key="size",
             title="image size",
             unit="bytes",
-            ours=Series(what="ours", samples=(storage.total([ours]),)),
+            ours=Series(what="cannery", samples=(storage.total([ours]),)),
             reference=Series(what="baseline", samples=(storage.total([theirs]),)),
             detail={
                 "target": plan.main.id,
@@ -79,7 +79,7 @@ def size(session: Session, plan: Plan) -> list[Figure]:
 
 
 def tests(session: Session, plan: Plan) -> list[Figure]:
-    """(i) The image tests of a target, all of them and by kind of device."""
+    """(i) The image tests of a target, in total and for each kind of device."""
     session.prepare([plan.main])
     session.ours_warm(plan.main)
     argv = [sys.executable, str(session.project.root / "build.py"), "test"]
@@ -88,7 +88,7 @@ def tests(session: Session, plan: Plan) -> list[Figure]:
     return [
         Figure(
             key="tests",
-            title="image tests of a target, on every kind of device that there is",
+            title="image tests of one target, on all kinds of device",
             unit="s",
             ours=Series(what="build.py test", samples=tuple(each.seconds for each in done)),
             at_most=90,
@@ -99,7 +99,7 @@ def tests(session: Session, plan: Plan) -> list[Figure]:
 
 
 def by_device(lines: Iterable[Line]) -> dict[str, float]:
-    """Seconds for each kind of device, from when ``build.py test`` said that it began."""
+    """Seconds for each kind of device, from the line in which ``build.py test`` began it."""
     begun: list[tuple[str, float]] = []
     for line in lines:
         if found := _CHECKING.search(line.text):

@@ -22,13 +22,13 @@ from cannery.errors import CanneryError
 from cannery.matrix.project import Project
 
 SIZES = (10, 100, 1000)
-"""Roughly how many targets the matrices have whose growth is looked at."""
+"""Approximate numbers of targets for which the growth is measured."""
 
 _QUICK = 15
 
 
 def commands(project: Project, runs: int) -> list[Figure]:
-    """``--help`` and ``list``, as whole processes, beside a Python that does nothing."""
+    """``--help`` and ``list`` as whole processes, against a Python process that does nothing."""
     build = [sys.executable, str(project.root / "build.py")]
     nothing = partial(once, [sys.executable, "-c", "pass"])
     found = []
@@ -52,14 +52,14 @@ def commands(project: Project, runs: int) -> list[Figure]:
 
 
 def rendering(project: Project, runs: int) -> list[Figure]:
-    """``render --check`` beside a bare loop in one process, and how both grow."""
+    """``render --check`` against a bare loop in the same process, and the growth of both."""
     count = len(project.matrix().targets)
     measured: dict[int, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="bench-matrix-") as folder:
         for times in checkout.factors(count, SIZES):
             copy = checkout.copied(project, Path(folder) / str(times))
             targets = checkout.grow(copy, times) if times > 1 else count
-            console.say(f"render --check of {targets} targets")
+            console.say(f"measuring render --check with {targets} targets")
             measured[targets] = _inside(copy, max(runs, 3 if targets > 500 else 7))
     medians = {n: statistics.median(found["ours"]) for n, found in measured.items()}
     loops = {n: statistics.median(found["bare"]) for n, found in measured.items()}
@@ -67,7 +67,7 @@ def rendering(project: Project, runs: int) -> list[Figure]:
     return [
         Figure(
             key="check",
-            title=f"render --check of the whole matrix ({count} targets), to a bare loop",
+            title=f"render --check of all {count} targets, against a bare loop",
             unit="ms",
             ours=Series(what="render --check", samples=tuple(here["ours"])),
             reference=Series(what="bare loop, same process", samples=tuple(here["bare"])),
@@ -76,9 +76,9 @@ def rendering(project: Project, runs: int) -> list[Figure]:
         ),
         Figure(
             key="growth",
-            title=f"how render --check grows to {max(medians)} targets (1 is linear)",
+            title=f"growth of render --check up to {max(medians)} targets (1 is linear)",
             unit="exponent",
-            ours=Series(what="fitted to time by targets", samples=(exponent(medians),)),
+            ours=Series(what="fitted exponent of the time", samples=(exponent(medians),)),
             at_most=1.1,
             limit_on="value",
             detail={
@@ -91,7 +91,7 @@ def rendering(project: Project, runs: int) -> list[Figure]:
 
 
 def exponent(times: dict[int, float]) -> float:
-    """The k for which time grows as targets to the k: the slope of the logarithms' best line."""
+    """The exponent k of time ~ targets^k: the slope of a line through the logarithms."""
     fit = statistics.linear_regression(
         [log(n) for n in times], [log(milliseconds_) for milliseconds_ in times.values()]
     )
@@ -99,9 +99,9 @@ def exponent(times: dict[int, float]) -> float:
 
 
 def _inside(copy: Project, runs: int) -> dict[str, Any]:
-    """What inner.py measures in a process of its own, with the copy's code."""
+    """Run inner.py with the code of ``copy`` in a separate process; returns its samples."""
     script = Path(__file__).with_name("inner.py")
-    # The copy first, so that its code is what is imported, and its root what is read.
+    # The copy comes first, so that its code is imported and its files are read.
     environment = {**os.environ, "PYTHONPATH": str(copy.root), "PYTHONSAFEPATH": "1"}
     done = subprocess.run(
         [sys.executable, str(script), str(runs)],

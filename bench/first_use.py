@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a fresh clone to a container that has computed something, by the README alone."""
+"""Measures the README's two commands, from a fresh clone to a result on the device."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from cannery.execute.process import run
 
 _COMMAND = re.compile(r"^    (bash setup\.sh python build\.py .+)$", re.MULTILINE)
 _INSTALLED = ("dockerd", "mmdebstrap", "qemu-aarch64-static")
-"""What setup.sh would install, and a new machine has none of."""
+"""Programs that setup.sh installs and that a new machine does not have."""
 
 
 def commands(readme: str) -> list[str]:
-    """What the README tells a new user to type: build, then run.
+    """The two commands of the README for a new user: build, then run.
 
     Raises:
-        UsageError: it does not say both.
+        UsageError: the README does not have both.
     """
     found: list[str] = _COMMAND.findall(readme)
     if len(found) != 2 or " build.py run " not in found[1]:
-        what = f"README.md should tell a new user to build and to run, and has: {found}."
-        raise UsageError(Problem(what=what, fix="Look at its section 'Two commands'."))
+        what = f"README.md must have one command that builds and one that runs; it has: {found}."
+        raise UsageError(Problem(what=what, fix="Correct its indented commands."))
     return found
 
 
 def first_use(root: Path, folder: Path) -> list[Figure]:
-    """How long a new user of a new machine waits.
+    """The seconds that a new user waits on a new machine.
 
     Raises:
-        UsageError: this machine is not new.
+        UsageError: this machine has some of the programs already.
         EngineError: a command failed.
     """
     if there := [name for name in _INSTALLED if shutil.which(name)]:
-        what = f"this machine is not new: it has {', '.join(there)}."
+        what = f"this machine is not new: {', '.join(there)} is installed."
         raise UsageError(Problem(what=what, fix="Measure on a bare Debian 12."))
     clone = folder / "cannery"
     _do(["git", "clone", "--quiet", str(root), str(clone)], folder)
@@ -53,13 +53,13 @@ def first_use(root: Path, folder: Path) -> list[Figure]:
     finally:
         _do(["bash", "setup.sh", "--stop"], clone)
     if "npu:0" not in said:
-        raise EngineError(f"nothing was computed on the device; the container said:\n{said[-500:]}")
+        raise EngineError(f"the container did not compute on the device. Output:\n{said[-500:]}")
     return [
         Figure(
             key="first-use",
-            title="from a fresh clone on a bare Debian 12 to a container that computes",
+            title="README's two commands, from a fresh clone on a bare Debian 12",
             unit="s",
-            ours=Series(what="the README's two commands", samples=(sum(spent.values()),)),
+            ours=Series(what="build, then run", samples=(sum(spent.values()),)),
             detail={"seconds": spent},
         )
     ]
@@ -68,5 +68,5 @@ def first_use(root: Path, folder: Path) -> list[Figure]:
 def _do(argv: list[str], folder: Path) -> str:
     code, said = run(argv, cwd=folder, capture=True)
     if code:
-        raise EngineError(f"'{' '.join(argv)}' ended with {code}:\n{said[-3000:]}")
+        raise EngineError(f"'{' '.join(argv)}' failed with code {code}:\n{said[-3000:]}")
     return said

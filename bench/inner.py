@@ -2,8 +2,8 @@
 """Runs inside a checkout: ``render --check`` and a bare loop in turn, in one process.
 
 Usage: inner.py RUNS, with the checkout as the first folder on Python's path. Prints JSON. The bare
-loop is what someone would write who has no more than a YAML file and a template: C's YAML loader,
-one Jinja environment, every template filled with the same values, and compared with what is there.
+loop does the least that is necessary: it loads matrix.yaml with the C loader, renders every
+template with the same values in one Jinja environment, and compares the texts with the files.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from unittest import mock
 import jinja2
 import yaml
 
-from cannery.cli import main
-from cannery.cli.common import PROJECT
+from cannery.cli import ROOT, main
+from cannery.matrix.project import Project
+
+PROJECT = Project(root=ROOT)
 
 Fill = tuple[str, tuple[Any, ...], dict[str, Any], str]
-"""A template's name, what it was rendered with, and what came out."""
+"""A template's name, its positional and named values, and the rendered text."""
 
 
 def check() -> None:
-    """Ours, as a user runs it.
+    """Run ``render --check`` as a user does.
 
     Raises:
         RuntimeError: images/ is not in sync.
@@ -39,11 +41,11 @@ def check() -> None:
     with contextlib.redirect_stderr(said):
         code = main(["render", "--check"])
     if code:
-        raise RuntimeError(f"render --check ended with {code}: {said.getvalue()[-2000:]}")
+        raise RuntimeError(f"render --check failed with code {code}: {said.getvalue()[-2000:]}")
 
 
 def recorded() -> list[Fill]:
-    """Every filling of a template that one ``render --check`` does."""
+    """Every rendering of a template in one ``render --check``."""
     fills: list[Fill] = []
     original = jinja2.Template.render
 
@@ -58,14 +60,14 @@ def recorded() -> list[Fill]:
 
 
 def placed(fills: list[Fill]) -> list[tuple[Fill, Path]]:
-    """Each filling with the committed file that it is compared with."""
+    """Each rendering with the committed file that it is compared with."""
     files = [path for path in PROJECT.images.glob("*/*") if path.is_file()]
     by_text = {path.read_text(encoding="utf-8", errors="replace"): path for path in files}
     return [(fill, by_text[fill[3]]) for fill in fills if fill[3] in by_text]
 
 
 def bare(places: list[tuple[Fill, Path]]) -> None:
-    """The loop that ours is compared with.
+    """The bare loop.
 
     Raises:
         RuntimeError: images/ is not in sync.
@@ -92,7 +94,7 @@ def _milliseconds(step: Callable[[], None]) -> float:
 
 
 def measure(runs: int) -> dict[str, Any]:
-    """Samples of both, taken in turn, after one of each to warm up."""
+    """Samples of both in milliseconds, taken in turn after a warm-up run of each."""
     places = placed(recorded())
     bare(places)
     ours, loop = [], []

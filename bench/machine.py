@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which machine the figures are of."""
+"""The machine on which the figures are measured."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ import re
 from pathlib import Path
 
 from cannery.errors import EngineError
+from cannery.execute import git
 from cannery.execute.process import run
 
 _MEMORY = re.compile(r"^MemTotal:\s+(\d+) kB", re.MULTILINE)
 _MODEL = re.compile(r"^(?:model name|CPU part)\s*:\s*(.+)$", re.MULTILINE)
 
+_SHORT = 7
+"""The digits of a commit's id that git shows at least."""
+
 
 def facts(emulated: bool) -> dict[str, str]:
-    """What a reader needs to know of this machine; ``emulated`` is whether images are foreign."""
+    """The facts about this machine for docs/bench.md; ``emulated`` is about the images."""
     return {
         "cpu": _first(_MODEL, Path("/proc/cpuinfo")) or platform.machine(),
         "architecture": platform.machine(),
@@ -37,13 +41,15 @@ def name(machine: dict[str, str]) -> str:
 
 
 def commit(root: Path) -> str:
-    """The commit of the checkout, with a plus where something was changed since."""
-    try:
-        code, said = run(["git", "rev-parse", "--short", "HEAD"], cwd=root, capture=True)
-        changed, _ = run(["git", "diff", "--quiet", "HEAD"], cwd=root, capture=True)
-    except EngineError:
+    """The short id of the commit of the checkout, with a plus if tracked files have changed.
+
+    Raises:
+        EngineError: git fails.
+    """
+    found = git.commit(root)
+    if not found:
         return "unknown"
-    return "unknown" if code else said.strip() + ("+" if changed else "")
+    return found[:_SHORT] + ("+" if git.changed(root, untracked=False) else "")
 
 
 def _first(pattern: re.Pattern[str], path: Path) -> str:

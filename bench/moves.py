@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One library's version moves: the smallest change for which people rebuild.
+"""Updates one library in a lock, which is the smallest change that needs a rebuild.
 
-Nothing of the real tree is touched: the lock is a text, and ours is built from a copy.
+The lock of the checkout is not changed: the changed text is written to a copy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cannery.execute.process import run
 from cannery.image.lock import parse_lock
 
 LIBRARY = "tqdm"
-"""Pure Python, small, and in the last layer of wheels of every target with DeepSpeed."""
+"""Pure Python, small, and in a late layer of every target with DeepSpeed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,34 +35,34 @@ def locked_version(lock: str, name: str) -> str:
     """The version of ``name`` in ``lock``.
 
     Raises:
-        UsageError: it is not in there.
+        UsageError: the lock does not have it.
     """
     if version := parse_lock(lock).version(canonicalize_name(name)):
         return version
-    raise UsageError(f"{name} is not in the lock, so its version cannot move.")
+    raise UsageError(f"{name} is not in the lock, so its version cannot be changed.")
 
 
 def moved(lock: str, move: NewVersion) -> str:
     """``lock`` with the version and the hashes of one package replaced.
 
     Raises:
-        MatrixError: the package is not in there exactly once.
+        MatrixError: the lock does not have the package exactly once.
     """
     pattern = rf"^{re.escape(move.name)}==\S+ \\\n(?:    --hash=\S+(?: \\)?\n)+"
     new = f"{move.name}=={move.version} \\\n    --hash=sha256:{move.sha256}\n"
     text, count = re.subn(pattern, lambda _: new, lock, flags=re.MULTILINE)
     if count != 1:
-        raise MatrixError(f"{move.name} is {count} times in the lock; it should be there once.")
+        raise MatrixError(f"the lock has {move.name} {count} times instead of once.")
     return text
 
 
 def earlier(lock: str, name: str, python: str, count: int, folder: Path) -> list[NewVersion]:
     """The ``count`` versions of ``name`` before the locked one, the newest first.
 
-    pip is asked, for a wheel of no platform that ``python`` can install.
+    pip downloads them, as wheels for any platform that Python ``python`` can install.
 
     Raises:
-        UsageError: the index has not as many.
+        UsageError: the package index does not have that many.
     """
     moves: list[NewVersion] = []
     before = locked_version(lock, name)
@@ -74,7 +74,7 @@ def earlier(lock: str, name: str, python: str, count: int, folder: Path) -> list
         code, said = run(argv, capture=True)
         found = [*place.glob("*.whl")]
         if code or len(found) != 1:
-            what = f"the index has no {name} before {before} to move to. pip says:\n{said.strip()}"
+            what = f"the package index has no {name} before {before}. pip says:\n{said.strip()}"
             raise UsageError(what)
         before = str(parse_wheel_filename(found[0].name)[1])
         digest = hashlib.sha256(found[0].read_bytes()).hexdigest()

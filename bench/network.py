@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bridge of the bench's own for the private engine's containers, and the way out for it.
+"""A network bridge for the containers of the bench's engine, with access to the network.
 
-The engine itself is told to leave iptables alone: a second engine that writes docker's chains would
-take the first one's network away.
+The engine itself does not use iptables: a second engine that writes docker's chains would cut off
+the first engine's network.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from cannery.execute.process import run
 BRIDGE = "cannery-bench"
 
 _MAC = "02:63:61:6e:6e:62"
-"""Without one of its own a bridge takes that of whichever container comes, and when that one goes
-the others lose their way out for most of a minute."""
+"""A bridge without its own address takes that of a container; when that container stops, the others
+lose the network for most of a minute."""
 
 _POOL = ipaddress.IPv4Network("10.208.0.0/12")
 
 
 @contextmanager
 def bridge() -> Iterator[str]:
-    """Make the bridge and let it reach the network; take both away whatever happens.
+    """Make the bridge and its rules, and always remove them at the end.
 
     Raises:
-        EngineError: this machine does not let us.
+        EngineError: this machine does not allow it.
     """
     remove()
     subnet = free_subnet(_used())
@@ -49,7 +49,7 @@ def bridge() -> Iterator[str]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Let a second Ctrl-C wait until what was started is gone."""
+    """Ignore further interrupts while the bench cleans up."""
     before = {each: signal.signal(each, signal.SIG_IGN) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -59,7 +59,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def remove() -> None:
-    """Remove the bridge and its rules, where an earlier run that was killed has left them too."""
+    """Remove the bridge and its rules, also those of an earlier run that was killed."""
     for table in ("nat", "filter"):
         code, said = run(["iptables", "-w", "-t", table, "-S"], capture=True)
         for line in said.splitlines() if code == 0 else ():
@@ -77,15 +77,15 @@ def _rules(subnet: str) -> list[tuple[str, ...]]:
 
 
 def free_subnet(used: list[ipaddress.IPv4Network]) -> ipaddress.IPv4Network:
-    """The first /24 of our pool that nothing on this machine uses.
+    """The first /24 of the pool that this machine does not use.
 
     Raises:
-        EngineError: there is none.
+        EngineError: all are in use.
     """
     for subnet in _POOL.subnets(new_prefix=24):
         if not any(subnet.overlaps(other) for other in used):
             return subnet
-    raise EngineError(f"every network in {_POOL} is in use here; the bench needs one for itself.")
+    raise EngineError(f"all networks in {_POOL} are in use on this machine; the bench needs one.")
 
 
 def _used() -> list[ipaddress.IPv4Network]:
@@ -107,6 +107,6 @@ def _must(*argv: str) -> None:
         raise EngineError(
             Problem(
                 what=f"'{' '.join(argv)}' failed: {said.strip()}.",
-                fix="The bench needs root, iproute2 and iptables, for an engine of its own.",
+                fix="The bench needs root, iproute2 and iptables for its own engine.",
             )
         )

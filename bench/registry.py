@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A registry of the bench's own on 127.0.0.1, and what an image has in it."""
+"""A registry for the bench on 127.0.0.1, and the blobs of images in it."""
 
 from __future__ import annotations
 
-import json
 import socket
 import subprocess
 import time
@@ -17,9 +16,9 @@ from pathlib import Path
 from bench.engine import must
 from cannery import console
 from cannery.errors import EngineError, Problem
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.transfer import blobs_of, closure
 
-_DOCKER = "application/vnd.docker.distribution.manifest.v2+json"
-_OCI = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG = """\
 version: 0.1
 log: {{level: error, accesslog: {{disabled: true}}}}
@@ -30,41 +29,42 @@ http: {{addr: "127.0.0.1:{port}"}}
 
 @dataclass(frozen=True, kw_only=True)
 class RunningRegistry:
-    """Where it listens, and where it keeps what it was given."""
+    """A registry that listens on ``address`` and stores its data in ``storage``."""
 
     address: str
     storage: Path
 
     def push(self, image: str, tag: str) -> dict[str, int]:
-        """Push a local image; return digest to bytes of everything that a pull of it needs.
+        """Push a local image; returns digest to bytes of all blobs that a pull needs.
 
         Raises:
-            EngineError: it cannot be pushed.
+            EngineError: the image cannot be pushed.
         """
         name = f"{self.address}/bench:{tag}"
-        console.say(f"pushing {image} to a registry of the bench's own")
+        console.say(f"pushing {image} to the bench's registry")
         must("docker", "tag", image, name)
         must("docker", "push", "--quiet", name)
         must("docker", "image", "rm", name)
-        url = f"http://{self.address}/v2/bench/manifests/{tag}"
-        request = urllib.request.Request(url, headers={"Accept": f"{_DOCKER}, {_OCI}"})
-        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
-            return blobs(json.load(answer))
+        return pulled_bytes(Repository(self.address, "bench"), tag)
 
     def stored(self) -> int:
-        """Bytes of all blobs that it holds."""
+        """The bytes of all blobs in the registry."""
         files = (self.storage / "docker/registry/v2/blobs").rglob("data")
         return sum(path.stat().st_size for path in files)
 
 
-def blobs(manifest: dict[str, list[dict[str, str | int]]]) -> dict[str, int]:
-    """Digest to bytes of the layers and the configuration of an image."""
-    parts = [*manifest["layers"], manifest["config"]]
-    return {str(part["digest"]): int(part["size"]) for part in parts if isinstance(part, dict)}
+def pulled_bytes(repository: Repository, tag: str) -> dict[str, int]:
+    """Digest to bytes of the layers and the config of an image.
+
+    Raises:
+        EngineError: the registry does not answer, or has no such image.
+    """
+    documents = closure(repository, repository.resolve(tag))
+    return {digest: blob.size for digest, blob in blobs_of(documents).items()}
 
 
 def new_bytes(second: dict[str, int], first: dict[str, int]) -> int:
-    """What who has ``first`` has to fetch for ``second``."""
+    """The bytes of ``second`` that are not in ``first``."""
     return sum(size for digest, size in second.items() if digest not in first)
 
 
@@ -89,8 +89,8 @@ def registry(folder: Path) -> Iterator[RunningRegistry]:
             start_new_session=True,
         )
     except FileNotFoundError as error:
-        what = "there is no docker-registry here to push to."
-        fix = "On Debian: apt-get install docker-registry."
+        what = "docker-registry is not installed."
+        fix = "On Debian, install it with: apt-get install docker-registry"
         raise EngineError(Problem(what=what, fix=fix)) from error
     try:
         _wait(process, f"127.0.0.1:{port}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured: samples, their medians, the ratio of two, and whether it is good enough.
+"""The figures: samples, medians, ratios, and whether a figure is within its limit.
 
-Pure but for ``load`` and ``save``, which keep the figures of one machine in one JSON file.
+Pure except for ``load`` and ``save``, which store the figures of one machine in a JSON file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LimitOn = Literal["ratio", "value"]
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Samples of one side, all in the unit of their figure."""
+    """The samples of one side, in the unit of the figure; ``what`` names the side."""
 
     what: str
     samples: tuple[float, ...]
@@ -39,10 +39,10 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One line of the report: ours, what it is compared with, and what it may be at most.
+    """One line of the report: our samples, the reference, and the limit.
 
     ``at_most`` limits the ratio of the two medians, or with ``limit_on="value"`` our median.
-    ``detail`` is whatever else is worth keeping, as JSON.
+    ``detail`` is stored with the figure and must be JSON.
     """
 
     key: str
@@ -56,25 +56,25 @@ class Figure:
 
     @property
     def ratio(self) -> float | None:
-        """Ours by the reference; None where there is nothing to compare with."""
+        """Our median divided by the reference's; None without a reference."""
         if self.reference is None or self.reference.median == 0:
             return None
         return self.ours.median / self.reference.median
 
     @property
     def measured(self) -> float | None:
-        """What ``at_most`` is about."""
+        """The number that ``at_most`` limits."""
         return self.ours.median if self.limit_on == "value" else self.ratio
 
     @property
     def passed(self) -> bool | None:
-        """None where no limit is set, or nothing was there to compare with."""
+        """Whether the figure is within its limit; None without a limit or a reference."""
         if self.at_most is None or self.measured is None:
             return None
         return self.measured <= self.at_most
 
     def to_json(self, *, date: str, commit: str) -> dict[str, Any]:
-        """As it is kept in the results file."""
+        """The figure's entry in the results file."""
         return {
             "title": self.title,
             "unit": self.unit,
@@ -99,7 +99,7 @@ def _series(series: Series) -> dict[str, Any]:
 
 
 def _rounded(number: float) -> float:
-    """Four significant digits below a thousand; more are noise, and bytes stay whole."""
+    """``number`` with four significant digits below 1000, as a whole number from there on."""
     return round(number) if abs(number) >= 1000 else float(f"{number:.4g}")
 
 
@@ -111,14 +111,14 @@ def merged(
     date: str,
     commit: str,
 ) -> dict[str, Any]:
-    """``old`` results with ``figures`` in place of those with the same keys; the others stay."""
+    """``old`` results, in which ``figures`` replace those with the same keys."""
     kept = dict(old.get("figures", {}))
     kept |= {figure.key: figure.to_json(date=date, commit=commit) for figure in figures}
     return {"schema": SCHEMA, "machine": dict(machine), "figures": kept}
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The results in ``path``; empty where there are none yet.
+    """The results in ``path``; empty if the file does not exist.
 
     Raises:
         FileError: it cannot be read, or is not a results file of this version.
@@ -132,17 +132,17 @@ def load(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise _not_ours(path, str(error)) from error
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        raise _not_ours(path, f"it has not the schema {SCHEMA}")
+        raise _not_ours(path, f"its schema is not {SCHEMA}")
     return found
 
 
 def _not_ours(path: Path, why: str) -> FileError:
-    fix = "Move it away; the bench writes a new one."
-    return FileError(Problem(what=f"{path} holds no results of this bench: {why}.", fix=fix))
+    fix = "Move it away, and the bench writes a new one."
+    return FileError(Problem(what=f"{path} is not a results file of this bench: {why}.", fix=fix))
 
 
 def save(path: Path, results: Mapping[str, Any]) -> None:
-    """Write ``results``, so that the file is always the old or the new one.
+    """Write ``results``. The file is replaced as a whole, never half-written.
 
     Raises:
         FileError: it cannot be written.

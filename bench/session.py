@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two sides on the bench's engine: ours through build.py, and the baseline."""
+"""Builds both sides on the bench's engine: ours with build.py, and the baseline."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.simulator import Simulated, simulate
 from cannery.execute.process import run
 from cannery.image.artifacts import check_artifacts
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import Base, Target
 
 
 @dataclass(kw_only=True)
 class Session:
-    """Builds of both sides. ``folder`` is for temporary files, ``logs`` for what stays."""
+    """Builds of both sides. ``folder`` is for temporary files, ``logs`` for logs that stay."""
 
     project: Project
     engine: Engine
@@ -38,25 +39,25 @@ class Session:
     bases: dict[str, str] = field(default_factory=dict)
     made: dict[str, Simulated] = field(default_factory=dict)
     failed: int = 0
-    """How many cold builds have failed and were measured once more."""
+    """The number of cold builds that failed and were measured again."""
     _warm: set[str] = field(default_factory=set)
     _compared: set[str] = field(default_factory=set)
 
     def prepare(self, targets: Sequence[Target]) -> None:
-        """Make what is part of neither side: the bases and the simulated packages.
+        """Make the base images and the simulated packages, which both sides use.
 
         Raises:
-            CanneryError: it cannot be had.
+            CanneryError: one of them is not available.
         """
         for target in targets:
-            for base, architecture in self._asked(target).values():
+            for base, architecture in self._bases(target).values():
                 self._base(base, architecture)
             if target.id not in self.made:
                 artifacts = self.project.artifacts
                 self.made[target.id] = simulate(self.project, target, self.source, artifacts)
 
-    def _asked(self, target: Target) -> dict[str, tuple[Base, str]]:
-        """Build argument to the base, and the architecture of it, that our Dockerfile asks for."""
+    def _bases(self, target: Target) -> dict[str, tuple[Base, str]]:
+        """Build argument to the base image in our Dockerfile, and its architecture."""
         text = (self.project.images / target.id / "Dockerfile").read_text(encoding="utf-8")
         bases = {base.image: base for base in (target.base, target.build_base)}
         return {
@@ -74,7 +75,7 @@ class Session:
         return self.bases[key]
 
     def cool(self) -> None:
-        """Forget everything but the bases."""
+        """Remove all images and caches except the base images."""
         console.say("emptying the bench's engine")
         self.engine.reset(tuple(self.bases.values()))
         self._warm.clear()
@@ -95,7 +96,7 @@ class Session:
         return replace(done, logs=tuple(sorted(logs.glob("*.log"))))
 
     def _emptied_logs(self, root: Path) -> Path:
-        """Where build.py writes its logs; a build that is skipped writes none."""
+        """The folder of build.py's logs, emptied; a build that is skipped writes no log."""
         logs = Project(root=root).state / "logs"
         for log in logs.glob("*.log"):
             log.unlink()
@@ -105,11 +106,11 @@ class Session:
         """One build of ``targets`` on an empty engine.
 
         Raises:
-            EngineError: it was not cold after all.
+            EngineError: a step came from a cache.
             CanneryError: it failed.
         """
         done = self._cooled(lambda: self.ours(*targets))
-        # Of several targets, one finds what another has made.
+        # With several targets, one uses layers that another has built.
         return _require_cold(done) if len(targets) == 1 else done
 
     def ours_warm(self, *targets: Target) -> None:
@@ -136,37 +137,39 @@ class Session:
         return done
 
     def baseline_cold(self, target: Target) -> Timed:
-        """As ``ours_cold``, for the baseline."""
+        """One build of the baseline on an empty engine. Raises as ``ours_cold``."""
         return _require_cold(self._cooled(lambda: self.baseline(target)))
 
     def _cooled(self, build: Callable[[], Timed]) -> Timed:
-        """``build`` on an empty engine; once more where it fails, as when a download breaks off."""
+        """Run ``build`` on an empty engine, and again if it fails, as with a broken download."""
         self.cool()
         try:
             return build()
         except CanneryError as error:
-            console.say(f"a build failed, and is measured once more: {error}")
+            console.say(f"a build failed and is measured again: {error}")
             self.failed += 1
         self.cool()
         return build()
 
     def baseline_warm(self, target: Target) -> None:
-        """See that the baseline of ``target`` has been built on this engine."""
+        """Build the baseline of ``target`` unless this engine has it."""
         if self.baseline_name(target) not in self._warm:
             self.baseline(target)
 
     def bare(self, target: Target) -> Timed:
-        """A bare ``docker buildx build`` of our own Dockerfile, with what build.py gives it.
+        """A plain ``docker buildx build`` of our Dockerfile, with the options of build.py.
 
         Raises:
             CanneryError: it failed.
         """
         images = self.project.images / target.id
         artifacts = self.made[target.id].artifacts
-        extra = ["--build-context", f"artifacts={artifacts}"]
-        for name, (base, architecture) in self._asked(target).items():
+        extra = ["--build-context", f"artifacts={artifacts}", "--build-arg", "SIMULATED=true"]
+        extra += ["--build-context", f"cannery={self.project.build_context}"]
+        for name, (base, architecture) in self._bases(target).items():
             extra += ["--build-arg", f"{name}={self._base(base, architecture)}"]
-        for component, digest in check_artifacts(target, artifacts, target.artifacts).items():
+        found = check_artifacts(target, artifacts, target.artifacts, simulated=True)
+        for component, digest in found.items():
             extra += ["--build-arg", f"{component.upper()}_SHA256={digest}"]
         argv = self.buildx(target, images / "Dockerfile", images, tag="bench:bare", extra=extra)
         return timed(argv, self._log(f"bare-{target.id}"))
@@ -180,7 +183,7 @@ class Session:
         tag: str,
         extra: Sequence[str],
     ) -> list[str]:
-        """A ``docker buildx build``, as a user would type it."""
+        """The words of a ``docker buildx build``."""
         argv = ["docker", "buildx", "build", "--platform", target.platform, "--progress", "plain"]
         argv += ["--file", str(dockerfile), "--provenance", "false", "--output", "type=docker"]
         argv += ["--tag", tag, *extra]
@@ -193,10 +196,10 @@ class Session:
         return [*argv, str(context)]
 
     def require_comparable(self, target: Target) -> None:
-        """Both images must be able to import what they are for, on the simulated device.
+        """Import torch and torch_npu in both images, on the simulated device.
 
         Raises:
-            BuildError: one is not.
+            BuildError: an import fails.
         """
         spec = simulated_device(self.made[target.id].host)
         for name in (self.ours_name(target), self.baseline_name(target)):
@@ -206,28 +209,27 @@ class Session:
             command = ["python3", "-c", baseline.CHECK]
             code, said = run(spec.docker_argv(name, target.platform, command), capture=True)
             if code:
-                what = f"{name} cannot '{baseline.CHECK}', so it is nothing to compare:\n{said}"
+                what = f"'{baseline.CHECK}' fails in {name}, so it cannot be compared:\n{said}"
                 raise BuildError(what)
             self._compared.add(name)
 
     def require_version(self, target: Target, image: str, package: str, version: str) -> None:
-        """``image`` must hold this version, or what was timed was not the change.
+        """Check that ``image`` has this version, so that the timed build was that of the update.
 
         Raises:
-            BuildError: it does not.
+            BuildError: it has another one.
         """
-        local_images = f"import importlib.metadata as m; print(m.version({package!r}))"
+        script = f"import importlib.metadata as m; print(m.version({package!r}))"
         spec = no_device()
         code, said = run(
-            spec.docker_argv(image, target.platform, ["python3", "-c", local_images]), capture=True
+            spec.docker_argv(image, target.platform, ["python3", "-c", script]), capture=True
         )
         if code or said.strip() != version:
-            what = f"{image} should hold {package} {version} and says:\n{said}"
+            what = f"{image} must have {package} {version}. It printed:\n{said}"
             raise BuildError(what)
 
     def ours_name(self, target: Target) -> str:
-        """As the README says: a simulated image can be told by its tag."""
-        return f"cannery:{target.id}-sim"
+        return image_name(target.id, simulate=True)
 
     def baseline_name(self, target: Target) -> str:
         return f"bench/baseline:{target.id}"
@@ -237,7 +239,7 @@ class Session:
 
 
 def base_arguments(dockerfile: str) -> dict[str, tuple[str, bool]]:
-    """Build argument to the image that it defaults to, and whether that runs on this machine."""
+    """Build argument to its default image, and whether that image is for this machine."""
     found = {}
     for name, image in re.findall(r"^ARG (\w+)=(\S+@sha256:\S+)$", dockerfile, re.MULTILINE):
         native = f"FROM --platform=$BUILDPLATFORM ${{{name}}}" in dockerfile
@@ -248,7 +250,7 @@ def base_arguments(dockerfile: str) -> dict[str, tuple[str, bool]]:
 def _require_cold(done: Timed) -> Timed:
     if found := reused(done.steps):
         names = "\n".join(found)
-        raise EngineError(f"a build that should be cold took these from a cache:\n{names}")
+        raise EngineError(f"the build was not cold; these steps came from a cache:\n{names}")
     if not done.steps:
-        raise EngineError("a build that should be cold has said nothing of its steps.")
+        raise EngineError("the log of the cold build has no steps.")
     return done

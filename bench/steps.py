@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what was said of a build: which steps ran, for how long, and which were cached.
+"""Reads the steps of a build from its log: their names, durations, and whether they were cached.
 
-There are two forms: that of ``docker buildx``, and that of the logs that build.py writes.
+There are two formats: that of ``docker buildx``, and that of build.py's logs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PRELUDE = re.compile(r"if \[.*?\bfi;\s*")
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One step. The seconds are BuildKit's own; steps of several stages overlap."""
+    """One step. The seconds are BuildKit's; steps of several stages overlap."""
 
     name: str
     seconds: float
@@ -30,13 +30,13 @@ class Step:
 
     @property
     def loads_base(self) -> bool:
-        """Whether it only makes a base image available, which no cache can save or cost."""
+        """Whether the step only loads a base image or a context, which no cache affects."""
         name = self.name
         return "] FROM " in name or name.endswith(" FROM") or name.startswith(_NO_STEPS)
 
 
 def parse(lines: Iterable[str]) -> list[Step]:
-    """The steps of a log, each once, in the order in which they were first told of."""
+    """The steps of a log, each once, in the order in which the log first names them."""
     names: dict[str, str] = {}
     seconds: dict[str, float] = {}
     cached: set[str] = set()
@@ -73,6 +73,6 @@ def _short(name: str) -> str:
     found = _INSTRUCTION.match(name)
     if not found:
         return name[:60]
-    # What tells steps apart is neither an option nor how the index is reached.
+    # Options and the settings of the package index are the same in all steps.
     text = " ".join(_PRELUDE.sub("", _OPTION.sub("", found["text"])).split())
     return f"[{found['stage']}] {text[:48]}".strip()

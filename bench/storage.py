@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large the images on the bench's engine are, layer by layer."""
+"""The sizes of images on the bench's engine, layer by layer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cannery.errors import EngineError
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """A layer: ``diff`` names its content, ``chain`` its content and all that is below it."""
+    """A layer: ``diff`` names its content, ``chain`` its content and all layers below it."""
 
     diff: str
     chain: str
@@ -23,10 +23,10 @@ class Layer:
 
 
 def layers(image: str) -> list[Layer]:
-    """The layers of an image of the bench's engine, from the bottom.
+    """The layers of an image of the bench's engine, the bottom one first.
 
     Raises:
-        EngineError: the engine does not keep its layers as the bench has told it to.
+        EngineError: the engine stores its layers in another way.
     """
     root = Path(must("docker", "info", "--format", "{{.DockerRootDir}}").strip())
     driver = must("docker", "info", "--format", "{{.Driver}}").strip()
@@ -38,7 +38,8 @@ def layers(image: str) -> list[Layer]:
         try:
             size = int(place.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise EngineError(f"the engine has no size of layer {chain} in {place}.") from error
+            what = f"the size of layer {chain} is not in {place}."
+            raise EngineError(what) from error
         found.append(Layer(diff=diff, chain=chain, size=size))
     return found
 
@@ -53,15 +54,15 @@ def chains(diffs: Sequence[str]) -> list[str]:
 
 
 def total(images: Iterable[Sequence[Layer]]) -> int:
-    """What the images would take if none shared anything: the sum of their sizes."""
+    """The sum of the image sizes in bytes."""
     return sum(layer.size for image in images for layer in image)
 
 
 def distinct(images: Iterable[Sequence[Layer]]) -> int:
-    """What they take where a layer is kept once for each content, as in a registry."""
+    """The bytes where each distinct layer is stored once, as in a registry."""
     return sum({layer.diff: layer.size for image in images for layer in image}.values())
 
 
 def chained(images: Iterable[Sequence[Layer]]) -> int:
-    """What they take on an engine that keeps a layer once for each stack below it."""
+    """The bytes on an engine that stores a layer once for each set of layers below it."""
     return sum({layer.chain: layer.size for image in images for layer in image}.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command and says how long it took and what it said."""
+"""Runs a command and records its duration and its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cannery.execute.process import stream
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line that a command said, and the seconds since its start."""
+    """A line of a command's output, and the seconds from the start to it."""
 
     at: float
     text: str
@@ -25,16 +25,16 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """How long a command took, and what it said."""
+    """The duration and the output of a command."""
 
     seconds: float
     lines: tuple[Line, ...]
     logs: tuple[Path, ...] = ()
-    """Where it has written what it did not say."""
+    """Files with further output."""
 
     @property
     def steps(self) -> list[Step]:
-        """BuildKit's steps, if it said any."""
+        """The steps of BuildKit in the output and the logs."""
         said = [line.text for line in self.lines]
         for log in self.logs:
             said += log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -42,11 +42,11 @@ class Timed:
 
 
 def timed(argv: Sequence[str], log: Path) -> Timed:
-    """Run ``argv`` to its end, with its output in ``log``; the disk is idle when it starts.
+    """Run ``argv`` and write its output to ``log``. All pending writes are synced first.
 
     Raises:
-        CanneryError: it failed.
-        EngineError: it is not installed.
+        CanneryError: the command failed.
+        EngineError: the command is not installed.
     """
     lines: list[Line] = []
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -62,13 +62,17 @@ def timed(argv: Sequence[str], log: Path) -> Timed:
         seconds = time.monotonic() - start
     if code:
         said = "\n".join(line.text for line in lines[-15:])
-        what = f"'{' '.join(argv[:6])} ...' failed ({code}). It said:\n{said}\n"
-        raise CanneryError(Problem(what=what, fix=f"The whole of it is in {log}."))
+        what = f"'{' '.join(argv[:6])} ...' failed ({code}). Its last lines:\n{said}\n"
+        raise CanneryError(Problem(what=what, fix=f"The whole output is in {log}."))
     return Timed(seconds=seconds, lines=tuple(lines))
 
 
 def once(argv: Sequence[str]) -> float:
-    """Milliseconds of one run whose output nobody reads."""
+    """The duration of one run in milliseconds; its output is discarded.
+
+    Raises:
+        CanneryError: the command failed.
+    """
     start = time.perf_counter()
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     elapsed = (time.perf_counter() - start) * 1000
@@ -81,7 +85,7 @@ def once(argv: Sequence[str]) -> float:
 def alternating(
     runs: Sequence[int], sides: Sequence[Callable[[], float]]
 ) -> tuple[tuple[float, ...], ...]:
-    """Samples of each side, taken in turn: A B A B. One that has fewer runs joins in last."""
+    """Samples of each side, taken in turn (A B A B). A side with fewer runs joins later."""
     samples: list[list[float]] = [[] for _ in sides]
     for number in range(max(runs)):
         for side, count, found in zip(sides, runs, samples, strict=True):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +11,11 @@ from contextlib import contextmanager, suppress
 
 _start = time.monotonic()
 _writers: list[Callable[[str], None]] = []
+
+
+def width() -> int:
+    """The columns of the terminal that stdout is, and 0 for a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
 def say(message: str) -> None:

@@ -121,18 +121,23 @@ def file_error(action: str, path: Path, error: OSError) -> FileError:
     return FileError(Problem(what=f"cannot {action} {path}: {reason}.", fix=fix))
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A sentence that offers the known name nearest to ``name``, or lists the known ones.
+def closest(name: str, known: Iterable[str]) -> str:
+    """The known name nearest to ``name``; empty where none is near.
 
     The case of letters does not count: a name that differs in nothing else is the nearest.
     """
-    names = sorted(set(known))
-    by_lower = {each.lower(): each for each in reversed(names)}
+    by_lower = {each.lower(): each for each in sorted(known, reverse=True)}
     # Comparing with each of thousands of names, for each of many mistakes, would take minutes.
     near = by_lower if len(by_lower) <= _COMPARED else {name.lower()} & by_lower.keys()
-    close = difflib.get_close_matches(name.lower(), near, n=1, cutoff=0.6)
-    if close:
-        return f"Did you mean {by_lower[close[0]]!r}?"
+    found = difflib.get_close_matches(name.lower(), sorted(near), n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else ""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence that offers the known name nearest to ``name``, or lists the known ones."""
+    names = sorted(set(known))
+    if close := closest(name, names):
+        return f"Did you mean {close!r}?"
     return f"Known: {some_of(names, 20)}." if names else ""
 
 

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from cannery.errors import FileError, file_error
@@ -27,6 +29,25 @@ def read_text(path: Path) -> str:
         raise file_error("read", path, error) from error
     except UnicodeDecodeError as error:
         raise FileError(f"{path} is not UTF-8 text: {error.reason}.") from error
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Wait until no other process is in here with the same ``path``, which becomes an empty file.
+
+    Raises:
+        FileError: the file cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise file_error("write", path, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def write_files(files: Mapping[Path, str], *, remove: Iterable[Path] = ()) -> None:

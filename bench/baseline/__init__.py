@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people do today: one Dockerfile a target, in one stage, all of it under emulation.
+"""The usual way to build NPU images: one Dockerfile with one stage, entirely under emulation.
 
-The shape is that of the NPU Dockerfiles of LLaMA-Factory and of the CANN images that it stands on:
-apt; the installers copied in, run, and deleted; pip for what CANN needs, then for torch and
-torch_npu, then for the rest. The contents are those of our own target: the same Debian packages,
+It has the steps of LLaMA-Factory's NPU Dockerfiles and of their base, the CANN images: apt;
+copying, running and deleting the installers; pip for CANN's requirements, then for torch and
+torch_npu, then for everything else. The contents are those of our target: the same Debian packages,
 the same locked wheels, the same files.
 """
 
@@ -28,7 +28,7 @@ from cannery.model import PythonSource, Target
 TEMPLATE = Path(__file__).parent / "Dockerfile.j2"
 
 CHECK = "import torch, torch_npu"
-"""What an image of either side must be able to do before it is compared."""
+"""The program that must work in an image of either side before it is compared."""
 
 PACKAGES = (
     "ca-certificates",
@@ -48,13 +48,13 @@ _SECOND = ("torch", "torch_npu")
 
 
 def files(target: Target, lock: str) -> dict[str, str]:
-    """Name to text of what the baseline of ``target`` is built from, the artifacts aside.
+    """Name to text of the files that the baseline of ``target`` is built from, less artifacts.
 
     Raises:
-        UsageError: the target has no torch, and nothing could be compared.
+        UsageError: the target has no torch.
     """
     if not target.torch:
-        raise UsageError(f"{target.id} has no torch; the baseline is written for images with it.")
+        raise UsageError(f"{target.id} has no torch; the baseline is for images with torch only.")
     parsed = parse_lock(lock)
     groups, application = requirements(target, parsed), target.application
     values: dict[str, Any] = {
@@ -81,7 +81,7 @@ def files(target: Target, lock: str) -> dict[str, str]:
 
 
 def requirements(target: Target, lock: Lock) -> dict[str, list[LockedWheel]]:
-    """The locked wheels by the ``pip install`` that they belong to; what is built comes last."""
+    """The locked wheels of each ``pip install``; packages built from source come last."""
     built = {*sdists(target)}
     groups: dict[str, list[LockedWheel]] = {"cann": [], "torch": [], "rest": [], "sdists": []}
     for each in wheel_groups(target, lock):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue: which images there are, what is in each, where it is, on what it was checked.
+"""The catalogue: all images, with their contents, references and verifications.
 
-gather: reads what it is made from. entries: everything known of each target. commands: what people
-copy. readme: the table in README.md. page: one HTML file that needs nothing else, with its strings
-in both languages, its facets to choose by, and its figure.
+gather reads the files that the catalogue is made from. entries holds everything about each target,
+and commands the texts for people to copy. readme makes the table in README.md; page makes one
+self-contained HTML file, with its strings in two languages, its facets (filters) and its figure.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people copy from the catalogue: the commands and files that bring an image to life."""
+"""The texts to copy from the catalogue: commands and files that pull, run and check an image."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from cannery import deploy
 from cannery.catalog.entries import Entry
 
 CARDS = (1, 8)
-"""For how many NPUs of one host there is a text: one, and all that a server of eight has."""
+"""There is a text for each of these numbers of NPUs of one host: one, and all of a server."""
 
 _NODES = {"shell": 1, "compose": 1, "k8s": 1, "volcano": 2}
-"""Format to the hosts that its text is for. Several hosts are taken whole, with all their NPUs."""
+"""Format to the number of hosts in its text. Of several hosts, all NPUs are used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """One text. ``use`` says what it is for, as the sentence ``use.USE`` does.
+    """One text. ``use`` is its purpose; the string ``use.USE`` is its heading.
 
-    ``cards`` and ``runtime`` are for what it holds; 0 and empty where it holds for all.
+    ``cards`` and ``runtime`` are those that the text is for; 0 and empty if it is for any.
     """
 
     use: str
@@ -31,9 +31,9 @@ class Command:
 
 
 def commands(entry: Entry, *, simulated_host: Path | None = None) -> tuple[Command, ...]:
-    """Everything to copy for one image: how to get it, then how to run it.
+    """Every text for one image: to build or pull it, to run it, and to check its origin.
 
-    ``simulated_host`` is the simulated driver tree, without which a simulated image cannot be run.
+    ``simulated_host`` is the simulated driver tree that running a simulated image needs.
     """
     return (_get(entry), *_run(entry, simulated_host), *_check(entry))
 
@@ -55,25 +55,29 @@ def _run(entry: Entry, simulated_host: Path | None) -> Iterator[Command]:
             for runtime in deploy.RUNTIMES:
                 text = deploy.text(
                     use,
-                    image=entry.by_digest or here,
-                    target=entry.target,
-                    cards=cards,
-                    nodes=nodes,
-                    runtime=runtime,
+                    deploy.Workload(
+                        image=entry.by_digest or here,
+                        target=entry.target,
+                        cards=tuple(range(cards)),
+                        nodes=nodes,
+                        runtime=runtime,
+                    ),
                 )
                 shown = cards if nodes == 1 else 0
                 yield Command(use=use, text=text.rstrip("\n"), cards=shown, runtime=runtime)
 
 
 def _run_simulated(entry: Entry, host: Path | None) -> Iterator[Command]:
-    """Only on this machine: a simulated image has no use in a cluster."""
+    """Only for this machine: a simulated image is of no use in a cluster."""
     for use in ("shell", "compose") if host else ():
-        text = deploy.text(use, image=entry.by_digest, target=entry.target, simulate_host=host)
+        text = deploy.text(
+            use, deploy.Workload(image=entry.by_digest, target=entry.target, simulate_host=host)
+        )
         yield Command(use=use, text=text.rstrip("\n"))
 
 
 def _check(entry: Entry) -> Iterator[Command]:
-    """How to see for oneself what an image is made of, and who made it."""
+    """Commands that show what an image was made from, and who made it."""
     if entry.record is None:
         return
     for use, field in (("sbom", "SBOM"), ("provenance", "Provenance")):
@@ -82,6 +86,6 @@ def _check(entry: Entry) -> Iterator[Command]:
             inspect = f"docker buildx imagetools inspect {entry.by_digest} --format {form}"
             yield Command(use=use, text=inspect)
     if entry.record.signed:
-        # The log is not looked at, as an image may have been signed without writing into it.
+        # The transparency log is ignored, because an image may have been signed without an entry.
         verify = f"cosign verify --key cosign.pub --insecure-ignore-tlog=true {entry.by_digest}"
         yield Command(use="signature", text=verify)

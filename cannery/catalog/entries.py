@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that is known of each target, for the README's table and for the page."""
+"""Everything that is known about each target, for the README's table and for the page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cannery.compat import Finding
-from cannery.deploy.run_spec import DeviceKind
 from cannery.image.layers import Layer, shared
+from cannery.image.names import image_name
 from cannery.model import Matrix, Target
 from cannery.publish.policy import Publishing, Trial
-from cannery.publish.records import Record, Tested, latest
+from cannery.publish.records import Record, latest
+from cannery.report.results import Result, verdicts
 
 _EXAMPLE = "registry.example.com"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerEntry:
-    """One layer of a target. ``also`` are the other targets that have the very same one.
+    """One layer of a target. ``also`` are the other targets that share it.
 
-    ``size`` is what it takes to pull, in bytes, or None where nothing was published.
+    ``size`` is the number of bytes to pull; None if no image was published.
     """
 
     name: str
@@ -31,13 +32,15 @@ class LayerEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One target. ``record`` is its newest release, ``locked`` the wheels that it would have.
+    """One target. ``record`` is its newest release, ``results`` are those of its checks.
 
-    ``future`` is what it would be called in a registry, for examples while it is in none.
+    ``locked`` are the wheels of its lock. ``future`` is a reference in a registry, for examples
+    while the image is not published.
     """
 
     target: Target
     record: Record | None
+    results: tuple[Result, ...]
     trial: Trial | None
     layers: tuple[LayerEntry, ...]
     findings: tuple[Finding, ...]
@@ -50,12 +53,12 @@ class Entry:
 
     @property
     def local(self) -> str:
-        """What a build of it is called on the machine that has built it."""
-        return f"cannery:{self.id}"
+        """The name of the image on the machine that builds it."""
+        return image_name(self.id, simulate=False)
 
     @property
     def repository(self) -> str:
-        """Where the image is, as in ``registry.example.com/ascend``; empty if nowhere yet."""
+        """As in ``registry.example.com/ascend``; empty if the image is not published."""
         return f"{self.record.registry}/{self.record.repository}" if self.record else ""
 
     @property
@@ -64,7 +67,7 @@ class Entry:
 
     @property
     def by_digest(self) -> str:
-        """What to pull: no tag can be moved under it."""
+        """The reference to pull, which no push can change."""
         return f"{self.repository}@{self.record.digest}" if self.record else ""
 
     @property
@@ -73,18 +76,21 @@ class Entry:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Platform to the bytes that a pull takes on it."""
+        """Platform to the bytes of its image's layers, as they are pulled."""
         platforms = self.record.platforms if self.record else {}
         return {name: each.size for name, each in platforms.items()}
 
     @property
     def size(self) -> int | None:
-        """What a pull takes on the target's own platform, in bytes."""
+        """The bytes to pull on the target's own platform."""
         return self.sizes.get(self.target.platform)
 
     @property
     def outdated(self) -> dict[str, str]:
-        """What the published image has otherwise than the matrix: component to its version."""
+        """The components of the published image that differ from the matrix, with its versions.
+
+        The version is empty if the image does not have the component.
+        """
         if self.record is None:
             return {}
         wanted, found = self.target.components, self.record.components
@@ -92,19 +98,13 @@ class Entry:
         return {n: found.get(n, "") for n in names if found.get(n, "") != wanted.get(n, "")}
 
     @property
-    def verified(self) -> Tested | None:
-        """The result that says most: a failure first, else that on the best device."""
-        results = self.record.verified if self.record else ()
-        ranks = {str(kind): rank for rank, kind in enumerate(DeviceKind)}
-        return max(
-            results,
-            key=lambda each: (each.failed > 0, ranks.get(each.device, -1), each.date),
-            default=None,
-        )
+    def verdicts(self) -> tuple[Result, ...]:
+        """The results that say most: at most one for each kind of packages."""
+        return verdicts(self.results)
 
     @property
     def shares(self) -> dict[str, tuple[LayerEntry, ...]]:
-        """Other target to the layers that it has too, the one with most of them first."""
+        """Other target to the layers that both have; most layers first."""
         others = dict.fromkeys(each for layer in self.layers for each in layer.also)
         found = {o: tuple(layer for layer in self.layers if o in layer.also) for o in others}
         return dict(sorted(found.items(), key=lambda item: -len(item[1])))
@@ -112,17 +112,18 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What there is to know besides the matrix; ``layers`` and the rest are by target id."""
+    """Everything but the matrix; ``results``, ``layers`` and the rest are by target id."""
 
     publishing: Publishing
     records: Sequence[Record] = ()
+    results: Mapping[str, Sequence[Result]] = field(default_factory=dict)
     layers: Mapping[str, Sequence[Layer]]
     findings: Mapping[str, Sequence[Finding]]
     locked: Mapping[str, Mapping[str, str]]
 
 
 def entries(matrix: Matrix, known: Known) -> tuple[Entry, ...]:
-    """Everything known of each target, in the order of the matrix."""
+    """Everything that is known about each target, in the order of the matrix."""
     users = {each.layer.identity: each.targets for each in shared(known.layers)}
     found = []
     for name, target in matrix.targets.items():
@@ -131,6 +132,7 @@ def entries(matrix: Matrix, known: Known) -> tuple[Entry, ...]:
             Entry(
                 target=target,
                 record=record,
+                results=tuple(known.results.get(name, ())),
                 trial=known.publishing.trials.get(name),
                 layers=_layers(target, known.layers[name], users, record),
                 findings=tuple(known.findings[name]),

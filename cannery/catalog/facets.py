@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By what people choose an image, and in which order the choices are shown."""
+"""The facets (filters) of the page, and the order of their values."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cannery.model import Target
 from cannery.syntax.cann_version import CannVersion
 
 NONE = "none"
-"""The choice of those that have nothing of the kind."""
+"""The value of targets that have no such component."""
 
 FACETS = ("python", "torch", "cann", "chip", "application")
 
 
 def facets(target: Target) -> dict[str, str]:
-    """What ``target`` is found under; Python by its minor, an application whatever its version."""
+    """Facet to the value of ``target``; Python by its minor version, applications by name."""
     return {
         "python": target.python.minor,
         "torch": target.torch or NONE,
@@ -28,7 +28,7 @@ def facets(target: Target) -> dict[str, str]:
 
 
 def choices(targets: Iterable[Target]) -> dict[str, tuple[str, ...]]:
-    """What there is to choose from: the newest first, names by the alphabet, ``NONE`` last."""
+    """Facet to its values: the newest version first, names in alphabetical order, ``NONE`` last."""
     found: dict[str, set[str]] = {name: set() for name in FACETS}
     for target in targets:
         for name, value in facets(target).items():
@@ -40,20 +40,20 @@ def choices(targets: Iterable[Target]) -> dict[str, tuple[str, ...]]:
 
 
 def age(facet: str, value: str) -> tuple[int, ...]:
-    """What sorts the values of a facet: versions from the newest on, then what is none."""
+    """The sort key of a value: versions from the newest to the oldest, then other values."""
     try:
         if facet == "cann":
             return (0, *(-number for number in CannVersion.parse(value).key))
         if facet in ("python", "torch"):
             return (0, *(-number for number in Version(value).release))
     except (ValueError, InvalidVersion):
-        # A matrix that stands alone may call its CANN as it likes.
+        # A matrix without compat.yaml may have any name for its CANN.
         return (1,)
     return (int(value == NONE),)
 
 
 def places(targets: Iterable[Target]) -> Mapping[str, dict[str, int]]:
-    """Facet to target id to its place when the newest comes first."""
+    """Facet to target id to its position when the newest version is first."""
     every = list(targets)
     return {
         name: {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of the matrix: a line for each image, through boxes for the layers it shares.
+"""The picture of the matrix: a line for each image, through boxes for the layers that it shares.
 
 A box is one layer, as cannery.image.layers defines it: lines in one box share that layer.
 """
@@ -32,7 +32,7 @@ _OTHERWISE = ("wheels-application",)
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
-    """A layer: ``ids`` are the targets that have it, in the order of their lines."""
+    """A layer. ``ids`` are the targets that have it, in the order of their lines."""
 
     label: str
     ids: tuple[str, ...]
@@ -44,7 +44,7 @@ class Box:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A target: ``path`` is what goes into SVG's ``d``, and its name stands at (x, y)."""
+    """A target. ``path`` is the ``d`` attribute of an SVG path; the name is at (x, y)."""
 
     id: str
     path: str
@@ -54,7 +54,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """All that is drawn, in units of which the picture is ``width`` wide and ``height`` high."""
+    """Everything that is drawn, in units of the picture, which is ``width`` by ``height``."""
 
     width: float
     height: float

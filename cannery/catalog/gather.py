@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what the catalogue is made from. Everything is in the checkout: no engine, no network."""
+"""Reads the files of the checkout that the catalogue is made from, and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from cannery.catalog.entries import Entry, Known, entries
@@ -11,8 +11,10 @@ from cannery.compat import OWN_FACTS, judge, load_compat
 from cannery.image.layers import Layer
 from cannery.image.render import Rendered, Renderer
 from cannery.matrix.project import Project
+from cannery.model import Target
 from cannery.publish.policy import load
 from cannery.publish.records import read_records
+from cannery.report.results import known_results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,11 +25,14 @@ class Catalogue:
     layers: Mapping[str, tuple[Layer, ...]]
 
 
-def gather(project: Project) -> Catalogue:
-    """Everything that the files of ``project`` say of its targets.
+def gather(project: Project, key_of: Callable[[Target, bool], str]) -> Catalogue:
+    """Everything that the files of ``project`` say about its targets.
+
+    ``key_of`` returns the content key of a target by the files of the checkout; it is also called
+    with whether the image is simulated.
 
     Raises:
-        MatrixError: matrix.yaml, compat.yaml, publish.yaml or a lock is wrong.
+        MatrixError: matrix.yaml, compat.yaml, publish.yaml, a lock or a file of results is wrong.
         FileError: one of them, or a record, cannot be read.
     """
     matrix = project.matrix()
@@ -35,9 +40,11 @@ def gather(project: Project) -> Catalogue:
     renderer = Renderer(project)
     rendered = {name: renderer.render(target) for name, target in matrix.targets.items()}
     layers = {name: each.layers for name, each in rendered.items()}
+    records = read_records(project.releases)
     known = Known(
-        publishing=load(project.root / "publish.yaml", matrix),
-        records=read_records(project.root / "releases"),
+        publishing=load(project.publish_file, matrix),
+        records=records,
+        results=known_results(project, matrix.targets.values(), records, key_of),
         layers=layers,
         findings={name: judge(target, compat) for name, target in matrix.targets.items()},
         locked={name: _locked(each) for name, each in rendered.items()},

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: one HTML file that holds all it needs, and may load nothing.
+"""The page: one HTML file that is complete in itself and loads nothing.
 
-Values are escaped by Jinja; the script's data are JSON that cannot end its element; and the page's
-own policy lets nothing run or be loaded but the two scripts and the style sheet it was made with.
+Jinja escapes all values, the script's data are JSON that cannot end its element, and the page's
+content security policy allows only its own two scripts and its style sheet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EARLY = ("early.js",)
 _SCRIPTS = ("select.js", "copy.js", "page.js")
 
 _NAMES = {"base": "OS", "python": "Python", "toolkit": "CANN", "nnal": "NNAL"}
-"""How components are called, where not by their own name."""
+"""Component to its name on the page, if that differs."""
 
 _SORTS = ("matrix", "torch", "cann", "size", "pushed")
 
@@ -87,7 +87,7 @@ def _joined(names: Sequence[str]) -> str:
 
 
 def _policy(style: str, *scripts: str) -> str:
-    """What the page may do: run and show what was put into it, known by its hash."""
+    """A content security policy that allows only these scripts and this style, by their hashes."""
     hashes = " ".join(_hash(script) for script in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src {_hash(style)}; img-src data:; "
@@ -119,7 +119,7 @@ def _facet_value(facet: str, value: str) -> str:
 
 
 def _choices(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
-    """Facet to its values, each with how many images have it."""
+    """Facet to its values, each with the number of images that have it."""
     own = [facets(entry.target) for entry in entries]
     every = choices(entry.target for entry in entries)
     return {
@@ -129,7 +129,7 @@ def _choices(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
 
 
 def _data(entries: Sequence[Entry]) -> dict[str, Any]:
-    """What the script chooses and sorts by."""
+    """The data that the script filters and sorts by."""
     return {
         "facets": FACETS,
         "languages": LANGUAGES,
@@ -147,7 +147,7 @@ def _data(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def _places(entries: Sequence[Entry]) -> list[dict[str, int]]:
-    """For each image its place in every order that people can ask for."""
+    """For each image its position in every order that the page offers."""
     newest = places(entry.target for entry in entries)
     sizes = sorted({entry.size for entry in entries if entry.size is not None})
     days = sorted({entry.record.pushed for entry in entries if entry.record}, reverse=True)
@@ -164,7 +164,7 @@ def _places(entries: Sequence[Entry]) -> list[dict[str, int]]:
 
 
 def _words(entry: Entry) -> str:
-    """What the search looks at, in small letters."""
+    """The text that the search looks at, in lower case."""
     target, record = entry.target, entry.record
     found = [entry.id, target.summary, target.platform, f"chip {target.chip}", entry.by_digest]
     found += [f"{_NAMES.get(name, name)} {text}" for name, text in target.components.items()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of all images in README.md, between two markers. All else there is left as it is."""
+"""The table of all images in README.md, between two markers. Nothing else there is changed."""
 
 from __future__ import annotations
 
@@ -8,33 +8,31 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from cannery.catalog.entries import Entry
-from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import MatrixError, Problem, Span
-from cannery.model import Target
 from cannery.publish.policy import Trial
+from cannery.report.results import WHERE, Basis, Result
 
 START = "<!-- catalogue -->"
 END = "<!-- /catalogue -->"
 
-_HEAD = "| environment | image | trial | verified on |\n|--|--|--|--|\n"
-_FIRST = {"python": "Python", "torch": "torch", "torch_npu": "torch_npu", "toolkit": "CANN"}
-"""What people choose an image by, and how it is called."""
+_HEAD = "| target | contents | verified on |\n|--|--|--|\n"
 
-_SAID = ("base", "kernels", "nnal")
-"""Components that say nothing more: the same for many, or of CANN's own version."""
+_BASIS = {
+    Basis.CURRENT: "",
+    Basis.OLDER: ", older than this state",
+    Basis.PUBLISHED: ", the published image",
+}
 
 _SPECIAL = re.compile(r"([\\`*\[\]<>#|~]|(?<!\w)_|_(?!\w))")
 
 
 def table(entries: Sequence[Entry]) -> str:
     """The table, ending in a line end."""
-    rows = []
-    for each in entries:
-        cells = _environment(each.target), _image(each), _trial(each.trial), _verified(each)
-        rows.append(f"| {' | '.join(cells)} |")
-    note = "\n`python build.py --target TARGET` builds what is not published yet.\n"
-    unpublished = any(each.record is None for each in entries)
-    return _HEAD + "\n".join(rows) + "\n" + (note if unpublished else "")
+    rows = [
+        f"| {_code(each.id)} | {'<br>'.join(_contents(each))} | {_verified(each)} |"
+        for each in entries
+    ]
+    return _HEAD + "\n".join(rows) + "\n"
 
 
 def inserted(text: str, content: str, file: str) -> str:
@@ -75,52 +73,39 @@ def _problems(places: dict[str, list[int]], file: str, length: int) -> list[Prob
 
 
 def _text(text: str) -> str:
-    """``text`` so that Markdown and HTML show it as it is, in one cell."""
+    """``text`` escaped for Markdown and HTML, on one line, for a cell."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("&", "&amp;")
 
 
 def _code(text: str) -> str:
-    """As ``_text``, in the font of code; our own names only, which have no backticks."""
+    """As ``_text``, in the font of code; for names, which have no backticks."""
     return f"`{' '.join(text.split()).replace('|', chr(92) + '|')}`"
 
 
-def _environment(target: Target) -> str:
-    versions = target.components
-    first = [f"{said} {versions[name]}" for name, said in _FIRST.items() if name in versions]
-    others = [
-        f"{name} {version}"
-        for name, version in versions.items()
-        if name not in _FIRST and name not in _SAID
-    ]
-    where = f"{target.chip.upper()}, {target.platform}"
-    lines = [", ".join(first), ", ".join(others), where]
-    return "<br>".join([_code(target.id), *(_text(line) for line in lines if line)])
+def _contents(entry: Entry) -> list[str]:
+    """The summary, and if there are any: the published image and the trial."""
+    lines = [_text(entry.target.summary)]
+    if entry.record:
+        lines.append(_code(entry.by_tag) + (" (simulated: no CANN)" if entry.simulated else ""))
+    if entry.trial:
+        lines.append(_trial(entry.trial))
+    return lines
 
 
-def _image(entry: Entry) -> str:
-    if entry.record is None:
-        return "not published yet"
-    notes = ["<br>simulated: no CANN"] if entry.simulated else []
-    return "<br>".join([_code(entry.by_tag), _code(entry.record.digest)]) + "".join(notes)
-
-
-def _trial(trial: Trial | None) -> str:
-    if trial is None:
-        return ""
+def _trial(trial: Trial) -> str:
     return f"[{_text(trial.title)}]({quote(trial.url, safe=':/?#@!$&+,;=%~')})"
 
 
 def _verified(entry: Entry) -> str:
-    result = entry.verified
-    if result is None:
-        return "nothing yet"
-    if result.failed:
-        total = result.passed + result.failed
-        said = f"**failed** on {result.device}: {result.failed} of {total} checks"
-    else:
-        said = {
-            str(DeviceKind.NPU): "NPU: " + _text(result.hardware),
-            str(DeviceKind.SIMULATED): "simulated device only",
-            str(DeviceKind.NONE): "container without a device only",
-        }[result.device]
-    return f"{said}<br>{_text(result.date)}"
+    return "<br>".join(_verdict(each) for each in entry.verdicts) or "not yet"
+
+
+def _verdict(result: Result) -> str:
+    tested = result.tested
+    where = WHERE[result.where]
+    if tested.failed:
+        checks = f"{tested.failed} of {tested.passed + tested.failed} checks"
+        where = f"**failed** on {where}: {checks}"
+    elif result.where == "npu":
+        where += f" ({_text(tested.hardware)})"
+    return f"{where}, {_text(tested.date)}{_BASIS[result.basis]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sentences of the page in every language."""
+"""The texts of the page in every language."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import yaml
 from markupsafe import Markup, escape
 
 LANGUAGES = {"en": "en", "zh": "zh-CN"}
-"""Short name of a language to its BCP 47 tag; the first one is what the page starts from."""
+"""Short name of a language to its BCP 47 tag; the first one is the default."""
 
 SCRIPT = "js."
-"""How the keys begin that the page's script needs."""
+"""The prefix of the keys that the page's script needs."""
 
 
 @cache
 def strings(language: str) -> Mapping[str, str]:
-    """Key to sentence, which may hold places as in ``{name}``."""
+    """Key to text, which may have placeholders such as ``{name}``."""
     path = Path(__file__).with_name(f"strings.{language}.yaml")
     found: dict[str, str] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return found
@@ -43,7 +43,7 @@ def say(key: str, **values: object) -> Markup:
 
 
 def for_script() -> dict[str, dict[str, str]]:
-    """What the page's script says, by language."""
+    """Language to the texts that the page's script needs."""
     return {
         name: {key: text for key, text in strings(name).items() if key.startswith(SCRIPT)}
         for name in LANGUAGES

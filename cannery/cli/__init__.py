@@ -7,17 +7,24 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from cannery.cli.parser import make_parser
+from cannery.cli.parser import parse, print_help
 from cannery.errors import INTERRUPTED, CanneryError, FileError
 
+ROOT = Path(__file__).resolve().parents[2]
+"""The checkout that this code is part of."""
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command that ``argv`` names and return the exit code; see docs/exit-codes.md."""
+
+def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
+    """Run the command that ``argv`` names and return the exit code; see docs/exit-codes.md.
+
+    ``root`` is the folder with the matrix.yaml that the command is about.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        code = _run(arguments)
+        code = _run(arguments, root)
         sys.stdout.flush()
         return code
     except CanneryError as error:
@@ -41,20 +48,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FileError.exit_code
 
 
-def _run(arguments: list[str]) -> int:
-    parser = make_parser()
+def _run(arguments: list[str], root: Path) -> int:
     if not arguments:
-        parser.print_help()
+        print_help()
         return 0
     if arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version"):
         arguments.insert(0, "build")
     try:
-        options = parser.parse_args(arguments)
+        command, given = parse(arguments)
     except SystemExit:
         # How argparse ends after --help and --version.
         return 0
-    code: int = options.run(options)
-    return code
+    return command.run(given, root)
 
 
 def _drop_output() -> None:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
+from functools import partial
 from pathlib import Path
 
 from cannery import console
@@ -13,30 +13,35 @@ from cannery.catalog.entries import Entry
 from cannery.catalog.gather import gather
 from cannery.catalog.page import page
 from cannery.catalog.readme import inserted, table
-from cannery.cli.common import PROJECT
+from cannery.cli.common import read
 from cannery.errors import EngineError, OutOfSyncError, Problem, file_error
 from cannery.files import read_text, write_files
+from cannery.matrix.project import Project
+from cannery.options.given import Given
+from cannery.options.publish import CatalogOptions
 from cannery.pipeline.images import simulated_host
+from cannery.pipeline.recording import state_key
 
 
-def run(options: argparse.Namespace) -> int:
-    """Write both, or with --check see whether the table is what it should be.
+def run(given: Given, project: Project) -> int:
+    """Write both, or with --check compare the table with what would be written.
 
     Raises:
         OutOfSyncError: with --check, the difference as a diff.
-        MatrixError: what the catalogue is made from is wrong, or README.md has no markers.
+        MatrixError: a file that the catalogue is made from is wrong, or README.md has no markers.
         FileError: a file cannot be read or written.
     """
-    found = gather(PROJECT)
-    readme = PROJECT.root / "README.md"
+    options = read(CatalogOptions, given, project)
+    found = gather(project, partial(state_key, project))
+    readme = project.root / "README.md"
     before = _read(readme)
     after = inserted(before, table(found.entries), readme.name)
     if options.check:
         _require_equal(before, after, readme.name)
         console.say(f"the table in {readme.name} is in sync ({len(found.entries)} images)")
         return 0
-    texts = {each.id: commands(each, simulated_host=_host(each)) for each in found.entries}
-    place = (options.out or PROJECT.state / "catalog") / "index.html"
+    texts = {each.id: commands(each, simulated_host=_host(project, each)) for each in found.entries}
+    place = options.out / "index.html"
     files = {place: page(found.entries, found.layers, texts)}
     if before != after:
         files[readme] = after
@@ -53,12 +58,12 @@ def _read(path: Path) -> str:
         raise file_error("read", path, error) from error
 
 
-def _host(entry: Entry) -> Path | None:
+def _host(project: Project, entry: Entry) -> Path | None:
     """The simulated driver on which a simulated image runs, if this machine has it."""
     if not entry.simulated:
         return None
     try:
-        return simulated_host(PROJECT, entry.target)
+        return simulated_host(project, entry.target)
     except EngineError:
         return None
 
@@ -68,7 +73,7 @@ def _require_equal(before: str, after: str, name: str) -> None:
         return
     old, new = before.splitlines(), after.splitlines()
     diff = "\n".join(difflib.unified_diff(old, new, name, f"{name} (generated)", "", "", 0, ""))
-    what = f"the table in {name} is not what matrix.yaml, publish.yaml and releases/ say."
+    what = f"the table in {name} is out of date."
     raise OutOfSyncError(
         [
             Problem(what=diff),

@@ -3,22 +3,24 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 
-from cannery.cli.common import PROJECT, selected
+from cannery.cli.common import read, selected
 from cannery.compat import OWN_FACTS, Verdict, judge, load_compat
+from cannery.matrix.project import Project
+from cannery.options.given import Given
+from cannery.options.shared import TargetOptions
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given, project: Project) -> int:
     """Print one line when everything may be built, and what is built on trust.
 
     Raises:
         MatrixError: with everything that is wrong, each with its line.
         UsageError, FileError: as ``selected``.
     """
-    targets = selected(options)
-    compat = load_compat(PROJECT.root / OWN_FACTS.name)
+    targets = selected(read(TargetOptions, given, project), project)
+    compat = load_compat(project.root / OWN_FACTS.name)
     counts: Counter[Verdict] = Counter()
     disputed = 0
     for target in targets:

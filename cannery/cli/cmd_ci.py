@@ -3,34 +3,27 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from cannery.cli.common import PROJECT, selected
-from cannery.errors import UsageError
-from cannery.pipeline.ci import CiOptions, plan_ci
+from cannery.cli.common import read, selected
+from cannery.matrix.project import Project
+from cannery.options.ci import CiOptions
+from cannery.options.given import Given
+from cannery.options.shared import TargetOptions
+from cannery.pipeline.ci import plan_ci
 from cannery.plan.ci_jobs import Job
 from cannery.report.ci import to_github, to_gitlab, to_names
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given, project: Project) -> int:
     """Print the jobs in the form of a CI service.
 
     Raises:
         CanneryError: as ``plan_ci``.
-        UsageError: options that contradict each other.
     """
-    if options.all and options.target:
-        raise UsageError("--all means every target. Leave out --target.")
-    wanted = CiOptions(
-        simulate=options.simulate,
-        artifacts=options.artifacts or PROJECT.artifacts,
-        since=options.since,
-        shards=options.shards,
-        most=options.max_jobs,
-    )
-    jobs = plan_ci(PROJECT, selected(options), wanted)
+    options = read(CiOptions, given, project)
+    jobs = plan_ci(project, selected(read(TargetOptions, given, project), project), options)
     formats: dict[str, Callable[[Sequence[Job]], str]] = {
         "github": to_github,
         "gitlab": partial(to_gitlab, simulate=options.simulate),

@@ -3,24 +3,27 @@
 
 from __future__ import annotations
 
-import argparse
 import textwrap
 
-from cannery.cli.common import PROJECT
+from cannery.cli.common import read
 from cannery.compat import OWN_FACTS, Finding, Verdict, judge, load_compat
-from cannery.matrix.project import select
+from cannery.matrix.project import Project, select
+from cannery.options.given import Given
+from cannery.options.matrix import ExplainOptions
 
 _WIDTH = 100
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given, project: Project) -> int:
     """Print every finding on the named targets, with the rows for it and those against it.
 
     Raises:
         MatrixError, UsageError, FileError: as ``select`` and ``load_compat``.
     """
-    targets = select(PROJECT.matrix(), options.targets)
-    compat = load_compat(PROJECT.root / OWN_FACTS.name)
+    options = read(ExplainOptions, given, project)
+    patterns = [*options.names, *options.targets] or ["*"]
+    targets = select(project.matrix(), patterns, options.where)
+    compat = load_compat(project.root / OWN_FACTS.name)
     for number, target in enumerate(targets):
         if number:
             print()

@@ -1,82 +1,163 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py list``: what there is."""
+"""``build.py list``: the targets, and the state of each."""
 
 from __future__ import annotations
 
-import argparse
 import json
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 
-from cannery.cli.common import PROJECT, selected
+from cannery import console
+from cannery.cli.common import read, selected
+from cannery.image.artifacts import missing_files
+from cannery.image.names import image_name
+from cannery.matrix.project import Project
 from cannery.model import Target
+from cannery.options.given import Given
+from cannery.options.matrix import ListOptions
+from cannery.publish.records import Record, latest, read_records
+from cannery.report.columns import columns, fold
+from cannery.report.missing import Missing
+from cannery.report.results import Basis, Result, known_results, phrase, verdicts
+from cannery.report.tested import complete_results
+from cannery.report.verified import FOLDER
 
-_COLUMNS = ("python", "toolkit", "torch", "torch_npu", "apex", "deepspeed")
+
+@dataclass(frozen=True, kw_only=True)
+class _Listed:
+    """A target with what the checkout knows of it.
+
+    ``missing`` maps the files that even a simulated build lacks to where people get them.
+    """
+
+    target: Target
+    missing: dict[str, str]
+    results: tuple[Result, ...]
+    release: Record | None
+
+    @property
+    def published(self) -> str:
+        """What to pull; empty if there is no release."""
+        release = self.release
+        return f"{release.registry}/{release.repository}@{release.digest}" if release else ""
+
+    def state(self, files: Missing) -> str:
+        """One phrase; ``files`` numbers the missing files."""
+        parts = [files.needs(self.missing)] if self.missing else []
+        parts += [phrase(each) for each in verdicts(self.results)]
+        parts += ["published"] if self.published else []
+        return "; ".join(parts) or "not verified"
 
 
-def run(options: argparse.Namespace) -> int:
-    """Print the selected targets in the format that was asked for."""
-    formats: dict[str, Callable[[list[Target]], str]] = {
-        "table": _table,
-        "json": _json,
-        "names": lambda targets: "\n".join(target.id for target in targets),
-    }
-    print(formats[options.format](selected(options)))
+def run(given: Given, project: Project) -> int:
+    """Print the selected targets in the format that was asked for.
+
+    Raises:
+        MatrixError, FileError: matrix.yaml or a record is wrong, or cannot be read.
+    """
+    options = read(ListOptions, given, project)
+    targets = selected(options, project)
+    if options.format == "names":
+        text = "\n".join(target.id for target in targets)
+    elif options.format == "json":
+        text = _json(_listed(project, targets))
+    else:
+        text = _table(_listed(project, targets), verbose=options.verbose)
+    print(text)
     return 0
 
 
-def _table(targets: list[Target]) -> str:
-    rows: list[tuple[str, ...]] = [("target", *_COLUMNS, "chip", "application")]
-    for target in targets:
-        versions = [target.components.get(name, "-") for name in _COLUMNS]
-        application = (
-            f"{target.application.component} {target.application.version}"
-            if target.application
-            else "-"
+def _listed(project: Project, targets: Sequence[Target]) -> list[_Listed]:
+    results: dict[str, tuple[Result, ...]] = {}
+    releases: dict[str, Record | None] = {}
+    if any((project.root / name).is_dir() for name in (FOLDER, "releases")):
+        # A third of the time of a listing would be importing this.
+        from cannery.pipeline.recording import state_key
+
+        records = read_records(project.releases)
+        results = known_results(project, targets, records, partial(state_key, project))
+        releases = {target.id: latest(records, target.id) for target in targets}
+    for name, local in _local(project, targets).items():
+        recorded = results.get(name, ())
+        known = [each.tested for each in recorded]
+        results[name] = (*recorded, *(each for each in local if each.tested not in known))
+    return [
+        _Listed(
+            target=target,
+            missing=missing_files(target, project.artifacts, simulate=True),
+            results=results.get(target.id, ()),
+            release=releases.get(target.id),
         )
-        rows.append((target.id, *versions, target.chip, application))
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        lines.append("  ".join(cells).rstrip())
-    notes = [
-        f"{target.id}: {note}" for target in targets for note in _notes(target, PROJECT.artifacts)
-    ]
-    return "\n".join([*lines, *([""] if notes else []), *notes])
-
-
-def _json(targets: list[Target]) -> str:
-    found = [
-        {
-            "id": target.id,
-            "summary": target.summary,
-            "platform": target.platform,
-            "chip": target.chip,
-            "components": target.components,
-            "unverified": target.unverified,
-            "missing": _missing(target, PROJECT.artifacts),
-        }
         for target in targets
     ]
-    return json.dumps(found, indent=2, ensure_ascii=False)
 
 
-def _missing(target: Target, artifacts: Path) -> dict[str, str]:
-    """Name to origin of what is not in ``artifacts`` and has no stand-in."""
-    return {
-        file.name: file.origin
-        for file in target.real_artifacts.values()
-        if not (artifacts / file.name).is_file()
-    }
+def _local(project: Project, targets: Sequence[Target]) -> dict[str, tuple[Result, ...]]:
+    """The results of the last checks on this machine; the engine is not asked for the images."""
+    if not (project.state / "reports").is_dir():
+        return {}
+    from cannery.pipeline.images import report_text
 
-
-def _notes(target: Target, artifacts: Path) -> list[str]:
-    """What a user should know before building ``target``, even on the simulated device."""
-    found = []
-    if target.unverified:
-        found.append(f"not known to work: {target.unverified}")
-    if missing := _missing(target, artifacts):
-        files = "; ".join(f"{name} ({origin})" for name, origin in missing.items())
-        found.append(f"cannot be built, with --simulate either, without {files}")
+    found: dict[str, tuple[Result, ...]] = {}
+    for target in targets:
+        for simulated in (False, True):
+            text = report_text(project, image_name(target.id, simulate=simulated))
+            more = [
+                Result(tested=each, simulated=simulated, basis=Basis.LOCAL)
+                for each in complete_results(text)
+            ]
+            found[target.id] = (*found.get(target.id, ()), *more)
     return found
+
+
+def _table(listed: Sequence[_Listed], *, verbose: bool) -> str:
+    width = console.width()
+    files = Missing(each.missing for each in listed)
+    heads = columns([("target", "state"), *((t.target.id, t.state(files)) for t in listed)])
+    room = max(map(len, heads))
+    lines = [f"{heads[0]:<{room}}  summary"]
+    for head, each in zip(heads[1:], listed, strict=True):
+        line = f"{head:<{room}}  {each.target.summary}"
+        fits = not width or len(line) <= width
+        lines += [line] if fits else [head, f"    {each.target.summary}"]
+        lines += _details(each) if verbose else []
+    notes = [
+        f"{each.target.id}: not known to work: {each.target.unverified}"
+        for each in listed
+        if each.target.unverified
+    ]
+    legend = files.legend("missing files, which even --simulate needs:")
+    for more in (notes, legend):
+        lines += ["", *more] if more else []
+    return "\n".join(fold(lines, width))
+
+
+def _details(listed: _Listed) -> list[str]:
+    """The versions and the results of a target, indented."""
+    target = listed.target
+    versions = [f"{name} {version}" for name, version in target.components.items()]
+    lines = ["    " + ", ".join([*versions, f"chip {target.chip}", target.platform])]
+    for each in listed.results:
+        tested = each.tested
+        counts = f"{tested.passed} passed, {tested.failed} failed, {tested.not_run} not run"
+        lines.append(f"    {phrase(each)}: {counts} ({tested.hardware})")
+    return [*lines, *([f"    {listed.published}"] if listed.published else [])]
+
+
+def _json(listed: Sequence[_Listed]) -> str:
+    found = [
+        {
+            "id": each.target.id,
+            "summary": each.target.summary,
+            "platform": each.target.platform,
+            "chip": each.target.chip,
+            "components": each.target.components,
+            "unverified": each.target.unverified,
+            "missing": each.missing,
+            "results": [asdict(result) for result in each.results],
+            "published": each.published,
+        }
+        for each in listed
+    ]
+    return json.dumps(found, indent=2, ensure_ascii=False)

@@ -3,23 +3,25 @@
 
 from __future__ import annotations
 
-import argparse
-
 from cannery import console
-from cannery.cli.common import PROJECT, selected
+from cannery.cli.common import read, selected
 from cannery.execute.lock import write_locks
+from cannery.matrix.project import Project
+from cannery.options.given import Given
+from cannery.options.matrix import LockOptions
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given, project: Project) -> int:
     """Lock the selected targets and say which locks changed.
 
     Raises:
         MatrixError, FileError: as ``write_locks``.
     """
-    targets = selected(options)
-    changed = write_locks(PROJECT, targets, options.upgrade)
+    options = read(LockOptions, given, project)
+    targets = selected(options, project)
+    changed = write_locks(project, targets, options.upgrade)
     for path in changed:
-        console.say(f"wrote {path.relative_to(PROJECT.root)}")
+        console.say(f"wrote {path.relative_to(project.root)}")
     console.say(f"{len(targets)} targets locked, {len(changed)} locks changed")
     if changed:
         console.say("now run: python build.py render")

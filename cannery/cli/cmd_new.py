@@ -3,60 +3,40 @@
 
 from __future__ import annotations
 
-import argparse
-import re
-import tempfile
 from pathlib import Path
 
 from cannery import console
-from cannery.cli.common import PROJECT
-from cannery.compat import OWN_FACTS, load_compat
+from cannery.cli.common import read
+from cannery.compat import OWN_FACTS, Compat, load_compat
 from cannery.compat.archives import load_archives
-from cannery.errors import MatrixError, Problem, UsageError, file_error
+from cannery.errors import MatrixError, Problem, file_error
 from cannery.files import write_files
-from cannery.matrix.choice import ProposeOptions
+from cannery.matrix.project import Project
 from cannery.matrix.propose import Proposal, propose
-from cannery.matrix.schema import load_matrix
+from cannery.matrix.schema import load_matrix, parse_matrix
 from cannery.matrix.text import MatrixText
-
-_FORMS = {
-    "python": (r"3\.\d+(\.\d+)?", "3.10 or 3.10.14"),
-    "torch": (r"(\d+\.\d+\.\d+)?", "2.7.1"),
-    "deepspeed": (r"(\d+\.\d+\.\d+|none)?", "0.15.0, or none"),
-    "id": (r"([a-z0-9]+([._-][a-z0-9]+)*)?", "py310-mine"),
-}
+from cannery.options.given import Given
+from cannery.options.matrix import NewOptions
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given, project: Project) -> int:
     """Print the YAML that matrix.yaml lacks; with --write put it there.
 
     The result is loaded and checked before it is shown or written: what is printed is valid.
 
     Raises:
-        UsageError: an option cannot be read, or the id is taken.
+        UsageError: a version cannot be read, or the id is taken.
         MatrixError: nothing that is known fits, or matrix.yaml is wrong already.
         FileError: a file cannot be read or written.
     """
-    for name, (form, example) in _FORMS.items():
-        if not re.fullmatch(form, getattr(options, name)):
-            what = f"--{name} {getattr(options, name)!r} cannot be read."
-            raise UsageError(Problem(what=what, fix=f"Write it as in {example}."))
-    path = PROJECT.root / "matrix.yaml"
+    options = read(NewOptions, given, project)
+    path = project.root / "matrix.yaml"
     targets = load_matrix(path).targets
     before = _read(path)
-    wish = ProposeOptions(
-        python=options.python,
-        torch=options.torch,
-        cann=options.cann,
-        chip=options.chip.lower(),
-        deepspeed=options.deepspeed,
-        apex=options.apex,
-        id=options.id,
-    )
-    compat = load_compat(PROJECT.root / OWN_FACTS.name)
-    proposal = propose(wish, compat, MatrixText(before), load_archives(), targets)
+    compat = load_compat(project.root / OWN_FACTS.name)
+    proposal = propose(options, compat, MatrixText(before), load_archives(), targets)
     after = _added(before, proposal)
-    _require_valid(after)
+    _require_valid(after, compat)
     for line in proposal.notes:
         console.say(line)
     if not options.write:
@@ -84,30 +64,20 @@ def _added(text: str, proposal: Proposal) -> str:
     return matrix.text
 
 
-def _require_valid(text: str) -> None:
-    """Load ``text`` as the matrix of a folder that has the same compat.yaml.
+def _require_valid(text: str, compat: Compat) -> None:
+    """Read ``text`` as a matrix and judge it.
 
     Raises:
         MatrixError: it is refused. Its lines are those of no file, so none is named.
     """
     try:
-        _load(text)
+        parse_matrix(text, "matrix.yaml", compat)
     except MatrixError as error:
         refused = [
             Problem(what=f"the proposed target is refused: {each.what}", fix=each.fix)
             for each in error.problems
         ]
         raise MatrixError(refused) from error
-
-
-def _load(text: str) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        for name, content in (
-            ("matrix.yaml", text),
-            (OWN_FACTS.name, _read(PROJECT.root / OWN_FACTS.name)),
-        ):
-            Path(folder, name).write_bytes(content.encode())
-        load_matrix(Path(folder, "matrix.yaml"))
 
 
 def _shown(proposal: Proposal) -> str:

@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-import argparse
-
 from cannery import console
-from cannery.cli.common import PROJECT, ca_file
+from cannery.cli.common import existing, read
 from cannery.errors import Problem, UsageError
 from cannery.execute.registry.client import Repository
+from cannery.matrix.project import Project
+from cannery.options.given import Given
+from cannery.options.publish import PromoteOptions
 from cannery.pipeline.promote import Promotion
 from cannery.publish.oci import Reference, parse_reference
 from cannery.publish.records import read_records
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given, project: Project) -> int:
     """Copy, and print what to pull from there.
 
     Raises:
@@ -22,27 +23,28 @@ def run(options: argparse.Namespace) -> int:
         PublishError: no record names the image, or a tag there must stay as it is.
         CanneryError: anything else; no tag has moved then.
     """
-    wanted = parse_reference(options.source)
+    options = read(PromoteOptions, given, project)
+    source = parse_reference(options.source)
     place = parse_reference(options.destination)
-    if not wanted.version:
-        fix = f"Write {wanted}:TAG or {wanted}@DIGEST."
-        raise UsageError(Problem(what=f"{wanted} does not say which image.", fix=fix))
+    if not source.version:
+        fix = f"Write {source}:TAG or {source}@DIGEST."
+        raise UsageError(Problem(what=f"{source} names no image.", fix=fix))
     if place.digest:
-        what = f"{place} names a digest, and the copy has that of what is copied."
-        raise UsageError(Problem(what=what, fix="Leave it out, or write a tag."))
-    ca = ca_file(options.ca)
+        what = f"the destination {place} has a digest; a copy keeps the digest of its source."
+        raise UsageError(Problem(what=what, fix="Remove it, or write a tag."))
+    ca = existing(options.ca)
 
     def repository(reference: Reference) -> Repository:
         return Repository(reference.registry, reference.repository, ca=ca)
 
     promotion = Promotion(
-        source=repository(wanted),
+        source=repository(source),
         destination=repository(place),
-        wanted=wanted,
+        wanted=source,
         place=place,
         allow=frozenset(options.allow),
     )
-    digest, tags = promotion.run(read_records(PROJECT.releases))
+    digest, tags = promotion.run(read_records(project.releases))
     console.say(f"{', '.join(tags)} in {promotion.destination}")
     print(promotion.destination.at(digest))
     return 0

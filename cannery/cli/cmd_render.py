@@ -3,43 +3,57 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from cannery import console
-from cannery.cli.common import PROJECT
-from cannery.files import write_files
-from cannery.image.drift import compare, require_in_sync
+from cannery.cli.common import read
+from cannery.files import exclusive, write_files
+from cannery.image.drift import Difference, compare, require_in_sync
 from cannery.image.render import Renderer
-from cannery.matrix.project import select
+from cannery.matrix.project import Project, select
+from cannery.model import Target
+from cannery.options.given import Given
+from cannery.options.matrix import RenderOptions
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given, project: Project) -> int:
     """Write what differs, or with --check fail if anything does.
 
     Raises:
         OutOfSyncError: with --check, the differences as diffs.
         MatrixError, FileError: as ``Renderer.render`` and ``write_files``.
     """
-    matrix = PROJECT.matrix()
-    targets = select(matrix, options.target or ["*"], options.where)
-    renderer = Renderer(PROJECT)
-    rendered: dict[Path, str] = {}
-    for target in targets:
-        rendered |= renderer.render(target).paths(PROJECT)
-    every = len(targets) == len(matrix.targets)
-    difference = compare(PROJECT, rendered, matrix.targets if every else ())
+    options = read(RenderOptions, given, project)
     if options.check:
-        require_in_sync(PROJECT, difference, "python build.py render")
+        targets, difference, _ = _compared(project, options)
+        require_in_sync(project, difference, "python build.py render")
         console.say(f"images/ is in sync ({len(targets)} targets)")
         return 0
-    write_files({path: rendered[path] for path in difference.changed}, remove=difference.orphans)
+    # Two runs at once would take each other's temporary files for strays, and remove files twice.
+    with exclusive(project.state / "render.lock"):
+        targets, difference, rendered = _compared(project, options)
+        changed = {path: rendered[path] for path in difference.changed}
+        write_files(changed, remove=difference.orphans)
     for verb, paths in (
         ("wrote", difference.changed),
         ("removed", difference.orphans),
         ("left alone, because build.py did not write it:", difference.strays),
     ):
         for path in paths:
-            console.say(f"{verb} {path.relative_to(PROJECT.root)}")
+            console.say(f"{verb} {path.relative_to(project.root)}")
     console.say(f"{len(targets)} targets rendered")
     return 0
+
+
+def _compared(
+    project: Project, options: RenderOptions
+) -> tuple[list[Target], Difference, dict[Path, str]]:
+    """The selected targets, how they differ from the disk, and the text of their files."""
+    matrix = project.matrix()
+    targets = select(matrix, options.targets or ["*"], options.where)
+    renderer = Renderer(project)
+    rendered: dict[Path, str] = {}
+    for target in targets:
+        rendered |= renderer.render(target).paths(project)
+    every = len(targets) == len(matrix.targets)
+    return targets, compare(project, rendered, matrix.targets if every else ()), rendered

@@ -3,71 +3,79 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from cannery import console, deploy
-from cannery.cli.common import PROJECT, selected
+from cannery.cli.common import read, selected
 from cannery.compat import facts_beside
-from cannery.deploy import RunOptions
-from cannery.deploy.run_spec import SHM_SIZE, cards_of
+from cannery.compat.facts import Compat
+from cannery.deploy import Workload
+from cannery.deploy.run_spec import cards_of
 from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute import preflight as host
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.simulator import DEVICES
+from cannery.image.names import image_name
+from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.pipeline.images import image_name, simulated_host
+from cannery.options.given import Given
+from cannery.options.run import RunOptions
+from cannery.options.shared import RequiredTargetOptions
+from cannery.pipeline.images import simulated_host
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given, project: Project) -> int:
     """Print how to run one target, or become ``docker run``.
 
     Raises:
-        UsageError: more than one target is selected, or what is asked for makes no sense.
+        UsageError: more than one target is selected, or the options contradict each other.
         EngineError: this host cannot do it; with everything that is wrong.
     """
-    targets = selected(options)
+    targets = selected(read(RequiredTargetOptions, given, project), project)
+    options = read(RunOptions, given, project)
     if len(targets) > 1:
         names = ", ".join(target.id for target in targets)
-        raise UsageError(f"run takes one target, and these were named: {names}.")
+        raise UsageError(f"run needs a single target; {len(targets)} are selected: {names}.")
     target = targets[0]
-    simulated = simulated_host(PROJECT, target) if options.simulate else None
-    mounts = _mounts(options.mount)
-    run_options = RunOptions(
-        image=options.image or image_name(target, simulate=options.simulate),
+    simulated = simulated_host(project, target) if options.simulate else None
+    workload = Workload(
+        image=options.image or image_name(target.id, simulate=options.simulate),
         target=target,
         cards=_cards(options, simulated),
         nodes=options.nodes,
         runtime=options.runtime,
         simulate_host=simulated,
-        shm_size=options.shm_size or SHM_SIZE,
-        mounts=mounts,
-        command=tuple(options.command),
+        shm_size=options.shm_size,
+        mounts=_mounts(options.mounts),
+        command=options.command,
     )
     if options.format != "shell":
-        print(deploy.write(options.format, run_options), end="")
+        print(deploy.text(options.format, workload), end="")
         return 0
-    run_options.check("shell")
+    workload.check("shell")
     if not options.print:
-        _run(run_options, build="" if options.image else _build_command(target, simulated))
-    if run_options.ascend:
+        build = "" if options.image else _build_command(target, simulated)
+        _run(workload, facts_beside(project.root / "matrix.yaml"), build=build)
+    if workload.ascend:
         _ask_for_runtime()
-    print(deploy.shell(run_options, host.devices_here(run_options)), end="")
+    print(deploy.shell(workload, host.devices_here(workload)), end="")
     return 0
 
 
-def _mounts(words: list[str]) -> dict[str, str]:
+def _mounts(words: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     problems = []
     for word in words:
         source, _, where = word.partition(":")
         if not source or not where:
-            fix = "Write HOST:CONTAINER, as in /data:/data."
-            problems.append(Problem(what=f"{word!r} says not what is mounted where.", fix=fix))
+            fix = "Write it as HOST:CONTAINER, as in /data:/data."
+            problems.append(Problem(what=f"invalid mount {word!r}.", fix=fix))
         elif where in found.values() or source in found:
-            problems.append(Problem(what=f"{word!r} names a folder that another --mount names."))
+            what = f"--mount {word}: another --mount uses the same directory."
+            problems.append(Problem(what=what))
         else:
             found[source] = where
     if problems:
@@ -75,24 +83,24 @@ def _mounts(words: list[str]) -> dict[str, str]:
     return found
 
 
-def _cards(options: argparse.Namespace, simulated: Path | None) -> tuple[int, ...]:
+def _cards(options: RunOptions, simulated: Path | None) -> tuple[int, ...]:
     """The numbers of the first cards of this host, or of one elsewhere."""
-    wanted: int | None = options.cards
+    number = options.cards
     if options.format != "shell":
-        wanted = wanted or 1
+        number = number or 1
         if not simulated:
-            return tuple(range(wanted))
+            return tuple(range(number))
     cards = tuple(range(DEVICES)) if simulated else cards_of()
     if not cards:
         what = "this host has no NPU (/dev/davinci*)."
-        fix = "Add --simulate to try it, or take another --format than shell for a host elsewhere."
+        fix = "Add --simulate, or use another --format than shell for a host elsewhere."
         raise EngineError(Problem(what=what, fix=fix))
-    if wanted and wanted > len(cards):
+    if number and number > len(cards):
         have = ", ".join(map(str, cards))
         kind = "simulated host" if simulated else "host"
-        what = f"{wanted} cards were asked for, and this {kind} has {len(cards)}: {have}."
-        raise UsageError(Problem(what=what, fix=f"Ask for --cards {len(cards)} or fewer."))
-    return cards[:wanted]
+        what = f"--cards {number} is more than this {kind} has, {len(cards)}: {have}."
+        raise UsageError(Problem(what=what, fix=f"Use --cards {len(cards)} or fewer."))
+    return cards[:number]
 
 
 def _build_command(target: Target, simulated: Path | None) -> str:
@@ -110,15 +118,15 @@ def _ask_for_runtime() -> None:
         raise EngineError(problem)
 
 
-def _run(run_options: RunOptions, build: str) -> NoReturn:
+def _run(workload: Workload, facts: Compat | None, *, build: str) -> NoReturn:
     """Become ``docker run``, if this host can do it."""
-    found = host.look_at(run_options, facts_beside(PROJECT.root / "matrix.yaml"), build=build)
+    found = host.check_host(workload, facts, build=build)
     for note in found.notes:
         console.say(note)
     if found.problems:
         raise EngineError(found.problems)
-    spec = deploy.run_spec(run_options, host.devices_here(run_options))
-    argv = spec.docker_argv(run_options.image, run_options.target.platform, run_options.command)
+    spec = deploy.run_spec(workload, host.devices_here(workload))
+    argv = spec.docker_argv(workload.image, workload.target.platform, workload.command)
     if os.isatty(0):
         argv[2:2] = ["--interactive", "--tty"]
     try:

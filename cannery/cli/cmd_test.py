@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
-import argparse
-
-from cannery.cli.common import PROJECT, registry_of, selected
+from cannery.cli.common import existing, read, selected
 from cannery.errors import EngineError, Problem, UsageError, did_you_mean
 from cannery.execute.engine import client as engine
+from cannery.execute.engine.buildx import package_index
+from cannery.execute.engine.verify import Subject
 from cannery.image.checks import components
-from cannery.pipeline.checking import check
-from cannery.pipeline.images import device_specs, image_name, simulated_host
+from cannery.image.names import image_name
+from cannery.matrix.project import Project
+from cannery.options.given import Given
+from cannery.options.run import CheckImageOptions
+from cannery.options.shared import RequiredTargetOptions
+from cannery.pipeline.checking import CheckOptions, Detail, check
+from cannery.pipeline.images import device_specs, simulated_host
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given, project: Project) -> int:
     """Check the image of every selected target.
 
     Raises:
@@ -21,20 +26,21 @@ def run(options: argparse.Namespace) -> int:
         EngineError: an image does not exist.
         VerificationError: a check failed.
     """
-    targets = selected(options)
+    targets = selected(read(RequiredTargetOptions, given, project), project)
+    options = read(CheckImageOptions, given, project)
     if options.image and len(targets) > 1:
-        raise UsageError("--image names one image, and --target several targets.")
-    known = components(PROJECT)
+        raise UsageError(f"--image needs a single target; {len(targets)} are selected.")
+    known = components(project)
     problems = [
-        Problem(what=f"there are no checks of {name!r}.", fix=did_you_mean(name, known))
-        for name in options.component
+        Problem(what=f"unknown component {name!r}.", fix=did_you_mean(name, known))
+        for name in options.components
         if name not in known
     ]
     if problems:
         raise UsageError(problems)
-    source = registry_of(options)
+    ca = package_index(existing(options.ca), "").ca
     for target in targets:
-        name = options.image or image_name(target, simulate=options.simulate)
+        name = options.image or image_name(target.id, simulate=options.simulate)
         image = engine.image_id(name)
         if not image:
             flag = " --simulate" if options.simulate else ""
@@ -44,14 +50,15 @@ def run(options: argparse.Namespace) -> int:
                     fix=f"Build it: python build.py --target {target.id}{flag}",
                 )
             )
-        host = simulated_host(PROJECT, target) if options.simulate else None
+        host = simulated_host(project, target) if options.simulate else None
         check(
-            PROJECT,
-            target,
-            image=image,
-            name=name,
-            specs=device_specs(host),
-            ca=source.ca,
-            only=options.component,
+            project,
+            Subject(target=target, image=image, name=name),
+            device_specs(host),
+            CheckOptions(
+                ca=ca,
+                only=options.components,
+                detail=Detail.CHECKS if options.verbose else Detail.COMPONENTS,
+            ),
         )
     return 0

@@ -3,49 +3,46 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-import tempfile
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from pathlib import Path
 
 from cannery import console
-from cannery.cli.common import PROJECT, registry_of
+from cannery.cli.common import existing, read
 from cannery.compat import OWN_FACTS, load_compat
-from cannery.errors import MatrixError, OutOfSyncError, Problem, UsageError
-from cannery.execute.engine.buildx import PackageIndex
+from cannery.errors import MatrixError, OutOfSyncError, Problem
+from cannery.execute.engine.buildx import PackageIndex, package_index
 from cannery.execute.package_index import ask
 from cannery.files import read_text, write_files
-from cannery.matrix.project import select
-from cannery.matrix.schema import load_matrix
+from cannery.matrix.project import Project, select
+from cannery.matrix.schema import parse_matrix
 from cannery.matrix.updates import KEYS, News, compare, questions
 from cannery.matrix.versions import VersionChange, find_uses, rewrite
 from cannery.model import Matrix
+from cannery.options.given import Given
+from cannery.options.matrix import UpdateOptions
 
 _WIDTH = 100
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: Given, project: Project) -> int:
     """Print what is new and what it would change; with --write change matrix.yaml.
 
     Raises:
-        UsageError: a target or a file that is not there, or options that contradict each other.
+        UsageError: a target or a file does not exist.
         MatrixError: matrix.yaml or compat.yaml is wrong.
         OutOfSyncError: with --check, something is newer.
         EngineError: the package index cannot be read.
         FileError: a file cannot be read or written; then none has changed.
     """
-    if options.check and options.write:
-        raise UsageError("--check writes nothing, and --write does. Leave one of them out.")
+    options = read(UpdateOptions, given, project)
     source = _source(options)
-    path = PROJECT.root / "matrix.yaml"
-    matrix = PROJECT.matrix()
-    chosen = [each.id for each in select(matrix, options.target or ["*"], options.where)]
-    compat = load_compat(PROJECT.root / OWN_FACTS.name)
-    text = read_text(path)
+    matrix = project.matrix()
+    chosen = [each.id for each in select(matrix, options.targets or ["*"], options.where)]
+    compat = load_compat(project.root / OWN_FACTS.name)
+    text = read_text(project.root / "matrix.yaml")
     uses = find_uses(text, matrix, KEYS)
     news = compare(uses, chosen, compat, ask(questions(uses, chosen, compat), source))
     for change, group in groupby(news, key=lambda each: each.change):
@@ -66,34 +63,35 @@ def run(options: argparse.Namespace) -> int:
     elif not options.write:
         console.say("nothing was written; add --write to put it into matrix.yaml")
     else:
-        _write(path, text, matrix, moves)
+        _write(project, text, matrix, moves)
     return 0
 
 
-def _source(options: argparse.Namespace) -> PackageIndex:
+def _source(options: UpdateOptions) -> PackageIndex:
     """The index and the certificates that pip would not take by itself.
 
     Raises:
-        UsageError: as ``registry_of``.
+        UsageError: the file with the certificates does not exist.
     """
-    source = registry_of(options)
+    source = package_index(existing(options.ca), options.index_url)
     named = options.ca or os.environ.get("SSL_CERT_FILE")
     return source if named else replace(source, ca=None)
 
 
-def _write(path: Path, text: str, matrix: Matrix, moves: Sequence[VersionChange]) -> None:
-    """Write ``moves`` into ``text``, the matrix in ``path``, if that changes just what is meant.
+def _write(project: Project, text: str, matrix: Matrix, moves: Sequence[VersionChange]) -> None:
+    """Write ``moves`` into ``text``, the project's matrix.yaml, if that changes just what is meant.
 
     Raises:
         MatrixError: the result would be wrong; nothing is written.
         FileError: it cannot be written.
     """
-    after = rewrite(text, moves)
+    path, after = project.root / "matrix.yaml", rewrite(text, moves)
+    compat = load_compat(project.root / OWN_FACTS.name)
     wanted = _versions(matrix)
     for move in moves:
         for target in move.use.targets:
             wanted[target.id] = {**wanted[target.id], move.use.key: move.version}
-    if _versions(_loaded(after)) != wanted:
+    if _versions(parse_matrix(after, path.name, compat)) != wanted:
         what = "matrix.yaml cannot be changed by program: more would change than the versions."
         raise MatrixError(Problem(what=what, fix="Write the versions there that are listed above."))
     write_files({path: after})
@@ -101,15 +99,6 @@ def _write(path: Path, text: str, matrix: Matrix, moves: Sequence[VersionChange]
         where, old = move.use.where, move.use.version
         console.say(f"{where}: {move.use.key} {old} is now {move.version}")
     console.say("now run: python build.py lock, and then: python build.py render")
-
-
-def _loaded(text: str) -> Matrix:
-    """``text`` as the matrix of a folder that has the same compat.yaml."""
-    compat = read_text(PROJECT.root / OWN_FACTS.name)
-    with tempfile.TemporaryDirectory(prefix="cannery-update-") as folder:
-        for name, content in (("matrix.yaml", text), (OWN_FACTS.name, compat)):
-            Path(folder, name).write_bytes(content.encode())
-        return load_matrix(Path(folder, "matrix.yaml"))
 
 
 def _versions(matrix: Matrix) -> dict[str, Mapping[str, str]]:

@@ -3,42 +3,40 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
+from typing import TypeVar
 
 from cannery.errors import UsageError
-from cannery.execute.engine.buildx import PackageIndex, registry
 from cannery.matrix.project import Project, select
 from cannery.model import Target
+from cannery.options import given as given_options
+from cannery.options.given import Given
+from cannery.options.option import OptionSet
+from cannery.options.shared import TargetOptions
 
-PROJECT = Project(root=Path(__file__).resolve().parent.parent.parent)
+_T = TypeVar("_T", bound=OptionSet)
 
 
-def selected(options: argparse.Namespace) -> list[Target]:
+def read(options: type[_T], given: Given, project: Project) -> _T:
+    """The values of ``options`` that the user gave, and the defaults of the others."""
+    return given_options.read(options, given, project.root)
+
+
+def selected(options: TargetOptions, project: Project) -> list[Target]:
     """The targets that the user named; all of them where none was named, less those left out.
 
     Raises:
         UsageError, MatrixError, FileError: as ``select`` and ``load_matrix``.
     """
-    return select(PROJECT.matrix(), options.target or ["*"], options.where)
+    return select(project.matrix(), options.targets or ["*"], options.where)
 
 
-def ca_file(named: str) -> Path | None:
+def existing(ca: Path | None) -> Path | None:
     """The file with certificates that the user named, if one was.
 
     Raises:
         UsageError: it does not exist.
     """
-    if named and not Path(named).is_file():
-        raise UsageError(f"there is no file {named}, named with --ca.")
-    return Path(named).absolute() if named else None
-
-
-def registry_of(options: argparse.Namespace) -> PackageIndex:
-    """How the packages of a build are reached.
-
-    Raises:
-        UsageError: the file with the certificates does not exist.
-    """
-    ca_file(options.ca)
-    return registry(options.ca, options.index_url)
+    if ca and not ca.is_file():
+        raise UsageError(f"there is no file {ca}, named with --ca.")
+    return ca

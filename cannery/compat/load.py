@@ -29,10 +29,11 @@ def load_compat(path: Path) -> facts.Compat:
 
 @lru_cache(maxsize=4)
 def _load(path: Path, _changed: int, _size: int) -> facts.Compat:
-    return read_yaml(path, path.name, _compat)
+    return read_yaml(path, path.name, compat_of)
 
 
-def _compat(top: Section) -> facts.Compat:
+def compat_of(top: Section) -> facts.Compat:
+    """The rows of the compat.yaml ``top``; what is wrong becomes a problem."""
     if top.text("schema") not in ("1", ""):
         top.wrong("schema", "this version of cannery reads schema 1 only.")
     reader = Reader(top)

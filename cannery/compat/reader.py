@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-import yaml
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -43,18 +42,9 @@ class Reader:
         self.sources: dict[str, facts.Source] = {}
 
     def rows(self, key: str, parse: Callable[[Section], T | None]) -> tuple[T, ...]:
-        """Each mapping of the list ``key``, parsed; those that have a problem are left out."""
-        return tuple(row for each in self._items(key) if (row := self._row(each, parse)))
-
-    def _items(self, key: str) -> Iterator[Section]:
-        node = self.top.take(key)
-        if node is None:
-            return
-        if not isinstance(node, yaml.SequenceNode):
-            self.top.wrong(key, f"{key!r} must be a list of rows.")
-            return
-        for item in node.value:
-            yield Section(item, f"a row of {key}", self.top.problems)
+        """Each mapping of the list ``key``, parsed; None stands for one that has a problem."""
+        items = self.top.mappings(key, required=True, item=f"a row of {key}")
+        return tuple(row for each in items if (row := self._row(each, parse)))
 
     @staticmethod
     def _row(section: Section, parse: Callable[[Section], T | None]) -> T | None:
@@ -64,14 +54,8 @@ class Reader:
 
     def common(self, section: Section) -> dict[str, Any] | None:
         """What every row has: its line, its sources and its note."""
-        node = section.take("source")
-        names = (
-            section.texts("source")
-            if isinstance(node, yaml.SequenceNode)
-            else (section.text("source"),)
-        )
         found = []
-        for name in filter(None, names):
+        for name in filter(None, section.text_or_texts("source")):
             if name in self.sources:
                 found.append(self.sources[name])
             else:
@@ -89,10 +73,8 @@ def value(
     section: Section, key: str, parse: Callable[[str], T], default: T | None = None
 ) -> T | None:
     """What ``parse`` makes of the text of ``key``; required where there is no ``default``."""
-    text = section.text(key, required=False)
+    text = section.text(key, required=default is None)
     if not text:
-        if default is None and section.take(key, required=False) is None:
-            section.problems.add(section.node, f"{section.name} has no {key!r}.", "Add it.")
         return default
     try:
         return parse(text)

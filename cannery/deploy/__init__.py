@@ -1,84 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How to run an image elsewhere, as text: for a shell, for Compose, Kubernetes and Volcano.
+"""Writes how to run an image: for a shell, Compose, Kubernetes and Volcano.
 
-needs: what is asked of a host. pods: a pod with it. The other modules make one format each.
-docs/running.md says what each line of them is for.
+workload is the image with its cards and hosts, pods a pod for it. Each other module writes one
+format. docs/running.md explains each line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 
 from cannery.deploy.compose import compose_text
 from cannery.deploy.docker import run_spec
 from cannery.deploy.kubernetes import kubernetes_text
-from cannery.deploy.run_options import RUNTIMES, RunOptions
-from cannery.deploy.run_spec import SHM_SIZE, RunSpec, shell_text
+from cannery.deploy.run_spec import RunSpec, shell_text
 from cannery.deploy.volcano import volcano_text
+from cannery.deploy.workload import Workload
 from cannery.errors import Problem, UsageError, did_you_mean
-from cannery.model import Target
+from cannery.options.run import RUN_FORMATS, RUNTIMES
 
-__all__ = ["FORMATS", "RUNTIMES", "RunOptions", "run_spec", "shell", "text", "write"]
-
-
-def shell(options: RunOptions, devices: RunSpec | None = None) -> str:
-    """``docker run`` for a shell; ``devices`` is what one host has, where that is known."""
-    spec = run_spec(options, devices)
-    platform = options.target.platform
-    return shell_text(spec.docker_argv(options.image, platform, options.command)) + "\n"
+__all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text"]
 
 
-_WRITERS: Mapping[str, Callable[[RunOptions], str]] = {
+def shell(workload: Workload, devices: RunSpec | None = None) -> str:
+    """``docker run`` for a shell; ``devices`` are those of the host, if they are known."""
+    spec = run_spec(workload, devices)
+    platform = workload.target.platform
+    return shell_text(spec.docker_argv(workload.image, platform, workload.command)) + "\n"
+
+
+_WRITERS: Mapping[str, Callable[[Workload], str]] = {
     "shell": shell,
     "compose": compose_text,
     "k8s": kubernetes_text,
     "volcano": volcano_text,
 }
 
-FORMATS = tuple(_WRITERS)
+FORMATS = RUN_FORMATS
 
 
-def text(
-    format: str,  # noqa: A002 - what the command line calls it too
-    *,
-    image: str,
-    target: Target,
-    cards: int = 1,
-    nodes: int = 1,
-    runtime: str = "devices",
-    simulate_host: Path | None = None,
-    shm_size: str = SHM_SIZE,
-    mounts: Mapping[str, str] | None = None,
-    command: Sequence[str] = (),
-) -> str:
-    """How to run ``image``, an image of ``target``, on ``cards`` cards of each of ``nodes`` hosts.
-
-    ``format`` is one of FORMATS and ``runtime`` one of RUNTIMES. ``simulate_host`` is a simulated
-    host tree to take in the place of NPUs, ``shm_size`` is as docker takes it, and ``mounts`` maps
-    folders of a host to folders of the container. Ends with a newline.
+def text(format: str, workload: Workload) -> str:  # noqa: A002 - as the command line calls it
+    """How to run ``workload``, in one of FORMATS. Ends with a newline.
 
     Raises:
-        UsageError: with everything that is wrong with what is asked for.
+        UsageError: with all problems of the workload; or the format is unknown.
     """
-    options = RunOptions(
-        image=image,
-        target=target,
-        cards=tuple(range(cards)),
-        nodes=nodes,
-        runtime=runtime,
-        simulate_host=simulate_host,
-        shm_size=shm_size,
-        mounts=mounts or {},
-        command=tuple(command),
-    )
-    return write(format, options)
-
-
-def write(format: str, options: RunOptions) -> str:  # noqa: A002 - as in text()
-    """As ``text``, for ``options``."""
     if format not in _WRITERS:
         hint = did_you_mean(format, FORMATS)
-        raise UsageError(Problem(what=f"there is no format {format!r}.", fix=hint))
-    options.check(format)
-    return _WRITERS[format](options)
+        raise UsageError(Problem(what=f"unknown format {format!r}.", fix=hint))
+    workload.check(format)
+    return _WRITERS[format](workload)

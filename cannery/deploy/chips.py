@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clusters call a chip, and how many cards of it a host has.
+"""The names of chips in clusters, and the numbers of cards that hosts have.
 
 Source: Ascend/mind-cluster@HEAD (2026-08-21), docs/en/scheduling: references/appendix.md (names of
 resources), api/k8s.md and developer_guide/…/01_preparing_for_installation.md (labels of nodes),
@@ -17,10 +17,10 @@ from cannery.errors import Problem, UsageError
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """``resource`` is what the device plugin counts; ``ring`` goes into ring-controller.atlas.
+    """``resource`` is the name that the device plugin uses, ``ring`` is for ring-controller.atlas.
 
-    ``hosts`` has the hosts there are, the usual one first: its cards, and the value of the node
-    label accelerator-type, which is empty where the sources name none.
+    ``hosts`` maps the number of cards of each kind of host, the usual one first, to the value of
+    the node label accelerator-type, which is empty if the sources have none.
     """
 
     resource: str
@@ -29,11 +29,11 @@ class Chip:
 
     @property
     def cards(self) -> int:
-        """How many cards the largest host has."""
+        """The number of cards of the largest host."""
         return max(self.hosts)
 
     def accelerator(self, cards: int) -> str:
-        """The accelerator-type of the first host that has ``cards`` cards."""
+        """The accelerator-type of the first host with at least ``cards`` cards."""
         return next(label for most, label in self.hosts.items() if cards <= most)
 
 
@@ -44,22 +44,22 @@ CHIPS: Mapping[str, Chip] = {
         ring="ascend-910b",
         hosts={8: "module-910b-8", 16: "module-910b-16"},
     ),
-    # The samples for A3 have 910B's ring-controller.atlas. A node of a SuperPoD has a label of its
-    # own: module-a3-16-super-pod or module-a3-8-super-pod.
+    # The samples for A3 have 910B's ring-controller.atlas. A node of a SuperPoD has another label:
+    # module-a3-16-super-pod or module-a3-8-super-pod.
     "a3": Chip(resource="huawei.com/Ascend910", ring="ascend-910b", hosts={16: "module-a3-16"}),
-    # No source says how many there are at most; no host was seen with a card above davinci15.
+    # No source has a maximum; no host is known with a card above davinci15.
     "310p": Chip(resource="huawei.com/Ascend310P", ring="ascend-310P", hosts={16: ""}),
 }
 
 
 def chip_named(name: str) -> Chip:
-    """What is known of the chip ``name`` of a target.
+    """The chip that a target calls ``name``.
 
     Raises:
-        UsageError: nothing is.
+        UsageError: the chip is unknown.
     """
     if name not in CHIPS:
         known = ", ".join(CHIPS)
-        what = f"it is not known how a host hands out cards of chip {name}."
-        raise UsageError(Problem(what=what, fix=f"Known: {known} (cannery/deploy/chips.py)."))
+        what = f"the cards of chip {name} are unknown; cannery/deploy/chips.py has {known}."
+        raise UsageError(Problem(what=what, fix="Add the chip to that file."))
     return CHIPS[name]

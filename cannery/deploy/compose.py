@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is needed, as a file for ``docker compose``.
+"""Writes a file for ``docker compose``.
 
-Source: the Compose Specification. Folders are in its long form: a ':' divides nothing there, and a
-driver that is missing is an error and no new empty folder.
+Source: the Compose Specification. Mounts have its long form, in which ':' has no meaning and a
+missing driver is an error instead of a new empty folder.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ from __future__ import annotations
 from typing import Any
 
 from cannery.deploy.docker import run_spec
-from cannery.deploy.run_options import IDLE, RunOptions
+from cannery.deploy.workload import IDLE, Workload
 from cannery.deploy.yaml_text import comment, dump
 
 
-def compose_text(options: RunOptions) -> str:
+def compose_text(workload: Workload) -> str:
     """A file with one service."""
     head = [
-        f"{options.title}: docker compose up --detach",
-        f"Go in with: docker compose exec {options.service} bash",
+        f"{workload.title}: docker compose up --detach",
+        f"To open a shell in it: docker compose exec {workload.service} bash",
     ]
-    if not options.simulate_host:
-        head.append("Inside, cards are numbered from 0 whatever they are here.")
-    return comment(*head) + dump([{"services": {options.service: _service(options)}}])
+    if not workload.simulate_host:
+        head.append("In the container the cards are numbered from 0, whatever their numbers here.")
+    return comment(*head) + dump([{"services": {workload.service: _service(workload)}}])
 
 
-def _service(options: RunOptions) -> dict[str, Any]:
-    spec = run_spec(options)
+def _service(workload: Workload) -> dict[str, Any]:
+    spec = run_spec(workload)
     service: dict[str, Any] = {
-        "image": options.image,
-        "platform": options.target.platform,
-        "command": [_literal(word) for word in options.command or IDLE],
+        "image": workload.image,
+        "platform": workload.target.platform,
+        "command": [_literal(word) for word in workload.command or IDLE],
         "init": True,
         "shm_size": spec.shm_size,
     }
@@ -57,5 +57,5 @@ def _bind(source: str, where: str, *, driver: bool) -> dict[str, Any]:
 
 
 def _literal(value: str) -> str:
-    """``value`` as it must be written to arrive as it is: Compose replaces ``$NAME``."""
+    """``value`` escaped, because Compose replaces ``$NAME``."""
     return value.replace("$", "$$")

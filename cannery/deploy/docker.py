@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is needed, as options of ``docker run``; Compose is written from them too."""
+"""Makes the options of ``docker run``, from which files for Compose are written, too."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.deploy.run_options import RunOptions
 from cannery.deploy.run_spec import RunSpec, ascend_runtime, npus, simulated_device
+from cannery.deploy.workload import Workload
 
 
-def run_spec(options: RunOptions, devices: RunSpec | None = None) -> RunSpec:
-    """The options for one host; ``devices`` is what it has, where that is known."""
-    devices = devices or _devices(options)
+def run_spec(workload: Workload, devices: RunSpec | None = None) -> RunSpec:
+    """The options for one host; ``devices`` are those of the host, if they are known."""
+    devices = devices or _devices(workload)
     return replace(
         devices,
-        shm_size=options.shm_size,
-        volumes={**options.volumes, **options.mounts},
-        ports=options.ports,
-        environment={**devices.environment, **options.environment},
+        shm_size=workload.shm_size,
+        volumes={**workload.volumes, **workload.mounts},
+        ports=workload.ports,
+        environment={**devices.environment, **workload.environment},
     )
 
 
-def _devices(options: RunOptions) -> RunSpec:
-    if options.simulate_host:
-        return simulated_device(options.simulate_host, len(options.cards))
-    return ascend_runtime(options.cards) if options.ascend else npus(options.cards)
+def _devices(workload: Workload) -> RunSpec:
+    if workload.simulate_host:
+        return simulated_device(workload.simulate_host, len(workload.cards))
+    return ascend_runtime(workload.cards) if workload.ascend else npus(workload.cards)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the driver (HDK) of a host is new enough for a target's CANN.
+"""Checks whether the driver (HDK) of a host is new enough for a target's CANN.
 
-Versions are as compat.yaml has them: 25.5.0, 24.1.rc3, 23.0.rc2.b090; 25.0 is before 25.0.rc1.
+Versions have the formats of compat.yaml: 25.5.0, 24.1.rc3, 23.0.rc2.b090; 25.0 is before 25.0.rc1.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _FORM = re.compile(
 
 
 def version_in(text: str) -> str:
-    """The version in a driver's version.info, or nothing."""
+    """The version in a driver's version.info; empty if there is none."""
     match = re.search(r"(?m)^\s*(?:Version|package_version)\s*=\s*(\S+)", text)
     return match[1] if match else ""
 
 
 def is_older(version: str, than: str) -> bool | None:
-    """Whether one version is older; None where one of the two has none of the known forms.
+    """Whether ``version`` is older than ``than``; None if the format of one is unknown.
 
-    A build (b090) is compared only where both have one.
+    A build (b090) is compared only if both versions have one.
     """
     found, bound = _FORM.match(version), _FORM.match(than)
     if not found or not bound:
@@ -48,9 +48,10 @@ def _key(match: re.Match[str]) -> tuple[int, ...]:
 
 
 def judge(version: str, target: Target, compat: Compat) -> Problem | str:
-    """What is wrong with a host's driver for ``target``, or a remark on it, or "".
+    """A problem with a host's driver for ``target``, or a note about it.
 
-    It is wrong only if every source that names an oldest driver names a newer one.
+    It is a problem only if every source requires a newer driver. The note is empty if the driver
+    satisfies all sources.
     """
     cann = target.cann.nearest_public if target.cann.interim else target.cann.version
     rows = [row for row in compat.drivers if row.cann == CannVersion.parse(cann)]
@@ -58,18 +59,18 @@ def judge(version: str, target: Target, compat: Compat) -> Problem | str:
         return f"no source names the oldest driver for CANN {cann}; this host has {version}."
     answers = {row: is_older(version, row.minimum) for row in rows}
     if None in answers.values():
-        return f"the driver of this host calls itself {version!r}, which cannot be compared."
+        return f"the driver version of this host, {version!r}, has an unknown format."
     refusing = sorted((row for row in rows if answers[row]), key=lambda row: (row.rank, row.line))
     if not refusing:
         return _newer(version, rows)
     needed = refusing[0]
     what = (
-        f"the driver of this host is {version}, and CANN {cann} needs {needed.minimum} or newer"
+        f"the driver of this host is {version}, but CANN {cann} needs {needed.minimum} or newer"
         f" ({needed.cited})"
     )
     if len(refusing) < len(rows):
-        return f"{what}; other sources are content with it."
-    fix = "Update the driver of the host, or take a target with an older CANN."
+        return f"{what}; other sources accept this driver."
+    fix = "Update the driver of the host, or choose a target with an older CANN."
     return Problem(what=f"{what}.", fix=fix)
 
 

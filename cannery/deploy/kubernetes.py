@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is needed, for Kubernetes with the Ascend device plugin: a Job, and how it is reached.
+"""Writes a Job and its Service, for Kubernetes with the Ascend device plugin.
 
-Source: kubernetes.io, Jobs: an Indexed Job calls its pods JOB-0, JOB-1, … and numbers them in the
-annotation batch.kubernetes.io/job-completion-index; with ``subdomain`` and a headless Service of
-that name each is found as JOB-0.SERVICE.
+Source: kubernetes.io, Jobs: the pods of an Indexed Job are called JOB-0, JOB-1, … and numbered in
+the annotation batch.kubernetes.io/job-completion-index; with ``subdomain`` and a headless Service
+of that name, the address of a pod is JOB-0.SERVICE.
 """
 
 from __future__ import annotations
@@ -11,60 +11,60 @@ from __future__ import annotations
 from typing import Any
 
 from cannery.deploy.pods import RENDEZVOUS, claims, labels, pod_spec, several
-from cannery.deploy.run_options import RunOptions
+from cannery.deploy.workload import Workload
 from cannery.deploy.yaml_text import comment, dump
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
 
-def kubernetes_text(options: RunOptions) -> str:
-    """A Job; before it the Service and the claims that it needs, if it needs any."""
-    return _head(options) + dump([*claims(options), *_services(options), _job(options)])
+def kubernetes_text(workload: Workload) -> str:
+    """A Job, after the claims and the Service that it needs."""
+    return _head(workload) + dump([*claims(workload), *_services(workload), _job(workload)])
 
 
-def _head(options: RunOptions) -> str:
+def _head(workload: Workload) -> str:
     lines = [
-        f"{options.title}: kubectl apply --filename FILE",
-        f"Go in with: kubectl exec --stdin --tty job/{options.name} -- bash",
+        f"{workload.title}: kubectl apply --filename FILE",
+        f"To open a shell in it: kubectl exec --stdin --tty job/{workload.name} -- bash",
     ]
-    if options.chip.resource.endswith("910") and not options.simulate_host:
+    if workload.chip.resource.endswith("910") and not workload.simulate_host:
         lines += [
-            f"{options.chip.resource} counts cards of 910, 910B and A3 alike. Where a cluster has",
-            "several of them, select nodes by a label that tells them apart, too.",
+            f"{workload.chip.resource} counts cards of 910, 910B and A3. If a cluster has several",
+            "of them, also select the nodes by a label for the kind of card.",
         ]
     return comment(*lines)
 
 
-def _services(options: RunOptions) -> list[dict[str, Any]]:
-    ports: list[dict[str, Any]] = [{"name": f"port-{p}", "port": int(p)} for p in options.ports]
-    spec: dict[str, Any] = {"selector": labels(options)}
-    if options.nodes > 1:
+def _services(workload: Workload) -> list[dict[str, Any]]:
+    ports: list[dict[str, Any]] = [{"name": f"port-{p}", "port": int(p)} for p in workload.ports]
+    spec: dict[str, Any] = {"selector": labels(workload)}
+    if workload.nodes > 1:
         ports.insert(0, {"name": "rendezvous", "port": RENDEZVOUS})
-        # The nodes look for each other before they are ready.
+        # The nodes connect to each other before they are ready.
         spec |= {"clusterIP": "None", "publishNotReadyAddresses": True}
     if not ports:
         return []
-    metadata = {"name": options.name, "labels": labels(options)}
+    metadata = {"name": workload.name, "labels": labels(workload)}
     service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
     return [service | {"spec": spec | {"ports": ports}}]
 
 
-def _job(options: RunOptions) -> dict[str, Any]:
-    environment = several(options, master=f"{options.name}-0.{options.name}", index=_INDEX)
-    architecture = {"kubernetes.io/arch": options.target.docker_arch}
-    pod = pod_spec(options, environment=environment, architecture=architecture)
+def _job(workload: Workload) -> dict[str, Any]:
+    environment = several(workload, master=f"{workload.name}-0.{workload.name}", index=_INDEX)
+    architecture = {"kubernetes.io/arch": workload.target.docker_arch}
+    pod = pod_spec(workload, environment=environment, architecture=architecture)
     spec: dict[str, Any] = {"backoffLimit": 0}
-    if options.nodes > 1:
-        pod = {"subdomain": options.name} | pod
+    if workload.nodes > 1:
+        pod = {"subdomain": workload.name} | pod
         spec |= {
             "completionMode": "Indexed",
-            "completions": options.nodes,
-            "parallelism": options.nodes,
+            "completions": workload.nodes,
+            "parallelism": workload.nodes,
         }
-    spec["template"] = {"metadata": {"labels": labels(options)}, "spec": pod}
+    spec["template"] = {"metadata": {"labels": labels(workload)}, "spec": pod}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": options.name, "labels": labels(options)},
+        "metadata": {"name": workload.name, "labels": labels(workload)},
         "spec": spec,
     }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host must hand to a container: devices, driver files, shared memory.
+"""The devices, driver files and shared memory that a host gives to a container.
 
-Source: the device nodes and driver mounts on which the run commands of LLaMA-Factory, vllm-ascend
-and the CANN images agree; for ascend-docker-runtime, Ascend/mind-cluster@HEAD, docs/en/scheduling/
-usage/containerization and base.list in component/ascend-docker-runtime/build/scripts.
+Source: the device nodes and driver mounts that the run commands of LLaMA-Factory, vllm-ascend and
+the CANN images have in common; for ascend-docker-runtime, Ascend/mind-cluster@HEAD, docs/en/
+scheduling/usage/containerization and base.list in component/ascend-docker-runtime/build/scripts.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
+from cannery.options.run import SHM_SIZE
+
 DRIVER = "/usr/local/Ascend/driver"
 
 DRIVER_MOUNTS = (
@@ -29,20 +31,17 @@ DRIVER_MOUNTS = (
 MANAGEMENT_DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 
 NOT_IN_BASE_LIST = (f"{DRIVER}/version.info", "/etc/ascend_install.info")
-"""What ascend-docker-runtime leaves out of what it mounts by itself."""
+"""Files that ascend-docker-runtime does not mount."""
 
 VISIBLE_TO_RUNTIME = "ASCEND_VISIBLE_DEVICES"
-"""Tells ascend-docker-runtime which cards to hand over."""
+"""The variable with the cards that ascend-docker-runtime adds to a container."""
 
 VISIBLE_TO_CANN = "ASCEND_RT_VISIBLE_DEVICES"
-"""Tells CANN which of the container's cards to use; counted from 0 inside."""
-
-SHM_SIZE = "16g"
-"""What data loaders and HCCL share; docker's own 64 MB are too little."""
+"""The variable with the cards that CANN uses, numbered from 0 in the container."""
 
 
 class DeviceKind(StrEnum):
-    """On what a container runs. A pass on one kind says nothing about another."""
+    """The kind of device in a container. A pass on one kind proves nothing about another."""
 
     NONE = "none"
     SIMULATED = "simulated"
@@ -53,8 +52,8 @@ class DeviceKind(StrEnum):
 class RunSpec:
     """The options of ``docker run``.
 
-    ``mounts`` (read only) and ``volumes`` map a path of the host to one of the container; a folder
-    of ``volumes`` that is not there is made. ``ports`` are the same on both sides.
+    ``mounts`` (read only) and ``volumes`` map paths of the host to paths of the container; docker
+    creates missing folders of ``volumes``. ``ports`` are the same on the host and in the container.
     """
 
     kind: DeviceKind
@@ -67,7 +66,7 @@ class RunSpec:
     shm_size: str = SHM_SIZE
 
     def found_below(self, root: Path) -> RunSpec:
-        """The same without the devices and mounts that the host below ``root`` does not have."""
+        """The same, without devices and mounts that do not exist below ``root``."""
 
         def is_there(path: str) -> bool:
             return (root / path.lstrip("/")).exists()
@@ -97,7 +96,7 @@ class RunSpec:
 
 
 def _mount(source: str, where: str) -> str:
-    """The value of ``--mount``, which docker reads as a line of comma separated values."""
+    """The value of ``--mount``, which docker parses as a line of comma-separated values."""
     line = io.StringIO()
     fields = ["type=bind", f"source={source}", f"target={where}", "readonly"]
     csv.writer(line, lineterminator="").writerow(fields)
@@ -110,7 +109,10 @@ def no_device() -> RunSpec:
 
 
 def simulated_device(host: Path, cards: int = 0) -> RunSpec:
-    """A container on the simulated host tree below ``host``, with all its cards or the first."""
+    """A container with the simulated host tree ``host`` and its first ``cards`` cards.
+
+    0 means all cards.
+    """
     visible = {VISIBLE_TO_CANN: ",".join(map(str, range(cards)))}
     return RunSpec(
         kind=DeviceKind.SIMULATED,
@@ -120,7 +122,7 @@ def simulated_device(host: Path, cards: int = 0) -> RunSpec:
 
 
 def npus(cards: Sequence[int]) -> RunSpec:
-    """A container on the cards with these numbers of a host that has all it should have."""
+    """A container with these cards, on a host with a complete driver."""
     return RunSpec(
         kind=DeviceKind.NPU,
         devices=(*(f"/dev/davinci{card}" for card in cards), *MANAGEMENT_DEVICES),
@@ -129,7 +131,7 @@ def npus(cards: Sequence[int]) -> RunSpec:
 
 
 def ascend_runtime(cards: Sequence[int]) -> RunSpec:
-    """The same, where ascend-docker-runtime hands over the devices and most of the driver."""
+    """A container with these cards, if ascend-docker-runtime adds the devices and the driver."""
     first, last = cards[0], cards[-1]
     in_a_row = len(cards) > 1 and [*cards] == [*range(first, last + 1)]
     numbers = f"{first}-{last}" if in_a_row else ",".join(map(str, cards))
@@ -142,19 +144,19 @@ def ascend_runtime(cards: Sequence[int]) -> RunSpec:
 
 
 def cards_of(root: Path = Path("/")) -> tuple[int, ...]:
-    """The numbers of this host's cards, in their order."""
+    """The numbers of this host's cards, in ascending order."""
     found = (re.fullmatch(r"davinci(\d+)", path.name) for path in (root / "dev").glob("davinci*"))
     return tuple(sorted(int(match[1]) for match in found if match))
 
 
 def npu_device(root: Path = Path("/")) -> RunSpec | None:
-    """A container on all NPUs of this host, or None where there are none."""
+    """A container with all NPUs of this host; None if there are none."""
     cards = cards_of(root)
     return npus(cards).found_below(root) if cards else None
 
 
 def shell_text(argv: Iterable[str]) -> str:
-    """``argv`` as text for a shell, an option a line."""
+    """``argv`` as text for a shell, with one option per line."""
     lines: list[str] = []
     for word in argv:
         takes_value = bool(lines) and lines[-1].startswith("--") and " " not in lines[-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is needed, as a Job of Volcano, which starts all nodes or none, for Ascend's plugin of it.
+"""Writes a Job of Volcano, which starts all nodes or none, for Ascend's scheduler plugin.
 
 Sources: volcano-sh/volcano@HEAD, docs/user-guide (the plugins env, svc and ssh; svc makes a Service
 of the job's name, in which a pod is found as JOB-TASK-0.JOB) and pkg/controllers/job (the
@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 from cannery.deploy.pods import claims, labels, pod_spec, several
-from cannery.deploy.run_options import RunOptions
 from cannery.deploy.run_spec import VISIBLE_TO_RUNTIME
+from cannery.deploy.workload import Workload
 from cannery.deploy.yaml_text import comment, dump
 
 _INDEX = "volcano.sh/task-index"
@@ -23,57 +23,56 @@ _TASK = "worker"
 _HOST_ARCH = {"arm64": "huawei-arm", "amd64": "huawei-x86"}
 _RING = "ring-controller.atlas"
 _RANK_TABLE = "/user/serverid/devindex/config"
-"""Where the rank table is that Ascend's operator fills in, for frameworks that ask for one."""
+"""The path of the rank table that Ascend's operator writes, for frameworks that need one."""
 
 
-def volcano_text(options: RunOptions) -> str:
-    """A Job of Volcano with the ConfigMap and the claims that it needs."""
+def volcano_text(workload: Workload) -> str:
+    """A Job of Volcano, after the claims and the ConfigMap that it needs."""
     head = [
-        f"{options.title}: kubectl apply --filename FILE",
-        "For a cluster with Volcano and Ascend's scheduler plugin. The labels in nodeSelector are",
-        "those that its installation gives to nodes; compare them with 'kubectl get nodes",
-        "--show-labels'.",
+        f"{workload.title}: kubectl apply --filename FILE",
+        "For a cluster with Volcano and Ascend's scheduler plugin, whose installation adds the",
+        "labels in nodeSelector to the nodes. Compare them with 'kubectl get nodes --show-labels'.",
     ]
-    return comment(*head) + dump([*claims(options), *_rank_table(options), _job(options)])
+    return comment(*head) + dump([*claims(workload), *_rank_table(workload), _job(workload)])
 
 
-def _labels(options: RunOptions) -> dict[str, str]:
-    ring = {} if options.simulate_host else {_RING: options.chip.ring}
-    return labels(options) | ring
+def _labels(workload: Workload) -> dict[str, str]:
+    ring = {} if workload.simulate_host else {_RING: workload.chip.ring}
+    return labels(workload) | ring
 
 
-def _rank_table(options: RunOptions) -> list[dict[str, Any]]:
-    if options.simulate_host:
+def _rank_table(workload: Workload) -> list[dict[str, Any]]:
+    if workload.simulate_host:
         return []
     return [
         {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {"name": f"rings-config-{options.name}", "labels": _labels(options)},
+            "metadata": {"name": f"rings-config-{workload.name}", "labels": _labels(workload)},
             "data": {"hccl.json": '{"status":"initializing"}'},
         }
     ]
 
 
-def _job(options: RunOptions) -> dict[str, Any]:
+def _job(workload: Workload) -> dict[str, Any]:
     plugins: dict[str, list[str]] = {"env": [], "svc": ["--publish-not-ready-addresses=true"]}
-    if options.nodes > 1:
+    if workload.nodes > 1:
         plugins["ssh"] = []
     task = {
         "name": _TASK,
-        "replicas": options.nodes,
-        "template": {"metadata": {"labels": _labels(options)}, "spec": _pod(options)},
+        "replicas": workload.nodes,
+        "template": {"metadata": {"labels": _labels(workload)}, "spec": _pod(workload)},
     }
     return {
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
-        "metadata": {"name": options.name, "labels": _labels(options)},
+        "metadata": {"name": workload.name, "labels": _labels(workload)},
         "spec": {
-            "minAvailable": options.nodes,
+            "minAvailable": workload.nodes,
             "schedulerName": "volcano",
             "queue": "default",
             "plugins": plugins,
-            # One node that is lost leaves the others waiting for it.
+            # If one node is lost, the others would wait for it.
             "policies": [
                 {"event": "PodFailed", "action": "AbortJob"},
                 {"event": "PodEvicted", "action": "RestartJob"},
@@ -83,19 +82,21 @@ def _job(options: RunOptions) -> dict[str, Any]:
     }
 
 
-def _pod(options: RunOptions) -> dict[str, Any]:
-    environment = several(options, master=f"{options.name}-{_TASK}-0.{options.name}", index=_INDEX)
-    if options.ascend:
-        chosen = {"fieldPath": f"metadata.annotations['{options.chip.resource}']"}
+def _pod(workload: Workload) -> dict[str, Any]:
+    environment = several(
+        workload, master=f"{workload.name}-{_TASK}-0.{workload.name}", index=_INDEX
+    )
+    if workload.ascend:
+        chosen = {"fieldPath": f"metadata.annotations['{workload.chip.resource}']"}
         environment.append({"name": VISIBLE_TO_RUNTIME, "valueFrom": {"fieldRef": chosen}})
-    selector = {"kubernetes.io/arch": options.target.docker_arch}
-    if not options.simulate_host:
-        selector = {"host-arch": _HOST_ARCH[options.target.docker_arch]}
-        if accelerator := options.chip.accelerator(len(options.cards)):
+    selector = {"kubernetes.io/arch": workload.target.docker_arch}
+    if not workload.simulate_host:
+        selector = {"host-arch": _HOST_ARCH[workload.target.docker_arch]}
+        if accelerator := workload.chip.accelerator(len(workload.cards)):
             selector["accelerator-type"] = accelerator
-    pod = pod_spec(options, environment=environment, architecture=selector)
-    if not options.simulate_host:
-        table = {"name": f"rings-config-{options.name}"}
+    pod = pod_spec(workload, environment=environment, architecture=selector)
+    if not workload.simulate_host:
+        table = {"name": f"rings-config-{workload.name}"}
         pod["volumes"].append({"name": "rank-table", "configMap": table})
         mount = {"name": "rank-table", "mountPath": _RANK_TABLE, "readOnly": True}
         pod["containers"][0]["volumeMounts"].append(mount)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain data as YAML that every reader takes for what was meant, in the order it is given."""
+"""Writes plain data as YAML that every parser reads in the same way, in the given order."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import yaml
 
 _PLAIN = re.compile(r"[A-Za-z./][A-Za-z0-9_./:@-]*[A-Za-z0-9_/]", re.ASCII)
 _ELSE = {"null", "true", "false", "yes", "no", "on", "off", ".inf", ".nan"}
-"""Words that are no text for some reader of YAML: they do not agree which these are."""
+"""Words that some YAML parsers do not read as text."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Keeps the order, writes nothing twice by reference, and indents lists as people do."""
+    """Keeps the order, writes no references, and indents lists."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the base class's
         return True
@@ -33,7 +33,7 @@ _Dumper.add_representer(str, _text)
 
 
 def dump(documents: Iterable[Any]) -> str:
-    """The ``documents``, divided by ``---``."""
+    """The ``documents``, separated by ``---``."""
     texts = [
         yaml.dump(
             each,
@@ -49,5 +49,5 @@ def dump(documents: Iterable[Any]) -> str:
 
 
 def comment(*lines: str) -> str:
-    """The ``lines`` as a comment before what they are about."""
+    """The ``lines`` as a comment."""
     return "".join(f"# {line}".rstrip() + "\n" for line in lines)

@@ -13,26 +13,35 @@ from pathlib import Path
 from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute.process import run
 
-PASSWORD = "COSIGN_PASSWORD"  # noqa: S105 - the name of the variable, not what is in it
-"""Where cosign looks for the password of a key; it may be empty, for a key without one."""
+PASSWORD = "COSIGN_PASSWORD"  # noqa: S105 - the name of the variable, not its value
+"""The variable with the password of a key; empty for a key without one."""
+
+INSTALL = "Install it: Debian has it from 13 on ('apt-get install cosign')."
 
 _BY_DIGEST = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
 _ELSEWHERE = re.compile(r"[a-z0-9+]+://")
-"""A key that is no file: in a key management service, a cluster, the environment."""
+"""The URI of a key that is not a file: in a key management service, a cluster, the environment."""
+
+_UNSIGNED = (10, 12)
+"""Exit codes of ``cosign verify``: the image has no signature, or none by this key.
+
+Source: doc/cosign_exit_codes.md of cosign 2. Every other failure is 1.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Transport:
-    """How the registry is reached: ``ca`` holds certificates to trust besides the system's.
+    """How cosign connects to the registry; its credentials are those of 'docker login'.
 
-    ``plain`` allows HTTP, and certificates that nobody vouches for: for a registry on loopback.
-    The credentials are those of 'docker login'.
+    ``ca`` holds certificates to trust besides the system's. ``plain`` allows HTTP and untrusted
+    certificates, for a registry on loopback.
     """
 
     ca: Path | None = None
     plain: bool = False
 
     def options(self) -> list[str]:
+        """The options of cosign that say so."""
         found = ["--registry-cacert", str(self.ca)] if self.ca else []
         if self.plain:
             found += ["--allow-http-registry", "--allow-insecure-registry"]
@@ -54,49 +63,49 @@ def sign(
 ) -> None:
     """Sign the image ``reference``, which must name a digest, with the private ``key``.
 
-    cosign does not look whether the registry has an image of that digest.
+    cosign does not check that the registry has an image with that digest.
 
-    ``key`` is a file or a URI as ``awskms://...``. With ``log`` the signature is also written into
-    the public transparency log, which tells the world its digest and when it was made.
+    ``key`` is a file or a URI such as ``awskms://...``. With ``log`` the signature is also written
+    to the public transparency log, where everybody can see the digest and the time.
 
     Raises:
-        EngineError: cosign is missing, or could not sign.
-        UsageError: there is no such key, or ``reference`` names no digest.
+        EngineError: cosign is not installed, or fails.
+        UsageError: the key does not exist, its password is not set, or ``reference`` has no digest.
     """
     cosign = _cosign()
     _check(reference, key)
     if PASSWORD not in environ and not _ELSEWHERE.match(key):
-        what = f"{key} cannot be opened without its password."
-        fix = f"Set {PASSWORD} (to nothing, for a key without one)."
+        what = f"the password of the signing key {key} is not set."
+        fix = f"Set {PASSWORD}; leave it empty for a key without a password."
         raise UsageError(Problem(what=what, fix=fix))
     argv = [cosign, "sign", "--yes", "--key", key, f"--tlog-upload={str(log).lower()}"]
     argv += (transport or Transport()).options()
     code, said = run([*argv, reference], capture=True)
     if code:
-        raise _failed(f"{reference} could not be signed", said, key)
+        raise _failed(f"cosign could not sign {reference}", said, _hint(said, key))
 
 
 def public_key(key: str) -> str:
     """The public part of ``key``, as PEM text.
 
     Raises:
-        EngineError: cosign is missing, or cannot open the key.
+        EngineError: cosign is not installed, or cannot open the key.
     """
     code, said = run([_cosign(), "public-key", "--key", key], capture=True)
     if code or "BEGIN PUBLIC KEY" not in said:
-        raise _failed(f"the public part of {key} cannot be told", said, key)
+        raise _failed(f"cosign could not read the public part of {key}", said, _hint(said, key))
     return said[said.index("-----BEGIN") :]
 
 
 def verify(
     reference: str, key: str, *, transport: Transport | None = None, log: bool = False
 ) -> None:
-    """Make sure that the image ``reference`` was signed with the private part of ``key``.
+    """Check that the image ``reference`` was signed with the private part of ``key``.
 
-    The arguments are those of ``sign``; ``log`` asks that the transparency log has the signature.
+    The arguments are those of ``sign``; with ``log`` the transparency log must have the signature.
 
     Raises:
-        EngineError: cosign is missing, there is no such signature, or nobody could look.
+        EngineError: cosign is not installed or fails, or the image has no such signature.
         UsageError: as for ``sign``.
     """
     cosign = _cosign()
@@ -104,56 +113,67 @@ def verify(
     argv = [cosign, "verify", "--key", key, f"--insecure-ignore-tlog={str(not log).lower()}"]
     argv += (transport or Transport()).options()
     code, said = run([*argv, reference], capture=True)
+    if code in _UNSIGNED:
+        fix = "Do not use the image, or name the key that it was signed with."
+        raise _failed(f"{reference} was not signed with {key}", said, fix)
     if code:
-        raise _failed(f"{reference} has no signature that fits", said, key)
+        raise _failed(f"cosign could not verify {reference}", said, _hint(said, key))
 
 
 def _cosign() -> str:
     found = find_cosign()
     if found is None:
-        fix = "Install it: Debian has it from 13 on ('apt-get install cosign')."
-        raise EngineError(Problem(what="cosign is not installed.", fix=fix))
+        raise EngineError(Problem(what="cosign is not installed.", fix=INSTALL))
     return found
+
+
+def key_problem(key: str) -> Problem | None:
+    """The problem if ``key`` is a file that does not exist."""
+    if _ELSEWHERE.match(key) or Path(key).is_file():
+        return None
+    return Problem(
+        what=f"the key {key!r} does not exist.", fix="Make one: cosign generate-key-pair"
+    )
 
 
 def _check(reference: str, key: str) -> None:
     problems = []
     if not _BY_DIGEST.fullmatch(reference):
-        what = f"{reference!r} names no digest, and what a tag names may change."
+        what = f"{reference!r} has no digest, and a tag may come to name another image."
         problems.append(Problem(what=what, fix="Write it as REPOSITORY@sha256:DIGEST."))
-    if not _ELSEWHERE.match(key) and not Path(key).is_file():
-        what = f"there is no key {key!r}."
-        problems.append(Problem(what=what, fix="'cosign generate-key-pair' makes a pair."))
+    if problem := key_problem(key):
+        problems.append(problem)
     if problems:
         raise UsageError(problems)
 
 
-_REASONS = (
+# cosign ends with 1 for all of these, so its text is all there is to go by. The message holds that
+# text in full, and a hint that does not fit does no harm.
+_HINTS = (
     (
         re.compile(r"unknown flag|signing-config", re.IGNORECASE),
-        "This needs cosign 2, and another one is installed: see 'cosign version'.",
+        "cosign 2 is needed, and another version is installed: see 'cosign version'.",
     ),
     (
         re.compile(r"decrypt|incorrect password|encrypted: decryption failed", re.IGNORECASE),
-        "The password in " + PASSWORD + " is not that of {key}.",
+        "The password in " + PASSWORD + " is not the one of {key}.",
     ),
     (
-        re.compile(r"no signatures found|no matching signatures|invalid signature", re.IGNORECASE),
-        "Nobody has signed this digest with {key}: do not use the image, or name the right key.",
-    ),
-    (
-        re.compile(r"unauthorized|401|403|denied", re.IGNORECASE),
-        "The registry refuses: 'docker login' stores the credentials that cosign uses.",
+        re.compile(r"\bunauthorized\b|\bdenied\b|status code 40[13]\b", re.IGNORECASE),
+        "The registry refuses: log in with 'docker login', whose credentials cosign uses.",
     ),
     (
         re.compile(r"x509|certificate", re.IGNORECASE),
-        "The registry's certificate is not trusted: name your own CA file with --ca.",
+        "The registry's certificate is not trusted: name your company's CA file with --ca.",
     ),
 )
 
 
-def _failed(what: str, said: str, key: str) -> EngineError:
+def _hint(said: str, key: str) -> str:
+    return next((hint.format(key=key) for form, hint in _HINTS if form.search(said)), "")
+
+
+def _failed(what: str, said: str, fix: str) -> EngineError:
     lines = [line for line in said.splitlines() if not line.startswith("WARNING")]
-    fix = next((fix.format(key=key) for form, fix in _REASONS if form.search(said)), "")
     text = "\n".join(lines).strip()
-    return EngineError(Problem(what=f"{what}. cosign says:\n{text}\n", fix=fix))
+    return EngineError(Problem(what=f"{what}. It says:\n{text}\n", fix=fix))

@@ -1,34 +1,148 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks git what the checkout is."""
+"""The git repository of a checkout: its commit, its origin, its changes, and committed files.
+
+Every function raises EngineError when git fails, so an empty answer is always git's own answer.
+NoRepositoryError stands apart, because some callers can do without a repository.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+import os
+import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cannery.errors import EngineError
-from cannery.execute.process import run
+from cannery.errors import EngineError, Problem, file_error
+from cannery.plan.affected import Commit
+
+
+class NoRepositoryError(EngineError):
+    """The folder is in no git repository, or git is not installed."""
+
+
+def resolve(root: Path, reference: str = "HEAD") -> str:
+    """The id of the commit that ``reference`` names; empty if the repository has no such commit.
+
+    Raises:
+        NoRepositoryError: ``root`` is in no repository, or git is not installed.
+        EngineError: git fails.
+    """
+    name = f"{reference}^{{commit}}"
+    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", name]
+    # 1 is its answer for a name that it does not know; everything else is 128.
+    return _checked(root, words, allowed=(0, 1)).decode().strip()
 
 
 def commit(root: Path) -> str:
-    """The commit that is checked out in ``root``; empty where there is none."""
-    return _said(root, "rev-parse", "--verify", "--quiet", "HEAD").strip()
+    """The id of the commit that is checked out; empty if there is no commit or no repository.
 
-
-def address(root: Path) -> str:
-    """Where the checkout was cloned from; empty where nobody knows."""
-    return _said(root, "config", "--get", "remote.origin.url").strip()
-
-
-def changed(root: Path, paths: Sequence[str] = ()) -> list[str]:
-    """The files below ``root``, or below ``paths`` of it, that are not as they were committed."""
-    said = _said(root, "status", "--porcelain", "--untracked-files=all", "-z", "--", *paths)
-    return [entry[3:] for entry in said.split("\0") if entry[2:3] == " "]
-
-
-def _said(root: Path, *words: str) -> str:
+    Raises:
+        EngineError: git fails.
+    """
     try:
-        code, said = run(["git", "-C", str(root), *words], capture=True)
-    except EngineError:  # it is not installed
+        return resolve(root)
+    except NoRepositoryError:
         return ""
-    return "" if code else said
+
+
+def origin(root: Path) -> str:
+    """The URL that the checkout was cloned from; empty if there is none or no repository.
+
+    Raises:
+        EngineError: git fails.
+    """
+    words = ["config", "--get", "remote.origin.url"]
+    try:
+        # 1 is its answer for a setting that does not exist.
+        return _checked(root, words, allowed=(0, 1)).decode(errors="replace").strip()
+    except NoRepositoryError:
+        return ""
+
+
+def changed(root: Path, paths: Sequence[str] = (".",), *, untracked: bool = True) -> list[str]:
+    """The files below ``paths`` of ``root`` that differ from the commit, relative to ``root``.
+
+    ``untracked`` includes files that git does not track and does not ignore.
+
+    Raises:
+        NoRepositoryError: ``root`` is in no repository, or git is not installed.
+        EngineError: git fails.
+    """
+    files = "all" if untracked else "no"
+    words = ["status", "--porcelain", "-z", "--no-renames", f"--untracked-files={files}"]
+    entries = _checked(root, [*words, "--", *paths]).split(b"\0")
+    # git gives paths from the top of the repository, which may be above the project.
+    prefix = _checked(root, ["rev-parse", "--show-prefix"]).removesuffix(b"\n")
+    names = [entry[3:].removeprefix(prefix) for entry in entries if entry]
+    return [name.decode(errors="surrogateescape") for name in names]
+
+
+def read_commit(root: Path, commit: str, is_read: Callable[[str], bool]) -> Commit:
+    """The committed files below ``root``, with the text of those that ``is_read`` holds for.
+
+    Raises:
+        NoRepositoryError: ``root`` is in no repository, or git is not installed.
+        EngineError: git cannot read them, as in a clone that has only some of the files.
+    """
+    entries: dict[str, str] = {}
+    wanted: dict[str, str] = {}
+    for line in _checked(root, ["ls-tree", "-r", "-z", commit]).split(b"\0"):
+        if line:
+            about, _, name = line.partition(b"\t")
+            path = name.decode(errors="surrogateescape")
+            entries[path] = about.decode()
+            _, kind, blob = entries[path].split()
+            if kind == "blob" and is_read(path):
+                wanted[path] = blob
+    blobs = _blobs(root, sorted({*wanted.values()}))
+    return Commit(entries=entries, texts={path: blobs[blob] for path, blob in wanted.items()})
+
+
+def _blobs(root: Path, ids: list[str]) -> dict[str, str]:
+    """Id to text. Bytes that are not UTF-8 are kept apart from all others."""
+    output = _checked(root, ["cat-file", "--batch"], "".join(f"{each}\n" for each in ids).encode())
+    stream = io.BytesIO(output)
+    found = {}
+    for each in ids:
+        size = stream.readline().split()[-1]
+        if not size.isdigit():
+            what = f"this clone does not have the file with the id {each}."
+            raise EngineError(Problem(what=what, fix="Fetch it: git fetch --refetch"))
+        found[each] = stream.read(int(size)).decode(errors="surrogateescape")
+        stream.read(1)
+    return found
+
+
+def _checked(
+    root: Path, words: Sequence[str], stdin: bytes = b"", *, allowed: Sequence[int] = (0,)
+) -> bytes:
+    """The output of git with ``words`` in ``root``, if its exit code is one of ``allowed``."""
+    # Without optional locks, a question never writes to the repository.
+    argv = ["git", "--no-optional-locks", "-C", str(root), *words]
+    try:
+        done = subprocess.run(argv, input=stdin, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        fix = "Install it: 'apt-get install git' on Debian."
+        raise NoRepositoryError(Problem(what="git is not installed.", fix=fix)) from error
+    except OSError as error:
+        raise file_error("run", Path("git"), error) from error
+    if done.returncode in allowed:
+        return done.stdout
+    said = done.stderr.decode(errors="replace").strip()
+    if not _has_repository(root):
+        fix = "Run this in a clone of the project."
+        raise NoRepositoryError(Problem(what=f"{root} is in no git repository.", fix=fix))
+    what = f"git {words[0]} failed in {root} ({done.returncode}): {said}"
+    raise EngineError(Problem(what=what, fix="See what 'git status' says there."))
+
+
+def _has_repository(root: Path) -> bool:
+    """Whether a repository is meant to be here, even if it is damaged or git refuses to open it.
+
+    git's exit code is the same for a missing repository and for one that it cannot open.
+    """
+    place = root.resolve()
+    return "GIT_DIR" in os.environ or any(
+        (each / ".git").exists() for each in (place, *place.parents)
+    )

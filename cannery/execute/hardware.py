@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On what this machine runs an image, in words that claim no more than is known."""
+"""Describes the hardware on which this machine runs an image."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from cannery.execute.process import run
 _NPU = re.compile(r"^\| *\d+ +(\S+) *\| *\S+ *\|", re.MULTILINE)
 _DRIVER = re.compile(r"npu-smi .*Version: *(\S+)")
 
+_UNKNOWN_NPU = "NPU of unknown kind"
+
 
 def hardware(kind: DeviceKind, machine: str) -> str:
-    """What a container for ``machine``, as uname names it, runs on.
+    """The hardware of a container for ``machine``, which is uname's name.
 
     As in ``qemu-aarch64 on x86_64, no NPU`` or ``aarch64, 8 x 910B3, driver 24.1.rc3``.
     """
@@ -33,13 +35,13 @@ def _npus() -> str:
         code, said = run(["npu-smi", "info"], capture=True)
     except CanneryError:
         code, said = 1, ""
-    return "NPU that npu-smi does not tell" if code else npus(said)
+    return _UNKNOWN_NPU if code else npus(said)
 
 
 def npus(said: str) -> str:
-    """The chips and the driver that the text of ``npu-smi info`` tells of."""
+    """The chips and the driver in the output of ``npu-smi info``."""
     names = Counter(_NPU.findall(said))
     found = [f"{count} x {name}" for name, count in sorted(names.items())]
     driver = _DRIVER.search(said)
     found += [f"driver {driver[1]}"] if driver else []
-    return ", ".join(found) if names else "NPU that npu-smi does not tell"
+    return ", ".join(found) if names else _UNKNOWN_NPU

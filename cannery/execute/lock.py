@@ -25,21 +25,21 @@ from cannery.model import Target
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
 
 _BUILD_CONSTRAINT = "setuptools<81"
-"""Old sdists import pkg_resources, which setuptools has no more from 82 on."""
+"""Old sdists import pkg_resources, which setuptools 82 has removed."""
 
 _BUILD = (_BUILD_CONSTRAINT, "uv", "wheel", "packaging", "py-cpuinfo")
-"""uv, and what DeepSpeed's sdist needs to become a wheel."""
+"""uv, and the build requirements of DeepSpeed's sdist."""
 
-_TOOLS_PYTHON = "3.11"
-"""Of the ``build`` stage."""
+_BUILD_PYTHON = "3.11"
+"""The Python version of the ``build`` stage."""
 
 
 def lock_target(project: Project, target: Target, upgrade: Iterable[str] = ()) -> str:
-    """The text of the lock of ``target``; versions already locked stay unless in ``upgrade``.
+    """The text of the lock of ``target``; locked versions stay, except those in ``upgrade``.
 
     Raises:
-        MatrixError: no set of wheels fits, with uv's explanation.
-        EngineError: uv failed for another reason, as an index that cannot be reached.
+        MatrixError: the requirements cannot be satisfied; the message has uv's explanation.
+        EngineError: uv failed for another reason, such as an index that cannot be reached.
     """
     text = _compile(
         requirement_groups(target),
@@ -58,21 +58,21 @@ def lock_target(project: Project, target: Target, upgrade: Iterable[str] = ()) -
 
 
 def lock_build_stage(project: Project) -> str:
-    """The text of the lock of the ``build`` stage, for every platform that may build."""
+    """The text of the lock of the ``build`` stage, for all building platforms."""
     return HEADER + _compile(
         {"build": _BUILD},
         old=project.build_lock,
         name="the build stage",
-        options=["--python-version", _TOOLS_PYTHON, "--universal", "--only-binary", ":all:"],
+        options=["--python-version", _BUILD_PYTHON, "--universal", "--only-binary", ":all:"],
     )
 
 
 def write_locks(project: Project, targets: Iterable[Target], upgrade: Iterable[str]) -> list[Path]:
-    """Lock the build stage and every target; return the files that changed.
+    """Lock the build stage and every target; return the changed files.
 
     Raises:
-        FileError: a lock cannot be written; then none has changed.
-        MatrixError: no set of wheels fits; then none has changed.
+        FileError: a lock cannot be written; no lock has changed.
+        MatrixError: the requirements of a target cannot be satisfied; no lock has changed.
     """
     upgrade = list(upgrade)
     texts = {project.build_lock: lock_build_stage(project)}
@@ -95,8 +95,8 @@ def _compile(
 ) -> str:
     with tempfile.TemporaryDirectory(prefix="cannery-lock-") as folder:
         inputs = []
-        for group, wanted in groups.items():
-            (Path(folder) / f"{group}.in").write_text("\n".join(wanted) + "\n", encoding="utf-8")
+        for group, texts in groups.items():
+            (Path(folder) / f"{group}.in").write_text("\n".join(texts) + "\n", encoding="utf-8")
             inputs.append(f"{group}.in")
         if override:
             (Path(folder) / "overrides.txt").write_text("\n".join(override), encoding="utf-8")
@@ -117,8 +117,9 @@ def _compile(
         argv = [sys.executable, "-m", "uv", "pip", "compile", *inputs, *fixed, *options]
         code, said = run([*argv, "--output-file", output.name], cwd=Path(folder), capture=True)
         if code and "No solution found" in said:
-            raise MatrixError(f"no set of wheels fits {name}. uv says:\n{said.strip()}")
+            what = f"the requirements of {name} cannot be satisfied. uv says:\n{said.strip()}"
+            raise MatrixError(what)
         if code:
-            raise EngineError(f"uv could not resolve {name}. It says:\n{said.strip()}")
+            raise EngineError(f"uv could not lock {name}. uv says:\n{said.strip()}")
         lines = output.read_text(encoding="utf-8").splitlines(keepends=True)
         return "".join(line for line in lines if not line.startswith((HEADER.strip(), INPUTS)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks what a run leaves lying about while it works, so that a later run can tell and clear it."""
+"""Marks temporary folders and containers, so that a later run can remove those of a killed run."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 def own_mark() -> str:
-    """What tells this process from every other one: machine, number, and when it started."""
+    """A unique mark of this process: the machine, the process id and its start time."""
     return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
 
 
 def is_gone(mark: str) -> bool:
-    """Whether ``mark`` is that of a process of this machine which has ended."""
+    """Whether ``mark`` belongs to a process of this machine that has ended."""
     host, _, rest = mark.rpartition(":")[0].rpartition(":")
     started = mark.rpartition(":")[2]
     if host != socket.gethostname() or not rest.isdigit() or not started:
@@ -23,10 +23,10 @@ def is_gone(mark: str) -> bool:
 
 
 def _started(process: int) -> str:
-    """When ``process`` started, in the kernel's own unit; nothing where it has ended."""
+    """The start time of ``process`` in the kernel's unit; empty if it has ended."""
     try:
         text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    # The name of the program may hold spaces and brackets; the 20th field after it is the time.
+    # The name of the program may contain spaces and brackets; the time is the 20th field after it.
     return text.rpartition(")")[2].split()[19]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether this host can run an image, asked before it is tried: all that is wrong, at once."""
+"""Checks whether this host can run an image, and reports all problems at once."""
 
 from __future__ import annotations
 
@@ -9,39 +9,41 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.compat.facts import Compat
-from cannery.deploy import RunOptions, driver
+from cannery.deploy import Workload, driver
 from cannery.deploy.run_spec import DRIVER, DRIVER_MOUNTS, RunSpec, ascend_runtime, npus
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine import client as engine
+from cannery.execute.engine.stand_ins import stand_ins
+from cannery.image.simulated import DRIVER_MARKER
 from cannery.model import Target
 
 _EMULATORS = {"aarch64": "qemu-aarch64", "x86_64": "qemu-x86_64"}
-_CHECK_DRIVER = "It must be one that is handed to containers: check the driver of this host."
+_CHECK_DRIVER = "Containers need a device there: check the driver of this host."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What keeps an image from running, and what is worth knowing all the same."""
+    """The problems that prevent a run, and notes about the host."""
 
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
 
 
-def look_at(
-    options: RunOptions,
+def check_host(
+    workload: Workload,
     compat: Compat | None,
     *,
     build: str = "",
     root: Path = Path("/"),
 ) -> Findings:
-    """Look at this host, whose files are below ``root``, and ask its engine.
+    """Check this host, whose files are below ``root``, and its engine.
 
-    ``build`` is the command that builds the image; without it a registry has it.
+    ``build`` is the command that builds the image; empty if the image is in a registry.
     """
     found: list[Problem | str] = []
-    if not options.simulate_host:
-        found += [*_devices(options, root), *_driver(options.target, compat, root)]
-    found += [*_memory(options, root), *_engine(options, root, build)]
+    if not workload.simulate_host:
+        found += [*_devices(workload, root), *_driver(workload.target, compat, root)]
+    found += [*_memory(workload, root), *_engine(workload, root, build)]
     return Findings(
         problems=tuple(each for each in found if isinstance(each, Problem)),
         notes=tuple(each for each in found if isinstance(each, str)),
@@ -49,7 +51,7 @@ def look_at(
 
 
 def without_runtime(runtimes: frozenset[str]) -> Problem | None:
-    """What is wrong if the engine cannot hand over cards through ascend-docker-runtime."""
+    """The problem of an engine without ascend-docker-runtime; None if it has this runtime."""
     if "ascend" in runtimes:
         return None
     known = ", ".join(sorted(runtimes))
@@ -59,70 +61,76 @@ def without_runtime(runtimes: frozenset[str]) -> Problem | None:
     )
 
 
-def _devices(options: RunOptions, root: Path) -> Iterator[Problem]:
-    # With ascend-docker-runtime too: it hands over the same.
-    for path in npus(options.cards).devices:
+def _devices(workload: Workload, root: Path) -> Iterator[Problem]:
+    # ascend-docker-runtime adds the same devices.
+    for path in npus(workload.cards).devices:
         try:
             mode = (root / path.lstrip("/")).stat().st_mode
         except FileNotFoundError:
-            yield Problem(what=f"{path} is missing.", fix="Is the NPU driver of this host loaded?")
+            fix = "Check that the NPU driver of this host is loaded."
+            yield Problem(what=f"{path} is missing.", fix=fix)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            yield Problem(what=f"{path} cannot be looked at: {reason}.", fix=_CHECK_DRIVER)
+            yield Problem(what=f"{path} cannot be accessed: {reason}.", fix=_CHECK_DRIVER)
         else:
             if not stat.S_ISCHR(mode):
-                yield Problem(what=f"{path} is no device.", fix=_CHECK_DRIVER)
+                yield Problem(what=f"{path} is not a device.", fix=_CHECK_DRIVER)
             elif mode & 0o600 != 0o600:
-                yield Problem(what=f"{path} lets nobody read and write it.", fix=_CHECK_DRIVER)
+                what = f"{path} has no permission for its owner to read and write."
+                yield Problem(what=what, fix=_CHECK_DRIVER)
 
 
 def _driver(target: Target, compat: Compat | None, root: Path) -> Iterator[Problem | str]:
     libraries = root / DRIVER.lstrip("/") / "lib64"
     if not libraries.is_dir():
-        what = f"{DRIVER}/lib64 is missing: the image has no driver and takes the host's."
-        yield Problem(what=what, fix="Install the NPU driver of this host.")
+        what = f"{DRIVER}/lib64 is missing: images contain no driver and use that of the host."
+        yield Problem(what=what, fix="Install the NPU driver on this host.")
+        return
+    if (root / DRIVER_MARKER.lstrip("/")).exists():
+        what = f"the driver of this host is simulated ({DRIVER_MARKER}) and cannot use an NPU."
+        yield Problem(what=what, fix="Install the vendor's driver, or add --simulate.")
         return
     for path in DRIVER_MOUNTS:
         if not (root / path.lstrip("/")).exists():
-            yield f"this host has no {path}; the container goes without."
+            yield f"this host has no {path}, so the container does not get it."
     try:
         text = (root / DRIVER.lstrip("/") / "version.info").read_text("utf-8", "replace")
     except OSError:
         text = ""
     if not (version := driver.version_in(text)):
-        yield f"{DRIVER}/version.info does not say which driver this host has."
+        yield f"{DRIVER}/version.info does not contain the version of the driver."
     elif compat and (judged := driver.judge(version, target, compat)):
         yield judged
 
 
-def _memory(options: RunOptions, root: Path) -> Iterator[Problem | str]:
+def _memory(workload: Workload, root: Path) -> Iterator[Problem | str]:
     try:
         text = (root / "proc/meminfo").read_text(encoding="ascii", errors="replace")
         kilobytes = next(line.split()[1] for line in text.splitlines() if "MemTotal:" in line)
         total = int(kilobytes) * 1024
     except (OSError, StopIteration, IndexError, ValueError):
         return
-    if options.shm_bytes <= total:
+    if workload.shm.bytes <= total:
         return
-    have = f"this host has {total / 2**30:.1f} GiB of memory in all"
-    if options.simulate_host:
-        yield f"{have}, and shared memory may grow to {options.shm_size}."
+    have = f"this host has {total / 2**30:.1f} GiB of memory"
+    if workload.simulate_host:
+        yield f"{have}, but shared memory may grow to {workload.shm_size}."
         return
-    what = f"{have}, and {options.shm_size} of shared memory were asked for."
-    yield Problem(what=what, fix="Ask for less with --shm-size.")
+    what = f"{have}, but {workload.shm_size} of shared memory were requested."
+    yield Problem(what=what, fix="Request less with --shm-size.")
 
 
-def _engine(options: RunOptions, root: Path, build: str) -> Iterator[Problem]:
-    target = options.target
+def _engine(workload: Workload, root: Path, build: str) -> Iterator[Problem]:
+    target = workload.target
     try:
         machine, runtimes = engine.machine_and_runtimes()
         if machine != target.machine and not _emulates(target.machine, root):
-            what = f"this machine is {machine}, {target.id} is for {target.machine}, and nothing"
-            fix = "Install qemu-user-static ('bash setup.sh' does)."
-            yield Problem(what=f"{what} here emulates that.", fix=fix)
-        if options.ascend and (problem := without_runtime(runtimes)):
+            what = f"this machine is {machine} and does not emulate {target.machine}, which"
+            fix = "Install qemu-user-static, for example with 'bash setup.sh'."
+            yield Problem(what=f"{what} {target.id} is for.", fix=fix)
+        if workload.ascend and (problem := without_runtime(runtimes)):
             yield problem
-        yield from _image(options, build)
+        yield from _image(workload, build)
     except EngineError as error:
         yield from error.problems
 
@@ -136,23 +144,36 @@ def _emulates(machine: str, root: Path) -> bool:
         return False
 
 
-def _image(options: RunOptions, build: str) -> Iterator[Problem]:
-    target = options.target
-    if engine.image_id(options.image):
-        architecture = engine.image_architecture(options.image)
+def _image(workload: Workload, build: str) -> Iterator[Problem]:
+    target = workload.target
+    if engine.image_id(workload.image):
+        architecture = engine.image_architecture(workload.image)
         if architecture != target.docker_arch:
-            what = f"{options.image} is for {architecture}, and {target.id} is for"
+            what = f"{workload.image} is for {architecture}, but {target.id} is for"
             yield Problem(what=f"{what} {target.docker_arch}.", fix="Name another image.")
+        else:
+            yield from _kind(workload)
     elif build:
-        yield Problem(what=f"{options.image} is not here.", fix=f"Run: {build}")
-    elif reason := engine.why_not_pulled(options.image, target.platform):
-        what = f"{options.image} is not here and cannot be pulled: {reason}."
-        yield Problem(what=what, fix="Check the name, and 'docker login'.")
+        yield Problem(what=f"this machine has no {workload.image}.", fix=f"Run: {build}")
+    elif problem := engine.why_not_pulled(workload.image, target.platform):
+        yield problem
 
 
-def devices_here(options: RunOptions, root: Path = Path("/")) -> RunSpec | None:
-    """The cards of ``options`` here, with as much of the driver as there is; None if simulated."""
-    if options.simulate_host:
+def _kind(workload: Workload) -> Iterator[Problem]:
+    """Check that the image and the device are both simulated, or both not."""
+    signs = stand_ins(workload.image, workload.target)
+    if signs and not workload.simulate_host:
+        what = f"{workload.image} is a simulated image ({', '.join(signs)}) and cannot use an NPU."
+        fix = "Add --simulate to run it on the simulated device, or name another image."
+        yield Problem(what=what, fix=fix)
+    elif workload.simulate_host and not signs:
+        what = f"{workload.image} is not a simulated image, and the vendor's CANN cannot use the"
+        yield Problem(what=f"{what} simulated driver.", fix="Leave out --simulate.")
+
+
+def devices_here(workload: Workload, root: Path = Path("/")) -> RunSpec | None:
+    """The cards of ``workload`` and the existing driver files of this host; None if simulated."""
+    if workload.simulate_host:
         return None
-    whole = ascend_runtime(options.cards) if options.ascend else npus(options.cards)
+    whole = ascend_runtime(workload.cards) if workload.ascend else npus(workload.cards)
     return whole.found_below(root)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs programs so that an interrupt stops all that they started."""
+"""Runs programs so that an interrupt also stops all processes that they started."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from cannery.errors import EngineError, file_error
 
 _running: set[subprocess.Popen[str]] = set()
 _stopping: list[bool] = []
-"""Has something in it while any thread is stopping them all."""
+"""Not empty while a thread is stopping all programs."""
 
 _SECONDS = 0.2
-"""After which a signal is noticed at the latest."""
+"""The maximum delay until a signal is handled."""
 
 
 class Stopped(BaseException):
-    """The run is being stopped, and so was a program of it; what it said means nothing."""
+    """The run is being stopped, and a program was stopped with it; its output is incomplete."""
 
 
 @contextmanager
 def stopping() -> Iterator[None]:
-    """Stop every program that runs in any thread, and start none until the block ends.
+    """Stop the programs of all threads, and start no program until the block ends.
 
-    An interrupt reaches the main thread only; without this, what other threads have started would
-    go on.
+    An interrupt reaches only the main thread; without this, programs of other threads would
+    continue.
     """
     _stopping.append(True)
     try:
@@ -52,13 +52,13 @@ def run(
 ) -> tuple[int, str]:
     """Run ``argv``; return its exit code and, with ``capture``, its output (both streams).
 
-    ``env`` adds to the environment. Without ``capture`` the output goes to this process's stderr,
-    because stdout is for data.
+    ``env`` is added to the environment. Without ``capture`` the output goes to this process's
+    stderr, because stdout is for data.
 
     Raises:
         EngineError: the program is not installed.
-        KeyboardInterrupt: after the program and its children have been stopped.
-        Stopped: the same, in a thread that is not the main one.
+        KeyboardInterrupt: raised after the program and its children were stopped.
+        Stopped: the same, in a thread other than the main one.
     """
     with _started(argv, cwd=cwd, env=env, pipe=capture) as process:
         output, _ = process.communicate()
@@ -73,7 +73,7 @@ def _started(
     env: Mapping[str, str] | None = None,
     pipe: bool,
 ) -> Iterator[subprocess.Popen[str]]:
-    """A running program, which the block waits for."""
+    """A running program; the end of the block waits for it."""
     with _start(argv, cwd=cwd, env=env, pipe=pipe) as process:
         try:
             yield process
@@ -123,7 +123,7 @@ def _start(
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """Ask the process group to stop as Ctrl-C does, and make what does not."""
+    """Stop the process group with SIGINT, then with SIGTERM, and at last with SIGKILL."""
     for step in (signal.SIGINT, signal.SIGTERM):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, step)
@@ -138,9 +138,9 @@ def _stop(process: subprocess.Popen[str]) -> None:
 def stream(
     argv: Sequence[str], heard: Callable[[str], None], env: Mapping[str, str] | None = None
 ) -> int:
-    """Run ``argv``, hand every line that it says to ``heard``, and return its exit code.
+    """Run ``argv``, call ``heard`` with every line of its output, and return its exit code.
 
-    What it says is UTF-8, and ``env`` adds to the environment.
+    The output is UTF-8. ``env`` is added to the environment.
 
     Raises: as ``run``.
     """
@@ -151,12 +151,12 @@ def stream(
 
 
 def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
-    """The lines that ``process`` says, with their ends."""
+    """The lines of the output of ``process``, with their line endings."""
     assert process.stdout
     said, left = process.stdout.fileno(), ""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     while True:
-        # Waiting without an end would not notice a signal that another thread has taken.
+        # Waiting without a timeout would not notice a signal that another thread has received.
         if not select.select([said], [], [], _SECONDS)[0]:
             continue
         piece = os.read(said, 1 << 16)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does several things at once that mostly wait for other programs."""
+"""Runs several functions in parallel that mostly wait for other programs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _SECONDS = 0.2
-"""After which an interrupt is noticed at the latest."""
+"""The maximum delay until an interrupt is handled, in seconds."""
 
 
 @contextmanager
 def workers(count: int) -> Iterator[Callable[[Callable[[T], R], T], Future[R]]]:
-    """What hands work to ``count`` threads while the block goes on; its end waits for all of it.
+    """A function that gives work to ``count`` threads; the end of the block waits for all work.
 
-    Whatever fails first, of the work or in the block, is raised at its end; what had not begun by
-    then is not done. An interrupt stops every program that the work runs.
+    The first error of the work or of the block is raised at the end; work that has not begun by
+    then is dropped. An interrupt stops all programs that the work runs.
     """
     given: list[Future[Any]] = []
     failed: list[BaseException] = []
@@ -52,17 +52,17 @@ def workers(count: int) -> Iterator[Callable[[Callable[[T], R], T], Future[R]]]:
 
 
 def _wait(given: Sequence[Future[Any]], failed: Sequence[BaseException]) -> None:
-    """Wait for what was ``given``, or raise what it ``failed`` with first."""
+    """Wait for the work ``given``, or raise the first error in ``failed``."""
     left = {*given}
     while left and not failed:
-        # A signal that another thread has taken wakes nobody who waits for a lock.
+        # A signal that another thread has received does not wake a thread that waits for a lock.
         _, left = wait(left, timeout=_SECONDS, return_when=FIRST_COMPLETED)
     if failed:
         raise failed[0]
 
 
 def each_in_thread(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """What ``work`` makes of each of ``items``, in their order, each in a thread of its own.
+    """The results of ``work`` for each of ``items``, in their order, each in its own thread.
 
     Raises: as ``workers``.
     """

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a target to all that its image is built from and checked with."""
+"""From a target to the files from which its image is built and checked."""

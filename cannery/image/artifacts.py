@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at the files that no registry serves, before anything is built from them."""
+"""Checks the files that are in no registry, before anything is built from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ _MACHINES = {183: "aarch64", 62: "x86_64"}
 """e_machine of an ELF header (elf.h)."""
 
 _LOOK_AT = 2000
-"""How many members of an archive are looked at for a first ELF file."""
+"""How many members of an archive are searched for an ELF file."""
+
+_STAND_IN = b"SIMULATED by cannery"
+"""What the simulator writes into the head of each shell archive that it makes."""
+
+_STAND_IN_MEMBER = "apex/SIMULATED"
+"""What the simulator puts into the wheel that it makes."""
 
 _DAMAGED = (
     tarfile.TarError,
@@ -32,18 +38,18 @@ _DAMAGED = (
     TypeError,
     ValueError,
 )
-"""What the standard library raises for archives that are cut off, altered or encrypted."""
+"""Errors of the standard library for archives that are truncated, altered or encrypted."""
 
 
 def needed_files(target: Target, *, simulate: bool) -> dict[str, File]:
-    """Component name to the vendor file that a build needs; the simulator stands in for some."""
+    """Component to vendor file, for all files that a build needs, less simulated ones."""
     return target.real_artifacts if simulate else target.artifacts
 
 
 def files_of_build(target: Target, *, simulate: bool) -> dict[str, File]:
-    """Component name to each file of the ``artifacts`` context, simulated ones included.
+    """Component to file, for all files of the ``artifacts`` context, also simulated ones.
 
-    The vendor's published sha256 does not hold for a simulated file.
+    A simulated file has no published sha256.
     """
     needed = needed_files(target, simulate=simulate)
     return {
@@ -53,7 +59,7 @@ def files_of_build(target: Target, *, simulate: bool) -> dict[str, File]:
 
 
 def missing_files(target: Target, folder: Path, *, simulate: bool) -> dict[str, str]:
-    """Name to origin of the files that a build of ``target`` needs and ``folder`` does not have."""
+    """Name to origin of the files that a build of ``target`` needs but ``folder`` does not have."""
     needed = needed_files(target, simulate=simulate).values()
     return {file.name: file.origin for file in needed if not (folder / file.name).is_file()}
 
@@ -68,11 +74,12 @@ def check_artifacts(
 ) -> dict[str, str]:
     """Component name to the sha256 of its file in ``folder``, for all of ``files``.
 
-    ``simulated`` says that the user wants the simulator anyway; ``hash_of`` computes the sha256 of
-    a file.
+    ``simulated`` says that the image is to be a simulated one; without it no stand-in may be among
+    the files. ``hash_of`` computes the sha256 of a file.
 
     Raises:
-        ArtifactError: with every file that is missing, empty, altered or for another architecture.
+        ArtifactError: with every file that is missing, empty, altered, a stand-in, or for another
+            architecture.
         FileError: a file cannot be read.
     """
     problems: list[Problem] = []
@@ -81,11 +88,13 @@ def check_artifacts(
         path = folder / file.name
         try:
             problem = _missing(target, path, file) or _refused(target, path)
+            if not problem and not simulated:
+                problem = _simulated(path)
             if not problem:
                 hashes[component] = hash_of(path)
                 if file.sha256 and hashes[component] != file.sha256:
                     what = f"{path} has sha256 {hashes[component]}; {file.sha256} was published."
-                    fix = "It is damaged or not the original. Get it again."
+                    fix = "The file is damaged or not the original. Get it again."
                     problem = Problem(what=what, fix=fix)
         except OSError as error:
             raise file_error("read", path, error) from error
@@ -102,7 +111,7 @@ def _missing(target: Target, path: Path, file: File) -> Problem | None:
     other = {"aarch64": "x86_64", "x86_64": "aarch64"}[target.machine]
     hint = ""
     if (path.parent / file.name.replace(target.machine, other)).is_file():
-        hint = f" (The one there is for {other}; {target.id} needs {target.machine}.)"
+        hint = f" (The file for {other} is there, but {target.id} needs {target.machine}.)"
     return Problem(what=f"{path} is missing.{hint}", fix=f"Get it from: {file.origin}.")
 
 
@@ -112,10 +121,35 @@ def _refused(target: Target, path: Path) -> Problem | None:
     machine = machine_of(path, target.machine)
     if machine and machine != target.machine:
         return Problem(
-            what=f"{path} holds {machine} programs, and {target.id} needs {target.machine}.",
-            fix=f"Get the {target.machine} one.",
+            what=f"{path} contains programs for {machine}; {target.id} needs {target.machine}.",
+            fix=f"Get the file for {target.machine}.",
         )
     return None
+
+
+def _simulated(path: Path) -> Problem | None:
+    if not is_stand_in(path):
+        return None
+    return Problem(
+        what=f"{path} is a stand-in made by the simulator, so the image would be simulated.",
+        fix="Put the vendor's file there, or build the image with --simulate.",
+    )
+
+
+def is_stand_in(path: Path) -> bool:
+    """Whether the simulator has made the package or wheel ``path``.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as stream:
+        if _STAND_IN in stream.read(1 << 16):
+            return True
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                return _STAND_IN_MEMBER in archive.namelist()
+        except _DAMAGED:
+            return False
 
 
 def _advice(target: Target, folder: Path, *, simulated: bool) -> Problem:
@@ -126,38 +160,38 @@ def _advice(target: Target, folder: Path, *, simulated: bool) -> Problem:
             f" public release is {target.cann.nearest_public}."
         )
     if not simulated:
-        fix += " To try the image without them, on a software device, add --simulate."
+        fix += " To try the image without these files, on the software device, add --simulate."
     return Problem(what=f"{target.id} cannot be built.", fix=fix)
 
 
-def machine_of(path: Path, wanted: str = "") -> str:
-    """The architecture of the ELF files in ``path``; empty where none can be found.
+def machine_of(path: Path, expected: str = "") -> str:
+    """The architecture of the ELF files in ``path``; empty if none is found.
 
-    A package may hold programs for more than one, as for the CPUs of a device: it is ``wanted`` if
-    any is, else that of the first. ``path`` may be a wheel, a tar archive, or a self-extracting
-    shell archive that ends in one.
+    A package may contain programs for several architectures, for example for the CPUs of a device.
+    The result is ``expected`` if any program is for it, else the architecture of the first one.
+    ``path`` may be a wheel, a tar archive, or a self-extracting shell archive that ends in one.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     with path.open("rb") as stream:
         try:
             if zipfile.is_zipfile(stream):
-                return _machine(_zip_heads(stream), wanted)
+                return _machine(_zip_heads(stream), expected)
             stream.seek(_payload_offset(stream))
-            return _machine(_tar_heads(stream), wanted)
+            return _machine(_tar_heads(stream), expected)
         except _DAMAGED:
             return ""
 
 
-def _machine(heads: Iterator[bytes], wanted: str) -> str:
+def _machine(heads: Iterator[bytes], expected: str) -> str:
     first = ""
     for head in heads:
         if head[:4] != b"\x7fELF" or len(head) < 20:
             continue
-        # A machine that is not listed is that of the NPU, whose programs the packages hold too.
+        # Other machines are the NPU's, whose programs are in the packages, too.
         machine = _MACHINES.get(struct.unpack_from("<H", head, 18)[0], "")
-        if machine and machine == wanted:
+        if machine and machine == expected:
             return machine
         first = first or machine
     return first
@@ -178,7 +212,7 @@ def _tar_heads(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _payload_offset(stream: IO[bytes]) -> int:
-    """Where the compressed payload of a shell archive begins; 0 for a plain archive."""
+    """The offset of the compressed payload in a shell archive; 0 for a plain archive."""
     stream.seek(0)
     head = stream.read(1 << 20)
     if not head.startswith(b"#!"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Understands what ``docker buildx bake --progress rawjson`` says, line by line.
+"""Parses the output of ``docker buildx bake --progress rawjson``, line by line.
 
-Every event names what BuildKit calls a vertex, a step. A step that several targets share is told
-for each of them under a name of its own, and what it prints is told once.
+A step is a vertex of BuildKit. A step that several targets share appears once for each of them,
+under different names; its output appears once.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from typing import Any
 _NAME = re.compile(r"\[(?P<first>[^\]\s]+)(?: (?P<rest>[^\]]*))?\] (?P<text>.*)", re.DOTALL)
 _TIME = re.compile(r"T(\d+):(\d+):(\d+(?:\.\d+)?)")
 _OPTIONAL = "importing cache manifest from "
-"""How the step begins that looks for a cache; a build goes on where there is none."""
+"""The beginning of steps that read a cache. If one fails, the build continues."""
 
 _WRITTEN = re.compile(r"(?:writing image|exporting (?:manifest|config)) (sha256:[0-9a-f]{64})")
-"""How BuildKit says of an image that it was written, or what of it."""
+"""BuildKit's message that an image, its manifest or its config was written."""
 
 _CANCELED = re.compile(r"context canceled|operation was canceled", re.IGNORECASE)
 
 
 def short(step: str) -> str:
-    """A step's stage, number and instruction, as in ``os 1/1 RUN``, without what it runs."""
+    """A step's stage, number and instruction, without arguments, as in ``os 1/1 RUN``."""
     match = re.match(r"\[([^\]]+)\] (\S+)", step)
     return f"{match[1]} {match[2]}" if match else step.partition("\n")[0]
 
 
 class Kind(StrEnum):
-    """What happened to a step."""
+    """The kinds of events of a step."""
 
     STARTED = "started"
     DONE = "done"
     CACHED = "cached"
     FAILED = "failed"
     SAID = "said"
-    """``text`` is what it printed."""
+    """``text`` is output of the step."""
     WROTE = "wrote"
-    """``text`` is the digest of an image, or of a part of it, that it wrote."""
+    """``text`` is the digest of the image, the manifest or the config that it wrote."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happened; ``target`` is a bake name, empty for what is about none of them."""
+    """An event. ``target`` is a bake name, or empty if the event is about no target."""
 
     kind: Kind
     target: str = ""
@@ -59,27 +59,27 @@ class Event:
 
 @dataclass
 class _Steps:
-    """The steps of one target: digest to name, and which of them are over."""
+    """The steps of one target: digest to name, and digest to state."""
 
     names: dict[str, str] = field(default_factory=dict)
     state: dict[str, Kind] = field(default_factory=dict)
 
 
 class Events:
-    """Turns lines into events, for the bake targets that are called ``names``."""
+    """Turns lines into events, for the bake targets ``names``."""
 
     def __init__(self, names: Collection[str]) -> None:
         self._targets = {name: _Steps() for name in names}
         self._open: list[str] = []
 
     def steps(self, target: str) -> tuple[int, int]:
-        """How many steps of ``target`` are over, and how many are known."""
+        """The number of finished steps of ``target``, and the number of known steps."""
         steps = self._targets[target]
-        over = [s for s in steps.state.values() if s is not Kind.STARTED]
-        return len(over), len(steps.names)
+        finished = [s for s in steps.state.values() if s is not Kind.STARTED]
+        return len(finished), len(steps.names)
 
     def feed(self, line: str) -> Iterator[Event]:
-        """The events that ``line`` completes. A line that is no JSON is said by buildx itself."""
+        """The events that ``line`` completes. Lines that are not JSON are messages of buildx."""
         for loaded in self._objects(line):
             if isinstance(loaded, str):
                 yield Event(kind=Kind.SAID, text=loaded)
@@ -92,8 +92,8 @@ class Events:
                 yield from self._log(log)
 
     def _objects(self, line: str) -> Iterator[Mapping[str, Any] | str]:
-        # Some buildx write an object to a line, others spread it over many, of which only the last
-        # begins with the bracket that closes it.
+        # Some versions of buildx write an object in one line, others in several lines, of which
+        # only the last one begins with a closing bracket.
         if self._open and line.startswith("{"):
             yield "".join(self._open)
             self._open.clear()
@@ -127,16 +127,16 @@ class Events:
         if kind is Kind.FAILED and step.startswith(_OPTIONAL):
             kind = Kind.DONE
         before = steps.state.get(digest)
-        # A step that is over is told of again when BuildKit fetches what it made.
-        over = before in (Kind.DONE, Kind.CACHED, Kind.FAILED) and kind is not Kind.FAILED
-        if kind is None or kind is before or over:
+        # A finished step appears again when BuildKit fetches its result.
+        finished = before in (Kind.DONE, Kind.CACHED, Kind.FAILED) and kind is not Kind.FAILED
+        if kind is None or kind is before or finished:
             return
         steps.state[digest] = kind
         seconds = _seconds(vertex)
         yield Event(kind=kind, target=target, step=step, text=text, seconds=seconds)
 
     def _named(self, name: str) -> tuple[str, str]:
-        """The target and the step of a vertex's name; only one of several targets is in it."""
+        """The target and the step in a vertex's name, which contains only one target."""
         match = _NAME.fullmatch(name)
         if match and match["first"] in self._targets:
             inner = f"[{match['rest']}] " if match["rest"] else ""
@@ -158,7 +158,7 @@ class Events:
             yield from self._of(status, Kind.WROTE, written[1])
 
     def _of(self, said: Mapping[str, Any], kind: Kind, text: str) -> Iterator[Event]:
-        """An event of each target that has the step that ``said`` is about."""
+        """An event for each target that has the step of ``said``."""
         digest = str(said.get("vertex", ""))
         for target, steps in self._targets.items():
             if digest in steps.names:

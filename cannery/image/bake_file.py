@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file from which ``docker buildx bake`` builds all targets of a run at once."""
+"""The file from which ``docker buildx bake`` builds all targets of a run."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from cannery.errors import Problem, UsageError
+from cannery.image.names import REPOSITORY, TAG, TARGET_FIELD, cache_name
 
 INDEX_VARIABLE = "CANNERY_INDEX_URL"
 """The variable from which buildx takes the package index, so that no file holds it."""
 
-_PLACE = "{target}"
-"""Stands for a target's tag in what the user says of caches."""
-
 _OVERWRITES = ("registry", "local")
-"""Kinds of cache in which the last target that is written would be all that is there."""
+"""Types of caches in which each target would replace the others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Caches:
-    """Where layers come from and go to; each is written as buildx takes it, or a reference."""
+    """The caches to read and to write, each as an option of buildx or as a repository."""
 
     sources: tuple[str, ...] = ()
     destinations: tuple[str, ...] = ()
@@ -32,11 +30,10 @@ class Caches:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageBuild:
-    """One image. ``tag`` names it in caches.
+    """One image.
 
-    ``related_tags`` are the tags of targets that share layers with it.
-
-    ``contexts`` maps a name to a folder, or to what buildx takes for one.
+    ``tag`` is its tag in caches, ``related_tags`` are those of targets that share layers with it.
+    ``contexts`` maps the names of build contexts to folders or other values that buildx accepts.
     """
 
     id: str
@@ -51,7 +48,7 @@ class ImageBuild:
 
 
 def bake_names(ids: Iterable[str]) -> dict[str, str]:
-    """Id to a name that bake allows, each its own: no dots."""
+    """Id to a unique name that bake allows, which has no dots."""
     names: dict[str, str] = {}
     for each in ids:
         name = re.sub(r"[^A-Za-z0-9_-]", "_", each)
@@ -91,7 +88,7 @@ def _target(build: ImageBuild, caches: Caches, secrets: list[str]) -> dict[str, 
 
 
 def _escaped(value: Any) -> Any:
-    """``value`` without what HCL, as which bake reads the strings of JSON, takes for a template."""
+    """``value`` with its strings escaped: bake reads strings in JSON as HCL templates."""
     if isinstance(value, str):
         return value.replace("${", "$${").replace("%{", "%%{")
     if isinstance(value, dict):
@@ -102,7 +99,7 @@ def _escaped(value: Any) -> Any:
 
 
 def check_caches(caches: Caches, count: int) -> None:
-    """Raise UsageError for what no ``count`` targets can take from or write to."""
+    """Raise UsageError for invalid caches, or caches that ``count`` targets cannot share."""
     problems = [
         problem
         for option, texts in (("from", caches.sources), ("to", caches.destinations))
@@ -114,40 +111,33 @@ def check_caches(caches: Caches, count: int) -> None:
 
 
 def _cache_problem(option: str, text: str, count: int) -> Problem | None:
-    fields = dict(part.partition("=")[::2] for part in text.split(","))
+    fields = dict(each.partition("=")[::2] for each in text.split(","))
     if "=" in text and not fields.get("type"):
-        what = f"--cache-{option} {text!r} says no type."
+        what = f"--cache-{option} {text!r} has no type."
         fix = "Name a repository, as in registry.example/cache, or write type=...,..."
         return Problem(what=what, fix=fix)
-    if "=" not in text and not _REFERENCE.fullmatch(text.replace(_PLACE, "x")):
-        return Problem(what=f"--cache-{option} {text!r} is no name of a repository.")
+    if "=" not in text and not _REFERENCE.fullmatch(text.replace(TARGET_FIELD, "x")):
+        what = f"--cache-{option}: invalid name of a repository: {text!r}."
+        return Problem(what=what, fix="Write it as in registry.example/cache.")
     overwrites = option == "to" and fields.get("type") in _OVERWRITES
-    if overwrites and count > 1 and _PLACE not in text:
-        what = f"--cache-to {text}: each target would overwrite the cache of the others."
-        return Problem(what=what, fix=f"Put {_PLACE} into it, which stands for the target.")
+    if overwrites and count > 1 and TARGET_FIELD not in text:
+        what = f"--cache-to {text}: each target would replace the cache of the others."
+        return Problem(what=what, fix=f"Put {TARGET_FIELD} into it, which stands for the target.")
     return None
 
 
-_REFERENCE = re.compile(r"[a-zA-Z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
+_REFERENCE = re.compile(rf"[A-Za-z0-9.-]+(:\d+)?(/{REPOSITORY})?(:{TAG})?")
 
 
 def _sources(text: str, tags: Iterable[str]) -> list[str]:
-    """Where one target looks: at its own cache first, then at those of its kin."""
+    """The caches that one target reads: its own first, then those of related targets."""
     if "=" in text:
-        return [text.replace(_PLACE, tag) for tag in tags]
-    return [f"type=registry,ref={_reference(text, tag)}" for tag in tags]
+        return [text.replace(TARGET_FIELD, tag) for tag in tags]
+    return [f"type=registry,ref={cache_name(text, tag)}" for tag in tags]
 
 
 def _destination(text: str, tag: str) -> str:
     if "=" in text:
-        return text.replace(_PLACE, tag)
+        return text.replace(TARGET_FIELD, tag)
     compression = "compression=zstd,force-compression=true"
-    return f"type=registry,ref={_reference(text, tag)},mode=max,{compression}"
-
-
-def _reference(text: str, tag: str) -> str:
-    """The reference for one target, because what is written to one tag replaces what was there."""
-    if _PLACE in text:
-        return text.replace(_PLACE, tag)
-    repository, _, named = text.rpartition(":")
-    return f"{text}-{tag}" if repository and "/" not in named else f"{text}:{tag}"
+    return f"type=registry,ref={cache_name(text, tag)},mode=max,{compression}"

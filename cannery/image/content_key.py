@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The content key of an image: equal keys mean that it would be made from the same inputs."""
+"""The content key of an image, a hash of everything that it is built from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LABEL = "io.cannery.key"
 """The label of an image that holds its key."""
 
 SIMULATOR = "simulator"
-"""The name under which the inputs hold what makes the simulated packages."""
+"""The name of the simulated packages among the inputs."""
 
 _SCHEMA = 2
 """Part of every key; a new number makes all images out of date."""
@@ -25,8 +25,14 @@ _UNSEEN = ("compose.yaml",)
 """Rendered files that no Dockerfile reads."""
 
 
+def context_files(own: Mapping[str, str], shared: Mapping[str, str]) -> dict[str, str]:
+    """The files of a target's folder that its build reads, with those that all targets share."""
+    read = {name: text for name, text in own.items() if name not in _UNSEEN}
+    return {**read, **{f"cannery/{name}": text for name, text in shared.items()}}
+
+
 def bases_of(target: Target) -> dict[str, Base]:
-    """Build argument to the base image that it names."""
+    """Build argument to its base image."""
     return {
         "BASE_IMAGE": target.base,
         "BUILD_IMAGE": target.build_base,
@@ -36,10 +42,10 @@ def bases_of(target: Target) -> dict[str, Base]:
 
 @dataclass(frozen=True, kw_only=True)
 class KeyInputs:
-    """Everything that the image of a target is made from.
+    """Everything that the image of a target is built from.
 
     ``files`` maps the names of the build contexts' files to their texts, ``artifacts`` components
-    to what identifies their files, and ``bases`` build arguments to what identifies the images.
+    to identifiers of their files, and ``bases`` build arguments to identifiers of the images.
     """
 
     files: Mapping[str, str]
@@ -52,7 +58,6 @@ class KeyInputs:
         cls,
         target: Target,
         files: Mapping[str, str],
-        context: Mapping[str, str],
         *,
         identify_file: Callable[[str, File], str],
         identify_base: Callable[[str, Base], str],
@@ -60,20 +65,32 @@ class KeyInputs:
     ) -> Self:
         """The inputs of ``target``.
 
-        ``files`` are those of its folder and ``context`` those of the context that all targets
-        share. ``identify_file`` is called with a component and its file, ``identify_base`` with a
-        build argument and its base. ``simulator`` identifies the simulated packages and is empty
-        for an image of the vendor's.
+        ``files`` are those of both build contexts, see ``context_files``. ``identify_file`` is
+        called with a component and its file, ``identify_base`` with a build argument and its base.
+        ``simulator`` identifies the simulated packages and is empty for the vendor's files.
         """
         needed = needed_files(target, simulate=bool(simulator))
         artifacts = {name: identify_file(name, file) for name, file in needed.items()}
-        shared = {f"cannery/{name}": text for name, text in context.items()}
-        own = {name: text for name, text in files.items() if name not in _UNSEEN}
         return cls(
-            files={**own, **shared},
+            files=files,
             artifacts={**({SIMULATOR: simulator} if simulator else {}), **artifacts},
             bases={name: identify_base(name, base) for name, base in bases_of(target).items()},
             simulate=bool(simulator),
+        )
+
+    @classmethod
+    def committed(cls, target: Target, files: Mapping[str, str], *, simulator: str) -> Self:
+        """The inputs in committed files, which are the same on every machine.
+
+        The name identifies a vendor file without a published sha256, the reference a base. The
+        arguments are those of ``of``.
+        """
+        return cls.of(
+            target,
+            files,
+            identify_file=lambda _, file: file.sha256 or file.name,
+            identify_base=lambda _, base: base.image,
+            simulator=simulator,
         )
 
     @property
@@ -90,7 +107,7 @@ class KeyInputs:
         return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
     def names_that_differ(self, other: KeyInputs) -> list[str]:
-        """The files, components and build arguments that are not the same in ``other``."""
+        """The files, components and build arguments that differ from those in ``other``."""
         pairs = (
             (self.files, other.files),
             (self.artifacts, other.artifacts),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The environment that CANN's set_env.sh scripts give a shell, as fixed values for ENV.
+"""The variables that CANN's set_env.sh scripts set, as fixed values for ENV.
 
 Source: the ENV blocks of Ascend/cann-container-image (8.1.RC1 and 8.5.0, 910b), which mirror the
-scripts; the op_tiling path as environments on real hosts show it. The image tests compare these
-values with what the installed scripts really set.
+scripts; the op_tiling path from environments on real hosts. The image tests compare these values
+with the variables that the installed scripts set.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ DRIVER_LIBRARIES = (
     f"{ASCEND}/driver/lib64/common",
     f"{ASCEND}/driver/lib64/driver",
 )
-"""Mounted from the host; no set_env.sh names them."""
+"""Mounted from the host. No set_env.sh has these folders."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Folders:
-    """What a layout's set_env.sh puts on search paths, below the toolkit's home."""
+    """The search paths that a layout's set_env.sh sets, relative to the toolkit's home."""
 
     programs: tuple[str, ...]
     libraries: tuple[str, ...]
@@ -41,7 +41,7 @@ _FOLDERS = {
             "lib64/plugin/nnengine",
         ),
     ),
-    # As the script of that layout itself says.
+    # Source: the script of that layout.
     Layout.CANN: _Folders(
         programs=(
             "bin",
@@ -97,10 +97,10 @@ CONSTRAINT_VARIABLES = {
     "PIP_CONSTRAINT": "/usr/local/share/cannery/constraints.txt",
     "UV_CONSTRAINT": "/usr/local/share/cannery/constraints.txt",
 }
-"""What makes pip and uv read the image's constraints."""
+"""The variables through which pip and uv read the image's constraints."""
 
 _PROFILE = """\
-# The image's ENV, for login shells: 'su -', 'bash -l' and ssh begin without it, or lose its PATH.
+# The image's ENV, for login shells: 'su -' and ssh start without it, 'bash -l' resets PATH.
 cannery_prepend() {
     eval "cannery_old=\\${$1-}"
     case ":$cannery_old:" in
@@ -121,7 +121,7 @@ def toolkit_home(target: Target) -> str:
 
 
 def image_environment(target: Target) -> dict[str, str]:
-    """Every variable of the image's ENV, in the order in which it is written there."""
+    """The variables of CANN in the image's ENV, in the order of the Dockerfile."""
     home = toolkit_home(target)
     tbe = f"{home}/opp/built-in/op_impl/ai_core/tbe"
     env = {
@@ -152,7 +152,7 @@ def image_environment(target: Target) -> dict[str, str]:
 
 
 def full_environment(target: Target) -> dict[str, str]:
-    """Every variable of the image's ENV with its plain value, the application's included."""
+    """All variables of the image's ENV, also the application's, with unquoted values."""
     application = target.application.environment if target.application else {}
     every = {**image_environment(target), **CONSTRAINT_VARIABLES, **application}
     return {name: value.strip('"') for name, value in every.items()}
@@ -165,7 +165,7 @@ def environment_file(target: Target) -> str:
 
 
 def profile_script(target: Target) -> str:
-    """The text of /etc/profile.d/cannery.sh: sets what is not set, and completes paths."""
+    """The text of /etc/profile.d/cannery.sh: sets missing variables and completes paths."""
     lines = [_PROFILE.rstrip()]
     for name, value in full_environment(target).items():
         if name in _PATHS:

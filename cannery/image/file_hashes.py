@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sha256 of large files, which is not computed again while a file stays as it is."""
+"""The sha256 of large files, stored so that it is computed once for each file."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from cannery.errors import FileError
 from cannery.files import read_text, write_files
 
 _WORTH_KEEPING = 1 << 24
-"""Bytes from which on reading a file again takes longer than looking it up."""
+"""The size in bytes from which a stored hash saves time."""
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of ``path``, read whole.
+    """The sha256 of ``path``, always computed.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 class Hashes:
-    """The hashes of files, kept in ``path`` with the size, date and inode that each file had.
+    """The hashes of files, stored in ``path`` with the size, date and inode of each file.
 
-    What is kept may be deleted at any time, and is dropped when it cannot be read.
+    The user may delete ``path`` at any time. It is ignored if it cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,7 +39,7 @@ class Hashes:
         """The sha256 of ``path``.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: the file cannot be read.
         """
         stat = path.stat()
         if stat.st_size < _WORTH_KEEPING:
@@ -54,7 +54,7 @@ class Hashes:
         return digest
 
     def keep(self) -> None:
-        """Write what is new. A disk that cannot be written only makes the next run slower."""
+        """Store new hashes. If that fails, the next run computes them again."""
         if not self._changed:
             return
         here = {name: each for name, each in self._known.items() if Path(name).is_file()}

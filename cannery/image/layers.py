@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from cannery.errors import UsageError, did_you_mean
+from cannery.errors import Problem, UsageError, did_you_mean
 from cannery.image.lock import Lock, LockedWheel
 from cannery.image.record import constraints, interpreter_paths, target_record
 from cannery.image.requirements import sdists
@@ -26,21 +26,21 @@ class LayerKind(StrEnum):
     """How a layer is made. The template has one block for each kind."""
 
     SYSTEM = "system"
-    """Debian packages that every image needs, and the mount points of the driver."""
+    """Debian packages of every image, and the mount points of the driver."""
     PYTHON = "python"
     """An interpreter from a python-build-standalone archive."""
     CANN = "cann"
-    """What one of CANN's packages installs."""
+    """The files that one of CANN's packages installs."""
     WHEELS = "wheels"
     """Wheels from a package index."""
     VENDOR_WHEEL = "vendor-wheel"
-    """A wheel that no package index serves."""
+    """A wheel that is in no package index."""
     PACKAGES = "packages"
     """Debian packages of an application."""
     SOURCE = "source"
     """A source archive, unpacked into /opt."""
     GUARD = "guard"
-    """What protects the installed versions and describes the image."""
+    """The files that keep the installed versions and describe the image."""
 
 
 _SYSTEM_PACKAGES = (
@@ -48,7 +48,7 @@ _SYSTEM_PACKAGES = (
     *("openssh-client", "pciutils", "procps"),
 )
 """A compiler for extensions that are built on first use (such as DeepSpeed's operators), programs
-that CANN's installers and npu-smi call, and a client for DeepSpeed's launcher."""
+that CANN's installers and npu-smi call, and an ssh client for DeepSpeed's launcher."""
 
 _DEBIAN_PYTHON = ("libpython3-dev", "python3", "python3-dev", "python3-distutils", "python3-venv")
 
@@ -65,16 +65,16 @@ _WEIGHTS = {
     "wheels-application": 15.0,
     "guard": 1.0,
 }
-"""Seconds that layers took: linux/arm64 under emulation on two cores, with simulated packages. Only
-the proportions matter, and only for dividing work among machines."""
+"""Measured seconds of layers: linux/arm64 under emulation on two cores, with simulated packages.
+Only the proportions matter, and only for the division into shards."""
 
 _OTHER_WEIGHT = 5.0
 
 _EVERY_LAYER = "build_base"
-"""The component that every layer is made with: the base image of the ``build`` stage."""
+"""The component of every layer: the base image of the ``build`` stage."""
 
 _ALIASES = {"cann": ("toolkit", "kernels", "nnal")}
-"""A name for several components that only move together."""
+"""A name for several components that always change together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +207,7 @@ def _wheel_components(component: str, *, plugin: bool) -> list[str]:
 
 
 def _wheels(target: Target, group: WheelGroup) -> Layer:
-    # A target without an application can have requirements of its own.
+    # A target without an application can have its own requirements.
     own = target.application.component if target.application else "requirements"
     component = {"cann": "toolkit", "application": own}.get(group.group, group.group)
     plugin = group.name == "deepspeed" and target.deepspeed_plugin is not None
@@ -253,19 +253,19 @@ def _sources(target: Target) -> Iterable[Layer]:
 
 
 def _guard(target: Target, lock: Lock) -> Layer:
-    """What describes the image; it changes with everything else in it."""
+    """The layer that describes the image; it changes with every component."""
     inputs = [_build_inputs(target), target_record(target, lock), constraints(target, lock)]
     return _layer("guard", LayerKind.GUARD, inputs, _components(target))
 
 
 def _components(target: Target) -> set[str]:
-    """The names that a change of ``target`` can have."""
+    """The names of the components of ``target``."""
     own = [] if target.application else ["requirements"]
     return {*target.components, "pip", "py-spy", *(own if target.requirements else [])}
 
 
 def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:
-    """The components that ``name`` stands for.
+    """The components with the name ``name``, which may be an alias for several.
 
     Raises:
         UsageError: none of ``targets`` has it.
@@ -273,7 +273,8 @@ def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:
     known = {each for target in targets for each in _components(target)}
     known |= {_EVERY_LAYER, *_ALIASES}
     if name not in known:
-        raise UsageError(f"no selected target has a {name!r}. {did_you_mean(name, known)}")
+        what = f"no selected target has a component {name!r}."
+        raise UsageError(Problem(what=what, fix=did_you_mean(name, known)))
     return frozenset(_ALIASES.get(name, (name,)))
 
 
@@ -286,7 +287,7 @@ class SharedLayer:
 
 
 def shared(layers: Mapping[str, Sequence[Layer]]) -> tuple[SharedLayer, ...]:
-    """Every layer that several targets have; ``layers`` maps ids of targets to their layers."""
+    """The layers that several targets have; ``layers`` maps ids of targets to their layers."""
     first: dict[str, Layer] = {}
     users: dict[str, list[str]] = {}
     for name, each in layers.items():

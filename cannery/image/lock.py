@@ -14,7 +14,7 @@ from cannery.model import Target
 from cannery.syntax.specifiers import normal_name, parse_requirements
 
 INPUTS = "# Inputs: "
-"""Begins the line of a lock that says what it was resolved from; see ``inputs_digest``."""
+"""The beginning of the line with the hash of a lock's inputs; see ``inputs_digest``."""
 
 _PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)(?: ;[^\\]*)?(?: \\)?$")
 _HASH = re.compile(r"^    --hash=sha256:(?P<digest>[0-9a-f]{64})(?: \\)?$")
@@ -44,7 +44,7 @@ class LockedWheel:
 
 @dataclass(frozen=True, kw_only=True)
 class Lock:
-    """A lock as an object. ``text`` is the file, ``inputs`` what it was resolved from."""
+    """A parsed lock. ``text`` is the file, ``inputs`` the hash of its inputs."""
 
     text: str
     wheels: tuple[LockedWheel, ...]
@@ -56,12 +56,12 @@ class Lock:
 
 
 def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
-    """Read the output of ``uv pip compile --generate-hashes``, with a ``GROUP.in`` file a group.
+    """Read the output of ``uv pip compile --generate-hashes``, with a ``GROUP.in`` file per group.
 
-    ``name`` is the file that messages name.
+    ``name`` is the file name in messages.
 
     Raises:
-        MatrixError: with every line that uv does not write.
+        MatrixError: with every invalid line.
     """
     wheels: list[LockedWheel] = []
     problems: list[Problem] = []
@@ -88,7 +88,7 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
             inputs = line.removeprefix(INPUTS)
         elif line.strip() and not line.lstrip().startswith("#"):
             where = Span(file=name, line=number, column=1)
-            what = f"uv did not write this line: {line.strip()!r}."
+            what = f"invalid line in a lock: {line.strip()!r}."
             problems.append(Problem(what=what, where=where, fix="Restore it, or lock again."))
     close()
     if problems:
@@ -108,11 +108,11 @@ def _wheel(package: re.Match[str], hashes: list[str], parents: set[str]) -> Lock
 
 
 def check_lock(target: Target, lock: Lock) -> None:
-    """Raise MatrixError unless ``lock`` holds, with hashes, what ``target`` asks for."""
+    """Raise MatrixError unless ``lock`` has the requirements of ``target``, with hashes."""
     locked = {wheel.name: wheel for wheel in lock.wheels}
     problems = []
-    for group, wanted in requirement_groups(target).items():
-        for requirement in parse_requirements(wanted):
+    for group, texts in requirement_groups(target).items():
+        for requirement in parse_requirements(texts):
             wheel = locked.get(normal_name(requirement.name))
             if wheel is None or group not in wheel.groups:
                 problems.append(f"{requirement} is not locked.")
@@ -131,7 +131,7 @@ def check_lock(target: Target, lock: Lock) -> None:
 
 
 def _admits(target: Target, requirement: Requirement, wheel: LockedWheel) -> bool:
-    """Whether the locked version is one that was asked for. Overrides replace requirements."""
+    """Whether the locked version satisfies the requirement, or the override that replaces it."""
     over = {normal_name(each.name): each for each in parse_requirements(overrides(target))}
-    wanted = over.get(wheel.name, requirement)
-    return wanted.specifier.contains(wheel.version, prereleases=True)
+    effective = over.get(wheel.name, requirement)
+    return effective.specifier.contains(wheel.version, prereleases=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an image says about itself: target.json, and the versions that pip must not change."""
+"""The files that describe an image: target.json and constraints.txt."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from cannery.syntax.specifiers import normal_name, parse_requirements
 class Held:
     """A version that a later ``pip install`` must not change.
 
-    ``requirement`` is as in ``torch==2.3.1`` or ``setuptools<81``; ``reason`` completes a sentence
-    in constraints.txt.
+    ``requirement`` is as in ``torch==2.3.1`` or ``setuptools<81``. ``reason`` is a comment in
+    constraints.txt.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Held:
 
 
 def interpreter_paths(target: Target) -> dict[str, str]:
-    """The paths of the image's interpreter, its prefix and its site-packages."""
+    """The paths of the image's interpreter, of its prefix and of its site-packages."""
     minor = target.python.minor
     if target.python.source is PythonSource.DEBIAN:
         prefix, site = "/usr", f"/usr/local/lib/python{minor}/dist-packages"
@@ -40,7 +40,7 @@ def interpreter_paths(target: Target) -> dict[str, str]:
 
 
 def target_record(target: Target, lock: Lock) -> dict[str, Any]:
-    """The content of target.json, which is in the image and which image tests compare it with."""
+    """The content of target.json, which is in the image; the image tests compare both."""
     return {
         "id": target.id,
         "platform": target.platform,
@@ -60,10 +60,9 @@ def target_record(target: Target, lock: Lock) -> dict[str, Any]:
 
 
 def held(target: Target, lock: Lock) -> list[Held]:
-    """The versions that the image holds: everything that matrix.yaml asks for by version.
+    """The versions that later installs must keep: all that matrix.yaml specifies.
 
-    compat.yaml demands that what a component is particular about is among the requirements, so
-    that it is here too.
+    compat.yaml requires that matrix.yaml specifies each version on which a component depends.
     """
     versions = {wheel.name: wheel.version for wheel in lock.wheels}
     versions |= {normal_name(name): wheel.version for name, wheel in target.vendor_wheels.items()}
@@ -76,26 +75,27 @@ def held(target: Target, lock: Lock) -> list[Held]:
             found[name] = Held(name=name, requirement=requirement, reason=reason)
 
     hold("torch", f"torch_npu {target.torch_npu} is compiled for it")
-    hold("torch-npu", f"it fits torch {target.torch} and CANN {target.cann.version}")
-    hold("mindspore", f"it fits CANN {target.cann.version}")
+    hold("torch-npu", f"it works with torch {target.torch} and CANN {target.cann.version}")
+    hold("mindspore", f"it works with CANN {target.cann.version}")
     hold("numpy", "compiled packages of this image were built for it")
-    hold("apex", "packages of that name elsewhere are other projects")
+    hold("apex", "packages of this name in package indexes are other projects")
     hold("deepspeed", "the image was tested with it")
     for requirement in parse_requirements(target.cann.requirements):
         if requirement.specifier:
             hold(requirement.name, f"CANN {target.cann.version} needs {requirement}")
-    hold("setuptools", "torch_npu imports pkg_resources, which newer ones lack", SETUPTOOLS)
+    if target.torch_npu:
+        hold("setuptools", "torch_npu imports pkg_resources, which was removed in 82", SETUPTOOLS)
     for requirement in parse_requirements(target.requirements):
         if requirement.specifier:
             named = target.application
             by = f"{named.component} {named.version} was" if named else "the image was"
-            asked = _range(requirement, overrides(target))
-            hold(requirement.name, f"{by} tested with it", asked)
+            specified = _range(requirement, overrides(target))
+            hold(requirement.name, f"{by} tested with it", specified)
     return [*found.values()]
 
 
 def _range(requirement: Requirement, override: tuple[str, ...]) -> str:
-    """The range that was asked for; empty, for the locked version, where that was overridden."""
+    """The range in matrix.yaml; empty, for the locked version, if an override replaces it."""
     names = {normal_name(each.name) for each in parse_requirements(override)}
     if requirement.extras or normal_name(requirement.name) in names:
         return ""
@@ -105,8 +105,8 @@ def _range(requirement: Requirement, override: tuple[str, ...]) -> str:
 def constraints(target: Target, lock: Lock) -> str:
     """The text of constraints.txt, which pip and uv read in the image."""
     lines = [
-        "# Versions that fit this image's CANN and each other. pip and uv read this file through",
-        "# PIP_CONSTRAINT and UV_CONSTRAINT; unset these to change one on purpose.",
+        "# Versions that work with this image's CANN and with each other. pip and 'uv pip' read",
+        "# this file through PIP_CONSTRAINT and UV_CONSTRAINT; unset both to change a version.",
         *(f"{each.requirement}  # {each.reason}" for each in held(target, lock)),
     ]
     return "\n".join(lines) + "\n"

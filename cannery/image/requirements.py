@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The requirements of a target, in groups: one group for each component that wheels come from."""
+"""The requirements of a target, in groups: one for each component that needs wheels."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import json
 from cannery.model import Target
 
 PIP = "pip>=23"
-"""The image's own pip: old enough for every target's Python, new enough to obey constraints."""
-
+"""The image's own pip, of a version that obeys constraints."""
 
 SETUPTOOLS = "setuptools<81"
 """torch_npu up to 2.7.1 imports pkg_resources, which setuptools 82 removed."""
 
 
 def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
-    """Group name to its requirements. The group that changes most often is the last one."""
+    """Group name to its requirements. The group that changes most often is last."""
     groups = {
         "cann": target.cann.requirements,
         "torch": (f"torch=={target.torch}",) if target.torch else (),
@@ -27,16 +26,16 @@ def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
         "deepspeed": _deepspeed(target),
         "application": target.requirements,
     }
-    return {name: wanted for name, wanted in groups.items() if wanted}
+    return {name: requirements for name, requirements in groups.items() if requirements}
 
 
 def overrides(target: Target) -> tuple[str, ...]:
-    """Requirements that replace what other packages ask for."""
+    """Requirements that replace those of other packages."""
     return target.application.overrides if target.application else ()
 
 
 def sdists(target: Target) -> tuple[str, ...]:
-    """Packages that have no wheel, so that the building machine makes one."""
+    """Packages without a wheel; the building machine builds one from their sdist."""
     return ("deepspeed", *(target.application.sdists if target.application else ()))
 
 
@@ -46,7 +45,7 @@ def uv_platform(target: Target) -> str:
 
 
 def inputs_digest(target: Target) -> str:
-    """The sha256 of everything that a lock of ``target`` is resolved from."""
+    """The sha256 of all inputs from which a lock of ``target`` is resolved."""
     inputs = {
         "groups": requirement_groups(target),
         "overrides": overrides(target),
@@ -67,6 +66,6 @@ def _deepspeed(target: Target) -> tuple[str, ...]:
 def _torch_npu(target: Target) -> tuple[str, ...]:
     if not target.torch_npu:
         return ()
-    # torch_npu imports yaml, and does not declare it before 2.7.1.
-    needs = ("pyyaml", SETUPTOOLS)
-    return needs if target.torch_npu_wheel else (f"torch-npu=={target.torch_npu}", *needs)
+    # torch_npu imports yaml, but does not declare it before 2.7.1.
+    undeclared = ("pyyaml", SETUPTOOLS)
+    return undeclared if target.torch_npu_wheel else (f"torch-npu=={target.torch_npu}", *undeclared)

@@ -21,8 +21,8 @@ _OWN_LAYER: Mapping[str, frozenset[str]] = {
         }
     ),
 }
-"""Group to the wheels of it that get a layer each: the components themselves, and wheels of 20 MB
-or more that several applications need. Targets share these layers whatever else they lock."""
+"""Group to the wheels that have their own layer: the components themselves, and wheels of 20 MB or
+more that several applications need. Targets with different wheels still share these layers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class WheelGroup:
 def wheel_groups(target: Target, lock: Lock) -> tuple[WheelGroup, ...]:
     """The wheels of each layer, in the order of the image.
 
-    A wheel that several groups need goes to the first of them.
+    A wheel that several groups need is in the first of them.
     """
     children: dict[str, set[str]] = {}
     for wheel in lock.wheels:
@@ -53,7 +53,7 @@ def wheel_groups(target: Target, lock: Lock) -> tuple[WheelGroup, ...]:
 
 
 def _divided(group: str, wheels: list[LockedWheel]) -> Iterable[WheelGroup]:
-    """The layers of one group. Wheels that change with every lock are in the last layer."""
+    """The layers of one group. The last one has the wheels that change with every lock."""
     alone = _OWN_LAYER.get(group, frozenset())
     own = [wheel for wheel in wheels if wheel.name in alone]
     rest = tuple(wheel for wheel in wheels if wheel.name not in alone)

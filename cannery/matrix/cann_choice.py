@@ -36,9 +36,8 @@ def choose_cann(
     """What the mapping ``cann`` of a target for ``platform`` asks for; mistakes become problems."""
     toolkit = section.choose("toolkit", definitions.cann, "CANN release")
     kernels = section.choose("kernels", definitions.cann, "CANN release")
-    nnal = None
-    if with_nnal := "nnal" in section:
-        nnal = section.choose("nnal", definitions.cann, "CANN release")
+    with_nnal = bool(section.text("nnal", required=False))
+    nnal = section.choose("nnal", definitions.cann, "CANN release") if with_nnal else None
     chip = _chip(section)
     section.done()
     if toolkit is None or kernels is None or not chip or (with_nnal and nnal is None):

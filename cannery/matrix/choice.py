@@ -17,34 +17,10 @@ from cannery.compat.nearest import Combination, combinations
 from cannery.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.matrix.text import MatrixText
 from cannery.model import Layout
+from cannery.options.matrix import NewOptions
 from cannery.syntax.cann_version import CannVersion
 
-USUAL_CHIP = "910b"
 _APEX = "0.1+ascend"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProposeOptions:
-    """What the user asks for; "" stands for whatever fits. ``python`` may have a patch level."""
-
-    python: str
-    torch: str = ""
-    cann: str = ""
-    chip: str = USUAL_CHIP
-    deepspeed: str = ""
-    apex: bool = False
-    id: str = ""
-    machine: str = "aarch64"
-
-    @property
-    def minor(self) -> str:
-        """As in ``3.10``."""
-        return ".".join(self.python.split(".")[:2])
-
-    @property
-    def wants_deepspeed(self) -> bool:
-        """Whether a version of DeepSpeed is asked for by name."""
-        return self.deepspeed not in ("", "none")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +34,7 @@ class Choice:
     notes: tuple[str, ...]
 
 
-def choose(options: ProposeOptions, compat: Compat, matrix: MatrixText) -> Choice:
+def choose(options: NewOptions, compat: Compat, matrix: MatrixText) -> Choice:
     """The newest of what fits ``options``.
 
     Raises:
@@ -88,6 +64,11 @@ def choose(options: ProposeOptions, compat: Compat, matrix: MatrixText) -> Choic
     )
 
 
+def _wants_deepspeed(options: NewOptions) -> bool:
+    """Whether a version of DeepSpeed is asked for by name."""
+    return options.deepspeed not in ("", "none")
+
+
 def layout_of(cann: CannVersion, compat: Compat) -> str:
     """Where a release installs itself, as matrix.yaml names it; "" where that is not known."""
     return next((row.layout for row in compat.layouts if cann in row.cann), "")
@@ -97,10 +78,10 @@ def _apex(matrix: MatrixText) -> str:
     return next(iter(matrix.keys("apex")), _APEX)
 
 
-def _deepspeed(options: ProposeOptions, choice: Combination, compat: Compat) -> str:
+def _deepspeed(options: NewOptions, choice: Combination, compat: Compat) -> str:
     """The version that is asked for or else advised; "" for none."""
     if options.deepspeed:
-        return options.deepspeed if options.wants_deepspeed else ""
+        return options.deepspeed if _wants_deepspeed(options) else ""
     advised = {str(_only(row.version)) for row in compat.deepspeed if row.advised}
     fitting = [
         Version(version)
@@ -140,7 +121,7 @@ def _newest_first(each: Combination) -> tuple[Any, ...]:
     )
 
 
-def _fitting(options: ProposeOptions, compat: Compat, matrix: MatrixText) -> list[Combination]:
+def _fitting(options: NewOptions, compat: Compat, matrix: MatrixText) -> list[Combination]:
     cann = _cann(options, matrix)
     return [
         each
@@ -152,7 +133,7 @@ def _fitting(options: ProposeOptions, compat: Compat, matrix: MatrixText) -> lis
     ]
 
 
-def _cann(options: ProposeOptions, matrix: MatrixText) -> CannVersion | None:
+def _cann(options: NewOptions, matrix: MatrixText) -> CannVersion | None:
     """The CANN that rows are looked up for, if one is asked for.
 
     Raises:
@@ -173,24 +154,24 @@ def _cann(options: ProposeOptions, matrix: MatrixText) -> CannVersion | None:
 
 
 def _with_extensions(
-    each: Combination, options: ProposeOptions, compat: Compat, matrix: MatrixText
+    each: Combination, options: NewOptions, compat: Compat, matrix: MatrixText
 ) -> bool:
     """Whether the DeepSpeed and the apex that are asked for are known to fit."""
-    if options.wants_deepspeed and not deepspeed_fits(
+    if _wants_deepspeed(options) and not deepspeed_fits(
         compat, options.deepspeed, each.torch, each.python
     ):
         return False
     return not options.apex or apex_fits(compat, _apex(matrix), each.torch, each.python)
 
 
-def _nothing_fits(options: ProposeOptions, compat: Compat, matrix: MatrixText) -> MatrixError:
+def _nothing_fits(options: NewOptions, compat: Compat, matrix: MatrixText) -> MatrixError:
     """Say which single option is in the way, with what would fit in its place."""
     asked = {
         "python": options.minor,
         "torch": options.torch,
         "cann": options.cann,
         "chip": options.chip,
-        "deepspeed": options.deepspeed if options.wants_deepspeed else "",
+        "deepspeed": options.deepspeed if _wants_deepspeed(options) else "",
         "apex": _apex(matrix) if options.apex else "",
     }
     what = "no known combination has " + ", ".join(f"{k} {v}" for k, v in asked.items() if v) + "."
@@ -208,7 +189,7 @@ def _nothing_fits(options: ProposeOptions, compat: Compat, matrix: MatrixText) -
     return MatrixError(Problem(what=what, fix=fix))
 
 
-def _alternatives(options: ProposeOptions, compat: Compat) -> dict[str, list[ProposeOptions]]:
+def _alternatives(options: NewOptions, compat: Compat) -> dict[str, list[NewOptions]]:
     """Option to the options with that one changed."""
     pythons = {each for row in compat.pairings for each in row.pythons}
     chips = {chip for row in compat.releases for chip in row.chips}
@@ -220,14 +201,14 @@ def _alternatives(options: ProposeOptions, compat: Compat) -> dict[str, list[Pro
         "without --deepspeed": [replace(options, deepspeed="none")],
         "without --apex": [replace(options, apex=False)],
     }
-    if not options.wants_deepspeed:
+    if not _wants_deepspeed(options):
         del found["without --deepspeed"]
     if not options.apex:
         del found["without --apex"]
     return found
 
 
-_READS: dict[str, Callable[[Combination, ProposeOptions], str]] = {
+_READS: dict[str, Callable[[Combination, NewOptions], str]] = {
     "--python": lambda each, _: each.python,
     "--torch": lambda each, _: each.torch,
     "--cann": lambda each, _: str(each.cann),
@@ -236,7 +217,7 @@ _READS: dict[str, Callable[[Combination, ProposeOptions], str]] = {
 """Option to how its value is read from what would fit."""
 
 
-def _hint(option: str, others: Iterable[ProposeOptions], compat: Compat, matrix: MatrixText) -> str:
+def _hint(option: str, others: Iterable[NewOptions], compat: Compat, matrix: MatrixText) -> str:
     """What to write for ``option`` so that something fits; "" if nothing does."""
     pairs = [(each, other) for other in others for each in _fitting(other, compat, matrix)]
     read = _READS.get(option)
@@ -246,9 +227,9 @@ def _hint(option: str, others: Iterable[ProposeOptions], compat: Compat, matrix:
     return f"{option} {' or '.join(sorted(values, key=_as_numbers))}"
 
 
-def _refused(options: ProposeOptions, compat: Compat) -> str:
+def _refused(options: NewOptions, compat: Compat) -> str:
     """Why the DeepSpeed that is asked for cannot work with any torch, if it cannot."""
-    if not options.wants_deepspeed:
+    if not _wants_deepspeed(options):
         return ""
     rows = [row for row in compat.deepspeed if row.version.contains(options.deepspeed)]
     refused = [row for row in rows if row.refused and row.torch is None]

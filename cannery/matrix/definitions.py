@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from packaging.requirements import InvalidRequirement
 
-from cannery.errors import did_you_mean
 from cannery.model import (
     Application,
     Base,
@@ -156,18 +155,16 @@ def _python(name: str, section: Section, definitions: Definitions) -> Python:
 
 
 def _cann(version: str, section: Section) -> CannRelease:
-    edition = section.text("edition", required=False, default="release")
-    if edition not in ("release", "interim"):
-        hint = did_you_mean(edition, ("release", "interim"))
-        section.wrong("edition", f"unknown edition {edition!r}.", hint)
-    nearest = section.text("nearest_public", required=edition == "interim")
+    editions = {"release": False, "interim": True}
+    interim = section.choose("edition", editions, "edition", default="release") or False
+    nearest = section.text("nearest_public", required=interim)
     layouts = {str(layout): layout for layout in Layout}
     kernels = section.section("kernels")
     nnal = section.section("nnal", required=False)
     release = CannRelease(
         version=version,
         layout=section.choose("layout", layouts, "layout") or Layout.ASCEND_TOOLKIT,
-        interim=edition == "interim",
+        interim=interim,
         nearest_public=nearest,
         toolkit=_file(section.section("toolkit")),
         kernels={chip: _file(each) for chip, each in kernels.sections()} if kernels else {},

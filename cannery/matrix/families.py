@@ -23,7 +23,7 @@ from cannery.syntax.yaml_reader import Problems, Section
 MAX_TARGETS = 10_000
 """How many targets one file may have."""
 
-_MERGES = ("replace", "append", "prepend")
+MERGES = ("replace", "append", "prepend")
 
 _Axes = dict[str, dict[str, Section]]
 """Axis to the name of each of its values and what is below it."""
@@ -68,7 +68,7 @@ def _merge_of(value: yaml.Node) -> tuple[str, yaml.Node]:
     """How ``value`` says that it is merged, and the value proper."""
     if isinstance(value, yaml.MappingNode) and len(value.value) == 1:
         key, inner = value.value[0]
-        if key.value in _MERGES:
+        if key.value in MERGES:
             return str(key.value), inner
     return "", value
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,7 +76,7 @@ def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = 
             sense, or because nothing is left.
     """
     problems = [
-        Problem(what=f"there is no target {pattern!r}.", fix=did_you_mean(pattern, matrix.targets))
+        Problem(what=f"there is no target {pattern!r}.", fix=_nearest(pattern, matrix.targets))
         for pattern in patterns
         if not fnmatch.filter(matrix.targets, pattern)
     ]
@@ -84,7 +84,7 @@ def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = 
     for condition in conditions:
         key, equals, _ = condition.partition("=")
         if not equals:
-            what = f"{condition!r} is no condition."
+            what = f"invalid condition {condition!r}."
             problems.append(Problem(what=what, fix="Write it as in python=3.9."))
         elif key not in known:
             problems.append(Problem(what=f"targets have no {key!r}.", fix=did_you_mean(key, known)))
@@ -100,6 +100,16 @@ def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = 
         asked = " ".join([*patterns, *conditions])
         raise UsageError(f"no target is selected by {asked}. 'build.py list' shows all.")
     return found
+
+
+def _nearest(pattern: str, ids: Collection[str]) -> str:
+    """A sentence that offers the id or the pattern that was meant by ``pattern``."""
+    lower = pattern.lower()
+    alike = [name for name in ids if fnmatch.fnmatchcase(name.lower(), lower)]
+    if not alike:
+        return did_you_mean(pattern, ids)
+    meant = lower if fnmatch.filter(ids, lower) else alike[0]
+    return f"Upper and lower case differ. Did you mean {meant!r}?"
 
 
 def _qualities(target: Target) -> dict[str, str]:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from cannery.compat.archives import Archive
 from cannery.compat.facts import Compat
 from cannery.errors import MatrixError, Problem, UsageError
-from cannery.matrix.choice import USUAL_CHIP, Choice, ProposeOptions, choose
+from cannery.matrix.choice import Choice, choose
 from cannery.matrix.text import MatrixText
 from cannery.model import Target
+from cannery.options.matrix import USUAL_CHIP, NewOptions
 from cannery.syntax.cann_version import CannVersion
 
 Entry = tuple[tuple[str, ...], tuple[str, ...]]
@@ -32,7 +33,7 @@ class Proposal:
 
 
 def propose(
-    options: ProposeOptions,
+    options: NewOptions,
     compat: Compat,
     matrix: MatrixText,
     archives: Sequence[Archive],
@@ -88,7 +89,7 @@ def target_id(python: str, torch: str, cann: str, chip: str) -> str:
 
 
 def _python(
-    options: ProposeOptions, matrix: MatrixText, archives: Sequence[Archive], base: str
+    options: NewOptions, matrix: MatrixText, archives: Sequence[Archive], base: str
 ) -> tuple[str, str, list[Entry]]:
     """The interpreter's name, its own base or ``base``, and what must be added for it."""
     exact = options.python != options.minor
@@ -130,7 +131,7 @@ def _usual_base(matrix: MatrixText, targets: Mapping[str, Target]) -> str:
 
 
 def _cann(
-    choice: Choice, options: ProposeOptions, compat: Compat, matrix: MatrixText
+    choice: Choice, options: NewOptions, compat: Compat, matrix: MatrixText
 ) -> tuple[str, bool, list[Entry]]:
     """The release's name in matrix.yaml, whether it has NNAL, and what it lacks there."""
     release = choice.combination.cann

@@ -51,10 +51,14 @@ def parse_matrix(text: str, name: str, compat: Compat | None = None) -> Matrix:
     Raises:
         MatrixError: with every problem found, each with its line.
     """
-    return parse_yaml(text, name, lambda top: _matrix(top, compat))
+    return parse_yaml(text, name, lambda top: matrix_of(top, compat))
 
 
-def _matrix(top: Section, compat: Compat | None) -> Matrix:
+def matrix_of(top: Section, compat: Compat | None) -> Matrix:
+    """The matrix of the matrix.yaml ``top``; mistakes become problems.
+
+    Without ``compat`` the targets are not judged.
+    """
     schema = top.text("schema")
     if schema == "1":
         top.wrong("schema", "this version of cannery reads schema 2 only.", _FROM_SCHEMA_1)
@@ -92,7 +96,7 @@ def _found(top: Section) -> list[tuple[str, Section]]:
     """Id and mapping of every target, those of families first."""
     families = top.section("families", required=False)
     found = expand_families(families) if families else []
-    if section := top.section("targets", required=families is None):
+    if section := top.section("targets", required="families" not in top):
         found += section.sections()
     if len(found) > MAX_TARGETS:
         what = f"there are {len(found):,} targets, and a file may have {MAX_TARGETS:,}."
@@ -127,7 +131,7 @@ def _target(
     own_base = definitions.python_bases.get(python.name, base.name)
     if own_base != base.name:
         section.wrong("python", f"{python.name} comes with base {own_base}, not {base.name}.")
-    if texts.platform not in _PLATFORMS:
+    if not texts.platform:
         return None
     return Target(
         id=name,
@@ -166,11 +170,8 @@ def _texts(section: Section) -> _Texts:
         if set(text) & set('"\\$\n\r'):
             what = f"{key!r} must not have quotes, backslashes, '$' or line breaks."
             section.wrong(key, what)
-    platform = section.text("platform")
-    if platform and platform not in _PLATFORMS:
-        hint = did_you_mean(platform, _PLATFORMS)
-        section.wrong("platform", f"unknown platform {platform!r}.", hint)
-    return _Texts(summary=summary, unverified=unverified, platform=platform)
+    platform = section.choose("platform", {name: name for name in _PLATFORMS}, "platform")
+    return _Texts(summary=summary, unverified=unverified, platform=platform or "")
 
 
 def _cann(choice: CannChoice) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts together what buildx is asked to build."""
+"""Makes the inputs of buildx: build contexts, arguments and labels."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from cannery.image.artifacts import check_artifacts, files_of_build
 from cannery.image.bake_file import ImageBuild, bake_file
 from cannery.image.content_key import LABEL
 from cannery.image.file_hashes import Hashes
-from cannery.image.render import NAMESPACE
+from cannery.image.names import image_tag
+from cannery.image.simulated import ARGUMENT as SIMULATED
+from cannery.image.simulated import LABEL as SIMULATED_LABEL
 from cannery.matrix.project import Project
 from cannery.model import Base, Matrix, Target
-from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.images import image_tag
+from cannery.options.build import BuildOptions
 from cannery.pipeline.planning import Planned, Ready, base_names, bases, expected_key
+from cannery.pipeline.selection import Selection, caches_of, index_of
 from cannery.plan.plan import Action
 
 
 @dataclass
 class Assembly:
-    """Makes the builds of a run, with bases that are pulled or bootstrapped where they must be."""
+    """Makes the builds of a run, and pulls or bootstraps missing bases."""
 
     project: Project
     matrix: Matrix
@@ -36,16 +38,18 @@ class Assembly:
     _references: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def image(self, ready: Ready, made: Simulated | None) -> ImageBuild:
-        """The build of one image, from the simulated files where those were ``made``.
+        """The build of one image, with the simulated files if those were ``made``.
 
         Raises:
             ArtifactError, FileError: as ``check_artifacts``.
-            EngineError: there is no base, and none can be had.
+            EngineError: a base is missing and can neither be pulled nor bootstrapped.
         """
         folder = made.artifacts if made else self.options.artifacts
         hashes = Hashes(self.project.state / "hashes.json")
         files = files_of_build(ready.target, simulate=self.options.simulate)
-        found = check_artifacts(ready.target, folder, files, hash_of=hashes.of)
+        found = check_artifacts(
+            ready.target, folder, files, simulated=self.options.simulate, hash_of=hashes.of
+        )
         hashes.keep()
         used = {name: self._ensured(*each) for name, each in bases(ready.target).items()}
         contexts = {"artifacts": str(folder), "cannery": str(self.project.build_context)}
@@ -56,18 +60,18 @@ class Assembly:
             ready,
             arguments={**used, **_sha_arguments(found)},
             contexts=contexts,
-            # Only now is it sure which images stand for the bases.
+            # Computed last, because pulling or bootstrapping decides the bases.
             key=expected_key(ready, self.options, local_images(base_names(ready.target))),
         )
 
-    def _ensured(self, wanted: Base, architecture: str) -> str:
-        place = (wanted.name, architecture)
-        if place not in self._references:
-            self._references[place] = base.ensure_base(wanted, architecture)
-        return self._references[place]
+    def _ensured(self, each: Base, architecture: str) -> str:
+        key = (each.name, architecture)
+        if key not in self._references:
+            self._references[key] = base.ensure_base(each, architecture)
+        return self._references[key]
 
     def _foreign(self, references: Iterable[str]) -> dict[str, str]:
-        """Contexts for the bases that no hub serves, which only this machine's engine has."""
+        """Build contexts for bootstrapped bases, which only this machine's engine has."""
         folder = self.project.state / "bases"
         return {
             each: base.as_layout(each, folder) for each in sorted({*references}) if "@" not in each
@@ -75,7 +79,7 @@ class Assembly:
 
 
 def printed(project: Project, selection: Selection, options: BuildOptions, planned: Planned) -> str:
-    """The bake file of what ``planned`` builds; nothing is built, pulled or made for it.
+    """The bake file of ``planned``. Nothing is built, pulled or bootstrapped.
 
     Raises:
         EngineError: the engine does not answer.
@@ -90,18 +94,20 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
         found: dict[str, str] = {}
         try:
             files = files_of_build(target, simulate=options.simulate)
-            found = check_artifacts(target, folder, files, hash_of=hashes.of)
+            found = check_artifacts(
+                target, folder, files, simulated=options.simulate, hash_of=hashes.of
+            )
         except ArtifactError:
-            console.say(f"{target.id}: {folder} is made by a build")
+            console.say(f"{target.id}: {folder} does not exist yet; a build creates it")
         images = local_images(base_names(target))
         used = {name: base.reference(*each, images) for name, each in bases(target).items()}
         arguments = {**used, **_sha_arguments(found)}
         contexts = {"artifacts": str(folder), "cannery": str(project.build_context)}
         builds.append(_image(assembly, ready, arguments=arguments, contexts=contexts, key=step.key))
     if not builds:
-        console.say("nothing is to be built; with --force all of it would be printed")
-    source = options.registry
-    return bake_file(builds, options.caches, ca=source.ca, index=bool(source.index_url))
+        console.say("nothing to build; --force prints all selected targets")
+    source = index_of(options)
+    return bake_file(builds, caches_of(options), ca=source.ca, index=bool(source.index_url))
 
 
 def _image(
@@ -116,21 +122,21 @@ def _image(
     folder = assembly.project.images / target.id
     return ImageBuild(
         id=target.id,
-        tag=image_tag(target, simulate=simulate),
+        tag=image_tag(target.id, simulate=simulate),
         related_tags=tuple(
-            image_tag(each, simulate=simulate) for each in _related(target, assembly.matrix)
+            image_tag(each.id, simulate=simulate) for each in _related(target, assembly.matrix)
         ),
         dockerfile=folder / "Dockerfile",
         folder=folder,
         platform=target.platform,
         contexts=contexts,
-        arguments=arguments,
-        labels={f"{NAMESPACE}.simulated": str(simulate).lower(), LABEL: key},
+        arguments={**arguments, **({SIMULATED: "true"} if simulate else {})},
+        labels={SIMULATED_LABEL: str(simulate).lower(), LABEL: key},
     )
 
 
 def _related(target: Target, matrix: Matrix) -> list[Target]:
-    """The other targets that have the same CANN, or the same torch for the same Python."""
+    """The other targets with the same CANN, or with the same torch and Python."""
     own = (target.cann.version, target.torch, target.python.version)
     return [
         each

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds what a plan says, or says why there is nothing to build."""
+"""Carries out a plan, or reports why there is nothing to build."""
 
 from __future__ import annotations
 
 from cannery import console
 from cannery.errors import CanneryError, Problem
 from cannery.matrix.project import Project
-from cannery.pipeline.build_options import BuildOptions, Selection
+from cannery.options.build import BuildOptions
 from cannery.pipeline.planning import Planned
+from cannery.pipeline.selection import Selection
 from cannery.plan.journal import Journal
 from cannery.plan.plan import Action
+from cannery.report.verified import read_verified
 
 
 def build_all(
@@ -19,16 +21,19 @@ def build_all(
     planned: Planned,
     journal: Journal,
 ) -> None:
-    """Do what ``planned`` says, and note in ``journal`` how far each target gets.
+    """Carry out ``planned``, and store in ``journal`` how far each target gets.
 
     Raises:
-        CanneryError: what stopped one or more targets; see docs/exit-codes.md.
+        CanneryError: one or more targets failed; see docs/exit-codes.md.
     """
+    if options.record:
+        # Read now, so that an invalid file is not found only after hours of building.
+        read_verified(project.root, [target.id for target in selection.targets])
     single = len(selection.targets) == 1
     if not planned.plan.of(Action.BUILD, Action.VERIFY):
         _nothing_to_do(planned, single=single)
         return
-    # Half of what a run that finds everything up to date would take is importing this.
+    # Imported here, because that would double the time of a run in which nothing is to be built.
     from cannery.pipeline.running import carry_out
 
     raise_all(carry_out(project, selection, options, planned, journal), single=single)
@@ -40,7 +45,7 @@ def _nothing_to_do(planned: Planned, *, single: bool) -> None:
     for step in steps:
         console.say(f"{step.id}: {step.why}")
     if not steps and not planned.failures:
-        console.say(f"no target is in shard {planned.plan.shard}")
+        console.say(f"shard {planned.plan.shard} has no targets")
     elif not done:
         raise_all(planned.unavailable | planned.failures, single=single)
     raise_all(planned.failures, single=single)

@@ -1,80 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out what a CI run has to build, and says why."""
+"""Selects the targets that a CI run builds, and reports why."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from cannery import console
 from cannery.errors import EngineError, Problem, UsageError
-from cannery.execute import history
+from cannery.execute import git
 from cannery.execute.engine.simulator import package_spec
 from cannery.image.artifacts import missing_files
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.model import Target
+from cannery.options.ci import CiOptions
 from cannery.plan.affected import affected, is_read
-from cannery.plan.ci_jobs import MOST, Job, make_jobs
+from cannery.plan.ci_jobs import Job, make_jobs
 from cannery.plan.plan import missing
-
-
-@dataclass(frozen=True, kw_only=True)
-class CiOptions:
-    """What is asked of a CI run. ``since`` names a commit, or is empty for all targets.
-
-    ``artifacts`` holds the vendor's files that the runners have. ``shards`` is 0 for what
-    ``make_jobs`` finds right.
-    """
-
-    simulate: bool
-    artifacts: Path
-    since: str = ""
-    shards: int = 0
-    most: int = MOST
 
 
 def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> tuple[Job, ...]:
     """The jobs that build those of ``targets`` that have changed and can be built.
 
     Raises:
-        UsageError: the jobs are too many or too few, or something is not committed.
+        UsageError: there are too many or too few jobs, or there are uncommitted changes.
         EngineError: git cannot read what is committed.
         MatrixError, FileError: as ``Renderer.render``.
     """
-    concerned = _concerned(project, targets, options)
+    affected_targets = _affected(project, targets, options)
     chosen = []
     for target in targets:
-        why = concerned.get(target.id)
+        why = affected_targets.get(target.id)
         lacking = _lacking(target, options) if why else ""
         if why and lacking:
-            console.say(f"{target.id}: left out: it {lacking}")
+            console.say(f"{target.id}: left out: {lacking}")
         elif why:
             console.say(f"{target.id}: {why}")
             chosen.append(target)
     renderer = Renderer(project)
     layers = {target.id: renderer.render(target).layers for target in chosen}
-    jobs = make_jobs(chosen, layers, shards=options.shards, most=options.most)
+    jobs = make_jobs(chosen, layers, shards=options.shards, most=options.max_jobs)
     console.say(f"targets: {len(chosen)} of {len(targets)}, jobs: {len(jobs)}")
     return jobs
 
 
-def _concerned(project: Project, targets: Sequence[Target], options: CiOptions) -> dict[str, str]:
-    """Id to reason of the targets that have changed since ``options.since``."""
+def _affected(project: Project, targets: Sequence[Target], options: CiOptions) -> dict[str, str]:
+    """Id to reason, for the targets that are affected by the changes since ``options.since``."""
     if not options.since:
-        return {target.id: "all are asked for" for target in targets}
-    base = history.resolve(project.root, options.since)
+        return {target.id: "all targets are selected" for target in targets}
+    base = git.resolve(project.root, options.since)
     if not base:
-        why = f"there is no commit {options.since!r} here to compare with"
+        why = f"the commit {options.since!r} to compare with does not exist"
         return {target.id: why for target in targets}
-    if changes := history.uncommitted(project.root):
-        what = f"{', '.join(changes)}: not committed, and --since compares commits."
-        raise UsageError(Problem(what=what, fix="Commit it, or leave out --since."))
-    after = history.read_commit(project.root, "HEAD", is_read)
+    if changes := git.changed(project.root, untracked=False):
+        what = f"--since compares commits, but these files have changed: {', '.join(changes)}."
+        raise UsageError(Problem(what=what, fix="Commit them, or leave out --since."))
+    after = git.read_commit(project.root, "HEAD", is_read)
     try:
-        before = history.read_commit(project.root, base, is_read)
+        before = git.read_commit(project.root, base, is_read)
     except EngineError as error:
         return {target.id: f"{base[:12]} cannot be read: {error}" for target in targets}
     return affected(before, after, targets, simulate=options.simulate, stand_in=_stand_in)
@@ -95,4 +79,4 @@ def _lacking(target: Target, options: CiOptions) -> str:
         except UsageError as error:
             return str(error)
     absent = missing_files(target, options.artifacts, simulate=options.simulate)
-    return missing(absent) if absent else ""
+    return f"it {missing(absent)}" if absent else ""

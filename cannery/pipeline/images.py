@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the images of targets are called, on what they are checked, and what is known of them."""
+"""The devices on which images are checked, and what this machine knows of its images."""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from cannery.deploy.run_spec import DeviceKind, RunSpec, no_device, npu_device, simulated_device
@@ -12,22 +13,11 @@ from cannery.execute.engine.simulator import simulated
 from cannery.files import read_text
 from cannery.image.checks import checks_digest
 from cannery.image.content_key import LABEL
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.plan.plan import Local
 from cannery.report.verification import passed_on
-
-REPOSITORY = "cannery"
-
-
-def image_tag(target: Target, *, simulate: bool) -> str:
-    """The tag of a target's image; a simulated one can be told by it."""
-    return target.id + ("-sim" if simulate else "")
-
-
-def image_name(target: Target, *, simulate: bool) -> str:
-    """The local name of a target's image."""
-    return f"{REPOSITORY}:{image_tag(target, simulate=simulate)}"
 
 
 def simulated_host(project: Project, target: Target) -> Path:
@@ -40,7 +30,7 @@ def simulated_host(project: Project, target: Target) -> Path:
     if not host.is_dir():
         raise EngineError(
             Problem(
-                what="the simulated driver has not been made, or the simulator has changed since.",
+                what="the simulated driver does not exist, or the simulator has changed since.",
                 fix=f"Run: python build.py --target {target.id} --simulate",
             )
         )
@@ -48,9 +38,10 @@ def simulated_host(project: Project, target: Target) -> Path:
 
 
 def device_specs(host: Path | None) -> list[RunSpec]:
-    """On what an image is checked: without a driver, then on what there is.
+    """The containers in which an image is checked: one without a driver and one with a device.
 
-    ``host`` is the simulated driver tree; without it, this machine's NPUs are what there is.
+    The device is simulated if ``host``, the simulated driver tree, is given; otherwise it is this
+    machine's NPUs, if it has any.
     """
     device = simulated_device(host) if host else npu_device()
     return [no_device(), device] if device else [no_device()]
@@ -64,7 +55,7 @@ def device_kinds(*, simulate: bool) -> frozenset[str]:
 
 
 def here(project: Project, name: str, images: Images) -> Local:
-    """What this machine has under ``name``, where ``images`` are those that it has."""
+    """The state of the image ``name`` on this machine, given the local ``images``."""
     if name not in images:
         return Local()
     image = images[name]
@@ -74,13 +65,24 @@ def here(project: Project, name: str, images: Images) -> Local:
 
 
 def report_text(project: Project, name: str) -> str:
-    """The last report on the image ``name``; empty where there is none."""
+    """The last report on ``name``, a target's own image name; empty if there is none."""
     try:
-        return read_text(report_path(project, name))
+        return read_text(_own_report(project, name))
     except (FileNotFoundError, FileError):
         return ""
 
 
-def report_path(project: Project, name: str) -> Path:
-    """Where the last report on the image ``name`` is, if there is one."""
-    return project.state / "reports" / f"{name.replace('/', '_').replace(':', '_')}.json"
+def report_path(project: Project, target: Target, name: str, *, simulated: bool) -> Path:
+    """The path of the report on the image ``name`` as one of ``target``.
+
+    Builds and pushes use only the report on the target's own image: on an image that has the
+    target's own name and is simulated exactly if that name says so.
+    """
+    if name == image_name(target.id, simulate=simulated):
+        return _own_report(project, name)
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    return project.state / "reports" / "others" / f"{target.id}-{digest[:12]}.json"
+
+
+def _own_report(project: Project, name: str) -> Path:
+    return project.state / "reports" / f"{name.replace(':', '_')}.json"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes of a local image what is published of it: layers, manifest, attestations and index."""
+"""Makes the OCI form of a local image: layers, config, manifest, attestations and index."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from cannery.execute.origin import builder
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.transfer import Blob, OciContent, blob_of
 from cannery.files import read_text
+from cannery.image import simulated
 from cannery.image.content_key import LABEL
 from cannery.image.lock import parse_lock
 from cannery.image.render import NAMESPACE
@@ -40,13 +41,16 @@ from cannery.publish.oci import (
     manifest_contents,
 )
 from cannery.publish.policy import Publishing
-from cannery.publish.provenance import Source, UsedBase, slsa
+from cannery.publish.provenance import Inputs, Source, UsedBase, slsa
 from cannery.publish.sbom import spdx
 
 
 @dataclass(frozen=True, kw_only=True)
 class PackedImage:
-    """A candidate in the form in which registries keep it; ``inventory`` are read when needed."""
+    """A candidate with compressed layers and their manifest; its inventory is read when needed.
+
+    ``created`` is a time as in ``2026-11-21T12:00:00Z``.
+    """
 
     candidate: Candidate
     packed: Packed
@@ -55,14 +59,14 @@ class PackedImage:
     _inventory: list[Inventory] = field(default_factory=list)
 
     def inventory(self) -> Inventory:
-        """What the image holds.
+        """The packages in the image.
 
         Raises:
-            EngineError: it cannot be told.
+            EngineError: the image cannot be read.
         """
         if not self._inventory:
             candidate = self.candidate
-            console.say(f"{candidate.target.id}: listing what is in it")
+            console.say(f"{candidate.target.id}: listing the packages in it")
             platform = candidate.target.platform
             found = image_inventory(candidate.image, platform, candidate.target, candidate.hashes)
             self._inventory.append(found)
@@ -70,23 +74,24 @@ class PackedImage:
 
 
 def _annotations(candidate: Candidate, created: str) -> dict[str, str]:
-    """What the registry's side says of the image; equal for equal images."""
+    """The annotations of the manifest and the index; equal for equal images."""
     target = candidate.target
     return {
         "org.opencontainers.image.title": target.id,
         "org.opencontainers.image.description": target.summary,
         "org.opencontainers.image.created": created,
         f"{NAMESPACE}.target": target.id,
-        f"{NAMESPACE}.simulated": str(candidate.simulated).lower(),
+        simulated.LABEL: "false",
         LABEL: candidate.key,
+        **(simulated.simulated_labels(target) if candidate.simulated else {}),
     }
 
 
 def pack_image(candidate: Candidate, blobs: Blobs) -> PackedImage:
-    """``candidate`` with its layers compressed, into ``blobs`` or from there.
+    """Compress the layers of ``candidate``, except for those that ``blobs`` has already.
 
     Raises:
-        EngineError: the engine does not hand it out.
+        EngineError: the engine cannot save the image, or it is for another platform.
         FileError: a blob cannot be written.
     """
     details = engine.image_details(candidate.image)
@@ -94,7 +99,7 @@ def pack_image(candidate: Candidate, blobs: Blobs) -> PackedImage:
     if built_for != candidate.target.platform:
         what = f"{candidate.name} is for {built_for}, not {candidate.target.platform}."
         raise EngineError(Problem(what=what, fix="Build it again, with --force."))
-    console.say(f"{candidate.target.id}: compressing what is new in {candidate.name}")
+    console.say(f"{candidate.target.id}: compressing new layers of {candidate.name}")
     diff_ids = details["RootFS"].get("Layers") or []
     packed = blobs.pack(candidate.image, diff_ids, lambda: engine.saved(candidate.image))
     created = str(json.loads(packed.config).get("created") or "")
@@ -107,7 +112,7 @@ def pack_image(candidate: Candidate, blobs: Blobs) -> PackedImage:
 def image_push(
     project: Project, publishing: Publishing, repository: Repository, each: PackedImage
 ) -> ImagePush:
-    """What goes into ``repository`` of a parcel, with the tags that publish.yaml gives it."""
+    """The push of one packed image, with the tags that publish.yaml gives it."""
     target, key = each.candidate.target, each.candidate.key
     simulate = each.candidate.simulated
     return ImagePush(
@@ -117,11 +122,11 @@ def image_push(
         immutable=publishing.immutable_tag(target.id, key, simulate=simulate),
         moving=publishing.moving_tags(target.id, simulate=simulate),
         diff_ids={layer.blob.digest: layer.diff_id for layer in each.packed.layers},
-        seal=lambda: _seal(project, publishing, repository, each),
+        content=lambda: _content(project, publishing, repository, each),
     )
 
 
-def _seal(
+def _content(
     project: Project, publishing: Publishing, repository: Repository, each: PackedImage
 ) -> OciContent:
     target = each.candidate.target
@@ -135,15 +140,15 @@ def _seal(
     layers = [
         Blob(descriptor=layer.blob, content=opener(layer.path)) for layer in each.packed.layers
     ]
-    types = {
-        part["digest"]: part["mediaType"] for part in [manifest["config"], *manifest["layers"]]
+    media_types = {
+        each["digest"]: each["mediaType"] for each in [manifest["config"], *manifest["layers"]]
     }
     return OciContent(
         name=target.id,
         blobs=(
             *layers,
             blob_of(CONFIG, each.packed.config),
-            *(blob_of(types[digest], content) for digest, content in attested.items()),
+            *(blob_of(media_types[digest], content) for digest, content in attested.items()),
         ),
         documents=(
             each.manifest,
@@ -159,7 +164,7 @@ def _seal(
 def _statements(
     project: Project, repository: str, tag: str, each: PackedImage
 ) -> Sequence[Mapping[str, Any]]:
-    """The bill of materials and the provenance, about the manifest of the platform."""
+    """The bill of materials and the provenance of the platform's manifest."""
     candidate = each.candidate
     target, inventory, digest = candidate.target, each.inventory(), each.manifest.digest
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -168,23 +173,25 @@ def _statements(
     made = slsa(
         target,
         inventory,
-        key=candidate.key,
-        source=Source(
-            commit=git.commit(project.root),
-            repository=git.address(project.root),
-            changed=candidate.differs,
+        Inputs(
+            key=candidate.key,
+            source=Source(
+                commit=git.commit(project.root),
+                repository=git.origin(project.root),
+                changed=candidate.differs,
+            ),
+            lock=candidate.lock.wheels,
+            build_stage=parse_lock(read_text(project.build_lock)).wheels,
+            bases={
+                name: UsedBase(
+                    base=wanted,
+                    architecture=architecture,
+                    used=base.identity(wanted, architecture, images),
+                )
+                for name, (wanted, architecture) in architectures.items()
+            },
         ),
-        lock=candidate.lock.wheels,
-        build_stage=parse_lock(read_text(project.build_lock)).wheels,
-        bases={
-            name: UsedBase(
-                base=wanted,
-                architecture=architecture,
-                used=base.identity(wanted, architecture, images),
-            )
-            for name, (wanted, architecture) in architectures.items()
-        },
-        builder=builder(finished=each.created),
+        builder(finished=each.created),
     )
     name = attestation.subject_name(repository, tag, target.platform)
     return [
@@ -193,32 +200,31 @@ def _statements(
     ]
 
 
-def platform_indexes(publishing: Publishing, arrived: Sequence[PushedImage]) -> list[ImagePush]:
-    """The images for several platforms of which ``arrived`` has every part."""
+def platform_indexes(publishing: Publishing, pushed: Sequence[PushedImage]) -> list[ImagePush]:
+    """The indexes for several platforms whose images are all among ``pushed``."""
     found = []
-    parts = {each.image_push.name: each for each in arrived}
+    images = {each.image_push.name: each for each in pushed}
     for tag, ids in publishing.indexes.items():
-        here = [parts[name] for name in ids if name in parts]
-        if len(here) == len(ids):
-            found.append(_joined(publishing, tag, here))
-        elif here:
-            missing = ", ".join(name for name in ids if name not in parts)
-            console.say(f"{tag} stays as it is: {missing} would have to be pushed with it")
+        present = [images[name] for name in ids if name in images]
+        if len(present) == len(ids):
+            found.append(_platform_index(publishing, tag, present))
+        elif present:
+            missing = ", ".join(name for name in ids if name not in images)
+            console.say(f"{tag} stays as it is: push {missing} together with the others to move it")
     return found
 
 
-def _joined(publishing: Publishing, tag: str, parts: Sequence[PushedImage]) -> ImagePush:
+def _platform_index(publishing: Publishing, tag: str, images: Sequence[PushedImage]) -> ImagePush:
     entries: list[Descriptor] = []
-    for part in parts:
-        entries += manifest_contents(part.root).manifests
+    for each in images:
+        entries += manifest_contents(each.root).manifests
     simulate = any(
-        manifest_contents(part.root).annotations.get(f"{NAMESPACE}.simulated") == "true"
-        for part in parts
+        manifest_contents(each.root).annotations.get(simulated.LABEL) == "true" for each in images
     )
     name = publishing.index_tag(tag, simulate=simulate)
     annotations = {
         "org.opencontainers.image.title": tag,
-        f"{NAMESPACE}.simulated": str(simulate).lower(),
+        simulated.LABEL: str(simulate).lower(),
     }
     index = image_index(entries, annotations)
     return ImagePush(
@@ -228,5 +234,5 @@ def _joined(publishing: Publishing, tag: str, parts: Sequence[PushedImage]) -> I
         immutable="",
         moving=(name,),
         diff_ids={},
-        seal=lambda: OciContent(name=name, blobs=(), documents=(index,)),
+        content=lambda: OciContent(name=name, blobs=(), documents=(index,)),
     )

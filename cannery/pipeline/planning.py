@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out what a run has to do. Nothing is built, pulled or written for it."""
+"""Plans a run, without building, pulling or writing anything."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ from cannery.errors import ArtifactError, CanneryError, EngineError, UsageError
 from cannery.execute.engine import base
 from cannery.execute.engine.images import Images, local_images
 from cannery.execute.engine.simulator import recipe
-from cannery.execute.registry.published import published_key
 from cannery.image.artifacts import check_artifacts, missing_files, needed_files
-from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of
+from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of, context_files
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.file_hashes import Hashes
 from cannery.image.layers import Layer
+from cannery.image.names import image_name, image_tag
 from cannery.image.render import Rendered, Renderer
 from cannery.matrix.project import Project
 from cannery.model import Base, Target
-from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.images import device_kinds, here, image_name, image_tag
+from cannery.options.build import BuildOptions, PlanOptions
+from cannery.pipeline.images import device_kinds, here
+from cannery.pipeline.selection import Selection
 from cannery.plan.journal import Entry, Journal, Progress
-from cannery.plan.plan import Action, Plan, Step, change_of, choose_action, missing
-from cannery.plan.shard import divide_targets, parse_shard, target_cost
+from cannery.plan.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
+from cannery.plan.shard import divide_targets, target_cost
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ready:
-    """A target whose files are all here. ``context`` are those that all targets share, by name.
+    """A target that can be built. ``context`` has the files that all targets share, by name.
 
-    ``hashes`` maps each component to the sha256 of its file, or says how that will be made.
+    ``hashes`` maps each component to the sha256 of its file; for simulated packages it has the
+    hash of their recipe.
     """
 
     rendered: Rendered
@@ -47,31 +49,31 @@ class Ready:
     def layers(self) -> tuple[Layer, ...]:
         return self.rendered.layers
 
+    @property
+    def context_files(self) -> dict[str, str]:
+        """Name to text of the files of both build contexts."""
+        return context_files(self.rendered.files, self.context)
+
+    @property
+    def committed_key(self) -> str:
+        """The content key by the committed files, which is the same on every machine."""
+        simulator = self.hashes.get(SIMULATOR, "")
+        return KeyInputs.committed(self.target, self.context_files, simulator=simulator).key
+
 
 @dataclass(kw_only=True)
 class Planned:
-    """A plan, with what carrying it out needs.
+    """A plan, with the data for carrying it out.
 
-    ``failures`` are of targets that were named and cannot be built, ``unavailable`` of others.
+    ``failures`` has the errors of targets that were named and cannot be built, ``unavailable``
+    those of other targets. ``earlier`` has the entries of the run that is resumed.
     """
 
     plan: Plan
     ready: dict[str, Ready] = field(default_factory=dict)
     failures: dict[str, CanneryError] = field(default_factory=dict)
     unavailable: dict[str, CanneryError] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanOptions:
-    """What else is asked of a plan: a registry to compare with, a component that may change.
-
-    ``earlier`` is the run that is resumed. With ``offline`` the engine need not answer.
-    """
-
-    published: str = ""
-    changed: str = ""
-    earlier: Journal | None = None
-    offline: bool = False
+    earlier: Mapping[str, Entry] = field(default_factory=dict)
 
 
 def make_plan(
@@ -79,8 +81,9 @@ def make_plan(
     selection: Selection,
     options: BuildOptions,
     plan_options: PlanOptions | None = None,
+    earlier: Journal | None = None,
 ) -> Planned:
-    """What a run does with each target of ``selection``.
+    """Plan a run for ``selection``. ``earlier`` is the journal of the run that is resumed.
 
     Raises:
         OutOfSyncError, MatrixError: images/ is not what the matrix says.
@@ -92,8 +95,9 @@ def make_plan(
     rendered = _rendered(project, renderer, selection)
     layers = {name: each.layers for name, each in rendered.items()}
     targets, elsewhere = _shard(selection, layers)
-    change = change_of(plan_options.changed, targets, layers) if plan_options.changed else None
-    planned = Planned(plan=Plan(steps=()))
+    component = plan_options.if_changed
+    change = change_of(component, targets, layers) if component else None
+    planned = Planned(plan=Plan(steps=()), earlier=earlier.entries if earlier else {})
     hashes = Hashes(project.state / "hashes.json")
     for target in targets:
         try:
@@ -110,13 +114,13 @@ def make_plan(
             )
     steps = _steps(project, targets, planned, options, plan_options)
     hashes.keep()
-    shard = selection.shard
+    shard = str(selection.shard or "")
     plan = Plan(steps=tuple(steps), shard=shard, elsewhere=elsewhere, change=change)
     return replace(planned, plan=plan)
 
 
 def _rendered(project: Project, renderer: Renderer, selection: Selection) -> dict[str, Rendered]:
-    """Id to the rendered target, whose files are those on the disk."""
+    """Id to rendered target; their files are the same as on the disk."""
     found = {target.id: renderer.render(target) for target in selection.targets}
     every = {path: text for each in found.values() for path, text in each.paths(project).items()}
     one = f" --target {selection.targets[0].id}" if len(selection.targets) == 1 else ""
@@ -130,19 +134,18 @@ def _shard(
     """The targets of the shard, and the ids of the others."""
     if not selection.shard:
         return selection.targets, ()
-    index, count = parse_shard(selection.shard)
     items = [target_cost(target.id, layers[target.id]) for target in selection.targets]
-    ours = set(divide_targets(items, count)[index - 1])
+    ours = set(divide_targets(items, selection.shard.count)[selection.shard.index - 1])
     here = tuple(target for target in selection.targets if target.id in ours)
     return here, tuple(target.id for target in selection.targets if target.id not in ours)
 
 
 def _hashes(target: Target, options: BuildOptions, hashes: Hashes) -> dict[str, str]:
-    """What identifies the files of ``target``.
+    """Component to an identifier of its file.
 
     Raises:
-        ArtifactError: one is missing or wrong.
-        UsageError: there is no software device for it.
+        ArtifactError: a file is missing or invalid.
+        UsageError: there is no software device for the target's chip.
     """
     simulate = options.simulate
     files = needed_files(target, simulate=simulate)
@@ -152,7 +155,7 @@ def _hashes(target: Target, options: BuildOptions, hashes: Hashes) -> dict[str, 
 
 
 def bases(target: Target) -> dict[str, tuple[Base, str]]:
-    """Build argument to the base that it names, and for which architecture."""
+    """Build argument to its base, and to the architecture of that base."""
     building = {"BUILD_IMAGE": base.building_architecture()}
     return {
         name: (each, building.get(name, target.docker_arch))
@@ -161,17 +164,16 @@ def bases(target: Target) -> dict[str, tuple[Base, str]]:
 
 
 def base_names(target: Target) -> list[str]:
-    """What images that may stand for the bases of ``target`` are called here."""
+    """The local names of the base images of ``target``, and of their stand-ins."""
     return [name for each in bases(target).values() for name in base.names(*each)]
 
 
 def expected_key(ready: Ready, options: BuildOptions, images: Images) -> str:
-    """The key of the image that would be built now, where ``images`` are here."""
+    """The content key of the image that would be built now, given the local ``images``."""
     architectures = bases(ready.target)
     return KeyInputs.of(
         ready.target,
-        ready.rendered.files,
-        ready.context,
+        ready.context_files,
         identify_file=lambda name, _: ready.hashes[name],
         identify_base=lambda name, _: base.identity(*architectures[name], images),
         simulator=ready.hashes[SIMULATOR] if options.simulate else "",
@@ -186,13 +188,16 @@ def _steps(
     plan_options: PlanOptions,
 ) -> list[Step]:
     ready = planned.ready
-    images = _look(ready.values(), options, plan_options)
+    images = _local(planned, options, plan_options)
     steps = []
     for target in targets:
         if target.id in ready and images is not None:
-            steps.append(_step(project, ready[target.id], options, plan_options, images))
+            entry = planned.earlier.get(target.id)
+            step = _step(project, ready[target.id], options, images, entry)
+            published = _published(target, step.key, options, plan_options.compare_with)
+            steps.append(replace(step, published=published))
         elif target.id in ready:
-            why = "no engine answers, so nothing is known of images"
+            why = "the local images are unknown, because no engine answers"
             layers = ready[target.id].layers
             steps.append(
                 Step(id=target.id, action=Action.BUILD, why=why, missing={}, layers=layers)
@@ -205,39 +210,39 @@ def _steps(
     return steps
 
 
-def _look(
-    ready: Iterable[Ready], options: BuildOptions, plan_options: PlanOptions
-) -> Images | None:
-    """What is here of all that the plan is about; None if the engine may say nothing, and does."""
+def _local(planned: Planned, options: BuildOptions, plan_options: PlanOptions) -> Images | None:
+    """The local images of the plan; None for ``--plan`` if the engine does not answer."""
     names: list[str] = []
-    for each in ready:
-        names += [*base_names(each.target), image_name(each.target, simulate=options.simulate)]
-    entries = plan_options.earlier.entries.values() if plan_options.earlier else ()
+    for each in planned.ready.values():
+        names += [*base_names(each.target), image_name(each.target.id, simulate=options.simulate)]
+    built = [entry.image for entry in planned.earlier.values() if entry.image]
     try:
-        return local_images([*names, *(entry.image for entry in entries if entry.image)])
+        return local_images([*names, *built])
     except EngineError as error:
-        if not plan_options.offline:
+        if not plan_options.plan:
             raise
         console.say(str(error))
         return None
 
 
 def _step(
-    project: Project, ready: Ready, options: BuildOptions, plan_options: PlanOptions, images: Images
+    project: Project, ready: Ready, options: BuildOptions, images: Images, earlier: Entry | None
 ) -> Step:
     target = ready.target
-    name = image_name(target, simulate=options.simulate)
+    name = image_name(target.id, simulate=options.simulate)
     key = expected_key(ready, options, images)
     local = here(project, name, images)
-    decided = None
-    if plan_options.earlier and (entry := plan_options.earlier.entries.get(target.id)):
-        decided = _resumed(entry, key, images)
+    decided = _resumed(earlier, key, images) if earlier else None
     if decided:
         action, why, image = decided
     else:
         kinds = device_kinds(simulate=options.simulate)
         action, why = choose_action(
-            name=name, key=key, here=local, kinds=kinds, test=options.test, force=options.force
+            Expected(name=name, key=key, kinds=kinds),
+            local,
+            test=options.test,
+            force=options.force,
+            record=options.record,
         )
         image = local.image if action is not Action.BUILD else ""
     return Step(
@@ -248,25 +253,29 @@ def _step(
         image=image,
         missing={},
         layers=ready.layers,
-        published=_published(target, key, options, plan_options.published),
     )
 
 
 def _resumed(entry: Entry, key: str, images: Images) -> tuple[Action, str, str] | None:
-    """What is left to do of a target that was built; None where that is what any run would do."""
+    """The step of a target that an earlier run has built; None if its entry does not matter."""
     if entry.progress is not Progress.BUILT or entry.key != key:
         return None
     image = images.get(entry.image)
     if image and image.labels.get(LABEL) == key:
-        return Action.VERIFY, "built before, and not verified", image.id
+        return Action.VERIFY, "already built, but not verified", image.id
     return None
 
 
-def _published(target: Target, key: str, options: BuildOptions, repository: str) -> str:
-    if not repository:
+def _published(target: Target, key: str, options: BuildOptions, name: str) -> str:
+    """Whether the image of ``target`` in the repository ``name`` is up to date."""
+    if not name:
         return ""
-    reference = f"{repository}:{image_tag(target, simulate=options.simulate)}"
-    found = published_key(reference, target.platform)
+    # Imported here, because that takes longer than most plans, which do not ask a registry.
+    from cannery.execute.registry.published import published_key, published_repository
+
+    repository = published_repository(name, options.ca)
+    tag = image_tag(target.id, simulate=options.simulate)
+    found = published_key(repository, tag, target.platform)
     if found is None:
-        return f"{reference} does not exist"
-    return f"{reference} is {'up to date' if found == key else 'out of date'}"
+        return f"{repository.at(tag)} does not exist"
+    return f"{repository.at(tag)} is {'up to date' if found == key else 'out of date'}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py promote``: the same image, to the digest, in another registry or under other tags."""
+"""``build.py promote``: copies an image, with the same digest, to another place or other tags."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from cannery.publish.retention import subject_tags
 
 @dataclass(frozen=True, kw_only=True)
 class Promotion:
-    """A copy from ``source`` to ``destination``; the references say what of it, and which tags."""
+    """A copy of the image ``wanted`` of ``source`` to ``place`` in ``destination``.
+
+    ``allow`` may hold ``unrecorded``, for images that no record names.
+    """
 
     source: Repository
     destination: Repository
@@ -28,25 +31,27 @@ class Promotion:
     allow: Collection[str] = ()
 
     def run(self, records: Sequence[Record]) -> tuple[str, tuple[str, ...]]:
-        """Copy, and return the digest, which is the same there, and the tags that name it there.
+        """Copy the image, and return its digest and the tags that name it in the destination.
 
         Raises:
-            PublishError: no record names the image, or a tag there must stay as it is.
-            UsageError: nothing says which tags it is to have.
-            CanneryError: anything else; the last problem says what became of the tags.
+            PublishError: no record names the image, or an immutable tag names another image.
+            UsageError: the destination has no tag, and neither a record nor the source names one.
+            CanneryError: anything else; the last problem says what state the tags are in.
         """
         digest = self.source.resolve(self.wanted.version)
         if not digest:
             what = f"{self.wanted} does not exist."
-            raise PublishError(Problem(what=what, fix="See what there is in releases/."))
+            raise PublishError(
+                Problem(what=what, fix="The records in releases/ name the published images.")
+            )
         record = next((each for each in records if digest in each.digests), None)
         if record is None and "unrecorded" not in self.allow:
-            what = f"no file in releases/ names {self.source.at(digest)}."
-            fix = "It was not pushed from here. Add --allow unrecorded to copy it all the same."
+            what = f"no record in releases/ names {self.source.at(digest)}."
+            fix = "It was not pushed from this project. Add --allow unrecorded to copy it anyway."
             raise PublishError(Problem(what=what, fix=fix))
         tags = self._tags(record, digest)
         try:
-            moves, new = self._bring(digest, tags, {each.tag for each in records})
+            moves, new = self._copy(digest, tags, {each.tag for each in records})
         except BaseException as error:
             unmoved(error)
             raise
@@ -60,13 +65,13 @@ class Promotion:
             return (record.tag, *record.tags)
         if self.wanted.tag:
             return (self.wanted.tag,)
-        what = f"nothing says which tag {self.place} is to have."
+        what = f"{self.place} has no tag, and neither a record nor {self.wanted} names one."
         raise UsageError(Problem(what=what, fix=f"Write {self.place}:TAG."))
 
-    def _bring(
+    def _copy(
         self, digest: str, tags: Sequence[str], immutable: Collection[str]
     ) -> tuple[list[TagMove], frozenset[str]]:
-        """Copy everything, and return what there is to move, and the digests that are new."""
+        """Copy everything, and return the tags to move and the digests that are new."""
         documents = closure(self.source, digest)
         found = {each.digest: each for each in documents}
         about = subject_tags(found, self.source.tags())
@@ -74,8 +79,8 @@ class Promotion:
         before = read_tags(self.destination, [*signatures, *tags])
         for tag in tags:
             if tag in immutable and tag in before and before[tag].digest != digest:
-                what = f"{self.destination.at(tag)} is another image: {before[tag].digest}."
-                raise PublishError(Problem(what=what, fix="What has that tag once, keeps it."))
+                what = f"{self.destination.at(tag)} names another image: {before[tag].digest}."
+                raise PublishError(Problem(what=what, fix="The tag is immutable: choose another."))
         every = [*documents, *(each for inner in signatures.values() for each in inner)]
         new = {each.digest for each in every if not self.destination.resolve(each.digest)}
         copy(self.source, self.destination, every)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py prune``: what a registry has, what of it nothing needs, and its deletion."""
+"""``build.py prune``: finds images in a registry that nothing needs, and deletes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from cannery import console
 from cannery.errors import Problem, PublishError
 from cannery.execute.registry.client import Repository
-from cannery.execute.registry.http import RegistryError
+from cannery.execute.registry.errors import RegistryError
 from cannery.execute.registry.transfer import closure
 from cannery.image.render import NAMESPACE
 from cannery.model import Matrix
@@ -21,10 +21,10 @@ _CREATED = "org.opencontainers.image.created"
 
 
 def stored(repository: Repository) -> list[Stored]:
-    """Everything in ``repository`` that has a tag, by its first tag.
+    """Every digest in ``repository`` that has a tag, in the order of its first tag.
 
     Raises:
-        RegistryError: the registry does not say.
+        RegistryError: the registry does not answer or refuses.
     """
     tags: dict[str, list[str]] = {}
     for tag in repository.tags():
@@ -58,17 +58,17 @@ def moving_tags(publishing: Publishing, matrix: Matrix) -> set[str]:
 def prunable(
     repository: Repository, records: Sequence[Record], moving: Iterable[str], keep: int
 ) -> tuple[list[Stored], Decision]:
-    """What there is, and what of it may go.
+    """Everything in ``repository``, and the decision about what to delete.
 
     Raises:
-        RegistryError: the registry does not say.
+        RegistryError: the registry does not answer or refuses.
     """
     found = stored(repository)
     return found, choose_deletions(found, records, moving, keep)
 
 
 def text_of(found: Sequence[Stored], decision: Decision) -> str:
-    """A line for everything that there is: what becomes of it, and why."""
+    """A line for each digest: whether it is kept or deleted, and why."""
     lines = []
     for each in found:
         what = ", ".join(each.tags)
@@ -79,28 +79,28 @@ def text_of(found: Sequence[Stored], decision: Decision) -> str:
 
 
 def delete(repository: Repository, decision: Decision) -> None:
-    """Delete what ``decision`` says.
+    """Delete the manifests that ``decision`` names.
 
     Raises:
-        PublishError: the registry deletes nothing, or a tag was moved meanwhile.
-        RegistryError: the registry does not do it; it says how much is deleted.
+        PublishError: the registry does not allow deletion, or a tag was moved meanwhile.
+        RegistryError: the registry fails; the last problem says how many were deleted.
     """
     for each in decision.gone:
         for tag in each.tags:
             now = repository.resolve(tag)
             if now != each.digest:
-                what = f"{repository.at(tag)} named {each.digest}, and names {now or 'nothing'} now"
-                fix = "Somebody else is at work there. Nothing was deleted; run it again."
+                what = f"{repository.at(tag)} named {each.digest} and names {now or 'nothing'} now"
+                fix = "Somebody else has moved it. Nothing was deleted; run this again."
                 raise PublishError(Problem(what=f"{what}.", fix=fix))
     for number, digest in enumerate(decision.manifests):
         try:
             possible = repository.delete(digest)
         except RegistryError as error:
-            said = f"{number} of {len(decision.manifests)} manifests were deleted before that."
+            said = f"{number} of {len(decision.manifests)} manifests were deleted before."
             error.problems = (*error.problems, Problem(what=said))
             raise
         if not possible:
-            what = f"{repository.host} lets nobody delete: it answers 405."
-            fix = "Whoever runs it can allow it; docker-registry: storage: delete: enabled: true."
+            what = f"{repository.host} does not allow deletion."
+            fix = "Enable it in the registry; docker-registry: storage: delete: enabled: true."
             raise PublishError(Problem(what=what, fix=fix))
     console.say(f"deleted {len(decision.manifests)} manifests")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py push``: from the images of this machine to tags in a registry, and a record of it."""
+"""``build.py push``: publishes images of this machine under tags in a registry, and records it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from cannery.errors import Problem, VerificationError
 from cannery.execute import cosign, git
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.image_archive import Blobs
-from cannery.execute.engine.verify import verify
+from cannery.execute.engine.verify import Subject, verify
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.http import is_loopback
 from cannery.image.checks import components
 from cannery.matrix.project import Project
-from cannery.pipeline.build_options import Selection
+from cannery.options.publish import PushOptions
 from cannery.pipeline.oci_image import PackedImage, image_push, pack_image, platform_indexes
-from cannery.pipeline.pushable import PushOptions, candidates
+from cannery.pipeline.pushable import candidates
+from cannery.pipeline.selection import Selection
 from cannery.pipeline.transaction import ATTESTED, PushedImage, PushHooks, Transaction, images_in
 from cannery.publish import attestation
 from cannery.publish.oci import manifest_contents
@@ -40,63 +41,64 @@ from cannery.publish.records import (
     to_text,
 )
 from cannery.report.tested import results
+from cannery.report.verification_text import to_brief
 
 SMOKE = ("os", "python", "torch", "mindspore")
-"""Of which components an image is checked again when it comes out of the registry."""
+"""The components whose checks run again on the image that was pulled from the registry."""
 
 _NAMES = {attestation.SPDX: "sbom", attestation.SLSA: "provenance"}
 
 Smoke = Callable[[PackedImage, str], None]
-"""Tries the pulled image with an id out."""
+"""Tries out a pulled image, given its local id."""
 
 
 @dataclass
 class Push:
-    """A push of ``selection`` into ``repository``."""
+    """A push into ``repository``; ``smoke`` replaces the quick checks of pulled images."""
 
     project: Project
     publishing: Publishing
     repository: Repository
     options: PushOptions
-    compression: str = "zstd"
     smoke: Smoke | None = None
 
     def run(self, selection: Selection) -> list[PushedImage]:
         """Publish the images of ``selection``, all or none.
 
         Raises:
-            PublishError: one may not be pushed, or a tag says something else.
-            CanneryError: anything else; the last problem says what became of the tags.
+            PublishError: an image may not be pushed, or a tag names another image.
+            CanneryError: anything else; the last problem says what state the tags are in.
         """
         found = candidates(self.project, selection, self.options)
-        # Before anything is sent, because a spoilt record would be found out too late.
+        # An unreadable record has to be found before anything is sent.
         earlier = read_records(self.project.releases)
-        # So that a wrong password is told now and not after everything has been compressed.
+        # A wrong password has to be found before everything is compressed.
         self.repository.tags()
-        blobs = Blobs(folder=self.project.state / "blobs", compression=self.compression)
-        parcels = {each.target.id: pack_image(each, blobs) for each in found}
-        shipments = [
+        blobs = Blobs(folder=self.project.state / "blobs", compression=self.options.compression)
+        packed = {each.target.id: pack_image(each, blobs) for each in found}
+        image_pushes = [
             image_push(self.project, self.publishing, self.repository, each)
-            for each in parcels.values()
+            for each in packed.values()
         ]
-        duties = PushHooks(
-            platform_indexes=lambda arrived: platform_indexes(self.publishing, arrived),
-            test=lambda arrived: self._test(parcels, arrived),
+        hooks = PushHooks(
+            platform_indexes=lambda pushed: platform_indexes(self.publishing, pushed),
+            test=lambda pushed: self._test(packed, pushed),
             sign=self._sign,
-            records=lambda arrived: self._records(parcels, arrived, earlier),
+            records=lambda pushed: self._records(packed, pushed, earlier),
         )
-        return Transaction(self.repository, duties).run(shipments)
+        return Transaction(self.repository, hooks).run(image_pushes)
 
-    def _test(self, parcels: Mapping[str, PackedImage], arrived: PushedImage) -> None:
+    def _test(self, packed: Mapping[str, PackedImage], pushed: PushedImage) -> None:
         """Pull the image by its digest and try it out."""
-        for platform in arrived.image_push.platforms:
-            name, digest = str(self.repository), arrived.root.digest
+        for platform in pushed.image_push.platforms:
+            name, digest = str(self.repository), pushed.root.digest
             had = engine.image_id(f"{name}@{digest}")
-            console.say(f"{arrived.image_push.name}: pulling {name}@{digest} for {platform}")
+            console.say(f"{pushed.image_push.name}: pulling {name}@{digest} for {platform}")
             try:
                 image = engine.pull_digest(name, digest, platform, self.repository.login)
-                if mine := parcels.get(arrived.image_push.name):
-                    (self.smoke or self._smoke)(mine, image)
+                # An index for several platforms was not packed, and its parts are tested.
+                if own := packed.get(pushed.image_push.name):
+                    (self.smoke or self._smoke)(own, image)
             finally:
                 if not had:
                     engine.remove_name(f"{name}@{digest}")
@@ -105,87 +107,87 @@ class Push:
         target = each.candidate.target
         have = {"os", *target.components}
         only = [name for name in components(self.project) if name in SMOKE and name in have]
-        name = f"{target.id} as it was pulled"
+        name = f"{target.id}, pulled from {self.repository.host}"
         result = verify(
             self.project,
-            target,
-            image=image,
-            name=name,
-            specs=[no_device()],
+            Subject(target=target, image=image, name=name, simulated=each.candidate.simulated),
+            [no_device()],
             only=only,
         )
-        console.show(result.to_brief())
+        console.show(to_brief(result))
         if result.failed:
             what = f"{name}: {len(result.failed)} checks failed."
-            raise VerificationError(Problem(what=what, fix="It is not what was pushed."))
+            fix = "The image differs from the local one: look at the failed checks above."
+            raise VerificationError(Problem(what=what, fix=fix))
 
-    def _sign(self, arrived: PushedImage) -> None:
-        if not self.options.key:
+    def _sign(self, pushed: PushedImage) -> None:
+        signing_key = self.options.signing_key
+        if not signing_key:
             return
-        reference = self.repository.at(arrived.root.digest)
+        reference = self.repository.at(pushed.root.digest)
         console.say(f"signing {reference}")
         plain = is_loopback(self.repository.host) and not self.repository.ca
         transport = cosign.Transport(ca=self.repository.ca, plain=plain)
-        cosign.sign(reference, self.options.key, transport=transport)
+        cosign.sign(reference, signing_key, transport=transport)
         with tempfile.TemporaryDirectory(prefix="cannery-key-") as folder:
-            key = Path(folder) / "cosign.pub"
-            key.write_text(cosign.public_key(self.options.key), encoding="utf-8")
-            cosign.verify(reference, str(key), transport=transport)
+            public_key = Path(folder) / "cosign.pub"
+            public_key.write_text(cosign.public_key(signing_key), encoding="utf-8")
+            cosign.verify(reference, str(public_key), transport=transport)
 
     def _records(
         self,
-        parcels: Mapping[str, PackedImage],
-        arrived: Sequence[PushedImage],
+        packed: Mapping[str, PackedImage],
+        pushed: Sequence[PushedImage],
         earlier: Sequence[Record],
     ) -> Mapping[Path, str]:
-        """The files that tell of what has arrived; what is told already stays as it is."""
+        """The records of ``pushed`` that do not exist yet: path to text."""
         found = {}
-        for each in arrived:
-            if mine := parcels.get(each.image_push.name):
-                record = self._record(mine, each, earlier)
+        for each in pushed:
+            if own := packed.get(each.image_push.name):
+                record = self._record(own, each, earlier)
                 path = path_of(self.project.releases, record)
                 if not path.exists():
                     found[path] = to_text(record)
         return found
 
-    def _record(self, mine: PackedImage, arrived: PushedImage, earlier: Sequence[Record]) -> Record:
-        candidate = mine.candidate
+    def _record(self, own: PackedImage, pushed: PushedImage, earlier: Sequence[Record]) -> Record:
+        candidate = own.candidate
         target = candidate.target
-        packages = mine.inventory().versions
-        kind = [record for record in earlier if record.simulated == candidate.simulated]
-        last = latest(kind, target.id)
+        packages = own.inventory().versions
+        comparable = [record for record in earlier if record.simulated == candidate.simulated]
+        last = latest(comparable, target.id)
         return Record(
             target=target.id,
-            tag=arrived.image_push.immutable,
-            tags=arrived.image_push.moving,
+            tag=pushed.image_push.immutable,
+            tags=pushed.image_push.moving,
             key=candidate.key,
             registry=self.repository.host,
             repository=self.repository.name,
-            digest=arrived.root.digest,
+            digest=pushed.root.digest,
             simulated=candidate.simulated,
             pushed=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             commit=git.commit(self.project.root),
-            platforms={target.platform: self._image(mine, arrived)},
+            platforms={target.platform: self._image(own, pushed)},
             components=target.components,
             packages=packages,
             changes=difference(last.tag, last.packages, packages)
             if last
             else difference("", {}, {}),
             verified=results(candidate.report) if candidate.report else (),
-            attestations=_attestations(arrived),
-            signed=bool(self.options.key),
+            attestations=_attestations(pushed),
+            signed=bool(self.options.signing_key),
         )
 
-    def _image(self, mine: PackedImage, arrived: PushedImage) -> PlatformImage:
-        """What is in the registry; what was there before may be compressed otherwise."""
-        [manifest] = images_in(arrived.documents)
+    def _image(self, own: PackedImage, pushed: PushedImage) -> PlatformImage:
+        """The image in the registry, whose layers an earlier push may have compressed otherwise."""
+        [manifest] = images_in(pushed.documents)
         config, *blobs = manifest_contents(manifest).blobs
-        names = [layer.name for layer in mine.candidate.layers]
+        names = [layer.name for layer in own.candidate.layers]
         base = ["base"] * (len(blobs) - len(names))
         layers = tuple(
             LayerRecord(digest=blob.digest, diff_id=layer.diff_id, size=blob.size, name=name)
             for blob, layer, name in zip(
-                blobs, mine.packed.layers, [*base, *names][-len(blobs) :], strict=True
+                blobs, own.packed.layers, [*base, *names][-len(blobs) :], strict=True
             )
         )
         return PlatformImage(
@@ -196,12 +198,12 @@ class Push:
         )
 
 
-def _attestations(arrived: PushedImage) -> dict[str, str]:
-    """What each statement beside the image is about, and its digest."""
-    entries = manifest_contents(arrived.root).manifests
+def _attestations(pushed: PushedImage) -> dict[str, str]:
+    """The kind of each attestation of the image, and its digest."""
+    entries = manifest_contents(pushed.root).manifests
     attesting = {each.digest for each in entries if each.platform == ATTESTED}
     found = {}
-    for document in arrived.documents:
+    for document in pushed.documents:
         if document.digest in attesting:
             loaded: dict[str, Any] = json.loads(document.content)
             for layer in loaded["layers"]:

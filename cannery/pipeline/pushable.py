@@ -1,49 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which images may be pushed. Nothing here asks a registry."""
+"""Which images may be pushed, before any registry is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import OutOfSyncError, Problem, PublishError
 from cannery.execute import cosign, git
-from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import local_images
+from cannery.execute.engine.stand_ins import stand_ins
 from cannery.files import read_text
 from cannery.image.layers import Layer, layers_of
 from cannery.image.lock import Lock, parse_lock
-from cannery.image.render import NAMESPACE
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.images import device_kinds, here, image_name, report_text
+from cannery.options.build import BuildOptions
+from cannery.options.publish import PushOptions
+from cannery.pipeline.images import device_kinds, here, report_text
 from cannery.pipeline.planning import make_plan
+from cannery.pipeline.selection import Selection
 from cannery.plan.plan import Local
-
-ALLOWED = ("simulated", "unverified", "differs")
-"""What a push refuses unless it is told that by name."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PushOptions:
-    """What is asked of a push. ``key`` is what images are signed with, if they are."""
-
-    simulate: bool
-    allow: frozenset[str]
-    artifacts: Path
-    release: bool = False
-    key: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
     """An image that may be pushed.
 
-    ``layers`` are those of the checkout. ``hashes`` are those of the files that it was built from,
-    where it does not differ from them.
+    ``name`` and ``image`` are its name and id on this machine. ``layers`` are those that the
+    checkout gives it. ``hashes`` are those of the vendor's files that it was built from; empty if
+    the image ``differs`` from the files.
     """
 
     target: Target
@@ -62,26 +50,25 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
     """The images of ``selection``, all of which may be pushed.
 
     Raises:
-        PublishError: with everything that is against it.
-        EngineError: the engine does not answer.
+        PublishError: with every reason why one may not.
+        EngineError: the engine does not answer, or git fails.
     """
     problems = [*_against_release(project, options), *_against_signing(options)]
     found = []
     for target in selection.targets:
-        name = image_name(target, simulate=options.simulate)
-        images = local_images([name])
-        local = here(project, name, images)
+        name = image_name(target.id, simulate=options.simulate)
+        local = here(project, name, local_images([name]))
         if not local.image:
             flag = " --simulate" if options.simulate else ""
             fix = f"Build it: python build.py --target {target.id}{flag}"
-            problems.append(Problem(what=f"{target.id}: there is no image {name} here.", fix=fix))
+            what = f"{target.id}: this machine has no image {name}."
+            problems.append(Problem(what=what, fix=fix))
             continue
         if not local.key:
-            what = f"{target.id}: {name} has no content key, so no tag can tell what it is."
-            problems.append(Problem(what=what, fix="Only images that build.py has built have one."))
+            what = f"{target.id}: {name} has no content key, which its tag would end in."
+            problems.append(Problem(what=what, fix="Build it with build.py, which adds the key."))
             continue
-        labels = images[name].labels
-        simulated = options.simulate or labels.get(f"{NAMESPACE}.simulated") == "true"
+        simulated = options.simulate or bool(stand_ins(local.image, target))
         reasons, hashes = _differences(project, selection, target, local, options)
         against = {
             "simulated": _simulated(target, name) if simulated else None,
@@ -110,8 +97,8 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
 
 
 def _simulated(target: Target, name: str) -> Problem:
-    what = f"{target.id}: {name} is simulated: CANN and the driver in it are stand-ins."
-    return Problem(what=what, fix="Add --allow simulated, if that is what people are to get.")
+    what = f"{target.id}: {name} is simulated: it holds stand-ins for CANN and the driver."
+    return Problem(what=what, fix="Build the real image, or add --allow simulated.")
 
 
 def _unverified(
@@ -123,70 +110,66 @@ def _unverified(
     lacking = sorted(needed - local.passed)
     if not lacking:
         return None
-    what = f"{target.id}: not every check of today has passed on it (device {', '.join(lacking)})."
+    devices = ", ".join(lacking)
+    what = f"{target.id}: the current checks have not all passed on it (device: {devices})."
     flag = " --simulate" if options.simulate else ""
     fix = f"Run: python build.py test --target {target.id}{flag}; or add --allow unverified."
     if str(DeviceKind.NPU) in lacking:
-        fix = "A release is checked on a machine with an NPU; or add --allow unverified."
+        fix = "Check it on a machine with an NPU, or add --allow unverified."
     return Problem(what=what, fix=fix)
 
 
 def _differs(target: Target, name: str, reasons: list[str]) -> Problem | None:
     if not reasons:
         return None
-    what = f"{target.id}: {name} is not what the committed files give: {'; '.join(reasons)}."
-    fix = "Commit them and build it again; or add --allow differs."
+    what = f"{target.id}: {name} differs from the committed files: {'; '.join(reasons)}."
+    fix = "Commit the files and build it again, or add --allow differs."
     return Problem(what=what, fix=fix)
 
 
 def _differences(
     project: Project, selection: Selection, target: Target, local: Local, options: PushOptions
 ) -> tuple[list[str], Mapping[str, str]]:
-    """How the image differs from what git has, and the hashes of the files that it is made of."""
+    """How the image differs from the committed files, and the hashes of its vendor's files."""
     reasons = []
     if not git.commit(project.root):
-        reasons.append("there is no commit to compare with")
+        reasons.append("the checkout has no git commit to compare with")
     elif files := git.changed(project.root, [f"images/{target.id}"]):
         reasons.append(f"not committed: {', '.join(files)}")
     one = Selection(matrix=selection.matrix, targets=(target,), named=frozenset({target.id}))
-    build_options = BuildOptions(
-        simulate=options.simulate,
-        artifacts=options.artifacts,
-        test=True,
-        registry=PackageIndex(ca=None, index_url=""),
-    )
+    build_options = BuildOptions(simulate=options.simulate, artifacts=options.artifacts)
     try:
         planned = make_plan(project, one, build_options)
     except OutOfSyncError as error:
         return [*reasons, str(error.problems[-1])], {}
     if failure := planned.failures.get(target.id):
         why = " ".join(str(each).rstrip(".") for each in failure.problems)
-        return [*reasons, f"what it should be made of cannot be told ({why})"], {}
+        return [*reasons, f"its content key cannot be computed ({why})"], {}
     [step] = planned.plan.steps
     if step.key != local.key:
-        reasons.append(f"its key is {local.key or 'not noted'}, and that of the files {step.key}")
+        reasons.append(f"its content key is {local.key}, and that of the files is {step.key}")
     return reasons, planned.ready[target.id].hashes
 
 
 def _against_release(project: Project, options: PushOptions) -> Iterator[Problem]:
-    """What keeps any image from being released."""
+    """Why no image may be released."""
     if not options.release:
         return
     if not git.commit(project.root):
-        yield Problem(what="a release needs a git commit, and there is none here.")
+        what = "a release needs a git commit, and the checkout has none."
+        yield Problem(what=what, fix="Run this in a clone of the project.")
     elif files := git.changed(project.root):
-        what = f"a release is made from a clean commit, and these differ: {', '.join(files)}."
+        what = f"a release needs a clean checkout, and these files differ: {', '.join(files)}."
         yield Problem(what=what, fix="Commit or remove them.")
-    if not options.key:
-        fix = "Name it with --key FILE, or in CANNERY_SIGNING_KEY."
-        yield Problem(what="a release is signed, and there is no key to sign it with.", fix=fix)
+    if not options.signing_key:
+        fix = "Name one with --key KEY or in CANNERY_SIGNING_KEY."
+        yield Problem(what="a release needs a key to sign it with.", fix=fix)
 
 
 def _against_signing(options: PushOptions) -> Iterator[Problem]:
-    """What keeps any image from being signed."""
-    if (options.release or options.key) and not cosign.find_cosign():
-        fix = "Install it: Debian has it from 13 on ('apt-get install cosign')."
-        yield Problem(what="images are signed with cosign, which is not installed.", fix=fix)
-    if options.key and "://" not in options.key and not Path(options.key).is_file():
-        fix = "'cosign generate-key-pair' makes a pair."
-        yield Problem(what=f"there is no key {options.key!r} to sign with.", fix=fix)
+    """Why no image can be signed."""
+    key = options.signing_key
+    if (options.release or key) and not cosign.find_cosign():
+        yield Problem(what="cosign, which signs images, is not installed.", fix=cosign.INSTALL)
+    if key and (problem := cosign.key_problem(key)):
+        yield problem

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries out a plan: simulate, build all images at once, check and name each that is there."""
+"""Carries out a plan: simulates packages, builds all images, checks each image and names it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 
 from cannery.errors import CanneryError
@@ -14,16 +15,20 @@ from cannery.execute.engine import client as engine
 from cannery.execute.engine.bake import BakeSettings, Failures, bake
 from cannery.execute.engine.builder import Builder, check_cache_export, find_builder
 from cannery.execute.engine.simulator import Simulated, simulate
+from cannery.execute.engine.verify import Subject
 from cannery.execute.threads import workers
 from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
+from cannery.options.build import BuildOptions
 from cannery.pipeline.assembly import Assembly
-from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.checking import check
-from cannery.pipeline.images import device_specs, image_name
+from cannery.pipeline.checking import CheckOptions, Detail, check
+from cannery.pipeline.images import device_specs
 from cannery.pipeline.planning import Planned
+from cannery.pipeline.recording import record
+from cannery.pipeline.selection import Selection, caches_of, index_of
 from cannery.plan.journal import Journal, Progress
 from cannery.plan.plan import Action, Step
 
@@ -35,15 +40,15 @@ def carry_out(
     planned: Planned,
     journal: Journal,
 ) -> dict[str, CanneryError]:
-    """Do what ``planned`` says, and note in ``journal`` how far each target gets.
+    """Carry out ``planned``, and store in ``journal`` how far each target gets.
 
-    Returns what went wrong, by target.
+    Returns the failures, by target.
 
     Raises:
-        CanneryError: what stopped all of them.
+        CanneryError: a failure that stopped all targets.
     """
     builder = find_builder(options.builder)
-    if options.caches.destinations:
+    if options.cache_to:
         check_cache_export(builder)
     engine.remove_abandoned()
     board = Board([step.id for step in planned.plan.steps])
@@ -51,16 +56,16 @@ def carry_out(
     run = _Run(project, options, planned, journal, builder, board, assembly)
     run.begin()
     with shown(board):
-        with workers(options.jobs) as give:
+        with workers(options.check_jobs) as give:
             run.simulate()
             not_built = run.build(give)
-        # Of an image that was built, and whose cache could not be kept, this is the last word.
+        # After the checks, because an image can pass them although its cache could not be written.
         run.fail(not_built)
     return run.failures
 
 
 Give = Callable[[Callable[[str], None], str], Future[None]]
-"""Has work done for a target in a thread."""
+"""Runs a function for a target in a thread."""
 
 
 @dataclass
@@ -80,7 +85,7 @@ class _Run:
     _lock: Lock = field(default_factory=Lock)
 
     def begin(self) -> None:
-        """Write down what there is to do."""
+        """Store the plan in the journal."""
         self.failures |= self.planned.failures
         for step in self.planned.plan.steps:
             if step.action is Action.SKIP:
@@ -102,7 +107,7 @@ class _Run:
         return [s for s in self.planned.plan.of(*actions) if s.id not in self.failures]
 
     def fail(self, failures: Mapping[str, CanneryError]) -> None:
-        """Write down, and show, why targets failed."""
+        """Store and show why targets failed."""
         for target, error in failures.items():
             self._fail(target, error)
 
@@ -112,7 +117,7 @@ class _Run:
         self.board.tell(target, "failed", str(error).splitlines()[0], ended=True)
 
     def simulate(self) -> None:
-        """Make the simulated packages of all that needs them."""
+        """Make the simulated packages of the targets, for --simulate."""
         if not self.options.simulate:
             return
         for step in self._left(Action.BUILD, Action.VERIFY):
@@ -120,15 +125,15 @@ class _Run:
             target = self.planned.ready[step.id].target
             try:
                 self._made[step.id] = simulate(
-                    self.project, target, self.options.registry, self.options.artifacts
+                    self.project, target, index_of(self.options), self.options.artifacts
                 )
             except CanneryError as error:
                 self._fail(step.id, error)
 
     def build(self, give: Give) -> Failures:
-        """Build all images that there are not, and ``give`` each to be checked and named.
+        """Build the missing images, and ``give`` each to a thread that checks and names it.
 
-        Returns why some could not be built.
+        Returns the failures.
         """
         for step in self._left(Action.VERIFY):
             self._built(step.id, step.image, step.key)
@@ -148,8 +153,8 @@ class _Run:
             return {}
         settings = BakeSettings(
             builder=self.builder,
-            source=self.options.registry,
-            caches=self.options.caches,
+            source=index_of(self.options),
+            caches=caches_of(self.options),
             logs=self.project.state / "logs",
         )
 
@@ -175,26 +180,33 @@ class _Run:
             self.board.tell(target, "failed", name, ended=True)
 
     def _verify(self, id_: str) -> None:
-        """Check an image, and name it if it has passed."""
+        """Check an image, and name it if all checks have passed."""
         target, image = self.planned.ready[id_].target, self._images[id_]
-        name = image_name(target, simulate=self.options.simulate)
+        name = image_name(target.id, simulate=self.options.simulate)
         try:
             if self.options.test:
                 self.board.tell(target.id, "verifying")
                 made = self._made.get(target.id)
                 check(
                     self.project,
-                    target,
-                    image=image,
-                    name=name,
-                    specs=device_specs(made.host if made else None),
-                    ca=self.options.registry.ca,
-                    brief=len(self.planned.plan.steps) > 1,
+                    Subject(target=target, image=image, name=name),
+                    device_specs(made.host if made else None),
+                    self._check_options(target.id),
                 )
             engine.tag_image(image, name)
         except CanneryError as error:
             self._fail(target.id, error)
             return
         self._note(target.id, Progress.DONE)
-        unchecked = "" if self.options.test else ", unchecked"
-        self.board.tell(target.id, "done", f"{name} is ready{unchecked}", ended=True)
+        unverified = "" if self.options.test else ", not verified"
+        self.board.tell(target.id, "done", f"{name} is ready{unverified}", ended=True)
+
+    def _check_options(self, id_: str) -> CheckOptions:
+        usual = Detail.BRIEF if len(self.planned.plan.steps) > 1 else Detail.COMPONENTS
+        options = CheckOptions(
+            ca=index_of(self.options).ca, detail=Detail.CHECKS if self.options.verbose else usual
+        )
+        if not self.options.record:
+            return options
+        key = self.planned.ready[id_].committed_key
+        return replace(options, record=partial(record, self.project, id_, key=key))

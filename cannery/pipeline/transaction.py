@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishes images all or none: upload by digest, read back, test, record, and only then tags.
 
-Until the tags move nothing that has a name in the registry has changed, so whatever goes wrong
-needs no undoing; while they move, ``cannery.execute.registry.tags`` undoes it.
+Until the tags move, nothing that has a name in the registry has changed, so a failure needs no
+undoing. While they move, ``cannery.execute.registry.tags`` undoes a failure.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from cannery.files import write_files
 from cannery.publish.oci import Document, manifest_contents
 
 ATTESTED = "unknown/unknown"
-"""The platform of what is in an index and is no image."""
+"""The platform of index entries that are attestations and not images."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImagePush:
-    """One image on its way, for ``platforms``.
+    """One image to push, for ``platforms``.
 
-    ``seal`` makes all of it, once it is known that it is not there yet. ``configs`` are the digests
-    of the configs, which tell an image however its layers are compressed; ``diff_ids`` says what
-    blobs unpack to. ``immutable`` is empty for what has moving tags only.
+    ``configs`` are the digests of its configs, which identify an image however its layers are
+    compressed; ``diff_ids`` maps each layer's digest to the digest of what it unpacks to.
+    ``immutable`` is empty for an image that has moving tags only. ``content`` makes the blobs and
+    manifests; it is called only if the registry does not have the image yet.
     """
 
     name: str
@@ -38,7 +39,7 @@ class ImagePush:
     immutable: str
     moving: tuple[str, ...]
     diff_ids: Mapping[str, str]
-    seal: Callable[[], OciContent]
+    content: Callable[[], OciContent]
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -47,7 +48,11 @@ class ImagePush:
 
 @dataclass(frozen=True, kw_only=True)
 class PushedImage:
-    """A shipment that is in the registry, whole; ``documents`` are all of it, ``root`` the last."""
+    """An image that is in the registry with everything it needs.
+
+    ``documents`` are its manifests and indexes, each after those that it needs; ``root``, the last
+    of them, is what people pull.
+    """
 
     image_push: ImagePush
     documents: tuple[Document, ...]
@@ -59,10 +64,10 @@ class PushedImage:
 
 @dataclass(frozen=True, kw_only=True)
 class PushHooks:
-    """What is done with what has arrived before any tag moves.
+    """The steps between the upload and the tags.
 
-    ``platform_indexes`` makes shipments of several that have arrived; ``test`` tries one out of the
-    registry, ``sign`` signs one, and ``records`` gives the files that tell of it.
+    ``platform_indexes`` makes indexes for several platforms from pushed images, ``test`` tries out
+    a pushed image, ``sign`` signs one, and ``records`` gives the files that record them all.
     """
 
     platform_indexes: Callable[[Sequence[PushedImage]], Sequence[ImagePush]]
@@ -76,63 +81,67 @@ class Transaction:
     """A push into ``repository``."""
 
     repository: Repository
-    duties: PushHooks
+    hooks: PushHooks
     _read: set[str] = field(default_factory=set)
     _new: set[str] = field(default_factory=set)
 
-    def run(self, shipments: Sequence[ImagePush]) -> list[PushedImage]:
-        """Publish ``shipments``, all or none.
+    def run(self, image_pushes: Sequence[ImagePush]) -> list[PushedImage]:
+        """Publish ``image_pushes``, all or none.
 
         Raises:
-            PublishError: an immutable tag names something else, or a tag was moved meanwhile.
-            CanneryError: anything else; its last problem says what became of the tags.
-            KeyboardInterrupt: likewise, after saying so.
+            PublishError: an immutable tag names another image, or somebody has moved a tag.
+            CanneryError: anything else; its last problem says what state the tags are in.
+            KeyboardInterrupt: likewise, after printing that state.
         """
         try:
-            before = read_tags(self.repository, [tag for each in shipments for tag in each.tags])
-            _check_immutable(self.repository, shipments, before)
-            arrived = [self._bring(each, before) for each in shipments]
-            for more in self.duties.platform_indexes(arrived):
-                before |= read_tags(self.repository, more.tags)
-                arrived.append(self._bring(more, before))
-            for each in arrived:
-                self.duties.test(each)
-            for each in arrived:
-                self.duties.sign(each)
-            records = self.duties.records(arrived)
+            before = read_tags(self.repository, [tag for each in image_pushes for tag in each.tags])
+            _check_immutable(self.repository, image_pushes, before)
+            pushed = [self._push(each, before) for each in image_pushes]
+            for index in self.hooks.platform_indexes(pushed):
+                before |= read_tags(self.repository, index.tags)
+                pushed.append(self._push(index, before))
+            for each in pushed:
+                self.hooks.test(each)
+            for each in pushed:
+                self.hooks.sign(each)
+            records = self.hooks.records(pushed)
         except BaseException as error:
             unmoved(error)
             raise
-        self._finish(arrived, before, records)
-        return arrived
+        self._finish(pushed, before, records)
+        return pushed
 
-    def _bring(self, image_push: ImagePush, before: Mapping[str, Document]) -> PushedImage:
-        there = before.get(image_push.immutable)
-        if there:
-            console.say(f"{image_push.name}: {self.repository.at(image_push.immutable)} is there")
-            digest = there.digest
+    def _push(self, image_push: ImagePush, before: Mapping[str, Document]) -> PushedImage:
+        """Upload an image that the registry does not have, and read it back in any case."""
+        existing = before.get(image_push.immutable)
+        if existing:
+            tag = self.repository.at(image_push.immutable)
+            console.say(f"{image_push.name}: {tag} exists already")
+            digest = existing.digest
         else:
-            bundle = image_push.seal()
-            digest = bundle.root.digest
+            content = image_push.content()
+            digest = content.root.digest
             self._new |= {
-                each.digest for each in bundle.documents if not self.repository.resolve(each.digest)
+                each.digest
+                for each in content.documents
+                if not self.repository.resolve(each.digest)
             }
-            upload(self.repository, bundle)
+            upload(self.repository, content)
         console.say(f"{image_push.name}: reading {digest} back")
         documents = read_back(self.repository, digest, image_push.diff_ids, self._read)
         return PushedImage(image_push=image_push, documents=tuple(documents))
 
     def _finish(
         self,
-        arrived: Sequence[PushedImage],
+        pushed: Sequence[PushedImage],
         before: Mapping[str, Document],
         records: Mapping[Path, str],
     ) -> None:
-        # First what never moves again, so that a moving tag never names what has no other.
+        # Immutable tags first, so that every image that a moving tag names has an immutable one.
         first = [
-            (each.image_push.immutable, each.root) for each in arrived if each.image_push.immutable
+            (each.image_push.immutable, each.root) for each in pushed if each.image_push.immutable
         ]
-        then = [(tag, each.root) for each in arrived for tag in each.image_push.moving]
+        then = [(tag, each.root) for each in pushed for tag in each.image_push.moving]
         moves = [
             TagMove(tag=tag, before=before.get(tag), after=after) for tag, after in [*first, *then]
         ]
@@ -150,7 +159,7 @@ class Transaction:
 
 
 def unmoved(error: BaseException) -> None:
-    """Let ``error``, or where it has no words of its own the console, say that no tag moved."""
+    """Add to ``error`` that no tag was moved; print it for an error that is not ours."""
     if isinstance(error, CanneryError):
         error.problems = (*error.problems, Problem(what=UNMOVED))
     else:
@@ -158,18 +167,18 @@ def unmoved(error: BaseException) -> None:
 
 
 def _check_immutable(
-    repository: Repository, shipments: Sequence[ImagePush], before: Mapping[str, Document]
+    repository: Repository, image_pushes: Sequence[ImagePush], before: Mapping[str, Document]
 ) -> None:
-    """Raise PublishError where an immutable tag names other images than those it is to name."""
+    """Raise PublishError if an immutable tag names another image already."""
     problems = []
-    for each in shipments:
-        there = before.get(each.immutable)
-        if there and _configs(repository, there) != each.configs:
+    for each in image_pushes:
+        existing = before.get(each.immutable)
+        if existing and _configs(repository, existing) != each.configs:
             what = (
-                f"{repository.at(each.immutable)} is another image than the one here, built from "
-                f"the same: {there.digest}."
+                f"{repository.at(each.immutable)} is another image, built earlier from the same "
+                f"files: {existing.digest}."
             )
-            fix = f"Use that one: docker pull {repository.at(there.digest)}"
+            fix = f"Use that image: docker pull {repository.at(existing.digest)}"
             problems.append(Problem(what=what, fix=fix))
     if problems:
         raise PublishError(problems)
@@ -185,7 +194,7 @@ def _configs(repository: Repository, root: Document) -> set[str]:
 
 
 def images_in(documents: Sequence[Document]) -> list[Document]:
-    """Those of ``documents``, of which the last is an index, that are images in it."""
+    """The manifests of images among ``documents``, the last of which is their index."""
     entries = manifest_contents(documents[-1]).manifests
     wanted = {each.digest for each in entries if each.platform != ATTESTED}
     return [each for each in documents if each.digest in wanted]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides which images a run builds, and on which machine."""
+"""Selects the images that a run builds, and the machine for each."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which targets a change concerns: those whose content key differs between two commits.
+"""Selects the targets that a change affects: those whose content key differs between two commits.
 
-What a key does not tell is judged by the file: one that is known to be in no image, and to have no
-part in building and checking one, concerns no target. Any other concerns all of them.
+A changed file that is no input of content keys affects no target if it is known to be irrelevant
+for building and checking images, and all targets otherwise.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cannery.errors import MatrixError
-from cannery.image.content_key import KeyInputs
+from cannery.image.content_key import KeyInputs, context_files
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
 
@@ -24,6 +24,8 @@ _HARMLESS_FOLDERS = (
     *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/"),
     *("tests/browser/", "tests/cli/", "tests/engine/", "tests/policy/", "tests/publish/"),
     *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),
+    "schemas/",
+    "verified/",
 )
 _HARMLESS = (
     *(".gitignore", ".hadolint.yaml", "LICENSE", "compat.yaml", "noxfile.py", "publish.yaml"),
@@ -31,16 +33,16 @@ _HARMLESS = (
     *(f".github/workflows/{name}.yml" for name in ("npu", "pages", "release", "retention")),
     ".github/workflows/update.yml",
 )
-"""Files that no image is made from, built with or checked with. compat.yaml says what may be built,
-and changes nothing of it. The workflow that builds is not among them."""
+"""Files without influence on the contents, the build or the checks of images. compat.yaml allows or
+rejects targets, but does not change them. The workflow that builds is not in this list."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
     """The project at a commit.
 
-    ``entries`` maps the path of every file to what tells its content and mode from others;
-    ``texts`` maps the paths for which ``is_read`` holds to their text.
+    ``entries`` maps the path of every file to an identifier of its content and mode; ``texts`` maps
+    the paths for which ``is_read`` is true to their texts.
     """
 
     entries: Mapping[str, str]
@@ -64,7 +66,7 @@ def is_read(path: str) -> bool:
 
 
 def is_harmless(path: str) -> bool:
-    """Whether a change of ``path``, which ``is_read`` does not hold for, concerns no image."""
+    """Whether a change of ``path`` affects no image; for paths with ``is_read`` false."""
     if "/" not in path and path.endswith(".md"):
         return True
     return path in _HARMLESS or path.startswith(_HARMLESS_FOLDERS)
@@ -78,9 +80,9 @@ def affected(
     simulate: bool,
     stand_in: Callable[[Target], str],
 ) -> dict[str, str]:
-    """Id to reason of those of ``targets``, all of them of ``after``, that the change concerns.
+    """Id to reason, for the ``targets`` of ``after`` that the change affects.
 
-    ``stand_in`` says what the simulated packages of a target are to be.
+    ``stand_in`` returns the specification of a target's simulated packages.
     """
     changed = sorted(
         path
@@ -89,21 +91,22 @@ def affected(
     )
     unsure = [path for path in changed if not is_read(path) and not is_harmless(path)]
     if unsure:
-        more = f" and {len(unsure) - 1} more are" if len(unsure) > 1 else " is"
-        return {t.id: f"{unsure[0]}{more} not known to be harmless" for t in targets}
+        others = len(unsure) - 1
+        more = f" and {others} more file{'s' if others > 1 else ''}" if others else ""
+        return {t.id: f"{unsure[0]}{more} may affect any image" for t in targets}
     try:
         earlier = parse_matrix(before.texts[MATRIX], MATRIX).targets
     except KeyError:
-        return {target.id: f"there was no {MATRIX}" for target in targets}
+        return {target.id: f"the earlier commit has no {MATRIX}" for target in targets}
     except MatrixError as error:
         return {
-            target.id: f"the earlier matrix is wrong: {error.problems[0]}" for target in targets
+            target.id: f"the earlier matrix is invalid: {error.problems[0]}" for target in targets
         }
     found = {}
     for target in targets:
         old = earlier.get(target.id)
         if old is None:
-            found[target.id] = "it is new"
+            found[target.id] = "new target"
             continue
         now = _inputs(target, after, stand_in(target) if simulate else "")
         then = _inputs(old, before, stand_in(old) if simulate else "")
@@ -113,15 +116,6 @@ def affected(
 
 
 def _inputs(target: Target, commit: Commit, stand_in: str) -> KeyInputs:
-    """The inputs of the content key of ``target`` at ``commit``.
-
-    A vendor file without a known sha256 goes by its name, and a base by its reference.
-    """
-    return KeyInputs.of(
-        target,
-        commit.folders.get(f"{IMAGES}{target.id}/", {}),
-        commit.folders.get(CONTEXT, {}),
-        identify_file=lambda _, file: file.sha256 or file.name,
-        identify_base=lambda _, base: base.image,
-        simulator=stand_in,
-    )
+    """The inputs of the content key of ``target`` at ``commit``."""
+    own, shared = commit.folders.get(f"{IMAGES}{target.id}/", {}), commit.folders.get(CONTEXT, {})
+    return KeyInputs.committed(target, context_files(own, shared), simulator=stand_in)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Divides targets among the jobs of a CI run: each for one platform, what shares much together."""
+"""Divides targets among the jobs of a CI run. Each job has one platform and related targets."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from cannery.errors import Problem, UsageError
 from cannery.image.layers import Layer
 from cannery.model import Target
+from cannery.options.ci import MAX_CI_JOBS
 from cannery.plan.shard import TargetCost, divide_targets, fair_count, target_cost
-
-MOST = 256
-"""How many jobs GitHub lets a matrix have in one run (docs.github.com, "Running variations of jobs
-in a workflow"); the same is taken for GitLab."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,16 +27,16 @@ def make_jobs(
     targets: Sequence[Target],
     layers: Mapping[str, Sequence[Layer]],
     *,
-    shards: int = 0,
-    most: int = MOST,
+    shards: int | None = None,
+    most: int = MAX_CI_JOBS,
 ) -> tuple[Job, ...]:
-    """``targets`` in ``shards`` jobs, or fewer where some would have nothing to do.
+    """``targets`` in ``shards`` jobs, or in fewer if some would have no targets.
 
-    Without ``shards`` there are so many that targets of the same CANN and torch stay together.
-    ``layers`` are those of each target.
+    Without ``shards``, the number of jobs keeps targets with the same CANN and torch together.
+    ``layers`` has the layers of each target.
 
     Raises:
-        UsageError: it would be more than ``most``, or fewer than there are platforms.
+        UsageError: the number of jobs is above ``most`` or below the number of platforms.
     """
     items: dict[str, list[TargetCost]] = {}
     for target in targets:
@@ -47,13 +44,13 @@ def make_jobs(
     fair = {name: fair_count(members) for name, members in items.items()}
     number = shards or sum(fair.values())
     if number > most:
-        what = f"{number} jobs are more than the {most} that may be."
-        fix = f"Put more targets into each: --shards {most}, or fewer."
+        what = f"{number} jobs are more than the limit of {most}."
+        fix = f"Put more targets into each job: --shards {most}, or fewer."
         raise UsageError(Problem(what=what, fix=fix))
     if targets and number < len(items):
         names = ", ".join(items)
-        what = f"{number} job cannot build for {len(items)} platforms ({names})."
-        raise UsageError(Problem(what=what, fix=f"Write --shards {len(items)}, or more."))
+        what = f"the targets have {len(items)} platforms ({names}), and each needs its own job."
+        raise UsageError(Problem(what=what, fix=f"Use --shards {len(items)}, or more."))
     shares = _shares(fair, number)
     found = [
         (name, tuple(ids))
@@ -68,7 +65,7 @@ def make_jobs(
 
 
 def _shares(fair: Mapping[str, int], number: int) -> dict[str, int]:
-    """How many of ``number`` jobs each platform gets: one, and more the more it has to do."""
+    """The number of jobs for each platform: at least one, and more for more work."""
     shares = dict.fromkeys(fair, 1)
     for _ in range(number - len(shares) if shares else 0):
         busiest = max(fair, key=lambda name: fair[name] / shares[name])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the last run was asked for and how far it got, so that it can be resumed.
+"""The options of the last run and how far it got, so that it can be resumed.
 
-The file is replaced whole whenever a target gets further: a run that is killed leaves a good one.
+The file is replaced as a whole at every step, so that it is valid even if the run is killed.
 """
 
 from __future__ import annotations
@@ -15,27 +15,26 @@ from typing import Any
 
 from cannery.errors import FileError, Problem, UsageError
 from cannery.files import read_text, write_files
+from cannery.options.build import BuildOptions
+from cannery.options.remembered import recall, remember
 
-_SCHEMA = 1
-_SAID = {"simulate": bool, "no_test": bool, "force": bool, "asked_index": bool, "jobs": int}
-_TEXTS = ("artifacts", "ca", "builder")
-_LISTS = ("named", "cache_to", "cache_from")
+_SCHEMA = 2
 
 
 class Progress(StrEnum):
-    """How far a target got."""
+    """The state of a target in a run."""
 
     WAITING = "waiting"
     BUILT = "built"
     DONE = "done"
-    """Verified, where the run verifies, and named."""
+    """The image has its name; it is verified, unless the run has --no-test."""
     FAILED = "failed"
     SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One target: what it was built as, once it was."""
+    """One target. ``key`` and ``image`` are set once it is built; ``why`` is for failures."""
 
     progress: Progress
     key: str = ""
@@ -47,36 +46,25 @@ class Entry:
         return self.progress in (Progress.DONE, Progress.SKIPPED)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunSettings:
-    """The options of a run, less what is secret: of a package index only that one was named."""
-
-    simulate: bool = False
-    no_test: bool = False
-    force: bool = False
-    asked_index: bool = False
-    jobs: int = 1
-    artifacts: str = ""
-    ca: str = ""
-    builder: str = ""
-    named: tuple[str, ...] = ()
-    cache_to: tuple[str, ...] = ()
-    cache_from: tuple[str, ...] = ()
-
-
 @dataclass
 class Journal:
-    """The run that is written down in ``path``."""
+    """The run that is stored in ``path``.
+
+    ``named`` are the targets that the user named one by one. ``withheld`` are the names of the
+    run's secret options, whose values are not stored.
+    """
 
     path: Path
-    asked: RunSettings
+    options: BuildOptions
+    named: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
     entries: dict[str, Entry] = field(default_factory=dict)
 
     def note(self, target: str, progress: Progress, **more: str) -> None:
-        """Write down how far ``target`` got; ``more`` is of its Entry, what is not said stays.
+        """Store the state of ``target``. ``more`` are fields of its Entry; other fields stay.
 
         Raises:
-            FileError: it cannot be written.
+            FileError: the file cannot be written.
         """
         before = self.entries.get(target, Entry(progress=progress))
         self.entries[target] = replace(before, **{"why": "", **more}, progress=progress)
@@ -86,11 +74,12 @@ class Journal:
         """Write the file.
 
         Raises:
-            FileError: it cannot be written.
+            FileError: the file cannot be written.
         """
         content = {
             "schema": _SCHEMA,
-            "asked": asdict(self.asked),
+            "named": self.named,
+            "options": remember(self.options, self.withheld),
             "targets": {name: asdict(entry) for name, entry in self.entries.items()},
         }
         write_files({self.path: json.dumps(content, indent=1, ensure_ascii=False) + "\n"})
@@ -100,8 +89,8 @@ def read_journal(path: Path) -> Journal:
     """The journal of the last run.
 
     Raises:
-        UsageError: there was none.
-        FileError: the file is none that build.py writes.
+        UsageError: there is no journal.
+        FileError: the file is not one that this version of build.py has written.
     """
     try:
         text = read_text(path)
@@ -112,31 +101,30 @@ def read_journal(path: Path) -> Journal:
         return _journal(path, json.loads(text))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         fix = "Remove it, and start the run again with --target or --all."
-        raise FileError(Problem(what=f"{path} is no journal of this build.py.", fix=fix)) from error
+        what = f"{path} is not a journal of this version of build.py."
+        raise FileError(Problem(what=what, fix=fix)) from error
 
 
 def _journal(path: Path, loaded: Mapping[str, Any]) -> Journal:
     if loaded["schema"] != _SCHEMA:
         raise ValueError
     entries = {str(name): _entry(each) for name, each in loaded["targets"].items()}
-    return Journal(path=path, asked=_asked(loaded["asked"]), entries=entries)
+    options, withheld = recall(BuildOptions, loaded["options"])
+    named = _texts(loaded["named"])
+    return Journal(path=path, options=options, named=named, withheld=withheld, entries=entries)
 
 
 def _entry(loaded: Mapping[str, Any]) -> Entry:
-    texts = {name: loaded[name] for name in ("key", "image", "why")}
-    if not all(isinstance(text, str) for text in texts.values()):
+    key, image, why = _texts([loaded[name] for name in ("key", "image", "why")])
+    return Entry(progress=Progress(loaded["progress"]), key=key, image=image, why=why)
+
+
+def _texts(loaded: object) -> tuple[str, ...]:
+    """``loaded`` as a list of texts.
+
+    Raises:
+        TypeError: it is not one.
+    """
+    if not isinstance(loaded, list) or not all(isinstance(each, str) for each in loaded):
         raise TypeError
-    return Entry(progress=Progress(loaded["progress"]), **texts)
-
-
-def _asked(loaded: Mapping[str, Any]) -> RunSettings:
-    found: dict[str, Any] = {}
-    for name, kind in {
-        **_SAID,
-        **dict.fromkeys(_TEXTS, str),
-        **dict.fromkeys(_LISTS, list),
-    }.items():
-        if type(loaded[name]) is not kind:
-            raise TypeError
-        found[name] = tuple(map(str, loaded[name])) if kind is list else loaded[name]
-    return RunSettings(**found)
+    return tuple(loaded)

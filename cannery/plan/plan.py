@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run will do with each target of a selection, and why."""
+"""Decides what a run does with each selected target, and why."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from cannery.model import Target
 
 
 class Action(StrEnum):
-    """What is done with a target."""
+    """What a run does with a target."""
 
     BUILD = "build"
     VERIFY = "verify"
-    """The image is there, and was not checked as this run would check it."""
+    """The image exists, but was not checked on the kinds of device of this run."""
     SKIP = "skip"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Local:
-    """What this machine has of a target: an image, its key, and on what all checks passed."""
+    """A target's image on this machine: its id, its key, and the device kinds that it passed on."""
 
     image: str = ""
     key: str = ""
@@ -31,10 +31,10 @@ class Local:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What is done with one target. ``image`` is the image that is there, for VERIFY and SKIP.
+    """What a run does with one target. For VERIFY and SKIP, ``image`` is the existing image.
 
-    ``missing`` maps the name of each file that cannot be had here to where people get it;
-    ``published`` says what a registry has, where one was asked.
+    ``missing`` maps the names of missing files to their origins; ``published`` describes the image
+    in the registry of --compare-with.
     """
 
     id: str
@@ -49,7 +49,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What a change of ``component`` would make anew in each target, and what it would leave."""
+    """The layers of each target that a change of ``component`` rebuilds, and the unchanged ones."""
 
     component: str
     anew: Mapping[str, tuple[str, ...]]
@@ -58,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a run does. ``elsewhere`` are the selected targets of other shards."""
+    """The steps of a run. ``elsewhere`` are the selected targets of other shards."""
 
     steps: tuple[Step, ...]
     shard: str = ""
@@ -70,32 +70,44 @@ class Plan:
 
     @property
     def shared(self) -> tuple[SharedLayer, ...]:
-        """The layers that are made once for several of the targets that are built."""
+        """The layers that are built once for several targets."""
         return shared({step.id: step.layers for step in self.of(Action.BUILD)})
 
 
-def choose_action(
-    *, name: str, key: str, here: Local, kinds: frozenset[str], test: bool, force: bool
-) -> tuple[Action, str]:
-    """What to do with a target whose image would be called ``name``, and why.
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """The image that a run would build: its name, its key, and the device kinds of its checks."""
 
-    ``kinds`` are the kinds of device on which the run would check it.
+    name: str
+    key: str
+    kinds: frozenset[str]
+
+
+def choose_action(
+    expected: Expected, here: Local, *, test: bool, force: bool, record: bool = False
+) -> tuple[Action, str]:
+    """What a run does with a target, and why.
+
+    With ``record``, images are checked again even if they are verified.
     """
+    name = expected.name
     if force:
         return Action.BUILD, "--force"
     if not here.image:
-        return Action.BUILD, f"there is no {name} here"
-    if here.key != key:
-        of = "from something else" if here.key else "by an older build.py"
-        return Action.BUILD, f"{name} was made {of}"
-    if test and not kinds <= here.passed:
-        without = ", ".join(sorted(kinds - here.passed))
-        return Action.VERIFY, f"{name} is up to date, and not verified (device: {without})"
+        return Action.BUILD, f"this machine has no {name}"
+    if here.key != expected.key:
+        old = f"{name} was built by an older build.py"
+        return Action.BUILD, f"the inputs of {name} have changed" if here.key else old
+    if test and not expected.kinds <= here.passed:
+        without = ", ".join(sorted(expected.kinds - here.passed))
+        return Action.VERIFY, f"{name} is up to date, but not verified (device: {without})"
+    if test and record:
+        return Action.VERIFY, f"{name} is up to date, and --record checks it again"
     return Action.SKIP, f"{name} is up to date"
 
 
 def missing(why: Mapping[str, str]) -> str:
-    """The reason for which a target without its files is skipped."""
+    """The reason why a target without its files is skipped."""
     files = "; ".join(f"{name} ({origin})" for name, origin in why.items())
     return f"cannot be built without {files}"
 
@@ -103,10 +115,10 @@ def missing(why: Mapping[str, str]) -> str:
 def change_of(
     component: str, targets: Sequence[Target], layers: Mapping[str, Sequence[Layer]]
 ) -> Change:
-    """What a change of ``component`` would make anew in ``targets``.
+    """The layers of ``targets`` that a change of ``component`` rebuilds.
 
     Raises:
-        UsageError: none of them has it.
+        UsageError: no target has the component.
     """
     named = components_named(component, targets)
     anew, stays = {}, {}

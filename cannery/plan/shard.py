@@ -1,28 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Divides a selection among machines: of about equal cost, with what shares much kept together.
+"""Divides targets among machines, with about equal costs and related targets together.
 
-Every machine computes the same division, because nothing but the matrix and the locks counts.
+Every machine computes the same division, because it depends only on the matrix and the locks.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cannery.errors import UsageError
 from cannery.image.layers import Layer
 
 _CHECKS = 60.0
-"""Seconds for exporting an image and testing it, which no other target can spare it."""
+"""Seconds for exporting an image and testing it, for each target."""
 
 _SLACK = 1.25
-"""How much more than its even share a machine may get to keep targets together."""
+"""How far a machine may exceed its even share to keep related targets together."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TargetCost:
-    """A target: what each of its layers costs, by identity, and with whom it shares most."""
+    """The costs of a target's layers in seconds, by identity; ``family`` identifies relatives."""
 
     id: str
     costs: Mapping[str, float]
@@ -35,7 +33,7 @@ class _Machine:
     layers: dict[str, float] = field(default_factory=dict)
 
     def cost(self, items: Sequence[TargetCost] = ()) -> float:
-        """What it would cost to build ``items`` too."""
+        """The seconds to build the machine's targets and ``items``."""
         layers = dict(self.layers)
         for target_cost in items:
             layers |= target_cost.costs
@@ -48,25 +46,10 @@ class _Machine:
 
 
 def target_cost(target: str, layers: Sequence[Layer]) -> TargetCost:
-    """What building ``target`` costs; its kin are the targets of the same CANN and torch."""
+    """The cost of ``target``, whose family has the same CANN and torch."""
     costs = {layer.identity: layer.weight for layer in layers}
     family = [layer.identity for layer in layers if layer.name in ("toolkit", "wheels-torch")]
     return TargetCost(id=target, costs=costs, family=tuple(family))
-
-
-def parse_shard(text: str) -> tuple[int, int]:
-    """The two numbers of ``I/N``.
-
-    Raises:
-        UsageError: it is none, or there is no such shard.
-    """
-    match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text, re.ASCII)
-    if not match:
-        raise UsageError(f"{text!r} is no shard. Write it as in 1/3: the first of three.")
-    index, count = int(match[1]), int(match[2])
-    if not 1 <= index <= count:
-        raise UsageError(f"there is no shard {text}. They are 1/{count or 1} to {count}/{count}.")
-    return index, count
 
 
 def divide_targets(items: Sequence[TargetCost], count: int) -> list[list[str]]:
@@ -77,7 +60,7 @@ def divide_targets(items: Sequence[TargetCost], count: int) -> list[list[str]]:
     waiting = sorted(_families(items), key=_weight)
     while waiting:
         family = waiting.pop()
-        machine = min(machines, key=lambda each: (each.cost(family), machines.index(each)))
+        machine = min(machines, key=lambda each: each.cost(family))
         if len(family) > 1 and machine.cost(family) > limit:
             middle = len(family) // 2
             waiting = sorted([*waiting, family[:middle], family[middle:]], key=_weight)
@@ -88,7 +71,7 @@ def divide_targets(items: Sequence[TargetCost], count: int) -> list[list[str]]:
 
 
 def fair_count(items: Sequence[TargetCost]) -> int:
-    """Among how many machines ``items`` can be divided so that what shares much stays together."""
+    """The number of machines among which ``items`` can be divided without splitting a family."""
     if not items:
         return 0
     families = [{each.id for each in family} for family in _families(items)]

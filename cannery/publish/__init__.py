@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is published of an image: names, records, bill of materials, provenance, OCI documents."""
+"""Published images: tags, records, bills of materials, provenance, and OCI documents."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements about an image, stored beside it in its registry as BuildKit stores its own.
+"""Attestations: statements about an image, stored in its index as BuildKit stores its own.
 
 The form is that of docs.docker.com/build/metadata/attestations/attestation-storage: a manifest in
-the index of the image, whose layers are in-toto statements. What reads BuildKit's reads these.
+the index of the image, whose layers are in-toto statements. Readers of BuildKit's can read these.
 """
 
 from __future__ import annotations
@@ -22,25 +22,28 @@ CONFIG = "application/vnd.oci.image.config.v1+json"
 STATEMENT = "application/vnd.in-toto+json"
 
 _TYPE = "https://in-toto.io/Statement/v0.1"
-"""The version that BuildKit writes, which every reader of its attestations knows."""
+"""The version that BuildKit writes, so every reader of its attestations knows it."""
 
 _PREDICATE = "in-toto.io/predicate-type"
 _PLATFORM = {"architecture": "unknown", "os": "unknown"}
 
 
 def encoded(document: Mapping[str, Any]) -> bytes:
-    """The bytes of a JSON document of which there is only one way to write it."""
+    """``document`` as JSON; equal documents give equal bytes."""
     text = json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return text.encode()
 
 
 def digest_of(content: bytes) -> str:
-    """As in ``sha256:0123...``."""
+    """The digest of ``content``, as in ``sha256:0123...``."""
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
 def subject_name(repository: str, tag: str, platform: str) -> str:
-    """What BuildKit calls an image in its statements; ``repository`` has the registry in it."""
+    """The name of an image in a statement, as BuildKit writes it.
+
+    ``repository`` includes the registry.
+    """
     namespace, _, name = repository.rpartition("/")
     url = PackageURL("docker", namespace or None, name, tag, {"platform": platform})
     return url.to_string()
@@ -49,7 +52,7 @@ def subject_name(repository: str, tag: str, platform: str) -> str:
 def statement(
     name: str, subject_digest: str, predicate_type: str, predicate: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """``predicate``, said of the image ``name`` whose manifest has ``subject_digest``."""
+    """The statement that the image ``name``, manifest ``subject_digest``, has ``predicate``."""
     algorithm, _, value = subject_digest.partition(":")
     return {
         "_type": _TYPE,
@@ -62,20 +65,20 @@ def statement(
 def attestation_manifest(
     subject_digest: str, statements: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The manifest that holds ``statements``, and what must be in the registry before it.
+    """The manifest that holds ``statements``, and its blobs: digest to content.
 
-    The second maps digests to contents: the statements and the manifest's config. The manifest is
-    to be stored as ``encoded`` and named in the index by ``index_entry``.
+    The manifest has to be stored as ``encoded``, after its blobs, and its index entry is
+    ``index_entry``.
 
     Raises:
-        ValueError: a statement is about something else than ``subject_digest``.
+        ValueError: a statement is about another image than ``subject_digest``.
     """
     blobs: dict[str, bytes] = {}
     layers = []
     for each in statements:
         said = {f"{a}:{v}" for one in each["subject"] for a, v in one["digest"].items()}
         if said != {subject_digest}:
-            raise ValueError(f"a statement about {sorted(said)}, and not {subject_digest}")
+            raise ValueError(f"a statement is about {sorted(said)} and not about {subject_digest}")
         content = encoded(each)
         digest = digest_of(content)
         blobs[digest] = content
@@ -98,7 +101,7 @@ def attestation_manifest(
 
 
 def index_entry(subject_digest: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """What an index says of the attestation manifest ``manifest`` of ``subject_digest``."""
+    """The entry in an index for the attestation manifest ``manifest`` of ``subject_digest``."""
     return {
         **_descriptor(MANIFEST, encoded(manifest)),
         "annotations": {

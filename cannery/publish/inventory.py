@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an image holds: wheels, Debian packages, and what came from a vendor's files."""
+"""The contents of an image: wheels, Debian packages, and packages from the vendor's files."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from cannery.model import Target
 from cannery.publish.licenses import declared
 
 RECORD = "/usr/local/share/cannery/target.json"
-"""Where an image says what it was built as; see ``render.target_record``."""
+"""The file in an image that describes its target; see ``cannery.image.record``."""
 
 _GONE = {"not-installed", "config-files"}
-"""The last word of dpkg's Status for a package of which nothing, or only settings, is there."""
+"""The last word of dpkg's Status for a package that is removed, perhaps except its settings."""
 
 
 class Origin(StrEnum):
-    """Where a package of an image came from."""
+    """The source of a package in an image."""
 
     INDEX = "index"
-    """A package index, by the hashes of the target's lock."""
+    """A package index; the target's lock has its hashes."""
     DEBIAN = "debian"
-    """The mirror from which Debian packages were installed."""
+    """A Debian mirror."""
     VENDOR = "vendor"
-    """A file that no registry serves."""
+    """A file from the vendor, which no package index serves."""
     CANN = "cann"
-    """One of CANN's packages brought it along."""
+    """One of CANN's packages."""
     SIMULATOR = "simulator"
-    """The software device's stand-in for a vendor's file."""
+    """A stand-in of the software device for a vendor's file."""
     UNKNOWN = ""
-    """Nothing that the image was built from names it."""
+    """Unknown: no input of the build names it."""
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Package:
-    """One package. Every text but ``name`` may be empty where nobody says it.
+    """One package. Every field except ``name`` may be empty if it is unknown.
 
-    ``license`` is an SPDX expression or the package's own words. ``sha256`` is that of ``file``,
-    which is the vendor's name of what was unpacked, and ``place`` is where people get that.
+    ``license`` is an SPDX expression or the package's own words. ``file`` is the name of the
+    vendor's file that was installed, ``sha256`` its hash, and ``place`` where people get it.
     """
 
     name: str
@@ -57,10 +57,10 @@ class Package:
 
 @dataclass(frozen=True, kw_only=True)
 class Inventory:
-    """Everything that is in an image, each kind sorted.
+    """All packages of an image, sorted within each kind.
 
-    ``vendor`` packages are named by the component that they are. ``distribution`` is as in
-    ``debian-11``; ``simulated`` says whether stand-ins are in the place of the vendor's files.
+    ``vendor`` packages have the names of their components. ``distribution`` is as in ``debian-11``;
+    ``simulated`` says whether stand-ins replace the vendor's files.
     """
 
     wheels: tuple[Package, ...]
@@ -71,7 +71,7 @@ class Inventory:
 
     @property
     def versions(self) -> dict[str, dict[str, str]]:
-        """Kind to name to version, as a release's record keeps it."""
+        """Kind to name to version, as the record of a push has it."""
         return {
             kind: {package.name: package.version for package in packages}
             for kind, packages in (
@@ -83,10 +83,10 @@ class Inventory:
 
 
 def debian_packages(status: str) -> tuple[Package, ...]:
-    """What the text of dpkg's ``status``, or of a file of ``status.d``, says is installed."""
+    """The installed packages, from the text of dpkg's ``status`` or a file in ``status.d``."""
     found = set()
     for fields in _paragraphs(status):
-        # Images that were not made by dpkg itself have no Status.
+        # Images that another program than dpkg has made have no Status.
         state = fields.get("status", "installed").split()
         if fields.get("package") and not _GONE & {*state[-1:]}:
             package = Package(
@@ -102,18 +102,19 @@ def debian_packages(status: str) -> tuple[Package, ...]:
 def _paragraphs(text: str) -> Iterator[dict[str, str]]:
     """The first line of every field, by its name, of each paragraph (deb822)."""
     fields: dict[str, str] = {}
-    for line in [*text.splitlines(), ""]:
-        if not line.strip():
+    # Only a line feed ends a line, whatever Unicode has of the kind.
+    for line in [*text.split("\n"), ""]:
+        if not line.strip(" \t\r"):
             if fields:
                 yield fields
             fields = {}
-        elif not line[0].isspace():
+        elif line[0] not in " \t":
             name, _, value = line.partition(":")
             fields[name.lower()] = value.strip()
 
 
 def distribution(os_release: str) -> str:
-    """As in ``debian-11``, from the text of an os-release file; empty where it does not say."""
+    """As in ``debian-11``, from the text of an os-release file; empty if it names none."""
     pairs = (line.partition("=")[::2] for line in os_release.splitlines())
     values = {name.strip(): value.strip().strip("\"'") for name, value in pairs}
     return "-".join(values[name] for name in ("ID", "VERSION_ID") if values.get(name))
@@ -144,8 +145,8 @@ def wheels(
 ) -> tuple[Package, ...]:
     """The wheels of an image with their sources, sorted.
 
-    ``found`` are those where the interpreter looks first, ``of_cann`` those that CANN's packages
-    hold, and ``locked`` maps the names in the target's lock to their versions.
+    ``found`` are those in the interpreter's site-packages, ``of_cann`` those in CANN's packages,
+    and ``locked`` maps the names in the target's lock to their versions.
     """
     stand_ins = target.artifacts.keys() - target.real_artifacts.keys() if simulated else ()
     vendors = {
@@ -165,7 +166,7 @@ def wheels(
 
 
 def vendor_wheel_names(target: Target) -> dict[str, str]:
-    """Component to the name, as in a lock, of the distribution in the wheel that is its file."""
+    """Component to the normalized name of the distribution in its wheel from the vendor."""
     names = {}
     for component in target.vendor_wheels:
         try:
@@ -182,11 +183,11 @@ def vendor_packages(
     *,
     simulated: bool,
 ) -> tuple[Package, ...]:
-    """What came from the vendor's files, one for each component that has one, sorted.
+    """The packages from the vendor's files, one for each component that has a file, sorted.
 
-    ``components`` are those that the image names, with their versions; ``hashes`` maps components
-    to the sha256 of the files that it was built from, where they are known. Without one a file has
-    the hash that was published, which its build has enforced; a stand-in has none.
+    ``components`` maps the components that the image names to their versions; ``hashes`` maps
+    components to the sha256 of the files that it was built from, as far as they are known. Without
+    one, a file has the published hash, which the build has enforced, and a stand-in has none.
     """
     found = []
     for component, file in target.artifacts.items():
@@ -207,6 +208,6 @@ def vendor_packages(
 
 
 def _version(target: Target, component: str) -> str:
-    """Of what is no component of its own; of a source nothing but its file's name tells it."""
+    """The version of a file that is not a component; for a source, the file's name."""
     own = target.vendor_wheels.get(component)
     return own.version if own else target.artifacts[component].name

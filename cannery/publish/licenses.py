@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a wheel's metadata says of its licence, and whether that is an SPDX expression."""
+"""The licence in a wheel's metadata, as an SPDX expression where possible."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _WORDS = {
     "gnu lesser general public license v3 (lgplv3)": "LGPL-3.0-only",
     "gnu lesser general public license v3 or later (lgplv3+)": "LGPL-3.0-or-later",
 }
-"""Words of metadata, and of trove classifiers, that mean exactly one licence of SPDX's list. What
-may mean several is left out: 'BSD License', 'Apache Software License' (PEP 639 lists them)."""
+"""Words in metadata and trove classifiers that mean exactly one licence of SPDX's list. Words that
+may mean several are not here: 'BSD License', 'Apache Software License' (PEP 639 lists them)."""
 
 _NOTHING = {"", "unknown", "none", "proprietary", "license", "see license", "see license file"}
 
 
 def expression(words: str) -> str:
-    """``words`` as an SPDX licence expression; empty where they are none."""
+    """``words`` as an SPDX licence expression; empty if they have no such meaning."""
     try:
         return str(canonicalize_license_expression(words))
     except InvalidLicenseExpression:
@@ -51,10 +51,10 @@ def expression(words: str) -> str:
 
 
 def declared(own: str, words: str, classifiers: Sequence[str]) -> str:
-    """What a package declares: an SPDX expression where it can be had, else its own words.
+    """The declared licence: an SPDX expression if there is one, else the package's own words.
 
     The arguments are its ``License-Expression``, ``License`` and ``Classifier`` fields (PEP 639);
-    what more specific fields say is believed first. It is empty where nothing is declared.
+    the more specific ones take precedence. It is empty if nothing is declared.
     """
     named = [c.rpartition(" :: ")[2] for c in classifiers if c.startswith(_CLASSIFIER)]
     said = [each.strip() for each in (own, words, *named)]

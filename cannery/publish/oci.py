@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images as registries keep them: manifests, indexes, and references to them.
+"""Images as registries store them: manifests, indexes, and references to them.
 
 Source of the forms: the OCI image specification, 1.1.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cannery.errors import Problem, UsageError
+from cannery.image.names import REPOSITORY, TAG
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
@@ -22,26 +23,26 @@ LAYERS = {
     "zstd": "application/vnd.oci.image.layer.v1.tar+zstd",
     "gzip": "application/vnd.oci.image.layer.v1.tar+gzip",
 }
-"""How layers can be compressed, and what each is then called."""
+"""Compression to the media type of a layer."""
 
 _DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 _DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
 MANIFESTS = (INDEX, MANIFEST, _DOCKER_LIST, _DOCKER_MANIFEST)
-"""What a registry is asked for under a tag or a digest."""
+"""The media types to accept under a tag or a digest."""
 
 _REFERENCE = re.compile(
     r"(?P<registry>[A-Za-z0-9.-]+(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?)"
-    r"(/(?P<repository>[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*))?"
-    r"(:(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?"
+    rf"(/(?P<repository>{REPOSITORY}))?"
+    rf"(:(?P<tag>{TAG}))?"
     r"(@(?P<digest>sha256:[0-9a-f]{64}))?"
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Descriptor:
-    """A blob or a manifest as others speak of it; ``size`` is in bytes.
+    """A reference to a blob or a manifest by its digest; ``size`` is in bytes.
 
-    ``platform`` is as in ``linux/arm64``; empty where it has none.
+    ``platform`` is as in ``linux/arm64``, or empty.
     """
 
     media_type: str
@@ -51,7 +52,7 @@ class Descriptor:
     annotations: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in a manifest."""
+        """The descriptor in the form of a manifest."""
         found: dict[str, Any] = {
             "mediaType": self.media_type,
             "digest": self.digest,
@@ -67,7 +68,7 @@ class Descriptor:
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """A manifest or an index: the very bytes, because their hash is its name."""
+    """A manifest or an index, as the exact bytes whose hash is its digest."""
 
     media_type: str
     content: bytes
@@ -87,7 +88,7 @@ class Document:
 
 
 def digest_of(content: bytes) -> str:
-    """What a registry calls ``content``."""
+    """The digest of ``content``, as in ``sha256:0123...``."""
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
@@ -106,7 +107,7 @@ def image_manifest(
 
 
 def image_index(entries: Iterable[Descriptor], annotations: Mapping[str, str]) -> Document:
-    """The index that is pulled: images for one or more platforms, and what attests them."""
+    """The index that people pull: images for one or more platforms, and their attestations."""
     content = {
         "schemaVersion": 2,
         "mediaType": INDEX,
@@ -117,14 +118,14 @@ def image_index(entries: Iterable[Descriptor], annotations: Mapping[str, str]) -
 
 
 def document(content: Mapping[str, Any]) -> Document:
-    """``content``, which names its media type, as bytes that depend on nothing else."""
+    """``content``, which names its media type; equal contents give equal bytes."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return Document(media_type=str(content["mediaType"]), content=text.encode())
 
 
 @dataclass(frozen=True, kw_only=True)
 class ManifestContents:
-    """What a manifest needs beside it: other manifests, and blobs."""
+    """What a manifest refers to: other manifests, and blobs."""
 
     manifests: tuple[Descriptor, ...]
     blobs: tuple[Descriptor, ...]
@@ -132,10 +133,10 @@ class ManifestContents:
 
 
 def manifest_contents(document: Document) -> ManifestContents:
-    """What ``document`` needs beside it.
+    """What ``document`` refers to.
 
     Raises:
-        ValueError: it is no manifest.
+        ValueError: it is not a manifest.
     """
     try:
         loaded = json.loads(document.content)
@@ -146,7 +147,7 @@ def manifest_contents(document: Document) -> ManifestContents:
             annotations={str(k): str(v) for k, v in (loaded.get("annotations") or {}).items()},
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{document.digest} is no manifest") from error
+        raise ValueError(f"{document.digest} is not a manifest") from error
 
 
 def _descriptor(loaded: Mapping[str, Any]) -> Descriptor:
@@ -162,7 +163,7 @@ def _descriptor(loaded: Mapping[str, Any]) -> Descriptor:
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """``REGISTRY/REPOSITORY[:TAG][@DIGEST]``; the digest wins over the tag."""
+    """``REGISTRY/REPOSITORY[:TAG][@DIGEST]``; a digest takes precedence over a tag."""
 
     registry: str
     repository: str
@@ -171,7 +172,7 @@ class Reference:
 
     @property
     def version(self) -> str:
-        """What the registry is asked for."""
+        """The digest or the tag; empty if there is neither."""
         return self.digest or self.tag
 
     def __str__(self) -> str:
@@ -183,19 +184,24 @@ class Reference:
 def parse_reference(text: str, *, repository: str = "") -> Reference:
     """``text`` as a reference that names its registry.
 
-    With ``repository``, ``text`` is a registry, perhaps with a folder in it, and that follows.
+    With ``repository``, ``text`` is only a registry, perhaps with the beginning of a path, and
+    ``repository`` is added to it.
 
     Raises:
-        UsageError: it is none.
+        UsageError: ``text`` is not such a reference.
     """
     match = _REFERENCE.fullmatch(text)
-    if not match or not _is_host(match["registry"]):
-        fix = "Begin with the registry, as in registry.example.com/ascend."
-        raise UsageError(Problem(what=f"{text!r} is no name in a registry.", fix=fix))
+    example = "registry.example.com/ascend or docker.io/me/ascend"
+    if not match:
+        fix = f"Write a registry and a repository in lower case, as in {example}."
+        raise UsageError(Problem(what=f"invalid image reference {text!r}.", fix=fix))
+    if not _is_host(match["registry"]):
+        fix = f"Begin with the registry, as in {example}."
+        raise UsageError(Problem(what=f"{text!r} does not name a registry.", fix=fix))
     if not repository:
         if not match["repository"]:
-            fix = f"Write as in {text}/ascend."
-            raise UsageError(Problem(what=f"{text!r} names no repository.", fix=fix))
+            fix = f"Add one, as in {text}/ascend."
+            raise UsageError(Problem(what=f"{text!r} does not name a repository.", fix=fix))
         return Reference(
             registry=match["registry"],
             repository=match["repository"],
@@ -203,12 +209,12 @@ def parse_reference(text: str, *, repository: str = "") -> Reference:
             digest=match["digest"] or "",
         )
     if match["tag"] or match["digest"]:
-        fix = f"The tags come from publish.yaml: write {match['registry']}."
-        raise UsageError(Problem(what=f"{text!r} is more than a registry.", fix=fix))
+        fix = f"Tags come from publish.yaml: write {match['registry']}."
+        raise UsageError(Problem(what=f"{text!r} has a tag or a digest.", fix=fix))
     folder = f"{match['repository']}/" if match["repository"] else ""
     return Reference(registry=match["registry"], repository=folder + repository)
 
 
 def _is_host(name: str) -> bool:
-    """Whether docker would take the first part of a reference for a registry."""
+    """Whether docker reads ``name``, the first part of a reference, as a registry."""
     return "." in name or ":" in name or name == "localhost"

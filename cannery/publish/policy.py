@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What images are called where they are published: publish.yaml, read and checked."""
+"""The tags of published images: reads and checks publish.yaml."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.errors import did_you_mean
+from cannery.image.names import REPOSITORY, SIMULATED, TAG, tag_end
 from cannery.model import Matrix, Target
 from cannery.syntax.yaml_reader import Section, read_yaml
 
-_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
-_REPOSITORY = re.compile(r"[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
-"""Source of both: the OCI distribution specification, 1.1, "Pulling manifests"."""
-
+_TAG = re.compile(TAG)
+_REPOSITORY = re.compile(REPOSITORY)
 _KEY_DIGITS = 12
-_SIMULATED = "-sim"
+_TAG_FORM = "Use up to 128 letters, digits, '_', '.' and '-', and no '.' or '-' at the beginning."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """A page on which people try an image."""
+    """A web page where people can try out an image."""
 
     title: str
     url: str
@@ -31,7 +30,12 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class Publishing:
-    """The tag policy. ``immutable`` has ``{target}`` and ``{key}`` in it, ``moving`` the first."""
+    """The tag policy, with the repository's name without its registry.
+
+    ``immutable`` is a format with ``{target}`` and ``{key}``, ``moving`` one with ``{target}``.
+    ``aliases`` maps further moving tags to targets, ``indexes`` tags for several platforms to the
+    targets in them, and ``trials`` targets to pages.
+    """
 
     repository: str
     immutable: str
@@ -41,26 +45,22 @@ class Publishing:
     trials: Mapping[str, Trial] = field(default_factory=dict)
 
     def immutable_tag(self, target_id: str, key: str, *, simulate: bool) -> str:
-        """The tag that only ever names the image with the content key ``key``."""
+        """The tag that always names the image with the content key ``key``."""
         digits = key.removeprefix("sha256:")[:_KEY_DIGITS]
-        return self.immutable.format(target=target_id, key=digits) + _end(simulate=simulate)
+        return self.immutable.format(target=target_id, key=digits) + tag_end(simulate=simulate)
 
     def moving_tags(self, target_id: str, *, simulate: bool) -> tuple[str, ...]:
         """The tags that follow the newest image of a target: its own, then its aliases.
 
         No alias ever names a simulated image.
         """
-        own = self.moving.format(target=target_id) + _end(simulate=simulate)
+        own = self.moving.format(target=target_id) + tag_end(simulate=simulate)
         owned = (alias for alias, owner in self.aliases.items() if owner == target_id)
         return (own, *(() if simulate else owned))
 
     def index_tag(self, tag: str, *, simulate: bool) -> str:
         """The tag of an image for several platforms."""
-        return tag + _end(simulate=simulate)
-
-
-def _end(*, simulate: bool) -> str:
-    return _SIMULATED if simulate else ""
+        return tag + tag_end(simulate=simulate)
 
 
 def load(path: Path, matrix: Matrix) -> Publishing:
@@ -70,16 +70,17 @@ def load(path: Path, matrix: Matrix) -> Publishing:
         FileError: it cannot be read.
         MatrixError: with every problem found, each with its line.
     """
-    return read_yaml(path, path.name, lambda top: _publishing(top, matrix))
+    return read_yaml(path, path.name, lambda top: publishing_of(top, matrix))
 
 
-def _publishing(top: Section, matrix: Matrix) -> Publishing:
+def publishing_of(top: Section, matrix: Matrix) -> Publishing:
+    """The tag policy of the publish.yaml ``top``; what is wrong becomes a problem."""
     if top.text("schema") not in ("1", ""):
         top.wrong("schema", "this version of cannery reads schema 1 only.")
     repository = top.text("repository")
     if repository and not _REPOSITORY.fullmatch(repository):
         fix = "Use a-z, 0-9, '-', '_', '.' and '/', and leave the registry out."
-        top.wrong("repository", f"{repository!r} is no name of a repository.", fix)
+        top.wrong("repository", f"invalid repository name {repository!r}.", fix)
     immutable, moving = _rules(top.section("tags"))
     found = Publishing(
         repository=repository,
@@ -95,7 +96,7 @@ def _publishing(top: Section, matrix: Matrix) -> Publishing:
 
 
 def _rules(section: Section | None) -> tuple[str, str]:
-    """The rules for the two tags of a target; empty where one is wrong."""
+    """The formats of the two tags of a target; empty if one is wrong."""
     if section is None:
         return "", ""
     needs = {"immutable": {"target", "key"}, "moving": {"target"}}
@@ -115,7 +116,7 @@ def _rule(section: Section, name: str, needs: set[str]) -> str:
         parts = []
     plain = all(not form and not conversion for _, _, form, conversion in parts)
     if not plain or {part[1] for part in parts} != needs:
-        section.wrong(name, f"{rule!r} must have {wanted} in it, and nothing else in braces.")
+        section.wrong(name, f"{rule!r} must contain {wanted}, and nothing else in braces.")
         return ""
     return rule
 
@@ -136,8 +137,7 @@ def _aliases(top: Section, matrix: Matrix) -> dict[str, str]:
 
 def _check_tag(section: Section, tag: str) -> None:
     if not _TAG.fullmatch(tag):
-        fix = "Use letters, digits, '_', '.' and '-', at most 128, and no '.' or '-' in front."
-        section.wrong(tag, f"{tag!r} cannot be a tag.", fix)
+        section.wrong(tag, f"invalid tag {tag!r}.", _TAG_FORM)
 
 
 def _indexes(top: Section, matrix: Matrix) -> dict[str, tuple[str, ...]]:
@@ -157,16 +157,17 @@ def _indexes(top: Section, matrix: Matrix) -> dict[str, tuple[str, ...]]:
 
 def _check_index(section: Section, tag: str, targets: list[Target]) -> None:
     if len(targets) < 2:
-        section.wrong(tag, f"{tag!r} needs two targets or more.")
+        section.wrong(tag, f"the index {tag!r} needs two or more targets.")
         return
     platforms = [target.platform for target in targets]
     if len({*platforms}) < len(platforms):
-        what = f"the targets of {tag!r} are for {', '.join(platforms)}: one for each is enough."
+        what = f"the index {tag!r} needs one target for each platform, not {', '.join(platforms)}."
         section.wrong(tag, what)
     contents = {tuple(sorted(target.components.items())) for target in targets}
     if len(contents) > 1:
-        what = f"the targets of {tag!r} differ in more than their platform."
-        section.wrong(tag, what, "People who pull it would get other versions on another machine.")
+        what = f"the targets of the index {tag!r} differ in more than their platform."
+        fix = "Name targets with equal versions: people expect the same on every machine."
+        section.wrong(tag, what, fix)
 
 
 def _unknown(name: str, matrix: Matrix) -> str:
@@ -184,42 +185,47 @@ def _trials(top: Section, matrix: Matrix) -> dict[str, Trial]:
             section.wrong(name, what)
         title, url = each.text("title"), each.text("url")
         if url and not re.fullmatch(r"https?://[^\s<>\"']+", url):
-            each.wrong("url", f"{url!r} is no link.", "Begin it with https://.")
+            each.wrong("url", f"invalid URL {url!r}.", "Begin it with https://.")
         each.done()
         found[name] = Trial(title=title, url=url)
     return found
 
 
 def _check_names(top: Section, found: Publishing, matrix: Matrix) -> None:
-    """Report every tag that two owners would write."""
+    """Report every tag that two targets, aliases or indexes would use."""
     taken: dict[str, str] = {}
     for name in matrix.targets:
         for simulate in (False, True):
-            tag = found.moving.format(target=name) + _end(simulate=simulate)
+            tag = found.moving_tags(name, simulate=simulate)[0]
             other = taken.setdefault(tag, f"target {name}")
             if other != f"target {name}":
-                top.wrong("tags", f"{tag!r} would be the tag of {other} and of {name}.")
-            if not _TAG.fullmatch(tag):
-                top.wrong("tags", f"{tag!r} cannot be a tag.", "Use a shorter name.")
-    for kind, tags in (("aliases", found.aliases), ("indexes", found.indexes)):
-        section = top.section(kind, required=False) or top
+                top.wrong("tags", f"{tag!r} would be the tag of {other} and of target {name}.")
+            example = found.immutable_tag(name, "0" * _KEY_DIGITS, simulate=simulate)
+            for each in (tag, example):
+                if not _TAG.fullmatch(each):
+                    top.wrong("tags", f"{each!r} would be an invalid tag of {name}.", _TAG_FORM)
+    for key, kind, tags in (
+        ("aliases", "alias", found.aliases),
+        ("indexes", "index", found.indexes),
+    ):
+        section = top.section(key, required=False) or top
         for tag in tags:
-            other = taken.setdefault(tag, f"the {kind} entry {tag}")
-            if other != f"the {kind} entry {tag}":
-                section.wrong(tag, f"{tag!r} is the tag of {other} already.", "Rename it.")
+            other = taken.setdefault(tag, f"the {kind} {tag}")
+            if other != f"the {kind} {tag}":
+                section.wrong(tag, f"{tag!r} is already the tag of {other}.", "Rename it.")
     _check_immutable(top, found, matrix, taken)
 
 
 def _check_immutable(
     top: Section, found: Publishing, matrix: Matrix, taken: Mapping[str, str]
 ) -> None:
-    """Report what could be the immutable tag of an image that is built later, too."""
+    """Report every tag that could also be an immutable tag of a later image."""
     patterns = {
         name: re.compile(
             re.escape(found.immutable)
             .replace(re.escape("{target}"), re.escape(name))
             .replace(re.escape("{key}"), f"[0-9a-f]{{{_KEY_DIGITS}}}")
-            + f"({_SIMULATED})?"
+            + f"({SIMULATED})?"
         )
         for name in matrix.targets
     }

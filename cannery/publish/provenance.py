@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an image was made, as a SLSA provenance predicate (slsa.dev/spec/v1.0/provenance).
+"""The provenance of an image, as a SLSA predicate (slsa.dev/spec/v1.0/provenance).
 
-docs/provenance.md says what each part means for this build type, and what it does not prove.
+docs/provenance.md explains each field for this build type, and what it does not prove.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from cannery.publish.inventory import Inventory, Origin
 from cannery.publish.sbom import package_url
 
 BUILD_TYPE = "urn:cannery:build:v1"
-"""A name, not an address: docs/provenance.md describes it."""
+"""The name of the build type, which docs/provenance.md describes."""
 
 LOCAL_BUILDER = "urn:cannery:builder:local"
-"""Some machine, of which nobody but who pushed knows anything."""
+"""The builder of an image that was not built by a CI job."""
 
 _USER = re.compile(r"://[^/?#]*@")
 _PINNED = re.compile(
@@ -33,7 +33,7 @@ _PINNED = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class UsedBase:
-    """An image that a build began with. ``used`` is its pinned name, or the id of a stand-in."""
+    """A base image of a build. ``used`` is its pinned reference, or the id of a stand-in."""
 
     base: Base
     architecture: str
@@ -42,10 +42,10 @@ class UsedBase:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """The commit that an image was built from; ``commit`` is empty where there is none.
+    """The commit that an image was built from; ``commit`` is empty if there is none.
 
-    ``repository`` is a git address or empty. ``changed`` says that the image is not what the commit
-    gives, so that the other dependencies are those of the checkout and need not be the image's.
+    ``repository`` is a git URL or empty. ``changed`` says that the image differs from the commit,
+    so that the other dependencies are those of the checkout and may not be those of the image.
     """
 
     commit: str
@@ -55,9 +55,9 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Builder:
-    """Who built: ``id`` is a URI. The versions and times may be empty where nobody knows them.
+    """The builder: ``id`` is a URI. Versions and times may be empty if they are unknown.
 
-    ``invocation`` is where that run can be looked at, ``started`` and ``finished`` are times as in
+    ``invocation`` is the URL of the run; ``started`` and ``finished`` are times as in
     ``2026-11-21T12:00:00Z``.
     """
 
@@ -69,33 +69,34 @@ class Builder:
     finished: str = ""
 
 
-def slsa(
-    target: Target,
-    inventory: Inventory,
-    *,
-    key: str,
-    source: Source,
-    lock: Iterable[LockedWheel],
-    build_stage: Iterable[LockedWheel],
-    bases: Mapping[str, UsedBase],
-    builder: Builder,
-) -> dict[str, Any]:
-    """The predicate for an image of ``target`` that holds ``inventory``.
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """Everything that an image was built from, besides the files that its inventory names.
 
     ``key`` is its content key, ``lock`` the target's wheels and ``build_stage`` the wheels of the
-    programs that built it; ``bases`` maps build arguments to the images that they named.
+    programs that built it. ``bases`` maps build arguments to the images that they named.
     """
+
+    key: str
+    source: Source
+    lock: Iterable[LockedWheel]
+    build_stage: Iterable[LockedWheel]
+    bases: Mapping[str, UsedBase]
+
+
+def slsa(target: Target, inventory: Inventory, inputs: Inputs, builder: Builder) -> dict[str, Any]:
+    """The SLSA predicate for an image of ``target`` that holds ``inventory``."""
     dependencies = [
-        *_commit(source),
-        *(_base(name, each) for name, each in sorted(bases.items())),
+        *_commit(inputs.source),
+        *(_base(name, each) for name, each in sorted(inputs.bases.items())),
         *_vendor_files(inventory),
-        *(_wheel(each, "image") for each in lock),
-        *(_wheel(each, "build stage") for each in build_stage),
+        *(_wheel(each, "image") for each in inputs.lock),
+        *(_wheel(each, "build stage") for each in inputs.build_stage),
         *_debian(inventory),
     ]
     internal = {
         "simulated": inventory.simulated,
-        "key": key,
+        "key": inputs.key,
         **_said({"engine": builder.engine, "buildx": builder.buildx}),
     }
     metadata = {
@@ -137,10 +138,10 @@ def _commit(source: Source) -> Iterable[dict[str, Any]]:
 
 
 def _without_user(address: str) -> str:
-    """``address`` as a URI, without a name and a password that may be in it."""
+    """``address`` as a URI, without a user name and a password."""
     if "://" in address:
         return _USER.sub("://", address, count=1)
-    # As ssh has it: git@host:path.
+    # The form of ssh: git@host:path.
     host, colon, path = address.rpartition("@")[2].partition(":")
     return f"ssh://{host}/{path.lstrip('/')}" if colon else f"file://{address}"
 
@@ -177,7 +178,7 @@ def _vendor_files(inventory: Inventory) -> Iterable[dict[str, Any]]:
 
 
 def _wheel(each: LockedWheel, used_in: str) -> dict[str, Any]:
-    """A locked package. Where the lock allows several files, which one it was is not known."""
+    """A locked package. If the lock allows several files, it is unknown which one was used."""
     hashes = sorted(each.hashes)
     annotations: dict[str, Any] = {"usedIn": used_in}
     found: dict[str, Any] = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was published: one file for each push, below releases/, written once and then committed."""
+"""Records of pushes: one file for each below releases/, written once and then committed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from cannery.files import read_text
 _SCHEMA = 1
 
 Packages = Mapping[str, Mapping[str, str]]
-"""Where packages come from (wheels, debian, vendor) to the name and version of each."""
+"""Kind of package (wheels, debian, vendor) to name to version."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerRecord:
-    """One layer: the digest and size in bytes of what is pulled, and what it unpacks to.
+    """One layer: the digest and the size in bytes of its compressed blob.
 
-    ``name`` is as ``cannery.image.layers`` names it, or ``base``.
+    ``diff_id`` is the digest of what it unpacks to; ``name`` is as in ``cannery.image.layers``, or
+    ``base``.
     """
 
     digest: str
@@ -33,7 +34,7 @@ class LayerRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformImage:
-    """The image for one platform; ``size`` is what a pull of all of it takes, in bytes."""
+    """The image for one platform; ``size`` is what a pull of all of it downloads, in bytes."""
 
     digest: str
     config: str
@@ -43,7 +44,7 @@ class PlatformImage:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """How the packages differ from those of the image that was published before, ``since``."""
+    """The differences of the packages from those of the earlier image with the tag ``since``."""
 
     since: str = ""
     added: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +54,7 @@ class Changes:
 
 @dataclass(frozen=True, kw_only=True)
 class Tested:
-    """What came of the checks on one kind of device, and on what hardware that was."""
+    """The result of the checks on one kind of device, and the hardware of that run."""
 
     device: str
     hardware: str
@@ -65,7 +66,11 @@ class Tested:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One push. ``digest`` is what to pull, ``tags`` those that moved to it."""
+    """One push of one target.
+
+    ``digest`` is that of the index to pull, ``tag`` its immutable tag and ``tags`` the moving ones.
+    ``pushed`` is a time as in ``2026-11-21T12:00:00Z``; ``commit`` is empty without a git commit.
+    """
 
     target: str
     tag: str
@@ -87,26 +92,26 @@ class Record:
 
     @property
     def digests(self) -> frozenset[str]:
-        """Every manifest that must stay where this was published."""
+        """Every manifest that has to stay in the registry."""
         return frozenset({self.digest, *(each.digest for each in self.platforms.values())})
 
 
 def to_text(record: Record) -> str:
-    """The record as its file holds it: sorted, so that equal records are equal files."""
+    """The text of the record's file; equal records give equal texts."""
     content = {"schema": _SCHEMA, **asdict(record)}
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
 def path_of(folder: Path, record: Record) -> Path:
-    """Where ``record`` is kept below ``folder``."""
+    """The path of the file of ``record`` below ``folder``."""
     return folder / record.target / f"{record.tag}.json"
 
 
 def read_records(folder: Path) -> tuple[Record, ...]:
-    """Every record below ``folder``, oldest first; none where there is no such folder.
+    """Every record below ``folder``, oldest first; none if the folder does not exist.
 
     Raises:
-        FileError: naming every file that is no record.
+        FileError: with every file that is not a valid record.
     """
     found: list[Record] = []
     problems: list[Problem] = []
@@ -125,7 +130,7 @@ def read_records(folder: Path) -> tuple[Record, ...]:
 
 
 def latest(records: Iterable[Record], target: str) -> Record | None:
-    """The newest record of ``target``; the simulated ones count only where there is no other."""
+    """The newest record of ``target``; a simulated one only if there is no other."""
     own = [record for record in records if record.target == target]
     real = [record for record in own if not record.simulated]
     return max(real or own, key=lambda record: (record.pushed, record.tag), default=None)
@@ -134,18 +139,23 @@ def latest(records: Iterable[Record], target: str) -> Record | None:
 def _read(path: Path) -> Record:
     wrong = ""
     try:
-        record = _record(json.loads(read_text(path)))
+        loaded = json.loads(read_text(path))
+        record = _record(loaded if isinstance(loaded, dict) else {})
         if path_of(path.parent.parent, record) != path:
-            wrong = f"it is of {record.target}, {record.tag}, and has another name"
+            wrong = f"it is the record of {record.target}, tag {record.tag}, which has another name"
     except FileNotFoundError as error:
         raise file_error("read", path, error) from error
     except KeyError as error:
-        wrong = f"it has no {error}"
-    except (ValueError, TypeError, AttributeError) as error:
+        wrong = f"the field {error} is missing"
+    except json.JSONDecodeError as error:
+        wrong = f"it is not JSON: {error}"
+    except ValueError as error:
         wrong = str(error)
+    except (TypeError, AttributeError) as error:
+        wrong = f"a field has the wrong type: {error}"
     if wrong:
-        fix = "Restore it from git: a record is written once and never edited."
-        raise FileError(Problem(what=f"{path} is no record of a push: {wrong}.", fix=fix))
+        fix = "Restore it from git: a record is never edited."
+        raise FileError(Problem(what=f"{path} is not a valid record of a push: {wrong}.", fix=fix))
     return record
 
 
@@ -174,21 +184,21 @@ def _pair(value: Any) -> tuple[str, str]:
 
 
 def _made(kind: Any, values: dict[str, Any]) -> Any:
-    """A ``kind`` of ``values``, of which it needs every one, each of the kind that it has."""
+    """A ``kind`` made of ``values``, which must have all of its fields with their types."""
     names = {each.name: str(each.type) for each in fields(kind)}
     if unknown := sorted({*values} - {*names}):
-        raise ValueError(f"{unknown[0]!r} is unknown")
+        raise ValueError(f"unknown field {unknown[0]!r}")
     for name, annotation in names.items():
         wanted = {"str": str, "int": int, "bool": bool}.get(annotation)
         if wanted and type(values[name]) is not wanted:
-            raise ValueError(f"{name!r} is not of type {annotation}")
+            raise ValueError(f"the field {name!r} is not of type {annotation}")
         if annotation.startswith(("Mapping", "Packages")) and not isinstance(values[name], dict):
-            raise ValueError(f"{name!r} is no mapping")
+            raise ValueError(f"the field {name!r} is not a mapping")
     return kind(**values)
 
 
 def difference(since: str, before: Packages, after: Packages) -> Changes:
-    """What came, went and moved between two lists of packages; ``since`` names the first."""
+    """The packages that differ between ``before``, of the tag ``since``, and ``after``."""
     old, new = _flat(before, after), _flat(after, before)
     return Changes(
         since=since,
@@ -203,7 +213,7 @@ def difference(since: str, before: Packages, after: Packages) -> Changes:
 
 
 def _flat(packages: Packages, others: Packages) -> dict[str, str]:
-    """Name to version; a name that two kinds of packages have is told by its kind."""
+    """Name to version; a name that several kinds of packages have gets its kind in front."""
     kinds: dict[str, set[str]] = {}
     for each in (packages, others):
         for kind, names in each.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which images a registry may lose."""
+"""Decides which images in a registry can be deleted."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from cannery.publish.records import Record
 
 _OF_A_DIGEST = re.compile(r"sha256-(?P<hex>[0-9a-f]{64})(\.[a-z]+)?")
-"""The tags under which cosign, and what lists referrers, keep what is about a digest."""
+"""Tags of signatures and other referrers of a digest: cosign's, and the OCI fallback."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stored:
-    """What one digest of a registry is, with its tags.
+    """One digest in a registry, with its tags.
 
-    ``needs`` are the digests of it and of all manifests in it. ``target`` is empty for what no
-    push has made; ``created`` is a time that can be sorted.
+    ``needs`` are its digest and those of all manifests in it. ``target`` is empty for an image that
+    ``push`` has not made; ``created`` is a time as in ``2026-11-21T12:00:00Z``.
     """
 
     digest: str
@@ -29,14 +29,14 @@ class Stored:
 
     @property
     def subject(self) -> str:
-        """The digest that this is about, if it is a signature or the like."""
+        """The digest that this refers to, if it is a signature or another referrer."""
         matches = (_OF_A_DIGEST.fullmatch(tag) for tag in self.tags)
         return next((f"sha256:{match['hex']}" for match in matches if match), "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """What goes, and why each of the others stays.
+    """What to delete, and the reason to keep each of the others, by digest.
 
     ``manifests`` are the digests to delete, each before those that it needs.
     """
@@ -47,7 +47,7 @@ class Decision:
 
 
 def subject_tags(digests: Iterable[str], tags: Iterable[str]) -> list[str]:
-    """Those of ``tags`` under which something is kept that is about one of ``digests``."""
+    """The tags of signatures and other referrers of ``digests``."""
     wanted = {digest.replace(":", "-", 1) for digest in digests}
     return [tag for tag in tags if _OF_A_DIGEST.fullmatch(tag) and tag[:71] in wanted]
 
@@ -55,10 +55,10 @@ def subject_tags(digests: Iterable[str], tags: Iterable[str]) -> list[str]:
 def choose_deletions(
     stored: Sequence[Stored], records: Sequence[Record], moving: Iterable[str], keep: int
 ) -> Decision:
-    """What of ``stored`` nothing needs any more.
+    """Decide which of ``stored`` nothing needs any more.
 
-    ``moving`` are the tags that a push moves; of what else there is of each target the ``keep``
-    newest stay.
+    ``moving`` are the tags that a push moves. Of each target's other images, the ``keep`` newest
+    stay.
     """
     recorded = {digest: record.tag for record in records for digest in record.digests}
     names = {record.tag: record.tag for record in records}
@@ -75,7 +75,7 @@ def choose_deletions(
             kept[each.digest] = f"it is one of the {keep} newest of {target}"
     needed = _spread(stored, kept, {*recorded})
     gone = tuple(each for each in stored if each.digest not in kept)
-    # What holds others goes first, so that what is left is never an index without its images.
+    # Indexes first, so that an interrupted run leaves no index without its images.
     roots = [each.digest for each in gone]
     inner = sorted({digest for each in gone for digest in each.needs} - {*roots})
     manifests = tuple(digest for digest in [*roots, *inner] if digest not in needed)
@@ -83,7 +83,7 @@ def choose_deletions(
 
 
 def _spread(stored: Sequence[Stored], kept: dict[str, str], needed: set[str]) -> set[str]:
-    """Add to ``kept`` what that needs and what is about it, and return every digest needed."""
+    """Add to ``kept`` what it needs and what refers to it; return all digests that are needed."""
     before = -1
     while before < len(kept) + len(needed):
         before = len(kept) + len(needed)
@@ -91,22 +91,22 @@ def _spread(stored: Sequence[Stored], kept: dict[str, str], needed: set[str]) ->
             if each.digest in kept:
                 needed |= each.needs
             elif each.digest in needed:
-                kept[each.digest] = "an image that stays needs it"
+                kept[each.digest] = "an image that is kept needs it"
             elif each.subject in needed:
-                kept[each.digest] = f"it is about {each.subject}, which stays"
+                kept[each.digest] = f"it refers to {each.subject}, which is kept"
     return needed
 
 
 def _reason(
     each: Stored, recorded: Mapping[str, str], names: Mapping[str, str], in_use: set[str]
 ) -> str:
-    """Why ``each`` stays whatever else there is; empty where nothing says so."""
+    """The reason to keep ``each`` by itself; empty if there is none."""
     record = next((recorded[digest] for digest in sorted(each.needs) if digest in recorded), "")
     record = record or next((names[tag] for tag in each.tags if tag in names), "")
     if record:
         return f"the record of {record} names it"
     if used := sorted(in_use.intersection(each.tags)):
-        return f"{', '.join(used)} names it now"
+        return f"the moving tag {', '.join(used)} names it"
     if not each.target and not each.subject:
         return "build.py push has not made it"
     return ""

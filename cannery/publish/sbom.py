@@ -24,11 +24,11 @@ _UNSAID = {
     "licenseConcluded": _NOT_SAID,
     "copyrightText": _NOT_SAID,
 }
-"""What has to be in every package, and what reading an image does not tell."""
+"""Fields that every package must have and that an image does not tell."""
 
 _LICENSE_REF = re.compile(r"\bLicenseRef-[A-Za-z0-9.-]+")
 _STAND_IN = (
-    "A stand-in made by cannery's software device. It holds nothing of the vendor's and drives no "
+    "A stand-in made by cannery's software device. It contains no vendor software and drives no "
     "NPU."
 )
 
@@ -39,7 +39,7 @@ def spdx(
     """The SPDX document of an image of ``target``; equal arguments give equal documents.
 
     ``image_digest`` is that of the manifest for the target's platform, ``created`` a time as in
-    ``2026-11-21T12:00:00Z``, and ``reference`` where the image is, without tag and digest.
+    ``2026-11-21T12:00:00Z``, and ``reference`` the image's repository with its registry.
     """
     licenses = _Licenses()
     packages = [_image(target, inventory, image_digest, reference)]
@@ -65,7 +65,7 @@ def spdx(
 
 
 def package_url(package: Package, inventory: Inventory) -> str:
-    """The purl of a package of ``inventory``; never a registry's for what is in no registry."""
+    """The package URL of a package; one of an index or a distribution only if it is from there."""
     match package.source:
         case Origin.DEBIAN:
             more = {"arch": package.architecture, "distro": inventory.distribution}
@@ -99,7 +99,7 @@ def _image(target: Target, inventory: Inventory, digest: str, reference: str) ->
     name = reference.rpartition("/")[2] or target.id
     summary = target.summary
     if inventory.simulated:
-        summary += ". Simulated: stand-ins are in the place of CANN and apex"
+        summary += ". Simulated: it holds stand-ins for CANN and apex"
     return {
         "SPDXID": _IMAGE,
         "name": target.id,
@@ -135,18 +135,18 @@ def _package(each: Package, spdx_id: str, purl: str, licenses: _Licenses) -> dic
 
 
 class _Licenses:
-    """The licences of a document, and those among them that SPDX's list does not have."""
+    """The licences in a document, with the texts of those that are not in SPDX's list."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
 
     def name(self, words: str) -> str:
-        """What a package is given as its licence for the ``words`` that it declares."""
+        """The licence of a package that declares ``words``, as an SPDX expression."""
         if not words:
             return _NOT_SAID
         if found := expression(words):
             for reference in _LICENSE_REF.findall(found):
-                self._texts.setdefault(reference, f"Named, and not told, by: {words}")
+                self._texts.setdefault(reference, f"Named, without its text, by: {words}")
             return found
         reference = "LicenseRef-" + hashlib.sha256(words.encode()).hexdigest()[:16]
         self._texts[reference] = words
@@ -168,7 +168,7 @@ def _plain(name: str) -> str:
 
 
 def _unused(name: str, names: set[str]) -> str:
-    """``name``, with a number where it is one of ``names`` already; it becomes one of them."""
+    """``name``, with a number if it is in ``names`` already; it is added to them."""
     free, number = name, 1
     while free in names:
         number += 1

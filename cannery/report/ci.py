@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The jobs of a CI run as the matrix of a GitHub workflow, and as a GitLab child pipeline."""
+"""The jobs of a CI run as a matrix for GitHub, and as a child pipeline for GitLab."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 from cannery.plan.ci_jobs import Job
 
 RUNNERS = {"linux/arm64": "ubuntu-24.04-arm", "linux/amd64": "ubuntu-24.04"}
-"""Platform to the label of a runner that GitHub hosts, on which nothing is emulated."""
+"""Platform to the label of a runner hosted by GitHub that runs it without emulation."""
 
 TAGS = {"linux/arm64": "cannery-arm64", "linux/amd64": "cannery-amd64"}
 """Platform to the tag of a GitLab runner; docs/ci.md says how to register one."""
@@ -37,12 +37,12 @@ def to_github(jobs: Sequence[Job]) -> str:
 
 
 def to_names(jobs: Sequence[Job]) -> str:
-    """The targets of all jobs, one a line."""
+    """The targets of all jobs, one per line."""
     return "".join(f"{name}\n" for job in jobs for name in job.targets)
 
 
 def to_gitlab(jobs: Sequence[Job], *, simulate: bool) -> str:
-    """The text of a child pipeline, which needs nothing of its parent but variables."""
+    """The text of a child pipeline, which needs only variables from its parent."""
     rows: dict[str, Any] = {
         f"build {job.index}/{job.count}": {
             "extends": ".build",
@@ -58,9 +58,8 @@ def to_gitlab(jobs: Sequence[Job], *, simulate: bool) -> str:
 
 
 def _build(*, simulate: bool) -> dict[str, Any]:
-    """What all jobs have in common; the runner's shell is bash."""
+    """The part that all jobs share; the runner's shell is bash."""
     flag = " --simulate" if simulate else ""
-    suffix = "-sim" if simulate else ""
     caches = " ".join(
         f'${{CANNERY_CACHE_{way.upper()}:+--cache-{way} "$CANNERY_CACHE_{way.upper()}"}}'
         for way in ("from", "to")
@@ -75,7 +74,7 @@ def _build(*, simulate: bool) -> dict[str, Any]:
         ],
         "after_script": [
             'read -ra names <<<"$TARGETS"',
-            f'.venv/bin/python .ci/summary.py images "${{names[@]/%/{suffix}}}"',
+            f'.venv/bin/python .ci/summary.py images{flag} "${{names[@]}}"',
         ],
         "artifacts": {"when": "always", "paths": [".cannery/reports"], "expire_in": "30 days"},
     }

@@ -7,37 +7,61 @@ import json
 from collections import Counter
 from typing import Any
 
-from cannery.plan.plan import Change, Plan
+from cannery.plan.plan import Change, Plan, Step, missing
+from cannery.report.columns import columns, fold
+from cannery.report.missing import Missing
 
 
-def to_text(plan: Plan) -> str:
-    """A line a target, then what is shared and what a change would do."""
-    lines = []
-    width = max((len(step.id) for step in plan.steps), default=0)
-    for step in plan.steps:
-        published = f"; {step.published}" if step.published else ""
-        lines.append(f"{step.action:<6}  {step.id:<{width}}  {step.why}{published}")
+def to_text(plan: Plan, *, verbose: bool = False, width: int = 0) -> str:
+    """A line for each target, totals, the effect of a change, and the files that are missing.
+
+    ``verbose`` lists the targets of each shared layer, and the layers that a change leaves alone.
+    Lines are folded at ``width`` characters; 0 folds none.
+    """
+    files = Missing(step.missing for step in plan.steps)
+    rows = [(str(step.action), step.id, _reason(step, files)) for step in plan.steps]
+    lines = columns(rows)
     counts = Counter(str(step.action) for step in plan.steps)
-    total = ", ".join(f"{counts[name]} to {name}" for name in ("build", "verify", "skip"))
-    lines += ["", total]
+    lines += ["", ", ".join(f"{counts[name]} to {name}" for name in ("build", "verify", "skip"))]
     if plan.shard:
         lines.append(f"shard {plan.shard}; in other shards: {', '.join(plan.elsewhere) or 'none'}")
-    if plan.shared:
-        lines += ["", "made once for several targets:"]
-        lines += [f"  {each.layer.name}: {', '.join(each.targets)}" for each in plan.shared]
+    lines += _shared(plan, verbose=verbose)
     if plan.change:
-        lines += ["", *_change(plan.change)]
-    return "\n".join(lines)
+        lines += ["", *_change(plan.change, verbose=verbose)]
+    if legend := files.legend("missing files:"):
+        lines += ["", *legend]
+    return "\n".join(fold(lines, width))
 
 
-def _change(change: Change) -> list[str]:
-    lines = [f"a change of {change.component} makes anew:"]
-    lines += [f"  {name}: {', '.join(layers)}" for name, layers in change.anew.items()]
-    lines.append("and leaves as they are:")
-    for name, layers in change.stays.items():
-        said = ", ".join(layers) if name in change.anew else "everything"
-        lines.append(f"  {name}: {said or 'nothing'}")
-    note = "What else its packages ask for is known only when it is locked again."
+def _reason(step: Step, files: Missing) -> str:
+    """The reason for the action, with the numbers of missing files in place of their names."""
+    without = step.missing and step.why == missing(step.missing)
+    why = files.needs(step.missing) if without else step.why
+    return f"{why}; {step.published}" if step.published else why
+
+
+def _shared(plan: Plan, *, verbose: bool) -> list[str]:
+    shared = plan.shared
+    if not shared:
+        return []
+    head = f"layers built once for several targets: {len(shared)}"
+    if not verbose:
+        return [f"{head} (--verbose lists them)"]
+    return ["", head, *(f"  {each.layer.name}: {', '.join(each.targets)}" for each in shared)]
+
+
+def _change(change: Change, *, verbose: bool) -> list[str]:
+    lines = [f"a change of {change.component} rebuilds:"]
+    lines += [
+        f"  {name}: {', '.join(layers)}; unchanged layers: {len(change.stays[name])}"
+        for name, layers in change.anew.items()
+    ]
+    if others := [name for name in change.stays if name not in change.anew]:
+        lines.append(f"and nothing of: {', '.join(others)}")
+    if verbose:
+        lines.append("unchanged layers:")
+        lines += [f"  {name}: {', '.join(layers)}" for name, layers in change.stays.items()]
+    note = "Packages that its new version depends on are known only after 'build.py lock'."
     return [*lines, note]
 
 

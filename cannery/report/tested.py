@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a record says of a report."""
+"""Counts the results in a report, for the records that are kept of them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ import json
 from collections import Counter
 
 from cannery.publish.records import Tested
+from cannery.report.verification import applies
 
 
 def results(text: str) -> tuple[Tested, ...]:
-    """What the report ``text``, which ``passed_on`` has found good, says for a record of it."""
+    """The counts for each kind of device in the JSON report ``text`` of ``Verification.to_json``.
+
+    Checks of components that the target does not have are not counted.
+    """
     report = json.loads(text)
     found = []
     for run in report["runs"]:
-        counts = Counter(check["outcome"] for check in run["checks"])
+        counts = Counter(
+            check["outcome"]
+            for check in run["checks"]
+            if applies(check["outcome"], check.get("why", ""))
+        )
         found.append(
             Tested(
                 device=str(run["device"]),
@@ -26,3 +34,11 @@ def results(text: str) -> tuple[Tested, ...]:
             )
         )
     return tuple(found)
+
+
+def complete_results(text: str) -> tuple[Tested, ...]:
+    """As ``results``; empty if ``text`` is not a report, or is one on selected checks only."""
+    try:
+        return results(text) if json.loads(text)["checks"] else ()
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return ()

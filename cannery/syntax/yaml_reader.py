@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import yaml
 
@@ -127,6 +127,20 @@ class Section:
         node = self.take(key, required=False)
         if node is None:
             return ()
+        return self._texts_of(node, key, wrong)
+
+    def text_or_texts(self, key: str) -> tuple[str, ...]:
+        """The texts under the required ``key``, which has one text or a list of them."""
+        node = self.take(key)
+        if node is None:
+            return ()
+        if isinstance(node, yaml.SequenceNode):
+            return self._texts_of(node, key)
+        return (self._text_of(node, f"{key!r} in {self.name}"),)
+
+    def _texts_of(
+        self, node: yaml.Node, key: str, wrong: Callable[[str], str] = lambda _: ""
+    ) -> tuple[str, ...]:
         if not isinstance(node, yaml.SequenceNode):
             self.problems.add(node, f"{key!r} in {self.name} must be a list.")
             return ()
@@ -147,16 +161,19 @@ class Section:
         self.problems.add(node, f"{key!r} in {self.name} must be true or false.")
         return default
 
-    def section(self, key: str, *, required: bool = True) -> Section | None:
+    def section(self, key: str, *, required: bool = True) -> Self | None:
         """The mapping under ``key``."""
         node = self.take(key, required=required)
-        return None if node is None else Section(node, f"{self.name}.{key}", self.problems)
+        return None if node is None else self._below(node, f"{self.name}.{key}")
 
-    def sections(self) -> Iterator[tuple[str, Section]]:
+    def sections(self) -> Iterator[tuple[str, Self]]:
         """Every key of this mapping with the mapping below it."""
         for key, (_, value) in self._values.items():
             self._known.append(key)
-            yield key, Section(value, f"{self.name}.{key}", self.problems)
+            yield key, self._below(value, f"{self.name}.{key}")
+
+    def _below(self, node: yaml.Node, name: str) -> Self:
+        return type(self)(node, name, self.problems)
 
     def nodes(self) -> list[tuple[yaml.Node, yaml.Node]]:
         """Every key of this mapping with its value, as they are; of a repeated key the first."""
@@ -166,24 +183,27 @@ class Section:
         """Every key of this mapping."""
         return [*self._values]
 
-    def mappings(self, key: str) -> list[Section]:
-        """The list of mappings under ``key``; empty without it."""
-        node = self.take(key, required=False)
+    def mappings(self, key: str, *, required: bool = False, item: str = "") -> list[Self]:
+        """The list of mappings under ``key``; messages call one of them ``item``."""
+        node = self.take(key, required=required)
         if node is None:
             return []
         if not isinstance(node, yaml.SequenceNode):
             self.problems.add(node, f"{key!r} in {self.name} must be a list.")
             return []
-        name = f"an item of {key!r} in {self.name}"
-        return [Section(item, name, self.problems) for item in node.value]
+        name = item or f"an item of {key!r} in {self.name}"
+        return [self._below(each, name) for each in node.value]
 
     def all_texts(self) -> dict[str, str]:
         """Every key of this mapping with its text."""
-        return {key: self.text(key) for key in self._values}
+        return {key: self.text(key) for key in self.names()}
 
-    def choose(self, key: str, known: dict[str, T], noun: str) -> T | None:
-        """What ``known`` has under the name that ``key`` gives; an unknown name is a problem."""
-        name = self.text(key)
+    def choose(self, key: str, known: dict[str, T], noun: str, default: str = "") -> T | None:
+        """What ``known`` has under the name that ``key`` gives; an unknown name is a problem.
+
+        The key is required where there is no ``default``.
+        """
+        name = self.text(key, required=not default, default=default)
         if not name or name in known:
             return known.get(name)
         self.wrong(key, f"there is no {noun} {name!r}.", did_you_mean(name, known))

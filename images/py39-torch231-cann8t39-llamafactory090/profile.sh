@@ -1,4 +1,4 @@
-# The image's ENV, for login shells: 'su -', 'bash -l' and ssh begin without it, or lose its PATH.
+# The image's ENV, for login shells: 'su -' and ssh start without it, 'bash -l' resets PATH.
 cannery_prepend() {
     eval "cannery_old=\${$1-}"
     case ":$cannery_old:" in

@@ -15,10 +15,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from cannery.execute.engine import client as engine
-from cannery.execute.engine.buildx import registry as packages
+from cannery.execute.engine.buildx import package_index
 from cannery.execute.engine.simulator import simulate
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
-from cannery.pipeline.images import image_name
 from tests.browser.site import PUBLISHED, ROOT, Site, make_site
 from tests.browser.test_page_copy import LEAVE, pasted
 from tests.engine.engines import registry
@@ -50,10 +50,10 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pushed]:
     """A simulated image in a registry, no longer on this machine, and a page that has it."""
     project = Project(root=ROOT)
     target = project.matrix().targets[PUBLISHED]
-    image = image_name(target, simulate=True)
+    image = image_name(target.id, simulate=True)
     if not engine.image_id(image):
         pytest.fail(f"{image} is not here; 'nox -s image' builds it")
-    simulate(project, target, packages("", ""), project.artifacts)
+    simulate(project, target, package_index(None, ""), project.artifacts)
     folder = tmp_path_factory.mktemp("pushed")
     with registry(folder) as address:
         name = f"{address}/ascend:{PUBLISHED}-0123456789ab-sim"

@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A throw-away copy of the checkout, and what a run of its build.py did."""
+"""A throw-away copy of the checkout, and what a run of build.py on it did."""
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from hashlib import sha256
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from unittest.mock import patch
+
+from cannery.cli import main
+from cannery.execute.engine import client
+from cannery.matrix.project import Project
 
 CAN_MOUNT = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 """Begins a command that may mount what only it and its children see."""
@@ -56,14 +66,35 @@ class Checkout:
         own = {name: value for name, value in os.environ.items() if name[:6] != "PYTHON"}
         return {**own, "DOCKER_HOST": "unix:///nonexistent/docker.sock", **(env or {})}
 
+    @property
+    def project(self) -> Project:
+        return Project(root=self.root)
+
     def run(
+        self, *arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> Result:
+        """What build.py does with ``arguments``, found out without another process."""
+        # As Python opens them for a process whose output is read by a program.
+        out = TextIOWrapper(BytesIO(), encoding="utf-8")
+        err = TextIOWrapper(BytesIO(), encoding="utf-8", errors="backslashreplace")
+        with (
+            chdir(cwd or self.root),
+            patch.dict(os.environ, self.environ(env), clear=True),
+            _like_a_process(),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            code = main(arguments, self.root)
+        return Result(code=code, out=_text(out), err=_text(err))
+
+    def start(
         self,
         *arguments: str,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         before: Sequence[str] = (),
     ) -> Result:
-        """Run build.py; ``before`` are words that go before the command."""
+        """Run the build.py of this copy; ``before`` are words that go before the command."""
         done = subprocess.run(
             [*before, *self.argv(*arguments)],
             cwd=cwd or self.root,
@@ -88,12 +119,43 @@ class Checkout:
         return f"matrix.yaml:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: "
 
     def state(self) -> dict[str, str]:
-        """Every file, with mode and a hash of its content, that is not only kept for speed."""
+        """Every file that says something, with its mode and a hash of its content."""
+        unsaid = self.root / ".cannery" / "render.lock"
         return {
             str(path.relative_to(self.root)): f"{path.stat().st_mode:o} "
             + sha256(path.read_bytes()).hexdigest()
             for path in sorted(self.root.rglob("*"))
             if path.is_file()
+            and path != unsaid
             and "__pycache__" not in path.parts
             and path.parent != self.root / ".cannery" / "templates"
         }
+
+
+@contextmanager
+def _like_a_process() -> Iterator[None]:
+    """Leave nothing behind that the end of a process would have taken with it."""
+    handler = signal.getsignal(signal.SIGTERM)
+    replaced = AssertionError("docker would replace pytest here: use Checkout.start")
+    client.connect.cache_clear()
+    try:
+        with patch("os.execvp", side_effect=replaced):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+        asked = client.connect.cache_info()
+        if asked.currsize:
+            client.connect().close()
+        client.connect.cache_clear()
+        if asked.misses:
+            # The SDK leaves the socket of an engine that does not answer to the collector.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ResourceWarning)
+                gc.collect()
+
+
+def _text(stream: TextIOWrapper) -> str:
+    stream.flush()
+    written = stream.detach()
+    assert isinstance(written, BytesIO)
+    return written.getvalue().decode()

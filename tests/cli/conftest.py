@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,29 +11,54 @@ import pytest
 from tests.cli.checkout import CAN_MOUNT, Checkout
 
 ROOT = Path(__file__).resolve().parents[2]
+READ = [
+    *("images", "tests/image", "cannery/image/templates", "cannery/image/context"),
+    *("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "README.md"),
+]
+"""What a run reads of the checkout that it is about, wherever its code is."""
+
+
+def copy(names: Iterable[str], source: Path, root: Path) -> Checkout:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        if (source / name).is_dir():
+            shutil.copytree(source / name, root / name)
+        else:
+            shutil.copy2(source / name, root / name)
+    return Checkout(root=root)
+
+
+def with_code(made: Checkout) -> Checkout:
+    shutil.copytree(ROOT / "cannery", made.root / "cannery", dirs_exist_ok=True)
+    return made
 
 
 @pytest.fixture(scope="session")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A copy that is in sync, whatever is being worked on in the checkout itself."""
-    root = tmp_path_factory.mktemp("original") / "checkout"
-    root.mkdir()
-    ignore = shutil.ignore_patterns("device")
-    for name in ("cannery", "images"):
-        shutil.copytree(ROOT / name, root / name, ignore=ignore)
-    for name in ("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "README.md"):
-        shutil.copy2(ROOT / name, root / name)
-    shutil.copytree(ROOT / "tests" / "image", root / "tests" / "image")
-    checkout = Checkout(root=root)
-    assert checkout.run("render").code == 0
-    return checkout
+    """A copy to read: in sync, whatever is being worked on in the checkout itself."""
+    folder = tmp_path_factory.mktemp("original")
+    made = copy(READ, ROOT, folder / "checkout")
+    made.run("render").accepted()
+    made.run("catalog", "--out", str(folder / "site")).accepted()
+    return made
 
 
 @pytest.fixture
 def checkout(original: Checkout, tmp_path: Path) -> Checkout:
-    """A copy to do anything to."""
-    shutil.copytree(original.root, tmp_path / "checkout")
-    return Checkout(root=tmp_path / "checkout")
+    """A copy to do anything to; it has no code, so that only ``run`` works on it."""
+    return copy(READ, original.root, tmp_path / "checkout")
+
+
+@pytest.fixture
+def installed(checkout: Checkout) -> Checkout:
+    """A copy to do anything to that has its own code, for what only a process shows."""
+    return with_code(checkout)
+
+
+@pytest.fixture(scope="session")
+def program(original: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A copy to read that has its own code, for what only a process shows."""
+    return with_code(copy(READ, original.root, tmp_path_factory.mktemp("program") / "checkout"))
 
 
 @pytest.fixture(scope="session")

@@ -15,17 +15,7 @@ from tests.cli.checkout import Checkout
 from tests.unit.catalogues import release
 
 TARGET = "py39-torch231-cann8t39"
-MEND = (
-    "the table in README.md is not what matrix.yaml, publish.yaml and releases/ say. "
-    "Run: python build.py catalog"
-)
-
-
-@pytest.fixture
-def made(checkout: Checkout) -> Checkout:
-    """A checkout whose README.md is in sync."""
-    checkout.run("catalog").accepted()
-    return checkout
+MEND = "the table in README.md is out of date. Run: python build.py catalog"
 
 
 def readme(checkout: Checkout) -> str:
@@ -43,45 +33,46 @@ def publish(checkout: Checkout, name: str = TARGET) -> str:
     return record.digest
 
 
-def test_table_and_page_are_made_and_stay_as_they_are(made: Checkout) -> None:
-    text, html = readme(made), page(made).read_bytes()
-    ids = [*Project(root=made.root).matrix().targets]
+def test_table_and_page_are_made_and_stay_as_they_are(checkout: Checkout) -> None:
+    checkout.run("catalog").accepted(f"wrote {page(checkout)}")
+    text, html = readme(checkout), page(checkout).read_bytes()
+    ids = [*Project(root=checkout.root).matrix().targets]
     rows = text.partition(START)[2].partition(END)[0].split("\n| `")[1:]
     assert [row.partition("`")[0] for row in rows] == ids
     assert all(f'<article class="card" id="{name}"'.encode() in html for name in ids)
-    result = made.run("catalog", cwd=Path("/"))
-    result.accepted(f"wrote {page(made)}")
+    result = checkout.run("catalog", cwd=Path("/"))
+    result.accepted(f"wrote {page(checkout)}")
     assert "README" not in result.err
-    assert (readme(made), page(made).read_bytes()) == (text, html)
-    made.run("catalog", "--check").accepted(
+    assert (readme(checkout), page(checkout).read_bytes()) == (text, html)
+    checkout.run("catalog", "--check").accepted(
         f"the table in README.md is in sync ({len(ids)} images)"
     )
 
 
-def test_what_is_around_the_table_is_left_alone(made: Checkout) -> None:
-    before = readme(made)
-    made.edit("`py39-torch231-cann8t39`<br>", "`something-else`<br>", "README.md")
-    made.edit("## The matrix\n", "## The matrix of ours\r\n", "README.md")
-    made.run("catalog").accepted("wrote")
-    assert (made.root / "README.md").read_bytes() == (
-        before.replace("## The matrix\n", "## The matrix of ours\r\n", 1).encode()
+def test_what_is_around_the_table_is_left_alone(checkout: Checkout) -> None:
+    before = readme(checkout)
+    checkout.edit("| `py39-torch231-cann8t39` |", "| `something-else` |", "README.md")
+    checkout.edit(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", "README.md")
+    checkout.run("catalog").accepted("wrote")
+    assert (checkout.root / "README.md").read_bytes() == (
+        before.replace(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", 1).encode()
     )
 
 
-def test_a_release_shows_in_both(made: Checkout) -> None:
-    digest = publish(made)
-    before = made.state()
-    result = made.run("catalog", "--check")
+def test_a_release_shows_in_both(checkout: Checkout) -> None:
+    digest = publish(checkout)
+    before = checkout.state()
+    result = checkout.run("catalog", "--check")
     result.refused(4, "--- README.md\n+++ README.md (generated)\n", MEND)
-    assert f"<br>`{digest}` |" in result.messages[0]
-    assert result.messages[0].count("\n+") == 2
-    assert made.state() == before
-    made.run("catalog").accepted()
-    assert digest in readme(made)
+    assert "<br>`registry.example.com/ascend:" in result.messages[0]
+    assert result.messages[0].count("\n+") == 2  # the head of the diff, and a row
+    assert checkout.state() == before
+    checkout.run("catalog").accepted()
+    assert f"`registry.example.com/ascend:{TARGET}-0123456789ab`" in readme(checkout)
     assert f"docker pull --platform linux/arm64 registry.example.com/ascend@{digest}" in (
-        page(made).read_text(encoding="utf-8")
+        page(checkout).read_text(encoding="utf-8")
     )
-    made.run("catalog", "--check").accepted()
+    checkout.run("catalog", "--check").accepted()
 
 
 def test_another_folder(checkout: Checkout, tmp_path: Path) -> None:
@@ -98,16 +89,15 @@ def test_another_folder(checkout: Checkout, tmp_path: Path) -> None:
     ],
 )
 def test_nothing_is_written_without_the_markers(
-    made: Checkout, old: str, new: str, said: list[str]
+    checkout: Checkout, old: str, new: str, said: list[str]
 ) -> None:
-    made.edit(old, new, "README.md")
-    page(made).unlink()
-    before = made.state()
+    checkout.edit(old, new, "README.md")
+    before = checkout.state()
     for arguments in (["catalog"], ["catalog", "--check"]):
-        result = made.run(*arguments)
+        result = checkout.run(*arguments)
         result.refused(3, *said)
         assert result.messages[0].startswith("README.md:")
-    assert made.state() == before
+    assert checkout.state() == before
 
 
 def test_no_readme(checkout: Checkout) -> None:
@@ -124,22 +114,22 @@ def test_a_folder_that_cannot_be_made_changes_nothing(checkout: Checkout, tmp_pa
     assert checkout.state() == before
 
 
-def test_a_record_that_is_none(made: Checkout) -> None:
-    publish(made)
-    [path] = (made.root / "releases").glob("*/*.json")
+def test_a_record_that_is_none(checkout: Checkout) -> None:
+    publish(checkout)
+    [path] = (checkout.root / "releases").glob("*/*.json")
     path.write_text("{}", encoding="utf-8")
-    before = made.state()
-    made.run("catalog").refused(9, f"{path} is no record of a push")
-    assert made.state() == before
+    before = checkout.state()
+    checkout.run("catalog").refused(9, f"{path} is not a valid record of a push")
+    assert checkout.state() == before
 
 
-def test_a_trial_of_a_target_that_is_none(made: Checkout) -> None:
+def test_a_trial_of_a_target_that_is_none(checkout: Checkout) -> None:
     trial = "trials: {py39-torch231-cann8t93: {title: 910b, url: https://t.example.com/1}}"
-    made.edit("trials: {}", trial, "publish.yaml")
-    made.run("catalog").refused(3, f"Did you mean {TARGET!r}?")
-    made.edit("cann8t93", "cann8t39", "publish.yaml")
-    made.run("catalog").accepted()
-    assert "| [910b](https://t.example.com/1) |" in readme(made)
+    checkout.edit("trials: {}", trial, "publish.yaml")
+    checkout.run("catalog").refused(3, f"Did you mean {TARGET!r}?")
+    checkout.edit("cann8t93", "cann8t39", "publish.yaml")
+    checkout.run("catalog").accepted()
+    assert "<br>[910b](https://t.example.com/1) |" in readme(checkout)
     assert '<a href="https://t.example.com/1" rel="noreferrer">910b</a>' in (
-        page(made).read_text(encoding="utf-8")
+        page(checkout).read_text(encoding="utf-8")
     )

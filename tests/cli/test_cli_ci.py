@@ -39,7 +39,7 @@ def test_all_that_can_be_simulated_is_listed_and_the_rest_named(original: Checko
     done.accepted("py38-torch210-cann8rc2: left out: it cannot be built without cpython-3.8.18")
     listed = json.loads(original.run("list", "--format", "json").out)
     assert targets(done.out) == {each["id"] for each in listed if not each["missing"]}
-    assert f"{FIRST}: all are asked for" in done.err
+    assert f"{FIRST}: all targets are selected" in done.err
     assert original.run(*GITHUB, "--all").out == done.out
 
 
@@ -62,7 +62,7 @@ def test_a_change_lists_what_it_concerns(repository: Checkout) -> None:
     assert rows(repository.run(*GITHUB, "--since", "first").out) == []
     edited = f"images/{FIRST}/Dockerfile"
     repository.edit("\nCMD", "\n# changed\nCMD", edited)
-    repository.run(*GITHUB, "--since", "first").refused(2, f"{edited}: not committed")
+    repository.run(*GITHUB, "--since", "first").refused(2, f"these files have changed: {edited}.")
     commit(repository.root)
     # What is committed is out of sync now, which a build would say too.
     repository.edit("\n# changed\nCMD", "\nCMD", edited)
@@ -82,7 +82,7 @@ def test_a_change_lists_what_it_concerns(repository: Checkout) -> None:
 )
 def test_a_commit_that_is_not_there_means_all(repository: Checkout, name: str) -> None:
     done = repository.run(*GITHUB, f"--since={name}")
-    done.accepted(f"{FIRST}: there is no commit", " here to compare with")
+    done.accepted(f"{FIRST}: the commit ", " to compare with does not exist")
     assert targets(done.out) == targets(repository.run(*GITHUB).out)
 
 
@@ -94,13 +94,13 @@ def test_a_matrix_that_was_wrong_means_all(repository: Checkout) -> None:
     matrix.write_bytes(right)
     commit(repository.root)
     done = repository.run(*GITHUB, "--since", "HEAD^")
-    done.accepted(f"{FIRST}: the earlier matrix is wrong: ")
+    done.accepted(f"{FIRST}: the earlier matrix is invalid: ")
     assert targets(done.out) == targets(repository.run(*GITHUB).out)
 
 
 def test_without_a_repository_it_is_said(checkout: Checkout) -> None:
     env = {"GIT_CEILING_DIRECTORIES": str(checkout.root.parent)}
-    checkout.run(*GITHUB, "--since", "HEAD", env=env).refused(6, "git cannot read ")
+    checkout.run(*GITHUB, "--since", "HEAD", env=env).refused(6, "is in no git repository")
 
 
 def test_without_git_it_is_said(checkout: Checkout) -> None:
@@ -114,15 +114,18 @@ def test_without_git_it_is_said(checkout: Checkout) -> None:
     [
         ((), "--format"),
         (("--format", "githbu"), "Did you mean 'github'?"),
-        (("--format", "github", "--shards", "257"), "no number from 1 to 256"),
-        (("--format", "github", "--shards", "0"), "no number from 1 to 256"),
-        (("--format", "github", "--max-jobs", "1000"), "no number from 1 to 256"),
-        (("--format", "github", "--all", "--target", FIRST), "Leave out --target"),
+        (("--format", "github", "--shards", "257"), "Use a number from 1 to 256"),
+        (("--format", "github", "--shards", "0"), "Use a number from 1 to 256"),
+        (("--format", "github", "--max-jobs", "1000"), "Use a number from 1 to 256"),
+        (
+            ("--format", "github", "--all", "--target", FIRST),
+            "--all and --target cannot be combined",
+        ),
         (("--format", "github", "--target", FIRST + "x"), f"Did you mean '{FIRST}'?"),
-        (("--format", "github", "--simulate", "--max-jobs", "2"), "jobs are more than the 2"),
+        (("--format", "github", "--simulate", "--max-jobs", "2"), "more than the limit of 2"),
         (
             ("--format", "gitlab", "--simulate", "--shards", "3", "--max-jobs", "2"),
-            "3 jobs are more than the 2",
+            "3 jobs are more than the limit of 2",
         ),
     ],
 )

@@ -21,47 +21,47 @@ def vendor_files(checkout: Checkout, target: str) -> list[str]:
 
 
 @pytest.fixture
-def artifacts(checkout: Checkout, tmp_path: Path) -> Path:
+def artifacts(original: Checkout, tmp_path: Path) -> Path:
     """A folder with a file for every one that the target needs."""
     folder = tmp_path / "vendor"
     folder.mkdir()
-    for name in vendor_files(checkout, TARGET):
+    for name in vendor_files(original, TARGET):
         (folder / name).write_text("#!/bin/sh\n", encoding="utf-8")
     return folder
 
 
 @pytest.mark.parametrize("target", [TARGET, STANDALONE])
 def test_missing_files_are_listed_before_any_engine_is_asked(
-    checkout: Checkout, target: str
+    original: Checkout, target: str
 ) -> None:
-    before = checkout.state()
-    result = checkout.run("--target", target)
-    folder = checkout.root / "artifacts"
-    names = vendor_files(checkout, target)
+    before = original.state()
+    result = original.run("--target", target)
+    folder = original.root / "artifacts"
+    names = vendor_files(original, target)
     said = [f"{folder}/{name} is missing. Get it from: " for name in names]
     result.refused(5, *said, f"Put the files into {folder}")
     assert "add --simulate" in result.messages[-1]
     assert ("nearest public release is 8.0.RC3" in result.messages[-1]) == (target == TARGET)
-    assert checkout.state() == before
+    assert original.state() == before
 
 
 def test_the_folder_that_was_named_is_meant_from_where_one_is(
-    checkout: Checkout, artifacts: Path
+    original: Checkout, artifacts: Path
 ) -> None:
-    [*_, last] = vendor_files(checkout, TARGET)
+    [*_, last] = vendor_files(original, TARGET)
     (artifacts / last).unlink()
-    result = checkout.run("--target", TARGET, "--artifacts", "vendor", cwd=artifacts.parent)
+    result = original.run("--target", TARGET, "--artifacts", "vendor", cwd=artifacts.parent)
     result.refused(5, f"{artifacts}/{last} is missing.", f"Put the files into {artifacts}")
 
 
-def test_an_empty_file(checkout: Checkout, artifacts: Path) -> None:
-    (artifacts / vendor_files(checkout, TARGET)[0]).write_bytes(b"")
-    result = checkout.run("--target", TARGET, "--artifacts", str(artifacts))
+def test_an_empty_file(original: Checkout, artifacts: Path) -> None:
+    (artifacts / vendor_files(original, TARGET)[0]).write_bytes(b"")
+    result = original.run("--target", TARGET, "--artifacts", str(artifacts))
     result.refused(5, "is empty. The download failed. Get it again.", "cannot be built.")
 
 
-def test_what_is_wrong_with_each_target_is_said(checkout: Checkout) -> None:
-    result = checkout.run("--target", "py39-*-cann8???")
+def test_what_is_wrong_with_each_target_is_said(original: Checkout) -> None:
+    result = original.run("--target", "py39-*-cann8???")
     assert result.code == 5
     assert "Traceback" not in result.err
     found = [line for line in result.err.splitlines() if line.startswith("build.py: ")]
@@ -88,7 +88,7 @@ def test_an_engine_that_is_not_running(
     assert checkout.state() == before
 
 
-def test_images_cannot_be_checked_without_an_engine(checkout: Checkout) -> None:
-    before = checkout.state()
-    checkout.run("test", "--target", TARGET, "--simulate").refused(6, NO_ENGINE)
-    assert checkout.state() == before
+def test_images_cannot_be_checked_without_an_engine(original: Checkout) -> None:
+    before = original.state()
+    original.run("test", "--target", TARGET, "--simulate").refused(6, NO_ENGINE)
+    assert original.state() == before

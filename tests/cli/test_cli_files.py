@@ -82,28 +82,28 @@ def images(folder: Path) -> dict[str, bytes]:
 @pytest.mark.usefixtures("mounts")
 @pytest.mark.parametrize("command", ["render", "lock"])
 def test_images_that_cannot_be_written(
-    checkout: Checkout, uv: dict[str, str], command: str
+    installed: Checkout, uv: dict[str, str], command: str
 ) -> None:
-    make_stale(checkout)
-    before = checkout.state()
-    words = [*CAN_MOUNT, "sh", "-c", READ_ONLY, "sh", str(checkout.root)]
-    result = checkout.run(command, before=words, env=uv)
-    result.refused(9, f"cannot write {checkout.root}/images/")
+    make_stale(installed)
+    before = installed.state()
+    words = [*CAN_MOUNT, "sh", "-c", READ_ONLY, "sh", str(installed.root)]
+    result = installed.start(command, before=words, env=uv)
+    result.refused(9, f"cannot write {installed.root}/images/")
     assert "read-only file system" in result.messages[0]
-    assert checkout.state() == before
+    assert installed.state() == before
 
 
 @pytest.mark.usefixtures("mounts")
 @pytest.mark.parametrize("space", ["0", "16K"])
 @pytest.mark.parametrize("command", ["render", "lock"])
 def test_a_disk_that_fills(
-    checkout: Checkout, tmp_path: Path, uv: dict[str, str], command: str, space: str
+    installed: Checkout, tmp_path: Path, uv: dict[str, str], command: str, space: str
 ) -> None:
-    make_stale(checkout)
-    before = images(checkout.root / "images")
-    words = ["sh", "-c", FULL_DISK, "sh", str(checkout.root), str(tmp_path / "after"), space]
-    result = checkout.run(command, before=[*CAN_MOUNT, *words], env=uv)
-    result.refused(9, f"cannot write {checkout.root}/images/")
+    make_stale(installed)
+    before = images(installed.root / "images")
+    words = ["sh", "-c", FULL_DISK, "sh", str(installed.root), str(tmp_path / "after"), space]
+    result = installed.start(command, before=[*CAN_MOUNT, *words], env=uv)
+    result.refused(9, f"cannot write {installed.root}/images/")
     assert "no space left on device" in result.messages[0]
     assert images(tmp_path / "after") == before
 
@@ -127,7 +127,7 @@ def test_locks_are_written_and_then_stay(checkout: Checkout, uv: dict[str, str])
 def test_wheels_that_do_not_fit_each_other(checkout: Checkout, uv: dict[str, str]) -> None:
     before = checkout.state()
     result = checkout.run("lock", env={**uv, "UV_FAILS": "1"})
-    result.refused(3, "no set of wheels fits the build stage. uv says:\nNo solution found")
+    result.refused(3, "build stage cannot be satisfied. uv says:\nNo solution found")
     assert checkout.state() == before
 
 
@@ -141,26 +141,26 @@ def test_a_place_for_what_is_made_that_cannot_be_used(checkout: Checkout) -> Non
 
 @pytest.mark.usefixtures("mounts")
 def test_no_room_for_temporary_files(
-    checkout: Checkout, tmp_path: Path, uv: dict[str, str]
+    installed: Checkout, tmp_path: Path, uv: dict[str, str]
 ) -> None:
     (tmp_path / "small").mkdir()
-    before = checkout.state()
+    before = installed.state()
     mount = 'mount -t tmpfs -o size=4k tmpfs "$TMPDIR" && exec "$@"'
     env = {**uv, "TMPDIR": str(tmp_path / "small")}
-    result = checkout.run("lock", before=[*CAN_MOUNT, "sh", "-c", mount, "sh"], env=env)
+    result = installed.start("lock", before=[*CAN_MOUNT, "sh", "-c", mount, "sh"], env=env)
     result.refused(9, "no space left on device. Check disk space and permissions, then retry.")
-    assert checkout.state() == before
+    assert installed.state() == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption(
-    checkout: Checkout, tmp_path: Path, uv: dict[str, str], number: signal.Signals
+    installed: Checkout, tmp_path: Path, uv: dict[str, str], number: signal.Signals
 ) -> None:
-    before = checkout.state()
+    before = installed.state()
     note = tmp_path / "note"
     with subprocess.Popen(
-        checkout.argv("lock"),
-        env=checkout.environ({**uv, "UV_NOTE": str(note)}),
+        installed.argv("lock"),
+        env=installed.environ({**uv, "UV_NOTE": str(note)}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -175,4 +175,4 @@ def test_an_interruption(
     result = Result(code=process.returncode, out=out, err=err)
     result.refused(130, "interrupted; what was running has been stopped.")
     assert not Path(f"/proc/{note.read_text(encoding='utf-8')}").exists()
-    assert checkout.state() == before
+    assert installed.state() == before

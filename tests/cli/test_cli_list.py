@@ -1,28 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``list`` in each format, and ``--where`` wherever targets are chosen."""
+"""``list`` in each format, and the states of targets."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
+import subprocess
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from cannery.files import write_files
 from cannery.matrix.project import Project
+from cannery.pipeline.recording import state_key
+from cannery.publish import records
+from cannery.report.verified import Verified, path_of, to_text
 from tests.cli.checkout import Checkout
+from tests.unit.catalogues import BARE as NO_DEVICE
+from tests.unit.catalogues import NPU, release
+from tests.unit.verifications import REPORT
 
 LAST = "py39-torch231-cann8t39"
 OLD = "py37-torch1110-cann63rc1-llama13b"
 BARE = "py37-mindspore200-cann63rc1"
 OLD_PYTHON = "cpython-3.7.17-aarch64-unknown-linux-gnu-install_only.tar.gz"
-
-
-def names(checkout: Checkout, *words: str) -> list[str]:
-    result = checkout.run("list", "--format", "names", *words)
-    result.accepted()
-    assert result.out.endswith("\n")
-    return result.out.splitlines()
 
 
 def as_json(checkout: Checkout, *words: str) -> list[dict[str, Any]]:
@@ -32,23 +35,37 @@ def as_json(checkout: Checkout, *words: str) -> list[dict[str, Any]]:
     return found
 
 
-def notes(checkout: Checkout, *words: str) -> dict[str, str]:
-    """What a table says of targets below it."""
+def table(checkout: Checkout, *words: str) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """Id to state, id to summary, and the lines below the table."""
     result = checkout.run("list", *words)
     result.accepted()
-    _, _, below = result.out.partition("\n\n")
-    return dict(line.split(": ", 1) for line in below.splitlines())
+    above, _, below = result.out.partition("\n\n")
+    head, *rows = above.splitlines()
+    assert head.split() == ["target", "state", "summary"]
+    cells = [re.split(r"  +", row) for row in rows]
+    states = {name: state for name, state, _ in cells}
+    return states, {name: summary for name, _, summary in cells}, below.splitlines()
+
+
+def keep(checkout: Checkout, target: str, **changes: object) -> None:
+    """Record that an image of ``target`` passed on an NPU, of the files as they are now."""
+    project = Project(root=checkout.root)
+    key = state_key(project, project.matrix().targets[target], simulated=False)
+    results = [
+        Verified(simulated=False, key=key, tested=replace(each, **changes))  # type: ignore[arg-type]
+        for each in (NO_DEVICE, NPU)
+    ]
+    write_files({path_of(checkout.root, target): to_text(results)})
 
 
 def test_the_formats_show_the_same_targets(original: Checkout) -> None:
     ids = [*Project(root=original.root).matrix().targets]
-    assert names(original) == ids
+    assert original.run("list", "--format", "names").out.splitlines() == ids
     assert [each["id"] for each in as_json(original)] == ids
-    table = original.run("list", "--format", "table").out
-    assert table == original.run("list").out
-    head, *rows = table.split("\n\n")[0].splitlines()
+    shown = original.run("list", "--format", "table").out
+    assert shown == original.run("list").out
+    _, *rows = shown.split("\n\n")[0].splitlines()
     assert [row.split()[0] for row in rows] == ids
-    assert head.split()[0] == "target"
 
 
 def test_what_json_says_of_a_target(original: Checkout) -> None:
@@ -61,11 +78,40 @@ def test_what_json_says_of_a_target(original: Checkout) -> None:
     assert found["unverified"] == ""
 
 
-def test_a_table_shows_what_is_not_there_as_a_dash(original: Checkout) -> None:
-    rows = original.run("list", "--target", "*mindspore271*").out.split("\n\n")[0].splitlines()
-    cells = dict(zip(rows[0].split(), re.split(r"  +", rows[1].strip()), strict=True))
-    assert cells["torch"] == cells["torch_npu"] == cells["apex"] == cells["deepspeed"] == "-"
-    assert cells["application"] == "mindspore 2.7.1"
+def test_a_table_has_the_summary_and_the_state(original: Checkout) -> None:
+    states, summaries, _ = table(original)
+    targets = Project(root=original.root).matrix().targets
+    assert summaries == {name: target.summary for name, target in targets.items()}
+    assert states[LAST] == "not verified"
+
+
+def test_the_details_have_the_versions(original: Checkout) -> None:
+    words = ["list", "--target", "*mindspore271*", "--verbose"]
+    [_, _, details] = original.run(*words).out.splitlines()
+    assert details.startswith("    base debian-11, python 3.9.2, toolkit 8.3.RC1, ")
+    assert details.endswith(", mindspore 2.7.1, chip 910b, linux/arm64")
+
+
+@pytest.mark.parametrize("columns", [60, 100, 200])
+@pytest.mark.parametrize("words", [[], ["--verbose"]])
+def test_no_line_is_wider_than_the_terminal(
+    program: Checkout, columns: int, words: list[str]
+) -> None:
+    command = shlex.join(program.argv("list", *words))
+    done = subprocess.run(
+        ["script", "--quiet", "--command", f"stty cols {columns}; {command}", "/dev/null"],
+        env=program.environ({"TERM": "dumb"}) | {"COLUMNS": ""},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = done.stdout.replace("\r", "").splitlines()
+    # The name of a file may be longer than a narrow terminal, and is not broken.
+    wide = [line for line in lines if len(line) > columns and len(line.split()) > 1]
+    assert [line for line in wide if not re.match(r" +\d+  \S+$", line)] == []
+    plain = program.run("list", *words).out
+    assert " ".join(done.stdout.split()) == " ".join(plain.split())
 
 
 def test_nothing_is_written_and_no_format_is_mixed(original: Checkout) -> None:
@@ -75,116 +121,82 @@ def test_nothing_is_written_and_no_format_is_mixed(original: Checkout) -> None:
     assert original.state() == before
 
 
-WHERE = {
-    "python=3.8": ["py38-torch210-cann8rc2"],
-    "python=3.8.18": ["py38-torch210-cann8rc2"],
-    "cann=8.0.RC2": ["py38-torch210-cann8rc2", "py39-torch210-cann8rc2"],
-    "kernels=8.0.RC2": ["py38-torch210-cann8rc2", "py39-torch210-cann8rc2"],
-    "python=3.9 cann=8.0.RC2": ["py39-torch210-cann8rc2"],
-    "chip=a3": ["py311-torch271-cann910-a3", "py311-torch290-cann910-a3"],
-    "chip=a3 torch=2.9": ["py311-torch290-cann910-a3"],
-    "torch_npu=2.1.0 deepspeed=0.13": ["py310-torch210-cann80rc1-llamafactory082"],
-    "llamafactory=0.9": ["py39-torch231-cann8t39-llamafactory090"],
-    "mindspore=2": [BARE, "py39-mindspore271-cann83rc1"],
-    "apex=0.1 torch=1.11": ["py37-torch1110-cann63rc1-llama13b"],
-    "base=debian-12 python=3.11 torch=2.1": ["py311-torch210-cann8rc3-swift261"],
-}
-
-
-@pytest.mark.parametrize("conditions", WHERE)
-def test_targets_that_a_condition_holds_for(original: Checkout, conditions: str) -> None:
-    assert names(original, "--where", *conditions.split()) == WHERE[conditions]
-
-
-@pytest.mark.parametrize("conditions", [each for each in WHERE if " " in each])
-def test_conditions_may_be_given_one_by_one(original: Checkout, conditions: str) -> None:
-    words = [word for each in conditions.split() for word in ("--where", each)]
-    assert names(original, *words) == WHERE[conditions]
-
-
-def test_a_condition_is_about_the_targets_that_are_named(original: Checkout) -> None:
-    found = names(original, "--where", "python=3.9", "--target", "*llama*", "--target", "*vllm*")
-    assert found == ["py39-torch231-cann8t39-llamafactory090", "py39-torch251-cann81rc1-vllm073"]
-
-
-def test_a_part_of_a_number_is_no_version(original: Checkout) -> None:
-    words = ["list", "--where", "python=3.1"]
-    original.run(*words).refused(2, "no target is selected by * python=3.1.")
-
-
-WRONG = {
-    "unknown key": (["pyton=3.9"], "targets have no 'pyton'. Did you mean 'python'?"),
-    "no value": (["python"], "'python' is no condition. Write it as in python=3.9."),
-    "nothing": ([""], "'' is no condition."),
-    "no such version": (["python=2.7"], "no target is selected by * python=2.7."),
-    "one beside another": (["python=3.9", "cann=9.1.0"], "by * python=3.9 cann=9.1.0."),
-    "a range": (["torch>=2.1"], "targets have no 'torch>'. Did you mean 'torch'?"),
-    "an empty key": (["=3.9"], "targets have no ''."),
-}
-
-
-@pytest.mark.parametrize("command", ["list", "render", "lock", "check"])
-@pytest.mark.parametrize(("conditions", "said"), WRONG.values(), ids=WRONG)
-def test_conditions_that_select_nothing(
-    original: Checkout, conditions: list[str], said: str, command: str
-) -> None:
-    before = original.state()
-    original.run(command, "--where", *conditions).refused(2, said)
-    assert original.state() == before
-
-
-def test_all_wrong_conditions_and_targets_are_named(original: Checkout) -> None:
-    words = ["--target", "py27", "--where", "pyton=3.9", "chip"]
-    original.run("list", *words).refused(2, "'py27'", "'pyton'", "'chip' is no condition")
-
-
-def test_where_without_a_condition(original: Checkout) -> None:
-    original.run("list", "--where").refused(2, "--where")
-
-
-def test_check_and_render_take_conditions(original: Checkout) -> None:
-    done = original.run("check", "--where", "chip=a3")
-    assert done.out.startswith("2 targets checked")
-    original.run("render", "--check", "--where", "chip=a3").accepted("in sync (2 targets)")
-
-
-def test_render_writes_only_what_the_conditions_hold_for(checkout: Checkout) -> None:
-    paths = {path.parent.name: path for path in checkout.root.glob("images/*/Dockerfile")}
-    for path in paths.values():
-        path.write_text("stale", encoding="utf-8")
-    checkout.run("render", "--where", "chip=a3").accepted("2 targets rendered")
-    written = {name for name, path in paths.items() if path.read_text(encoding="utf-8") != "stale"}
-    assert written == {*WHERE["chip=a3"]}
-
-
-def test_why_a_target_cannot_be_built_here(original: Checkout) -> None:
-    said = notes(original)
-    assert said[BARE] == (
-        f"cannot be built, with --simulate either, without {OLD_PYTHON} "
-        "(built from CPython 3.7.17's sources into a folder 'python')"
-    )
-    assert "torch_npu-1.11.0-cp37-cp37m-linux_aarch64.whl (" in said[OLD]
-    assert LAST not in said
+def test_a_missing_file_is_named_once(original: Checkout) -> None:
+    states, _, [heading, *legend] = table(original)
+    assert heading == "missing files, which even --simulate needs:"
+    files = dict(line.split(maxsplit=2)[:2] for line in legend)
+    numbers = {name: number for number, name in files.items()}
+    assert len(numbers) == len(files)
+    assert states[BARE] == f"needs file {numbers[OLD_PYTHON]}"
+    assert numbers[OLD_PYTHON] in states[OLD].removeprefix("needs files ").split(", ")
+    origin = "(built from CPython 3.7.17's sources into a folder 'python')"
+    assert f"{numbers[OLD_PYTHON]:>4}  {OLD_PYTHON} {origin}" in legend
     [found] = as_json(original, "--target", BARE)
-    assert OLD_PYTHON in json.dumps(found)
+    assert found["missing"][OLD_PYTHON] == origin[1:-1]
     targets = Project(root=original.root).matrix().targets.values()
-    assert {*said} == {target.id for target in targets if target.real_artifacts}
+    lacking = {name for name, state in states.items() if state.startswith("needs file")}
+    assert lacking == {target.id for target in targets if target.real_artifacts}
 
 
-def test_what_is_in_the_folder_is_not_missing(checkout: Checkout) -> None:
+def test_a_file_in_the_folder_is_not_missing(checkout: Checkout) -> None:
     (checkout.root / "artifacts").mkdir()
     (checkout.root / "artifacts" / OLD_PYTHON).touch()
-    said = notes(checkout)
-    assert BARE not in said
-    assert OLD_PYTHON not in said[OLD]
-    assert "deepspeed-0.6.0-py3-none-any.whl" in said[OLD]
+    states, _, below = table(checkout)
+    assert states[BARE] == "not verified"
+    assert states[OLD].startswith("needs files ")
+    assert OLD_PYTHON not in "\n".join(below)
+    assert "deepspeed-0.6.0-py3-none-any.whl" in "\n".join(below)
+
+
+def test_a_recorded_result_is_the_state_until_a_file_changes(checkout: Checkout) -> None:
+    keep(checkout, LAST)
+    assert table(checkout)[0][LAST] == "verified (NPU) 2026-11-21"
+    [found] = as_json(checkout, "--target", LAST)
+    assert [(each["tested"]["device"], each["basis"]) for each in found["results"]] == [
+        ("none", "current"),
+        ("npu", "current"),
+    ]
+    said = checkout.run("list", "--verbose", "--target", LAST).out
+    assert "    verified (NPU) 2026-11-21: 40 passed, 0 failed, 2 not run (Atlas 800T A2" in said
+    checkout.edit("\n", "\n\n", f"images/{LAST}/constraints.txt")
+    assert table(checkout)[0][LAST] == "verified (NPU) 2026-11-21, older state"
+    keep(checkout, LAST, failed=1)
+    assert table(checkout)[0][LAST] == "failed (NPU) 2026-11-21"
+
+
+def test_a_release_is_part_of_the_state(checkout: Checkout) -> None:
+    record = release(Project(root=checkout.root).matrix().targets[LAST])
+    write_files({records.path_of(checkout.root / "releases", record): records.to_text(record)})
+    assert table(checkout)[0][LAST] == "verified (NPU) 2026-11-21, published image; published"
+    [found] = as_json(checkout, "--target", LAST)
+    assert found["published"] == f"registry.example.com/ascend@{record.digest}"
+
+
+def test_a_report_on_this_machine_is_part_of_the_state(checkout: Checkout) -> None:
+    passed = replace(REPORT, checks="c", runs=REPORT.runs[:1])
+    folder = checkout.root / ".cannery" / "reports"
+    write_files({folder / f"cannery_{LAST}-sim.json": passed.to_json()})
+    write_files({folder / "cannery_py39-torch210-cann8rc2.json": '{"checks": "c"}'})
+    write_files({folder / "cannery_py39-torch231-cann8t39-ds0143.json": REPORT.to_json()})
+    states, _, _ = table(checkout)
+    said = "verified (no device, simulated packages) 2026-11-21, built here"
+    assert {name for name, state in states.items() if "verified (" in state} == {LAST}
+    assert states[LAST] == said
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_record_that_is_wrong(checkout: Checkout, form: str) -> None:
+    write_files({path_of(checkout.root, LAST): "schema: 2\nresults: []\n"})
+    result = checkout.run("list", "--format", form)
+    result.refused(3, f"verified/{LAST}.yaml:1:9: this version of cannery reads schema 1 only.")
+    checkout.run("list", "--format", "names").accepted()
 
 
 def test_a_reason_is_shown_in_table_and_json(checkout: Checkout) -> None:
     line = "    application: mindspore-2.7.1\n"
     checkout.edit(line, f"{line}    unverified: our own build\n")
     name = "py39-mindspore271-cann83rc1"
-    assert notes(checkout)[name] == "not known to work: our own build"
+    assert table(checkout)[2][0] == f"{name}: not known to work: our own build"
     found = {each["id"]: each["unverified"] for each in as_json(checkout)}
     assert {key: why for key, why in found.items() if why} == {name: "our own build"}
 
@@ -202,4 +214,4 @@ def test_a_reason_lets_the_unknown_through_and_nothing_that_is_forbidden(
 
 @pytest.mark.parametrize("form", ["tabel", "yaml", ""])
 def test_a_format_that_is_none(original: Checkout, form: str) -> None:
-    original.run("list", "--format", form).refused(2, f"there is no {form!r}.")
+    original.run("list", "--format", form).refused(2, f"invalid value {form!r}.")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from cannery.matrix.project import Project
-from cannery.plan.journal import Journal, Progress, RunSettings
+from cannery.options.build import BuildOptions
+from cannery.plan.journal import Journal, Progress
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"
@@ -25,10 +26,14 @@ def test_the_whole_matrix(original: Checkout) -> None:
     lines = {line.split()[1]: line for line in result.out.split("\n\n")[0].splitlines()}
     assert {*lines} == {*Project(root=original.root).matrix().targets}
     assert lines[TARGET].startswith("build ")
-    assert "no engine answers, so nothing is known of images" in lines[TARGET]
-    assert lines[NEEDS_A_FILE].startswith("skip ")
-    assert "cpython-3.8.18" in lines[NEEDS_A_FILE]
-    assert "made once for several targets:\n" in result.out
+    assert "the local images are unknown, because no engine answers" in lines[TARGET]
+    assert lines[NEEDS_A_FILE].split(maxsplit=2)[::2] == ["skip", "needs file 1"]
+    _, _, legend = result.out.partition("\n\nmissing files:\n")
+    assert legend.startswith("   1  cpython-3.8.18")
+    [shared] = [line for line in result.out.splitlines() if "for several targets" in line]
+    assert shared.endswith("(--verbose lists them)")
+    verbose = original.run("--all", "--simulate", "--plan", "--verbose").out
+    assert "\n  toolkit: " in verbose
     assert original.state() == before
 
 
@@ -49,7 +54,7 @@ def test_what_was_named_and_cannot_be_built_is_an_error_of_a_plan_too(original: 
     words = ["--target", TARGET, "--target", NEEDS_A_FILE, "--simulate", "--plan"]
     result = original.run(*words)
     assert result.code == 5
-    assert f"build   {TARGET}  " in result.out
+    assert f"build  {TARGET}  " in result.out
     assert f"build.py: [{NEEDS_A_FILE}] " in result.err
 
 
@@ -69,33 +74,46 @@ def test_shards_are_the_selection(original: Checkout) -> None:
 WRONG = {
     "a plan of what is not there": (
         ["--all", "--plan", "--if-changed", "torhc"],
-        ["no selected target has a 'torhc'. Did you mean 'torch'?"],
+        ["no selected target has a component 'torhc'. Did you mean 'torch'?"],
     ),
-    "all, and some": (["--all", "--target", TARGET], ["--all means every target."]),
+    "all, and some": (["--all", "--target", TARGET], ["--all and --target cannot be combined."]),
     "what needs a plan": (
-        ["--all", "--format", "json", "--if-changed", "torch", "--registry", "r.test/x"],
-        ["--format needs --plan.", "--if-changed needs --plan.", "--registry needs --plan."],
+        ["--all", "--format", "json", "--if-changed", "torch", "--compare-with", "r.test/x"],
+        ["--format needs --plan.", "--if-changed needs --plan.", "--compare-with needs --plan."],
     ),
-    "two ways to do nothing": (["--all", "--plan", "--print"], ["--plan and --print are two"]),
+    "two ways to do nothing": (
+        ["--all", "--plan", "--print"],
+        ["--plan and --print cannot be combined."],
+    ),
+    "to record what is not checked": (
+        ["--all", "--record", "--no-test"],
+        ["--record and --no-test cannot be combined."],
+    ),
     "another format": (
         ["--all", "--plan", "--format", "jsn"],
-        ["there is no 'jsn'. Did you mean 'json'?"],
+        ["invalid value 'jsn'. Did you mean 'json'?"],
     ),
-    "no jobs": (["--all", "--jobs", "0"], ["'0' is no number from 1 to 999"]),
-    "jobs that are no number": (["--all", "--jobs", "many"], ["'many' is no number"]),
-    "no shard": (["--all", "--shard", "3"], ["'3' is no shard. Write it as in 1/3"]),
-    "a shard too many": (["--all", "--shard", "4/3"], ["there is no shard 4/3. They are 1/3 to"]),
+    "no jobs": (
+        ["--all", "--jobs", "0"],
+        ["argument --jobs: invalid number '0'. Use a number from 1 to 999."],
+    ),
+    "jobs that are no number": (["--all", "--jobs", "many"], ["invalid number 'many'"]),
+    "no shard": (
+        ["--all", "--shard", "3"],
+        ["argument --shard: invalid shard '3'. Write it as in 1/3"],
+    ),
+    "a shard too many": (["--all", "--shard", "4/3"], ["invalid shard '4/3'. Use 1/3 to 3/3."]),
     "a cache without a type": (
         ["--all", "--cache-to", "ref=r.test/x"],
-        ["--cache-to 'ref=r.test/x' says no type."],
+        ["--cache-to 'ref=r.test/x' has no type."],
     ),
     "a cache that is no repository": (
         ["--all", "--cache-from", "https://r.test/x"],
-        ["--cache-from 'https://r.test/x' is no name of a repository."],
+        ["--cache-from: invalid name of a repository: 'https://r.test/x'."],
     ),
     "one place for many caches": (
         ["--all", "--cache-to", "type=registry,ref=r.test/x"],
-        ["each target would overwrite the cache of the others. Put {target} into it"],
+        ["each target would replace the cache of the others. Put {target} into it"],
     ),
     "an unknown condition": (["--where", "torhc=1"], ["targets have no 'torhc'."]),
     "resuming something else": (
@@ -107,7 +125,7 @@ WRONG = {
         ["--resume"],
         ["there is no run to resume. Start one with --target or --all."],
     ),
-    "what list does not take": (["list", "--resume"], ["unrecognized arguments: --resume"]),
+    "what list does not take": (["list", "--resume"], ["unknown option '--resume'."]),
 }
 
 
@@ -124,27 +142,30 @@ def test_a_journal_that_is_none(checkout: Checkout, text: str) -> None:
     state.mkdir(exist_ok=True)
     (state / "journal.json").write_text(text, encoding="utf-8")
     before = checkout.state()
-    checkout.run("--resume").refused(9, "journal.json is no journal of this build.py. Remove it")
+    checkout.run("--resume").refused(
+        9, "journal.json is not a journal of this version of build.py. Remove it"
+    )
     assert checkout.state() == before
 
 
-def journal(checkout: Checkout, asked: RunSettings, **progress: Progress) -> Journal:
-    made = Journal(path=checkout.root / ".cannery" / "journal.json", asked=asked)
+def journal(checkout: Checkout, options: BuildOptions, **progress: Progress) -> Journal:
+    path = checkout.root / ".cannery" / "journal.json"
+    made = Journal(path=path, options=options, named=(*progress,))
     for name, each in progress.items():
         made.note(name, each)
     return made
 
 
 def test_a_run_that_is_finished(checkout: Checkout) -> None:
-    journal(checkout, RunSettings(), **{TARGET: Progress.DONE, SECOND: Progress.SKIPPED})
+    journal(checkout, BuildOptions(), **{TARGET: Progress.DONE, SECOND: Progress.SKIPPED})
     before = checkout.state()
     checkout.run("--resume").accepted("nothing to resume: the last run finished")
     assert checkout.state() == before
 
 
 def test_a_run_is_resumed_as_it_was_asked(checkout: Checkout, tmp_path: Path) -> None:
-    asked = RunSettings(simulate=True, artifacts=str(tmp_path), named=(SECOND, TARGET))
-    journal(checkout, asked, **{TARGET: Progress.DONE, SECOND: Progress.FAILED})
+    options = BuildOptions(simulate=True, artifacts=tmp_path)
+    journal(checkout, options, **{TARGET: Progress.DONE, SECOND: Progress.FAILED})
     before = checkout.state()
     result = checkout.run("--resume", "--plan")
     result.accepted()
@@ -155,14 +176,17 @@ def test_a_run_is_resumed_as_it_was_asked(checkout: Checkout, tmp_path: Path) ->
 
 
 def test_a_target_that_is_no_more(checkout: Checkout) -> None:
-    journal(checkout, RunSettings(artifacts="/x"), gone=Progress.WAITING)
+    journal(checkout, BuildOptions(artifacts=Path("/x")), gone=Progress.WAITING)
     checkout.run("--resume").refused(2, "there is no target 'gone'.")
 
 
 def test_an_index_is_asked_for_again(checkout: Checkout) -> None:
-    asked = RunSettings(simulate=True, asked_index=True, artifacts="/x")
-    journal(checkout, asked, **{TARGET: Progress.WAITING})
-    checkout.run("--resume").refused(2, "the last run was told a package index, which is written")
+    address = "https://name:word@index.test/simple"
+    options = BuildOptions(simulate=True, index_url=address, artifacts=Path("/x"))
+    journal(checkout, options, **{TARGET: Progress.WAITING})
+    checkout.run("--resume").refused(
+        2, "the last run was given --index-url, whose value is never written"
+    )
     result = checkout.run("--resume", "--plan", "--index-url", "https://index.test/simple")
     result.accepted()
     assert "index.test" not in (checkout.root / ".cannery" / "journal.json").read_text()
@@ -175,7 +199,7 @@ def test_printing_needs_an_engine_to_know_the_bases(original: Checkout) -> None:
 
 
 OPTIONS = [
-    *("--all", "--plan", "--format", "--if-changed", "--registry", "--print", "--resume"),
+    *("--all", "--plan", "--format", "--if-changed", "--compare-with", "--print", "--resume"),
     *("--force", "--jobs", "--builder", "--cache-to", "--cache-from", "--shard"),
 ]
 

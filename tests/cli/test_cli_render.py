@@ -3,15 +3,13 @@ from __future__ import annotations
 
 import shutil
 
-import pytest
-
 from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"
 OTHER = "py39-torch210-cann8rc2"
 DOCKERFILE = f"images/{TARGET}/Dockerfile"
-MEND = "images/ is not what matrix.yaml says. Run: python build.py render"
+MEND = "images/ does not match matrix.yaml. Run: python build.py render"
 
 
 def test_in_sync(original: Checkout) -> None:
@@ -46,16 +44,25 @@ def test_a_change_of_the_matrix_shows_in_the_images_it_is_about(checkout: Checko
     checkout.run("render", "--check", "--target", OTHER).accepted("in sync (1 targets)")
 
 
-@pytest.mark.parametrize("name", [f"{TARGET}/notes.txt", f"{TARGET}/wheels/old.txt"])
-def test_a_file_that_nothing_renders(checkout: Checkout, name: str) -> None:
+def test_a_file_that_was_rendered_once(checkout: Checkout) -> None:
     before = checkout.state()
-    (checkout.root / "images" / name).write_text("old", encoding="utf-8")
-    said = f"images/{name}: nothing in matrix.yaml renders this file."
+    name = f"images/{TARGET}/tools.txt"
+    (checkout.root / name).write_text("old", encoding="utf-8")
+    said = f"{name}: no target has this file any more."
     checkout.run("render", "--check").refused(4, said, MEND)
     checkout.run("render", "--target", OTHER).accepted("1 targets rendered")
-    assert (checkout.root / "images" / name).exists()
-    checkout.run("render").accepted(f"removed images/{name}")
+    assert (checkout.root / name).exists()
+    checkout.run("render").accepted(f"removed {name}")
     assert checkout.state() == before
+
+
+def test_a_file_that_build_py_did_not_write_stays(checkout: Checkout) -> None:
+    name = f"images/{TARGET}/notes.txt"
+    (checkout.root / name).write_text("mine", encoding="utf-8")
+    said = f"{name}: build.py did not write this file. Move it out of images/."
+    checkout.run("render", "--check").refused(4, said, "images/ does not match matrix.yaml.")
+    checkout.run("render").accepted(f"left alone, because build.py did not write it: {name}")
+    assert (checkout.root / name).read_text(encoding="utf-8") == "mine"
 
 
 def test_the_folder_of_a_target_that_is_gone(checkout: Checkout) -> None:

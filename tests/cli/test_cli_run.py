@@ -11,38 +11,23 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cannery.execute.engine.simulator import simulated
 from tests.cli.checkout import Checkout
 from tests.cli.standin_engine import standin_engine
 
 TARGET = "py39-torch231-cann8t39"
 IMAGE = f"cannery:{TARGET}-sim"
+LABEL = {"io.cannery.simulated": "true"}
 MOUNTS = [
     *("/usr/local/Ascend/driver", "/usr/local/dcmi"),
     *("/usr/local/bin/npu-smi", "/etc/ascend_install.info"),
 ]
-FIND_HOST = """
-import sys
-from pathlib import Path
-from cannery.execute.engine.simulator import simulated
-from cannery.matrix.project import Project
-project = Project(root=Path.cwd())
-print(simulated(project, project.matrix().targets[sys.argv[1]]).host)
-"""
 
 
 @pytest.fixture
 def host(checkout: Checkout) -> Path:
     """The driver tree of a simulated host, as a build with --simulate would leave it."""
-    done = subprocess.run(
-        [sys.executable, "-c", FIND_HOST, TARGET],
-        cwd=checkout.root,
-        env=checkout.environ(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    path = Path(done.stdout.strip())
-    assert path.is_relative_to(checkout.root)
+    path = simulated(checkout.project, checkout.project.matrix().targets[TARGET]).host
     path.mkdir(parents=True)
     return path
 
@@ -63,7 +48,7 @@ def path(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[dict[str, str]]:
     """An environment in which an engine has the simulated image."""
-    with standin_engine(tmp_path, images={IMAGE: "arm64"}) as address:
+    with standin_engine(tmp_path, images={IMAGE: "arm64"}, labels=LABEL) as address:
         yield {"DOCKER_HOST": address}
 
 
@@ -86,9 +71,9 @@ COMMAND = ["--target", TARGET, "--simulate", "--", "python3", "-c", "print(1, 'x
 
 
 def test_what_is_run(
-    checkout: Checkout, host: Path, path: dict[str, str], engine: dict[str, str]
+    installed: Checkout, host: Path, path: dict[str, str], engine: dict[str, str]
 ) -> None:
-    result = checkout.run("run", *COMMAND, env=path | engine)
+    result = installed.start("run", *COMMAND, env=path | engine)
     assert (result.code, result.err) == (7, "")
     assert result.out.splitlines() == words(host)
 
@@ -106,9 +91,9 @@ def test_what_is_printed_is_what_would_be_run(
 
 @pytest.mark.usefixtures("host")
 def test_docker_is_not_installed(
-    checkout: Checkout, tmp_path: Path, engine: dict[str, str]
+    installed: Checkout, tmp_path: Path, engine: dict[str, str]
 ) -> None:
-    result = checkout.run("run", *COMMAND, env={"PATH": str(tmp_path), **engine})
+    result = installed.start("run", *COMMAND, env={"PATH": str(tmp_path), **engine})
     result.refused(6, "docker cannot be started: no such file or directory. 'bash setup.sh'")
 
 
@@ -135,17 +120,17 @@ def test_all_that_is_wrong_with_the_engine_is_said_at_once(
     ("name", "said"),
     [
         ("registry.example.com/a:arm", ""),
-        ("registry.example.com/a:x86", "cannot be pulled: it is not for linux/arm64."),
-        ("registry.example.com/a:none", "cannot be pulled: manifest unknown."),
+        ("registry.example.com/a:x86", "a:x86 has no image for linux/arm64; it has linux/amd64."),
+        ("registry.example.com/a:none", "a:none does not exist. Check the name."),
     ],
 )
 def test_another_image(
-    checkout: Checkout, tmp_path: Path, path: dict[str, str], name: str, said: str
+    installed: Checkout, tmp_path: Path, path: dict[str, str], name: str, said: str
 ) -> None:
     registry = {"registry.example.com/a:arm": "arm64", "registry.example.com/a:x86": "amd64"}
     with standin_engine(tmp_path, images={}, registry=registry) as address:
         env = {**path, "DOCKER_HOST": address}
-        result = checkout.run("run", "--image", name, *COMMAND, env=env)
+        result = installed.start("run", "--image", name, *COMMAND, env=env)
     if said:
         result.refused(6, said)
     else:
@@ -157,17 +142,17 @@ def test_another_image(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--cards", "9"], "9 cards were asked for, and this simulated host has 8: 0, 1, 2, 3,"),
-        (["--cards", "9", "--format", "k8s"], "9 cards were asked for, and this simulated host"),
-        (["--cards", "0"], "'0' is no number from 1 to 999"),
-        (["--nodes", "2"], "is for one host, and 2 nodes were asked for. Take --format k8s"),
-        (["--format", "k8", "--print"], "there is no 'k8'. Did you mean 'k8s'?"),
-        (["--runtime", "nvidia"], "there is no 'nvidia'."),
-        (["--shm-size", "lots"], "'lots' is no size of shared memory."),
-        (["-v", "/data"], "'/data' says not what is mounted where. Write HOST:CONTAINER"),
-        (["-v", "/a:/c", "-v", "/b:/c"], "'/b:/c' names a folder that another --mount names."),
-        (["-v", "/a:b:c"], "a ':' divides the two."),
-        (["--image", "a b"], "'a b' is no name of an image."),
+        (["--cards", "9"], "--cards 9 is more than this simulated host has, 8: 0, 1, 2, 3,"),
+        (["--cards", "9", "--format", "k8s"], "--cards 9 is more than this simulated host has"),
+        (["--cards", "0"], "--cards: invalid number '0'"),
+        (["--nodes", "2"], "is for one host, not for 2. Use --format k8s"),
+        (["--format", "k8", "--print"], "invalid value 'k8'. Did you mean 'k8s'?"),
+        (["--runtime", "nvidia"], "invalid value 'nvidia'."),
+        (["--shm-size", "lots"], "--shm-size: invalid size 'lots'."),
+        (["-v", "/data"], "invalid mount '/data'. Write it as HOST:CONTAINER"),
+        (["-v", "/a:/c", "-v", "/b:/c"], "--mount /b:/c: another --mount uses the same directory."),
+        (["-v", "/a:b:c"], "a path must be text without ':'."),
+        (["--image", "a b"], "invalid image name 'a b'."),
     ],
 )
 def test_what_makes_no_sense(checkout: Checkout, arguments: list[str], said: str) -> None:
@@ -179,9 +164,9 @@ def test_what_makes_no_sense(checkout: Checkout, arguments: list[str], said: str
 @pytest.mark.parametrize("form", ["compose", "k8s", "volcano"])
 @pytest.mark.parametrize("more", [[], ["--print"]])
 def test_a_file_for_elsewhere_needs_nothing_of_this_host(
-    checkout: Checkout, form: str, more: list[str]
+    original: Checkout, form: str, more: list[str]
 ) -> None:
-    result = checkout.run("run", "--target", TARGET, "--format", form, *more, "--", "a", "$b")
+    result = original.run("run", "--target", TARGET, "--format", form, *more, "--", "a", "$b")
     result.accepted()
     found = [*yaml.safe_load_all(result.out)]
     assert "a" in result.out
@@ -189,9 +174,9 @@ def test_a_file_for_elsewhere_needs_nothing_of_this_host(
     assert result.err == ""
 
 
-def test_a_file_for_several_hosts(checkout: Checkout) -> None:
+def test_a_file_for_several_hosts(original: Checkout) -> None:
     options = ["--cards", "8", "--nodes", "3", "--shm-size", "64g", "--image", "r.example.com/a:1"]
-    result = checkout.run("run", "--target", TARGET, "--format", "k8s", *options, "-v", "/x:/y")
+    result = original.run("run", "--target", TARGET, "--format", "k8s", *options, "-v", "/x:/y")
     result.accepted()
     [service, job] = yaml.safe_load_all(result.out)
     assert service["spec"]["clusterIP"] == "None"

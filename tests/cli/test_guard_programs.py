@@ -20,7 +20,7 @@ import pytest
 from tests.unit.matrices import CHECKOUT
 
 GUARD = CHECKOUT / "cannery" / "image" / "context" / "guard"
-HOW = "To move one of them on purpose, which may break the image: unset PIP_CONSTRAINT, and try"
+HOW = "To change one of them anyway, which may break the image, unset PIP_CONSTRAINT and try again."
 HELD = "torch==2.1.0 (torch_npu is compiled for it)"
 
 

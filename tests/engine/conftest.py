@@ -13,15 +13,16 @@ from pathlib import Path
 import pytest
 
 from cannery.execute.engine import client as engine
-from cannery.execute.engine.buildx import PackageIndex, registry
+from cannery.execute.engine.buildx import PackageIndex, package_index
 from cannery.execute.engine.simulator import Simulated, simulate
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import Target
+from cannery.options.build import BuildOptions
 from cannery.pipeline.build import build_all
-from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.images import image_name
 from cannery.pipeline.planning import make_plan
-from cannery.plan.journal import Journal, RunSettings
+from cannery.pipeline.selection import Selection
+from cannery.plan.journal import Journal
 
 ROOT = Path(__file__).parent.parent.parent
 MAIN = "py39-torch231-cann8t39"
@@ -47,12 +48,12 @@ def project() -> Project:
 
 @pytest.fixture(scope="session")
 def packages() -> PackageIndex:
-    return registry("", "")
+    return package_index(None, "")
 
 
 def _built(project: Project, packages: PackageIndex, name: str) -> Built:
     target = project.matrix().targets[name]
-    image = image_name(target, simulate=True)
+    image = image_name(target.id, simulate=True)
     if not engine.image_id(image):
         pytest.fail(f"{image} is not here; 'nox -s image' builds it")
     made = simulate(project, target, packages, project.artifacts)
@@ -63,7 +64,7 @@ def build_one(project: Project, target: Target, options: BuildOptions) -> None:
     """Build one target, without writing down that this was the last run."""
     selection = Selection(matrix=project.matrix(), targets=(target,), named=frozenset({target.id}))
     with tempfile.TemporaryDirectory() as folder:
-        journal = Journal(path=Path(folder) / "journal.json", asked=RunSettings())
+        journal = Journal(path=Path(folder) / "journal.json", options=options)
         build_all(project, selection, options, make_plan(project, selection, options), journal)
 
 

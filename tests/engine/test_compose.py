@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from cannery import deploy
 from cannery.deploy.chips import CHIPS
 from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES, DeviceKind
-from cannery.execute.engine.verify import checks_in
+from cannery.execute.engine.verify import Subject, checks_in
 from cannery.matrix.project import Project
 from cannery.model import Target
 
@@ -59,7 +59,12 @@ def meant(value: str) -> str:
 def test_compose_accepts_every_target(tmp_path: Path, name: str) -> None:
     target = TARGETS[name]
     for cards in (1, next(iter(CHIPS[target.chip].hosts))):
-        service = read(tmp_path, deploy.text("compose", image="a:b", target=target, cards=cards))
+        service = read(
+            tmp_path,
+            deploy.text(
+                "compose", deploy.Workload(image="a:b", target=target, cards=tuple(range(cards)))
+            ),
+        )
         assert service["image"] == "a:b"
         assert service["platform"] == "linux/arm64"
         assert service["shm_size"] == str(16 * 2**30)
@@ -80,10 +85,12 @@ def test_compose_accepts_every_target(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 def test_compose_accepts_the_runtime_and_the_simulated_host(tmp_path: Path, name: str) -> None:
     more: dict[str, Any] = {"image": "a:b", "target": TARGETS[name], "cards": 2}
-    service = read(tmp_path, deploy.text("compose", runtime="ascend", **more))
+    service = read(tmp_path, deploy.text("compose", deploy.Workload(runtime="ascend", **more)))
     assert service["runtime"] == "ascend"
     assert service["environment"]["ASCEND_VISIBLE_DEVICES"] == "0-1"
-    service = read(tmp_path, deploy.text("compose", simulate_host=Path("/a $host"), **more))
+    service = read(
+        tmp_path, deploy.text("compose", deploy.Workload(simulate_host=Path("/a $host"), **more))
+    )
     assert meant(service["volumes"][0]["source"]) == f"/a $host{DRIVER_MOUNTS[0]}"
     assert "devices" not in service
 
@@ -101,7 +108,7 @@ def test_compose_reads_the_words_that_were_meant(
     tmp_path_factory: pytest.TempPathFactory, words: list[str]
 ) -> None:
     target = TARGETS["py39-torch231-cann8t39"]
-    text = deploy.text("compose", image="a:b", target=target, command=words)
+    text = deploy.text("compose", deploy.Workload(image="a:b", target=target, command=tuple(words)))
     service = read(tmp_path_factory.mktemp("words"), text)
     assert [meant(word) for word in service["command"]] == words
 
@@ -113,7 +120,9 @@ def project_of(
     """A compose file for the simulated image, and a project's name; all is taken down."""
     file, project = folder / "compose.yaml", f"cannery-test-{os.getpid()}"
     host = host or main.simulated.host
-    text = deploy.text("compose", image=main.image, target=main.target, simulate_host=host, **more)
+    text = deploy.text(
+        "compose", deploy.Workload(image=main.image, target=main.target, simulate_host=host, **more)
+    )
     file.write_text(text, encoding="utf-8")
     try:
         yield file, project
@@ -132,7 +141,8 @@ def test_what_compose_starts_passes_the_image_tests(
     with project_of(main, tmp_path, cards=8) as (file, name):
         compose(file, "up", "--detach", "--pull", "never", project=name)
         [container] = compose(file, "ps", "--quiet", project=name).split()
-        checks = checks_in(project, target, container, DeviceKind.SIMULATED)
+        subject = Subject(target=target, image=main.image, name=main.image, simulated=True)
+        checks = checks_in(project, subject, container, DeviceKind.SIMULATED)
     failed = {check.name: check.why for check in checks if check.outcome == "failed"}
     assert not failed
     passed = {check.name.split("/")[0] for check in checks if check.outcome == "passed"}
@@ -151,7 +161,7 @@ def test_the_driver_is_found_in_a_folder_of_any_name(main: Built, tmp_path: Path
     shutil.copytree(main.simulated.host, host)
     more: dict[str, Any] = {"image": main.image, "target": main.target, "simulate_host": host}
     command = ["npu-smi", "info"]
-    text = deploy.text("shell", **more, command=command)
+    text = deploy.text("shell", deploy.Workload(**more, command=tuple(command)))
     done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "910B3" in done.stdout

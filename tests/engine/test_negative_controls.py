@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,10 @@ import pytest
 from cannery.deploy.run_spec import DeviceKind, RunSpec, simulated_device
 from cannery.errors import BuildError
 from cannery.execute.engine.base import ensure_base
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.engine.verify import verify
+from cannery.execute.engine.verify import Subject, verify
 from cannery.matrix.project import Project
-from cannery.pipeline.build_options import BuildOptions
+from cannery.options.build import BuildOptions
+from cannery.pipeline import running
 from cannery.report.verification import Verification
 
 from .conftest import Built, Said, Spoil, build_one
@@ -29,7 +30,12 @@ def _failed(result: Verification) -> set[str]:
 
 
 def _verify(project: Project, built: Built, image: str, spec: RunSpec) -> Verification:
-    return verify(project, built.target, image=image, name=image, specs=[spec], only=TORCH_NPU)
+    return verify(
+        project,
+        Subject(target=built.target, image=image, name=image, simulated=True),
+        [spec],
+        only=TORCH_NPU,
+    )
 
 
 @pytest.fixture
@@ -40,10 +46,21 @@ def artifacts(main: Built, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def build_from(
-    project: Project, main: Built, packages: PackageIndex, artifacts: Path
+    project: Project, main: Built, artifacts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[], None]:
-    options = BuildOptions(simulate=False, artifacts=artifacts, test=False, registry=packages)
+    made = replace(main.simulated, artifacts=artifacts)
+    monkeypatch.setattr(running, "simulate", lambda *_: made)
+    options = BuildOptions(simulate=True, test=False, force=True)
     return lambda: build_one(project, main.target, options)
+
+
+def test_stand_ins_in_the_place_of_the_vendor_s_files(
+    main: Built, build_py: Callable[..., Said]
+) -> None:
+    folder = str(main.simulated.artifacts)
+    said = build_py("--target", main.target.id, "--artifacts", folder, "--no-test")
+    assert said.code == 5, said.text
+    assert said.text.count("is a stand-in made by the simulator") == 4
 
 
 def _install(main: Built, folder: Path, file: str) -> subprocess.CompletedProcess[str]:

@@ -23,7 +23,7 @@ from cannery.execute.engine.bake import BakeSettings, Failures, bake
 from cannery.execute.engine.builder import Builder, check_cache_export, find_builder
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import local_images
-from cannery.execute.registry.published import published_key
+from cannery.execute.registry.published import published_key, published_repository
 from cannery.image.bake_events import Event, Kind
 from cannery.image.bake_file import Caches, ImageBuild
 from cannery.image.content_key import LABEL
@@ -33,16 +33,16 @@ from .engines import Engine, buildkit_socket, engine, registry
 
 DOCKERFILE = """\
 ARG BASE_IMAGE
-FROM --platform=$BUILDPLATFORM ${BASE_IMAGE} AS tools
-RUN echo tools >/tools
+FROM --platform=$BUILDPLATFORM ${BASE_IMAGE} AS build
+RUN echo build >/build
 
-FROM tools AS toolkit
+FROM build AS toolkit
 ARG TOOLKIT_SHA256=
 RUN --mount=type=bind,from=artifacts,source=toolkit.run,target=/tmp/toolkit.run \\
     test -n "${TOOLKIT_SHA256}"; mkdir -p /layer/opt; cp /tmp/toolkit.run /layer/opt/toolkit; \\
     touch -d @0 /layer/opt/toolkit /layer/opt /layer
 
-FROM tools AS wheels-torch
+FROM build AS wheels-torch
 RUN --mount=type=bind,source=wheels/torch.txt,target=/tmp/wheels.txt \\
     --mount=type=cache,target=/root/.cache/uv \\
     mkdir -p /layer/opt; cp /tmp/wheels.txt /layer/opt/wheels; \\
@@ -242,7 +242,7 @@ def test_only_what_changed_is_made_anew(world: World, built: Baked) -> None:
     made = {name.split(" ", 1)[1].split()[0] for name in heard.done}
     assert made <= {"wheels-torch", "image"}
     assert "one wheels-torch 1/1" in heard.done
-    assert not [name for name in heard.done if "toolkit" in name or "tools" in name]
+    assert not [name for name in heard.done if "toolkit" in name or "build" in name]
 
 
 def test_a_build_that_fails_leaves_the_others(world: World, built: Baked) -> None:
@@ -288,8 +288,9 @@ def test_a_registry_tells_what_its_images_were_made_from(world: World, built: Ba
     name = f"{world.registry}/cannery:one-sim"
     world.first.docker("tag", built.images["one"], name)
     world.first.docker("push", name)
-    assert published_key(name, "linux/amd64") == "sha256:one"
-    assert published_key(f"{world.registry}/cannery:none", "linux/amd64") is None
+    repository = published_repository(f"{world.registry}/cannery", None)
+    assert published_key(repository, "one-sim", "linux/amd64") == "sha256:one"
+    assert published_key(repository, "none", "linux/amd64") is None
 
 
 def test_an_engine_without_that_store_cannot_write_a_cache_and_can_read_one(

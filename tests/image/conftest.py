@@ -31,14 +31,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("cannery")
     group.addoption("--record", type=Path, required=True, help="the target.json to compare with")
     group.addoption("--device", choices=("none", "simulated", "npu"), required=True)
+    group.addoption("--simulated", action="store_true", help="the image must hold stand-ins")
     group.addoption("--report", type=Path, required=True, help="where the JSON report goes")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "device: needs a device")
-    config.addinivalue_line(
-        "markers", "either: needs no device, and may come out otherwise with one"
-    )
     config.addinivalue_line("markers", "torch: uses torch to look at something else")
     config.pluginmanager.register(Report(config.getoption("--report")), "cannery-report")
 
@@ -54,7 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="the target has no torch"))
         elif item.get_closest_marker("device") and not has_device:
             item.add_marker(pytest.mark.skip(reason="needs a device, and this run has none"))
-        elif has_device and not {"device", "either"} & {mark.name for mark in item.iter_markers()}:
+        elif has_device and not item.get_closest_marker("device"):
             item.add_marker(pytest.mark.skip(reason="is checked in a container without a device"))
 
 
@@ -98,6 +96,12 @@ def device(pytestconfig: pytest.Config) -> str:
 
 
 @pytest.fixture(scope="session")
+def simulated(pytestconfig: pytest.Config) -> bool:
+    """Whether the image is a simulated one, on whatever it runs."""
+    return bool(pytestconfig.getoption("--simulated"))
+
+
+@pytest.fixture(scope="session")
 def host(request: pytest.FixtureRequest) -> Host:
     """The container. One for the whole session, so that a probe runs once."""
     from testinfra.host import get_host
@@ -115,7 +119,10 @@ def trust(host: Host) -> str:
 
 @pytest.fixture(scope="session")
 def probe(host: Host) -> Probe:
-    """Runs ``probes/NAME.py`` in the container, once, and returns the JSON that it prints."""
+    """Runs ``probes/NAME.py`` in the container, once, and returns the JSON that it prints.
+
+    The answer has what was said on stderr as ``stderr``.
+    """
 
     @functools.cache
     def run(name: str, *arguments: str, env: str = "") -> dict[str, Any]:
@@ -131,7 +138,7 @@ def probe(host: Host) -> Probe:
             f"the probe {name} ended with {result.rc} and said:\n{result.stdout}{result.stderr}"
         )
         answer: dict[str, Any] = json.loads(lines[-1])
-        return answer
+        return {**answer, "stderr": result.stderr}
 
     return run
 

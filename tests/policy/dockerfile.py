@@ -6,6 +6,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from cannery.image.simulated import ARGUMENT
+
+CHOSEN = f"${{{ARGUMENT}:+simulated-}}image"
+"""The stage that is the image: another one if the packages are simulated."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Instruction:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from cannery.catalog.gather import gather
 from cannery.catalog.readme import inserted, table
 from cannery.matrix.project import Project
+from cannery.pipeline.recording import state_key
+from cannery.report.verified import FOLDER, path_of, read_verified
 from tests.policy.test_policy_sources import LONGEST_FILE, ROOT, SPDX, read, sources
 
 FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("cannery/catalog/")]
@@ -17,8 +20,16 @@ FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("cann
 
 def test_the_readme_is_in_sync(project: Project) -> None:
     text = (ROOT / "README.md").read_bytes().decode()
-    wanted = inserted(text, table(gather(project).entries), "README.md")
+    found = gather(project, partial(state_key, project))
+    wanted = inserted(text, table(found.entries), "README.md")
     assert text == wanted, "run: python build.py catalog"
+
+
+def test_every_recorded_result_is_of_a_target(project: Project) -> None:
+    targets = project.matrix().targets
+    read_verified(ROOT, targets)
+    files = {path.name for path in (ROOT / FOLDER).glob("*")}
+    assert files <= {path_of(ROOT, name).name for name in targets}
 
 
 def test_the_files_of_the_page_were_found() -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from cannery.deploy.run_spec import DRIVER_MOUNTS
+from cannery.image.build_context import CONTEXT_FILES
 from cannery.image.environment import image_environment
-from cannery.image.render import CONTEXT_FILES
+from cannery.image.simulated import ARGUMENT, simulated_labels
 from cannery.matrix.project import Project
 from cannery.model import Target
-from tests.policy.dockerfile import Instruction, assignments, parse
+from tests.policy.dockerfile import CHOSEN, Instruction, assignments, parse
 
 Dockerfile = list[Instruction]
 
@@ -101,11 +102,12 @@ def test_no_secret_is_an_argument_or_a_variable(dockerfile: Dockerfile) -> None:
 def test_bases_are_pinned_by_digest(dockerfile: Dockerfile) -> None:
     first = next(n for n, each in enumerate(dockerfile) if each.word == "FROM")
     arguments = dict(each.rest.split("=", 1) for each in dockerfile[:first])
+    assert arguments.pop(ARGUMENT) == ""
     assert sorted(arguments) == ["BASE_IMAGE", "BUILD_IMAGE", "INSTALLER_IMAGE"]
     for image in arguments.values():
         assert re.fullmatch(r"\S+:\S+@sha256:[0-9a-f]{64}", image)
     stages = {each.stage for each in dockerfile if each.word == "FROM"}
-    known = stages | {f"${{{name}}}" for name in arguments}
+    known = stages | {f"${{{name}}}" for name in arguments} | {"scratch", CHOSEN}
     for each in dockerfile:
         if each.word == "FROM":
             assert each.rest.split()[-3] in known, each
@@ -114,6 +116,8 @@ def test_bases_are_pinned_by_digest(dockerfile: Dockerfile) -> None:
 def test_every_stage_is_used(dockerfile: Dockerfile) -> None:
     froms = [each for each in dockerfile if each.word == "FROM"]
     used = {each.rest.split()[-3] for each in froms}
+    assert CHOSEN in used
+    used |= {"image", "simulated-image"}
     used |= set(re.findall(r"\bfrom=([^\s,]+)", "\n".join(map(str, dockerfile))))
     assert {each.stage for each in froms} - used == {froms[-1].stage}
     assert len({each.stage for each in froms}) == len(froms)
@@ -139,7 +143,7 @@ def test_vendor_files_are_mounted_checked_and_in_no_layer(
         assert run.steps[check - 1 : check + 4] == [
             f'if [ -n "${{{name}}}" ]',
             f'[ "$(sha256sum <{where})" != "${{{name}}} -" ]',
-            f'then echo "{file.name} has not the sha256 ${{{name}}}" >&2',
+            f'then echo "the sha256 of {file.name} is not ${{{name}}}" >&2',
             "exit 1",
             "fi",
         ]
@@ -271,7 +275,8 @@ def test_caches_of_apt_go_in_the_step_that_made_them(dockerfile: Dockerfile) -> 
 
 
 def test_labels_say_what_is_inside(target: Target, dockerfile: Dockerfile) -> None:
-    [label] = [assignments(each.rest) for each in dockerfile if each.word == "LABEL"]
+    [label, simulated] = [assignments(each.rest) for each in dockerfile if each.word == "LABEL"]
+    assert simulated == simulated_labels(target)
     for component, version in target.components.items():
         assert label[f"io.cannery.{component.replace('_', '-')}"] == version
     assert label["io.cannery.target"] == target.id

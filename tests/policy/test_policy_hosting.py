@@ -64,14 +64,16 @@ def documents(target: Target, form: str, shape: str) -> list[Json]:
     cards, nodes, runtime, simulated = SHAPES[shape]
     text = deploy.text(
         form,
-        image=IMAGE,
-        target=target,
-        cards=cards_of(target, cards),
-        nodes=nodes,
-        runtime=runtime,
-        simulate_host=Path("/srv/simulated host") if simulated else None,
-        mounts={"/data sets": "/data"},
-        command=["sh", "-c", "echo $HOME"],
+        deploy.Workload(
+            image=IMAGE,
+            target=target,
+            cards=tuple(range(cards_of(target, cards))),
+            nodes=nodes,
+            runtime=runtime,
+            simulate_host=Path("/srv/simulated host") if simulated else None,
+            mounts={"/data sets": "/data"},
+            command=("sh", "-c", "echo $HOME"),
+        ),
     )
     assert text.endswith("\n")
     return [*yaml.load_all(text, Loader=yaml.CSafeLoader)]
@@ -181,12 +183,14 @@ def test_a_shell_reads_it(target: Target, shape: str) -> None:
     cards, _, runtime, simulated = SHAPES[shape]
     text = deploy.text(
         "shell",
-        image=IMAGE,
-        target=target,
-        cards=cards_of(target, cards),
-        runtime=runtime,
-        simulate_host=Path("/srv/simulated host") if simulated else None,
-        command=["sh", "-c", "echo $HOME"],
+        deploy.Workload(
+            image=IMAGE,
+            target=target,
+            cards=tuple(range(cards_of(target, cards))),
+            runtime=runtime,
+            simulate_host=Path("/srv/simulated host") if simulated else None,
+            command=("sh", "-c", "echo $HOME"),
+        ),
     )
     argv = ["bash", "-c", f"printf '%s\\0' {text}"]
     read = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
@@ -203,7 +207,7 @@ def test_a_shell_reads_it(target: Target, shape: str) -> None:
 def test_the_committed_compose_file_is_the_same_text(target: Target) -> None:
     path = PROJECT.images / target.id / "compose.yaml"
     if target.application and target.application.ports:
-        text = deploy.text("compose", image=f"cannery:{target.id}", target=target)
+        text = deploy.text("compose", deploy.Workload(image=f"cannery:{target.id}", target=target))
         assert path.read_text(encoding="utf-8").endswith(f"\n#\n{text}")
     else:
         assert not path.exists()

@@ -118,7 +118,7 @@ def test_the_build_stage_is_locked_for_every_building_machine(project: Project) 
 
 def test_constraints_hold_what_the_matrix_asks_for_by_version(target: Target, folder: Path) -> None:
     lines = (folder / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    found = {}
+    found: dict[str, Requirement] = {}
     for line in lines[2:]:
         requirement, mark, reason = line.partition("  # ")
         assert mark and len(reason) > 10, line

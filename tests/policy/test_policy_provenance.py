@@ -13,7 +13,7 @@ from cannery.image.lock import parse_lock
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.publish.inventory import RECORD, Inventory, Origin, Package, vendor_packages, wheels
-from cannery.publish.provenance import Builder, Source, UsedBase, slsa
+from cannery.publish.provenance import Builder, Inputs, Source, UsedBase, slsa
 
 
 @pytest.fixture(scope="session")
@@ -37,12 +37,14 @@ def test_each_wheel_and_each_vendor_file_is_a_dependency(
     made = slsa(
         target,
         inventory,
-        key="sha256:" + "0" * 64,
-        source=Source(commit="0" * 40),
-        lock=lock,
-        build_stage=build_stage,
-        bases={"BASE_IMAGE": used},
-        builder=Builder(),
+        Inputs(
+            key="sha256:" + "0" * 64,
+            source=Source(commit="0" * 40),
+            lock=lock,
+            build_stage=build_stage,
+            bases={"BASE_IMAGE": used},
+        ),
+        Builder(),
     )
     found = made["buildDefinition"]["resolvedDependencies"]
     urls = {

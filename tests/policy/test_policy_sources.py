@@ -12,11 +12,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 50
+OWN_FILES = ("build.py", "noxfile.py", "setup.sh")
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 
 
-def sources(*suffixes: str) -> list[str]:
-    """The project's own files, as git sees them, with those that are not committed yet."""
+def tracked(*suffixes: str) -> list[str]:
+    """The files of the checkout, as git sees them, with those that are not committed yet."""
     argv = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     try:
         said = subprocess.run(argv, cwd=ROOT, capture_output=True, check=True).stdout.decode()
@@ -25,8 +26,13 @@ def sources(*suffixes: str) -> list[str]:
         folders = [ROOT / "cannery", ROOT / "tests"]
         found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
         names = {str(path.relative_to(ROOT)) for path in [*found, ROOT / "build.py"]}
-    ours = ("cannery/", "tests/", "bench/", "build.py", "noxfile.py", "setup.sh", ".ci/")
-    return sorted(name for name in names if name.endswith(suffixes) and name.startswith(ours))
+    return sorted(name for name in names if name.endswith(suffixes))
+
+
+def sources(*suffixes: str) -> list[str]:
+    """The project's own programs."""
+    ours = ("cannery/", "tests/", "bench/", "schemas/", ".ci/", *OWN_FILES)
+    return [name for name in tracked(*suffixes) if name.startswith(ours)]
 
 
 PYTHON = sources(".py")

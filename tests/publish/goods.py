@@ -36,7 +36,7 @@ def image_push(
         packed.config_descriptor, [each.blob for each in packed.layers], {"io.cannery.target": name}
     )
 
-    def seal() -> OciContent:
+    def content() -> OciContent:
         entry = manifest.descriptor(platform)
         blobs = [Blob(descriptor=each.blob, content=opener(each.path)) for each in packed.layers]
         return OciContent(
@@ -52,13 +52,13 @@ def image_push(
         immutable=immutable or f"{name}-{version}",
         moving=(name, "latest") if moving is None else moving,
         diff_ids={each.blob.digest: each.diff_id for each in packed.layers},
-        seal=seal,
+        content=content,
     )
 
 
 @dataclass
 class Push:
-    """A push with duties that only note what they were asked; ``releases`` gets the records."""
+    """A push whose hooks only log what they were called with; ``releases`` gets the records."""
 
     repository: Repository
     releases: Path
@@ -66,30 +66,30 @@ class Push:
     fails_at: str = ""
     with_what: BaseException = field(default_factory=KeyboardInterrupt)
 
-    def __call__(self, *shipments: ImagePush) -> list[PushedImage]:
-        duties = PushHooks(
+    def __call__(self, *image_pushes: ImagePush) -> list[PushedImage]:
+        hooks = PushHooks(
             platform_indexes=lambda _: (), test=self._test, sign=self._sign, records=self._records
         )
-        return Transaction(self.repository, duties).run(shipments)
+        return Transaction(self.repository, hooks).run(image_pushes)
 
     def _note(self, what: str) -> None:
         self.log.append(what)
         if what == self.fails_at:
             raise self.with_what
 
-    def _test(self, arrived: PushedImage) -> None:
-        self._note(f"test {arrived.image_push.name}")
+    def _test(self, pushed: PushedImage) -> None:
+        self._note(f"test {pushed.image_push.name}")
 
-    def _sign(self, arrived: PushedImage) -> None:
-        self._note(f"sign {arrived.image_push.name}")
+    def _sign(self, pushed: PushedImage) -> None:
+        self._note(f"sign {pushed.image_push.name}")
 
-    def _records(self, arrived: Sequence[PushedImage]) -> Mapping[Path, str]:
+    def _records(self, pushed: Sequence[PushedImage]) -> Mapping[Path, str]:
         self._note("records")
         return {
             self.releases
             / each.image_push.name
             / f"{each.image_push.immutable}.json": each.root.digest
-            for each in arrived
+            for each in pushed
         }
 
     def tags(self) -> dict[str, str]:

@@ -33,14 +33,14 @@ def parts(folder: Path) -> list[ImagePush]:
     ]
 
 
-def push(repository: Repository, shipments: Sequence[ImagePush]) -> list[PushedImage]:
-    duties = PushHooks(
-        platform_indexes=lambda arrived: platform_indexes(POLICY, arrived),
+def push(repository: Repository, image_pushes: Sequence[ImagePush]) -> list[PushedImage]:
+    hooks = PushHooks(
+        platform_indexes=lambda pushed: platform_indexes(POLICY, pushed),
         test=lambda _: None,
         sign=lambda _: None,
         records=lambda _: {},
     )
-    return Transaction(repository, duties).run(shipments)
+    return Transaction(repository, hooks).run(image_pushes)
 
 
 def test_all_platforms_are_under_one_tag(repository: Repository, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_without_all_of_its_parts_it_stays(
     before = push(repository, parts(tmp_path))[-1].root.digest
     push(repository, [image_push(tmp_path, "arm", "2", moving=("arm",))])
     assert repository.resolve("both") == before
-    assert "both stays as it is: intel would have to be pushed" in capsys.readouterr().err
+    assert "both stays as it is: push intel together with the others" in capsys.readouterr().err
 
 
 @pytest.mark.engine

@@ -14,9 +14,9 @@ from cannery.errors import EngineError
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.client import LABEL_TEST
 from cannery.execute.engine.inventory import image_inventory
+from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.pipeline.images import image_name
 from cannery.publish.inventory import Inventory, Origin
 from cannery.publish.sbom import spdx
 from tests.unit.bills import read_spdx
@@ -32,7 +32,7 @@ def target() -> Target:
 
 @pytest.fixture(scope="module")
 def image(target: Target) -> str:
-    name = image_name(target, simulate=True)
+    name = image_name(target.id, simulate=True)
     if not engine.image_id(name):
         pytest.fail(f"{name} is not here; 'nox -s image' builds it")
     return name
@@ -90,8 +90,8 @@ def test_no_container_is_left(inventory: Inventory) -> None:
 
 def test_an_image_of_something_else_is_refused(target: Target) -> None:
     second = PROJECT.matrix().targets["py39-torch210-cann8rc2"]
-    other = image_name(second, simulate=True)
-    with pytest.raises(EngineError, match=f"an image of {second.id}, and not of {MAIN}"):
+    other = image_name(second.id, simulate=True)
+    with pytest.raises(EngineError, match=f"an image of {second.id}, not of {MAIN}"):
         image_inventory(other, target.platform, target)
 
 

@@ -32,8 +32,8 @@ def other(tmp_path: Path, authority: Authority) -> Iterator[Repository]:
 @pytest.fixture
 def pushed(repository: Repository, tmp_path: Path) -> tuple[Push, Record]:
     push = Push(repository, tmp_path / "releases")
-    [arrived] = push(image_push(tmp_path, version="1"))
-    return push, record(tag="full-1", tags=("full", "latest"), digest=arrived.root.digest)
+    [pushed] = push(image_push(tmp_path, version="1"))
+    return push, record(tag="full-1", tags=("full", "latest"), digest=pushed.root.digest)
 
 
 def promotion(
@@ -85,7 +85,7 @@ def test_within_a_registry_nothing_is_sent_again(
 def test_what_no_record_names_is_refused_unless_that_is_said(
     repository: Repository, other: Repository, pushed: tuple[Push, Record]
 ) -> None:
-    with pytest.raises(PublishError, match=r"no file in releases/ names .*--allow unrecorded"):
+    with pytest.raises(PublishError, match=r"no record in releases/ names .*--allow unrecorded"):
         promotion(repository, other, "full").run([])
     assert tags(other) == {}
     promotion(repository, other, "full", "", "unrecorded").run([])
@@ -115,7 +115,7 @@ def test_what_is_not_there(repository: Repository, other: Repository) -> None:
 def test_a_tag_must_be_known(
     repository: Repository, other: Repository, pushed: tuple[Push, Record]
 ) -> None:
-    with pytest.raises(UsageError, match="nothing says which tag"):
+    with pytest.raises(UsageError, match="has no tag, and neither a record nor"):
         promotion(repository, other, pushed[1].digest, "", "unrecorded").run([])
 
 
@@ -125,10 +125,10 @@ def test_an_immutable_tag_there_stays(
     told = pushed[1]
     Push(other, tmp_path / "theirs")(image_push(tmp_path, version="x", immutable="full-1"))
     before = tags(other)
-    with pytest.raises(PublishError, match="full-1 is another image") as caught:
+    with pytest.raises(PublishError, match="full-1 names another image") as caught:
         promotion(repository, other, "full").run([told])
     assert "No tag was moved." in str(caught.value.problems[-1])
-    with pytest.raises(PublishError, match="full-1 is another image"):
+    with pytest.raises(PublishError, match="full-1 names another image"):
         promotion(repository, other, "full", "full-1").run([told])
     assert tags(other) == before
 

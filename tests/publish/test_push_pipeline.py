@@ -18,10 +18,12 @@ from cannery.errors import CanneryError, EngineError, PublishError, Verification
 from cannery.execute.cosign import PASSWORD, Transport, verify
 from cannery.execute.engine import client as engine
 from cannery.execute.registry.client import Repository
-from cannery.pipeline import oci_image as sealing
+from cannery.options.build import PlanOptions
+from cannery.options.publish import PushOptions
+from cannery.pipeline import oci_image
 from cannery.pipeline.oci_image import PackedImage
+from cannery.pipeline.planning import make_plan
 from cannery.pipeline.push import Push
-from cannery.pipeline.pushable import PushOptions
 from cannery.publish.inventory import Inventory, Package
 from cannery.publish.oci import manifest_contents
 from cannery.publish.policy import Publishing
@@ -76,29 +78,28 @@ class Place:
         assert login[0] == "publisher"
         return "sha256:pulled"
 
-    def contents(self, *_: object) -> Inventory:
+    def inventory(self, *_: object) -> Inventory:
         wheels = (Package(name="torch", version=self.torch),)
         return Inventory(wheels=wheels, debian=(Package(name="libc6", version="2.31"),), vendor=())
 
-    def smoke(self, pack_image: PackedImage, image: str) -> None:
-        self.tried.append((pack_image.candidate.target.id, image))
+    def smoke(self, packed: PackedImage, image: str) -> None:
+        self.tried.append((packed.candidate.target.id, image))
         if self.fails:
             raise VerificationError("it does not import")
 
     def push(self, names: list[str] | None = None, **more: Any) -> list[str]:
-        wish = PushOptions(
-            simulate=False,
-            allow=frozenset(more.pop("allow", ())),
+        options = PushOptions(
+            registry=self.repository.host,
+            allow=tuple(more.pop("allow", ())),
             artifacts=self.world.artifacts,
-            key=more.pop("key", ""),
+            **more,
         )
         push = Push(
             project=self.world.checkout.project,
             publishing=POLICY,
             repository=self.repository,
-            options=wish,
+            options=options,
             smoke=self.smoke,
-            **more,
         )
         return [each.root.digest for each in push.run(self.world.selection(names or ["full"]))]
 
@@ -133,9 +134,9 @@ def place(tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(engine, "pull_digest", found.pull)
     monkeypatch.setattr(engine, "image_id", lambda _: "")
     monkeypatch.setattr(engine, "remove_name", found.gone.append)
-    monkeypatch.setattr(sealing, "local_images", world.local_images)
-    monkeypatch.setattr(sealing, "image_inventory", found.contents)
-    monkeypatch.setattr(sealing, "builder", lambda **_: Builder())
+    monkeypatch.setattr(oci_image, "local_images", world.local_images)
+    monkeypatch.setattr(oci_image, "image_inventory", found.inventory)
+    monkeypatch.setattr(oci_image, "builder", lambda **_: Builder())
     return found
 
 
@@ -180,13 +181,13 @@ def test_what_is_pushed_with_a_key_is_signed(
 ) -> None:
     pair = make_pair(tmp_path / "keys")
     monkeypatch.setenv(PASSWORD, "another")
-    with pytest.raises(EngineError, match="is not that of") as caught:
-        place.push(key=pair.private)
+    with pytest.raises(EngineError, match="is not the one of") as caught:
+        place.push(signing_key=pair.private)
     assert caught.value.problems[-1].what == "No tag was moved."
     assert place.tags() == {}
     assert read_records(place.releases) == ()
     monkeypatch.setenv(PASSWORD, SECRET)
-    [digest] = place.push(key=pair.private)
+    [digest] = place.push(signing_key=pair.private)
     transport = Transport(ca=place.repository.ca)
     verify(place.repository.at(digest), pair.public, transport=transport)
     [told] = read_records(place.releases)
@@ -251,6 +252,25 @@ def test_a_refusal_asks_nothing_of_the_network(place: Place, line: Between) -> N
     place.push(allow=["unverified"])
     [told] = read_records(place.releases)
     assert told.verified == ()
+
+
+def test_a_plan_says_whether_published_images_are_up_to_date(place: Place) -> None:
+    def published() -> dict[str, str]:
+        world = place.world
+        options = world.options(ca=place.repository.ca)
+        wanted = PlanOptions(compare_with=str(place.repository))
+        planned = make_plan(world.checkout.project, world.selection(BOTH), options, wanted)
+        return {step.id: step.published for step in planned.plan.steps}
+
+    name = str(place.repository)
+    place.push()
+    assert published() == {
+        "full": f"{name}:full is up to date",
+        "bare": f"{name}:bare does not exist",
+    }
+    place.commit()
+    place.rebuild()
+    assert published()["full"] == f"{name}:full is out of date"
 
 
 def test_an_image_for_another_platform(

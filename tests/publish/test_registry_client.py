@@ -11,7 +11,8 @@ import pytest
 
 from cannery.errors import EngineError
 from cannery.execute.registry.client import Repository
-from cannery.execute.registry.http import Http, RegistryError
+from cannery.execute.registry.errors import RegistryError
+from cannery.execute.registry.http import Http
 from cannery.publish.oci import CONFIG, MANIFEST, Descriptor, Document, image_manifest
 
 from .conftest import HURRIED, Login
@@ -42,7 +43,7 @@ def test_a_blob_comes_back_as_it_was(repository: Repository) -> None:
 
 def test_a_blob_that_is_not_what_it_should_be_is_not_taken(repository: Repository) -> None:
     blob = descriptor_of("application/octet-stream", b"one")
-    with pytest.raises(RegistryError, match=r"does not take the blob .* DIGEST_INVALID"):
+    with pytest.raises(RegistryError, match=r"refuses the blob .* DIGEST_INVALID"):
         repository.put_blob(blob, lambda: io.BytesIO(b"two"))
     assert not repository.has_blob(blob.digest)
 
@@ -107,7 +108,7 @@ def test_a_registry_that_speaks_no_tls_is_taken_on_this_machine_only(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cannery.execute.registry.http.is_loopback", lambda _: False)
-    with pytest.raises(RegistryError, match="speaks no TLS"):
+    with pytest.raises(RegistryError, match="has no TLS"):
         Repository(server.host, "ascend", patience=HURRIED).tags()
 
 
@@ -123,5 +124,5 @@ def test_certificates_of_the_engine_are_believed(
 
 def test_a_file_without_certificates(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("no certificate", encoding="utf-8")
-    with pytest.raises(EngineError, match="holds no certificates that can be read"):
+    with pytest.raises(EngineError, match="has no certificates that can be read"):
         Repository("registry.example.com", "ascend", ca=tmp_path / "ca.pem")

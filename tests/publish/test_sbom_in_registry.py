@@ -20,7 +20,7 @@ from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.publish.attestation import SLSA, SPDX
 from cannery.publish.inventory import Inventory, Origin, Package, vendor_packages, wheels
-from cannery.publish.provenance import Builder, Source, UsedBase, slsa
+from cannery.publish.provenance import Builder, Inputs, Source, UsedBase, slsa
 from cannery.publish.sbom import spdx
 from tests.engine.engines import registry
 
@@ -64,12 +64,14 @@ def publish(place: Place, inventory: Inventory, tag: str) -> Published:
     predicate = slsa(
         target,
         inventory,
-        key="sha256:" + "0" * 64,
-        source=Source(commit="0" * 40),
-        lock=parse_lock(project.lock(target).read_text(encoding="utf-8")).wheels,
-        build_stage=parse_lock(project.build_lock.read_text(encoding="utf-8")).wheels,
-        bases={"BASE_IMAGE": used},
-        builder=Builder(engine="29.1"),
+        Inputs(
+            key="sha256:" + "0" * 64,
+            source=Source(commit="0" * 40),
+            lock=parse_lock(project.lock(target).read_text(encoding="utf-8")).wheels,
+            build_stage=parse_lock(project.build_lock.read_text(encoding="utf-8")).wheels,
+            bases={"BASE_IMAGE": used},
+        ),
+        Builder(engine="29.1"),
     )
     digest = put_index(place, image, {SPDX: bill, SLSA: predicate}, tag)
     return Published(

@@ -71,11 +71,11 @@ def test_two_stores_give_the_same_blobs(engines: list[Engine], tmp_path: Path) -
 def test_both_pull_what_was_published(
     engines: list[Engine], repository: Repository, tmp_path: Path
 ) -> None:
-    [arrived] = Push(repository, tmp_path / "releases")(image_push(tmp_path))
-    [config] = arrived.image_push.configs
+    [pushed] = Push(repository, tmp_path / "releases")(image_push(tmp_path))
+    [config] = pushed.image_push.configs
     for each in engines:
         with using(each.host):
-            digest = arrived.root.digest
+            digest = pushed.root.digest
             image = local.pull_digest(str(repository), digest, "linux/arm64", repository.login)
             assert image in (config, digest)
             local.remove_name(f"{repository}@{digest}")

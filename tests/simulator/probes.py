@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import sys
 from collections.abc import Callable
 
@@ -38,6 +39,46 @@ def devices() -> object:
         "soc": name.decode() if name else None,
         "set": acl.code("aclrtSetDevice", 0),
     }
+
+
+def devices_in_two_processes() -> object:
+    """Asks before and after a fork, as a data loader's workers do."""
+    found = devices()
+    if os.fork() == 0:
+        devices()
+        os._exit(0)
+    os.wait()
+    return found
+
+
+def refused() -> object:
+    """Codes, and the last message, of a device that cannot be used."""
+    acl = Acl()
+    acl.library.aclrtGetSocName.restype = ctypes.c_char_p
+    count = ctypes.c_uint32(99)
+    code = acl.code("aclrtGetDeviceCount", ctypes.byref(count))
+    set_code = acl.code("aclrtSetDevice", 0)
+    message = acl.library.aclGetRecentErrMsg() or b""
+    return {
+        "count": [code, count.value],
+        "soc": acl.library.aclrtGetSocName(),
+        "set": set_code,
+        "message": message.decode(),
+    }
+
+
+def operator_without_device() -> object:
+    """Adds numbers that lie in the host's memory, and never sets a device."""
+    acl = Acl()
+    memory = ctypes.cast(ctypes.create_string_buffer(encode([1.0], FLOAT)), ctypes.c_void_p)
+    view = acl.view(memory, FLOAT, [1])
+    acl.operate("aclnnAbs", view, view)
+    return "computed"
+
+
+def join_alone() -> object:
+    comm = ctypes.c_void_p()
+    return Acl().code("HcclCommInitRootInfo", 1, b"npusim_alone", 0, ctypes.byref(comm))
 
 
 def copy_round_trip(text: str) -> object:
@@ -157,6 +198,10 @@ PROBES: dict[str, Callable[..., object]] = {
     probe.__name__: probe
     for probe in (
         devices,
+        devices_in_two_processes,
+        refused,
+        operator_without_device,
+        join_alone,
         copy_round_trip,
         copy_beyond_the_end,
         free_twice,

@@ -51,7 +51,9 @@ def exports(path: Path) -> set[str]:
 def test_only_the_vendor_s_interface_is_exported(built: Path, file: str) -> None:
     names = exports(built / file)
     assert names
-    assert {name for name in names if not name.startswith(VENDOR_PREFIXES)} == set()
+    own = {name for name in names if not name.startswith(VENDOR_PREFIXES)}
+    # By this alone the simulated CANN tells its driver from a real one.
+    assert own == ({"npusim_driver_protocol"} if file.endswith("libascend_hal.so") else set())
 
 
 @pytest.mark.parametrize("file", LIBRARIES)

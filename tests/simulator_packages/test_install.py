@@ -61,6 +61,25 @@ def test_new_layout(machine: Machine, cann85: Packed) -> None:
     assert "is installed in" in machine.log("ops")
 
 
+@pytest.mark.parametrize("layout", ["t39", "cann85"])
+def test_one_place_names_every_stand_in(
+    request: pytest.FixtureRequest, machine: Machine, layout: str
+) -> None:
+    packed: Packed = request.getfixturevalue(layout)
+    install_all(machine, packed)
+    place = machine.ascend / "simulated"
+    names = {packed.file(each).name.split("_")[0] for each in (TOOLKIT, KERNELS, NNAL)}
+    assert {path.name for path in place.iterdir()} == names
+    for path in place.iterdir():
+        assert f"This {path.name} is a software stand-in" in path.read_text()
+
+
+def test_each_package_names_itself(machine: Machine, t39: Packed) -> None:
+    machine.must_install(t39.file(TOOLKIT))
+    place = machine.ascend / "simulated"
+    assert [path.name for path in place.iterdir()] == ["Ascend-cann-toolkit"]
+
+
 def test_a3_installs_under_the_vendors_names(machine: Machine, a3: Packed) -> None:
     machine.pretend_aarch64()
     install_all(machine, a3)

@@ -14,10 +14,23 @@ from typing import Any
 
 import pytest
 
-from .conftest import APEX, ARCH, NNAL, PACKAGES, PYTHON_TAG, TOOLKIT, Packed, make_spec, run_pack
+from cannery.image.artifacts import is_stand_in
+
+from .conftest import (
+    APEX,
+    ARCH,
+    KERNELS,
+    NNAL,
+    PACKAGES,
+    PYTHON_TAG,
+    TOOLKIT,
+    Packed,
+    make_spec,
+    run_pack,
+)
 
 
-def contents(root: Path) -> dict[str, bytes]:
+def files_below(root: Path) -> dict[str, bytes]:
     return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
 
 
@@ -28,12 +41,12 @@ def test_packing_again_gives_the_same_bytes(t39: Packed, device: Path, tmp_path:
         os.utime(path, (1, 1), follow_symlinks=False)
     result = run_pack(t39.spec, copy, tmp_path / "out", tmp_path)
     assert result.returncode == 0, result.stderr
-    assert contents(tmp_path / "out") == contents(t39.out)
+    assert files_below(tmp_path / "out") == files_below(t39.out)
 
 
 def test_host_tree_is_complete(t39: Packed) -> None:
     host = t39.out / "host"
-    assert sorted(contents(host)) == [
+    assert sorted(files_below(host)) == [
         "etc/ascend_install.info",
         "usr/local/Ascend/driver/SIMULATED",
         "usr/local/Ascend/driver/lib64/driver/libascend_hal.so",
@@ -56,7 +69,7 @@ def test_everything_may_be_left_out(device: Path, tmp_path: Path) -> None:
     spec = {"arch": ARCH, "cann": "8.0.T39", "layout": "cann", "apex": None, "driver": None}
     result = run_pack(spec, device, tmp_path / "out", tmp_path)
     assert result.returncode == 0, result.stderr
-    assert contents(tmp_path / "out") == {}
+    assert files_below(tmp_path / "out") == {}
 
 
 @pytest.mark.parametrize("chip", ["a3", "A3"])
@@ -146,6 +159,23 @@ def test_apex_metadata_says_stand_in(site: Path) -> None:
     wheel = Parser().parsestr((info / "WHEEL").read_text())
     assert wheel["Root-Is-Purelib"] == "false"
     assert wheel["Tag"] == f"{PYTHON_TAG}-{PYTHON_TAG}-linux_{ARCH}"
+
+
+def test_apex_is_marked_as_the_other_stand_ins_are(site: Path) -> None:
+    assert "This apex is a software stand-in" in (site / "apex/SIMULATED").read_text()
+
+
+def test_cannery_takes_none_of_them_for_the_vendor_s(t39: Packed) -> None:
+    files = [*(t39.out / "artifacts").iterdir()]
+    assert len(files) == 4
+    assert all(is_stand_in(path) for path in files)
+
+
+def test_the_head_of_every_file_says_that_it_is_simulated(t39: Packed) -> None:
+    """So that it can be told without installing it."""
+    for component in (TOOLKIT, KERNELS, NNAL):
+        head = t39.file(component).read_bytes()[:100].decode("ascii", errors="replace")
+        assert head.splitlines()[1] == "# SIMULATED by cannery: no vendor software."
 
 
 FAKE_TORCH = """

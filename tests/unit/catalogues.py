@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the targets of the small matrix, and releases of them."""
+"""What is known about the targets of the small matrix, releases and recorded results of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import Any
 
 from cannery.catalog.entries import Entry, Known, entries
 from cannery.compat import Finding, Verdict
+from cannery.files import write_files
 from cannery.image.render import Renderer
 from cannery.model import Target
 from cannery.publish.policy import Publishing, Trial
 from cannery.publish.records import LayerRecord, PlatformImage, Record, Tested
+from cannery.report.results import known_results
+from cannery.report.verified import Verified, path_of, to_text
 from tests.unit.matrices import Checkout
 from tests.unit.publications import record, sha
 
@@ -34,6 +37,16 @@ NPU = Tested(
 )
 SIMULATED = replace(NPU, device="simulated", hardware="x86_64, emulated")
 BARE = replace(NPU, device="none", hardware="x86_64, emulated")
+
+CURRENT_KEY = sha("c")
+"""The content key of every image of the files that are checked out."""
+
+
+def verify(checkout: Checkout, *tested: Tested, key: str = CURRENT_KEY, name: str = "full") -> None:
+    """Record results of images of a target; simulated ones for results on a simulated device."""
+    simulated = any(each.device == "simulated" for each in tested)
+    every = [Verified(simulated=simulated, key=key, tested=each) for each in tested]
+    write_files({path_of(checkout.project.root, name): to_text(every)})
 
 
 def release(target: Target, **changes: Any) -> Record:
@@ -67,9 +80,11 @@ def known(checkout: Checkout, records: Sequence[Record] = ()) -> Known:
     finding = Finding(
         component="torch_npu", verdict=Verdict.DISPUTED, text="They fit.", key="torch_npu"
     )
+    targets = checkout.matrix.targets.values()
     return Known(
         publishing=PUBLISHING,
         records=records,
+        results=known_results(checkout.project, targets, records, lambda _, __: CURRENT_KEY),
         layers=layers,
         findings={name: [finding] for name in layers},
         locked={name: {"numpy": "1.26.4"} for name in layers},

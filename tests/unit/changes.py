@@ -22,8 +22,9 @@ from cannery.matrix.project import Project
 HARMLESS = (
     *("README.md", "CHANGES.md", "LICENSE", "docs/new.md", "bench/timing.py", "noxfile.py"),
     *("tests/unit/test_new.py", "tests/policy/conftest.py", "tests/cli/x.py", "npm/x/y.json"),
-    *("releases/full/full-0123.json", "publish.yaml", ".github/workflows/update.yml"),
-    *(".github/workflows/release.yml", "tests/engine/engines.py", "tests/publish/a b.py"),
+    *("schemas/matrix.schema.json", "schemas/files.py"),
+    *("releases/full/full-0123.json", "verified/full.yaml", "publish.yaml", "tests/publish/a b.py"),
+    *(".github/workflows/update.yml", ".github/workflows/release.yml", "tests/engine/engines.py"),
 )
 UNSURE = (
     *("setup.sh", "requirements.txt", "requirements-dev.txt", "pyproject.toml", "build.py"),

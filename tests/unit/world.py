@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -12,25 +11,30 @@ from typing import Any
 
 import pytest
 
+from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import BuildError, VerificationError
 from cannery.execute.engine import base
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.bake import Built, Failures
 from cannery.execute.engine.builder import Builder
-from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import LocalImage
+from cannery.execute.engine.verify import Subject
 from cannery.files import write_files
 from cannery.image.bake_file import ImageBuild
 from cannery.image.checks import checks_digest
 from cannery.image.render import Renderer
 from cannery.model import Target
+from cannery.options.build import BuildOptions
 from cannery.pipeline import assembly, images, planning, pushable
 from cannery.pipeline import running as building
 from cannery.pipeline.build import build_all
-from cannery.pipeline.build_options import BuildOptions, Selection
-from cannery.pipeline.planning import Planned, PlanOptions, make_plan
-from cannery.plan.journal import Journal, Progress, RunSettings, read_journal
+from cannery.pipeline.checking import CheckOptions
+from cannery.pipeline.planning import Planned, make_plan
+from cannery.pipeline.selection import Selection
+from cannery.plan.journal import Journal, Progress, read_journal
+from cannery.report.verification import DeviceRun, Verification
 from tests.unit.matrices import DIGEST, Checkout, edited, make_checkout
+from tests.unit.verifications import PASSED
 
 BOTH = ["full", "bare"]
 FILE = "#!/bin/sh\n"
@@ -49,6 +53,8 @@ class World:
     broken: set[str] = field(default_factory=set)
     uncached: set[str] = field(default_factory=set)
     """Targets whose image is built, and whose cache cannot be kept."""
+    markers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Id of an image to the paths in it that say that it holds stand-ins."""
     bad: set[str] = field(default_factory=set)
     between: Callable[[str], None] = lambda _: None
     """Is called when a target has been built, before the next one is."""
@@ -71,6 +77,11 @@ class World:
             for image, labels in [self.store[name]]
         }
 
+    def stand_ins(self, image: str, _: Target) -> tuple[str, ...]:
+        found = [labels for each, labels in self.store.values() if each == image]
+        labelled = any(labels["io.cannery.simulated"] == "true" for labels in found)
+        return (*(["label"] if labelled else []), *self.markers.get(image, ()))
+
     def tag_image(self, image: str, name: str) -> None:
         self.store[name] = self.store[image]
 
@@ -88,19 +99,32 @@ class World:
         without_cache = self.broken | self.uncached
         return {b.id: BuildError(f"{b.id}: no") for b in builds if b.id in without_cache}
 
-    def check(self, _: object, target: Target, *, image: str, name: str, **__: Any) -> None:
+    def check(
+        self,
+        _: object,
+        subject: Subject,
+        __: object,
+        options: CheckOptions,
+    ) -> None:
+        target, name = subject.target, subject.name
         self.checked.append(target.id)
         if self.stops_at == target.id:
             raise KeyboardInterrupt
-        if target.id in self.bad:
+        outcome = "failed" if target.id in self.bad else "passed"
+        run = DeviceRun(device=DeviceKind.NONE, checks=(replace(PASSED, outcome=outcome),))
+        result = Verification(
+            target=target.id,
+            image=name,
+            image_id=subject.image,
+            runs=(run,),
+            checks=checks_digest(self.checkout.project),
+            date="2026-11-21",
+        )
+        options.record(result)
+        if result.failed:
             raise VerificationError(f"{target.id}: a check failed")
-        report = {
-            "image_id": image,
-            "checks": checks_digest(self.checkout.project),
-            "runs": [{"device": "none", "checks": [{"outcome": "passed"}]}],
-        }
         place = self.checkout.project.state / "reports" / f"{name.replace(':', '_')}.json"
-        write_files({place: json.dumps(report)})
+        write_files({place: result.to_json()})
 
     def selection(self, names: Sequence[str], named: Sequence[str] | None = None) -> Selection:
         targets = tuple(self.checkout.matrix.targets[name] for name in names)
@@ -108,13 +132,7 @@ class World:
         return Selection(matrix=self.checkout.matrix, targets=targets, named=chosen)
 
     def options(self, **more: Any) -> BuildOptions:
-        options = BuildOptions(
-            simulate=False,
-            artifacts=self.artifacts,
-            test=True,
-            registry=PackageIndex(ca=None, index_url=""),
-        )
-        return replace(options, **more)
+        return replace(BuildOptions(artifacts=self.artifacts), **more)
 
     def plan(self, names: Sequence[str] = BOTH, **more: Any) -> Planned:
         return make_plan(self.checkout.project, self.selection(names), self.options(**more))
@@ -124,7 +142,7 @@ class World:
     ) -> None:
         selection, options = self.selection(names, named), self.options(**more)
         planned = make_plan(self.checkout.project, selection, options)
-        journal = Journal(path=self.journal, asked=RunSettings())
+        journal = Journal(path=self.journal, options=options)
         build_all(self.checkout.project, selection, options, planned, journal)
 
     def resume(self, **more: Any) -> list[str]:
@@ -132,8 +150,7 @@ class World:
         earlier = read_journal(self.journal)
         left = [name for name, entry in earlier.entries.items() if not entry.finished]
         selection, options = self.selection(left), self.options(**more)
-        wish = PlanOptions(earlier=earlier)
-        planned = make_plan(self.checkout.project, selection, options, wish)
+        planned = make_plan(self.checkout.project, selection, options, earlier=earlier)
         build_all(self.checkout.project, selection, options, planned, earlier)
         return left
 
@@ -162,6 +179,7 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     found = World(checkout=checkout, artifacts=artifacts)
     for module in (planning, assembly, pushable):
         monkeypatch.setattr(module, "local_images", found.local_images)
+    monkeypatch.setattr(pushable, "stand_ins", found.stand_ins)
     monkeypatch.setattr(engine, "tag_image", found.tag_image)
     monkeypatch.setattr(engine, "remove_abandoned", lambda: None)
     monkeypatch.setattr(base, "ensure_base", lambda base, _: base.image)

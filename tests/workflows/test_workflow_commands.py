@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cannery.cli.parser import make_parser
+from cannery.cli.parser import parse
 from cannery.matrix.project import Project
 from cannery.plan.ci_jobs import Job
 from cannery.report.ci import to_gitlab
@@ -49,21 +49,21 @@ READ: dict[str, Mapping[str, str]] = {
     "ci/check/Lint, types and tests that need no engine": {},
     "ci/suite/Simulator, images, engine and registry": {},
     "ci/page/Image and page": {},
-    "ci/build/Install what the commands need": {**VALUES, "CACHE": ""},
-    "ci/build/Make a builder that can write a cache": {**VALUES, "CACHE": "x", "TOKEN": "x"},
+    "ci/build/Install requirements": {**VALUES, "CACHE": ""},
+    "ci/build/Create a builder that can write a cache": {**VALUES, "CACHE": "x", "TOKEN": "x"},
     "ci/build/Build, check and name the images": {**VALUES, "CACHE": "ghcr.io/Some/One/cache"},
-    "npu/npu/Install what the commands need": VALUES,
+    "npu/npu/Install requirements": VALUES,
     "npu/npu/Build": VALUES,
     "npu/npu/Test on the NPU": VALUES,
     "npu/npu/Push": {**VALUES, **REGISTRY},
-    "release/publish/Install what the commands need, and see that all is in sync": {
+    "release/publish/Install requirements and check the release": {
         **VALUES,
         **REGISTRY,
     },
     "release/publish/Build and test": {**VALUES, **REGISTRY},
     "release/publish/Publish": {**VALUES, **REGISTRY},
     "retention/prune/Prune": {**REGISTRY, "REMOVE": "yes"},
-    "update/update/Install what the commands need": {},
+    "update/update/Install requirements": {},
     "update/update/Compare with the package index": {},
     "update/update/Lock": {},
     "gitlab/check/script": {},
@@ -115,8 +115,7 @@ def accept(words: Sequence[str]) -> int:
         ]:
             pass
         case ["python", "build.py", *rest]:
-            options = make_parser().parse_args(rest)
-            assert options.run
+            parse(rest)
             return 1
         case ["docker", *rest]:
             assert any(tuple(rest[: len(known)]) == known for known in DOCKER), rest
@@ -307,20 +306,20 @@ def all_is_well(machine: Machine, step: Step) -> None:
 
 
 DONE: dict[str, Callable[[Machine, Step], None]] = {
-    "ci/plan/Install what the command needs": install,
+    "ci/plan/Install requirements": install,
     "ci/plan/Compare content keys": plan,
     "ci/build/Sizes and digests": summary,
-    "ci/done/See that nothing has failed": all_is_well,
-    "npu/npu/See that there is an NPU": no_npu,
-    "npu/npu/Find out what the files here are enough for": files_are_enough,
-    "release/publish/See that there is an NPU": no_npu,
-    "release/publish/Find out what the files here are enough for": files_are_enough,
+    "ci/done/Check that no job has failed": all_is_well,
+    "npu/npu/Check that there is an NPU": no_npu,
+    "npu/npu/Select the targets whose files are here": files_are_enough,
+    "release/publish/Check that there is an NPU": no_npu,
+    "release/publish/Select the targets whose files are here": files_are_enough,
     "release/publish/Sizes and digests": published,
-    "release/record/Propose them, with the table in the README": propose,
-    "retention/prune/Install what the command needs": install,
-    "pages/make/Make the page": page,
+    "release/record/Open a pull request with the records and the README's table": propose,
+    "retention/prune/Install requirements": install,
+    "pages/make/Generate the page": page,
     "update/update/Render": render,
-    "update/update/Propose the change": propose,
+    "update/update/Open a pull request": propose,
     "gitlab/plan/script": child,
     "gitlab/pages/script": page,
     "child/.build/after_script": summary,

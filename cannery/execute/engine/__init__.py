@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that asks the container engine or buildx."""
+"""Access to the container engine and to buildx."""

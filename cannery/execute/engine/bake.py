@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds many images with one ``docker buildx bake``, and goes on when some cannot be built."""
+"""Builds many images with one ``docker buildx bake``, and continues if some of them fail."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from cannery.image.bake_events import Event, Events, Kind, short
 from cannery.image.bake_file import INDEX_VARIABLE, Caches, ImageBuild, bake_file, bake_names
 
 _ENVIRONMENT = {
-    # Newer ones ask for leave to read what is outside of the current folder.
+    # Newer versions need permission to read outside of the current folder.
     "BUILDX_BAKE_ENTITLEMENTS_FS": "0",
     "BUILDX_NO_DEFAULT_ATTESTATIONS": "1",
 }
 
-_DELIVERS = ("exporting to ", "importing to ")
-"""How the steps begin after which the engine may have the image."""
+_EXPORTS = ("exporting to ", "importing to ")
+"""The beginning of the steps after which the engine may have the image."""
 
 _TAIL = 25
-"""How many of the last lines of a target are looked at for what went wrong."""
+"""The number of last lines of a target that are searched for the reason of a failure."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BakeSettings:
-    """What all builds of a run have in common; ``logs`` is the folder of their logs."""
+    """The settings of all builds of a run; ``logs`` is the folder of their logs."""
 
     builder: Builder
     source: PackageIndex
@@ -44,10 +44,10 @@ class BakeSettings:
 
 
 Heard = Callable[[str, Event, tuple[int, int]], None]
-"""Is told the id of a target, what happened, and how many of how many steps are over."""
+"""Is called with the id of a target, an event, and the numbers of finished and of known steps."""
 
 Built = Callable[[str, str], None]
-"""Is told the id of a target and that of its image, once the engine has it."""
+"""Is called with the ids of a target and of its image, once the engine has the image."""
 
 Failures = Mapping[str, BuildError | EngineError]
 
@@ -55,10 +55,10 @@ Failures = Mapping[str, BuildError | EngineError]
 def bake(
     builds: Sequence[ImageBuild], settings: BakeSettings, heard: Heard, built: Built
 ) -> Failures:
-    """Build all of ``builds``; one that fails does not keep the others from it.
+    """Build all of ``builds``, also if some of them fail.
 
-    Returns why targets failed. ``built`` is told of an image while others are still built, where
-    buildx says that it is there; one of which that was told fails yet if its cache cannot be kept.
+    Returns the failures. ``built`` is called for an image as soon as the engine has it, if buildx
+    reports that; such a target can still fail if its cache cannot be written.
 
     Raises:
         EngineError: there is no buildx.
@@ -78,10 +78,10 @@ def bake(
         failures |= failed
         if not run.stopped:
             continue
-        # One whose cache may not have been kept is gone on with, even if its image is there.
-        over = failed.keys() | (set() if settings.caches.destinations else images)
-        left = [build for build in group if build.id not in over]
-        # bake stops all targets when one fails. Where it cannot be told which, each goes alone.
+        # With a cache to write, a target is built again even if its image exists.
+        finished = failed.keys() | (set() if settings.caches.destinations else images)
+        left = [build for build in group if build.id not in finished]
+        # bake stops all targets when one fails. If that one is unknown, each is built alone.
         if left:
             waiting += [left] if failed else [[build] for build in reversed(left)]
     return failures
@@ -89,7 +89,7 @@ def bake(
 
 @dataclass
 class _Run:
-    """One call of bake; ``images`` are the targets whose image was told of, in earlier ones too."""
+    """One call of bake; ``images`` are the targets whose image was reported, in any call."""
 
     builds: list[ImageBuild]
     settings: BakeSettings
@@ -113,7 +113,7 @@ class _Run:
         return self.settings.logs / f"{target}.log"
 
     def open_logs(self, stack: ExitStack, begun: set[str]) -> None:
-        """Open a log a target; those in ``begun`` are gone on with."""
+        """Open a log for each target; those in ``begun`` are continued."""
         self.settings.logs.mkdir(parents=True, exist_ok=True)
         for build in self.builds:
             mode = "a" if build.id in begun else "w"
@@ -123,11 +123,11 @@ class _Run:
 
     @property
     def stopped(self) -> bool:
-        """Whether bake did not get through."""
+        """Whether bake failed."""
         return bool(self._code)
 
     def execute(self) -> Failures:
-        """Build, and return why targets failed."""
+        """Build, and return the failures."""
         settings = self.settings
         index = settings.source.index_url
         with tempfile.TemporaryDirectory(prefix="cannery-bake-") as folder:
@@ -143,20 +143,20 @@ class _Run:
             return self._without_image(json.loads(metadata.read_text(encoding="utf-8")))
 
     def _without_image(self, metadata: Mapping[str, Any]) -> Failures:
-        """Look for all images of which buildx did not say in between that they are there."""
+        """Look for the images that buildx has not reported during the build."""
         failures: dict[str, BuildError | EngineError] = {}
         for name, target in self._ids.items():
             said = metadata.get(name, {})
             digests = [said.get(f"containerimage.{key}") for key in ("config.digest", "digest")]
             if not self._found(target, [digest for digest in digests if digest]):
-                what = f"{target}: it was built, and the engine does not have the image."
+                what = f"{target}: it was built, but the engine does not have the image."
                 failures[target] = EngineError(what)
         return failures
 
     def _found(self, target: str, digests: Sequence[str]) -> bool:
-        """Whether the engine has the image of ``target``, which has one of ``digests``."""
+        """Whether the engine has the image of ``target``, by one of ``digests``."""
         if target not in self.images:
-            # The engine's two ways of keeping images name them by different digests.
+            # The engine's two image stores use different digests.
             image = next(filter(None, map(engine.image_id, digests)), "")
             if not image:
                 return False
@@ -165,7 +165,7 @@ class _Run:
         return True
 
     def _why(self) -> Failures:
-        """Why targets failed; a target alone is to blame, even if nothing was said of it."""
+        """The failures; if bake had only one target, that one has failed."""
         failed = self._failed or (set(self._tails) if len(self._tails) == 1 else set())
         what = f"the build failed ({self._code})"
         return {
@@ -187,7 +187,7 @@ class _Run:
                 continue
             self._note(target, event)
             self.heard(target, event, self._events.steps(event.target))
-            if event.kind is Kind.DONE and event.step.startswith(_DELIVERS):
+            if event.kind is Kind.DONE and event.step.startswith(_EXPORTS):
                 self._found(target, self._wrote[target])
 
     def _note(self, target: str, event: Event) -> None:
@@ -204,7 +204,7 @@ class _Run:
             self._logs[target].write(f"{name}: {event.kind} ({event.seconds:.1f} s)\n")
 
     def _say(self, targets: Sequence[str], text: str, prefix: str = "") -> None:
-        """Write what was said into the logs, and remember it without ``prefix``."""
+        """Write output into the logs, and remember it without ``prefix``."""
         lines = [line + "\n" for line in text.splitlines()]
         for target in targets:
             self._logs[target].writelines(prefix + line for line in lines)

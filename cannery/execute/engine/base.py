@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the operating system images, and makes a stand-in where no hub can be reached."""
+"""Finds or pulls base images, and bootstraps a stand-in if no registry can be reached."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cannery.execute.engine.images import Images, LocalImage, local_images
 from cannery.execute.process import run
 from cannery.model import Base
 
-# A suite that has been archived keeps a Release file that expired long ago.
+# The Release file of an archived suite has expired.
 _APT_OPTIONS = ('Acquire::Check-Valid-Until "false"',)
 
 _LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
@@ -32,10 +32,10 @@ def building_architecture() -> str:
 
 
 def ensure_base(base: Base, architecture: str) -> str:
-    """A reference to a local image of ``base``: what is there, else pulled, else bootstrapped.
+    """A reference to a local image of ``base``, which is pulled or bootstrapped if it is missing.
 
     Raises:
-        EngineError: there is none, and none can be had; it says what was tried.
+        EngineError: the image can neither be pulled nor bootstrapped.
     """
     stand_in = base.bootstrap_tag(architecture)
     images = local_images(names(base, architecture))
@@ -46,21 +46,20 @@ def ensure_base(base: Base, architecture: str) -> str:
     argv = ["docker", "pull", "--platform", f"linux/{architecture}", base.image]
     if run(argv, capture=True)[0] == 0:
         return base.image
-    console.say(f"base {base.name}: no hub serves it here; bootstrapping Debian {base.suite}")
+    console.say(f"base {base.name}: it cannot be pulled; bootstrapping Debian {base.suite}")
     bootstrap(base, architecture)
     return stand_in
 
 
 def names(base: Base, architecture: str) -> tuple[str, str]:
-    """What images that may stand for ``base`` are called here."""
+    """The local names of ``base`` and of its stand-in."""
     return base.image, base.bootstrap_tag(architecture)
 
 
 def identity(base: Base, architecture: str, images: Images) -> str:
-    """What tells the image that stands for ``base`` from others: its pinned name, or an image's id.
+    """An identifier of the image that is used for ``base``: its pinned name, or a stand-in's id.
 
-    ``images`` are those of ``names`` that are here. Where none is, it is the one that would be
-    pulled.
+    ``images`` are the local images among ``names``. If there are none, it is the pinned name.
     """
     stand_in = images.get(base.bootstrap_tag(architecture))
     if _is_for(architecture, images.get(base.image)) or not _is_for(architecture, stand_in):
@@ -70,7 +69,7 @@ def identity(base: Base, architecture: str, images: Images) -> str:
 
 
 def reference(base: Base, architecture: str, images: Images) -> str:
-    """What ``ensure_base`` would return, where nothing has to be pulled or made for it."""
+    """The result of ``ensure_base``, without pulling or bootstrapping anything."""
     stand_in = base.bootstrap_tag(architecture)
     return base.image if identity(base, architecture, images) == base.image else stand_in
 
@@ -80,17 +79,17 @@ def _is_for(architecture: str, image: LocalImage | None) -> bool:
 
 
 def as_layout(image: str, folder: Path) -> str:
-    """``image`` as a context of a build that does not see the engine's images.
+    """``image`` as a build context, for a builder that cannot use the engine's images.
 
-    It is unpacked below ``folder``, once.
+    The image is unpacked below ``folder``, once.
 
     Raises:
-        EngineError: the engine cannot hand it out.
-        FileError: it cannot be written.
+        EngineError: the engine cannot save the image.
+        FileError: the files cannot be written.
     """
     found = local_images([image])
     if image not in found:
-        raise EngineError(f"{image} is no longer here; it was removed meanwhile.")
+        raise EngineError(f"somebody has removed {image} during this run.")
     place = folder / found[image].id.removeprefix("sha256:")[:12]
     try:
         if not (place / "index.json").is_file():
@@ -98,7 +97,7 @@ def as_layout(image: str, folder: Path) -> str:
             with tempfile.TemporaryDirectory(prefix=".making-", dir=place.parent) as temporary:
                 archive, tree = Path(temporary) / "image.tar", Path(temporary) / "tree"
                 argv = ["docker", "save", "--output", str(archive), image]
-                _checked(argv, f"the engine could not hand out {image}")
+                _checked(argv, f"the engine could not save {image}")
                 with tarfile.open(archive) as opened:
                     opened.extractall(tree, filter="data")
                 os.replace(tree, place)
@@ -109,7 +108,7 @@ def as_layout(image: str, folder: Path) -> str:
 
 
 def bootstrap(base: Base, architecture: str) -> None:
-    """Make ``base.bootstrap_tag`` from this machine's own Debian mirror.
+    """Make the image ``base.bootstrap_tag`` from this machine's Debian mirror.
 
     Raises:
         EngineError: mmdebstrap is missing or fails.
@@ -117,8 +116,8 @@ def bootstrap(base: Base, architecture: str) -> None:
     if not shutil.which("mmdebstrap"):
         raise EngineError(
             Problem(
-                what=f"base {base.name} ({base.image}) is not here, could not be pulled, and "
-                "mmdebstrap, which could make a stand-in, is not installed.",
+                what=f"base {base.name} ({base.image}) is missing and could not be pulled; "
+                "mmdebstrap, which can bootstrap a stand-in, is not installed.",
                 fix="Load the image with 'docker load', or run 'bash setup.sh'.",
             )
         )
@@ -144,7 +143,7 @@ def _checked(argv: list[str], what: str) -> None:
 
 
 def _own_mirror() -> list[str]:
-    """The mirror that this machine itself installs Debian packages from, if it is a Debian."""
+    """The Debian mirror of this machine; empty if it has none."""
     sources = Path("/etc/apt/sources.list.d/debian.sources")
     if sources.is_file():
         found = re.search(r"^URIs: *(\S+)", sources.read_text(encoding="utf-8"), re.MULTILINE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which buildx there is, and which builders it knows."""
+"""Finds buildx and its builders."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from cannery.execute.engine import client as engine
 from cannery.execute.process import run
 
 _RAWJSON = (0, 13)
-"""The first buildx that tells its progress as JSON."""
+"""The first version of buildx with its progress as JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Builder:
-    """A builder. ``local`` says that it works in the engine itself and sees its images."""
+    """A builder. A ``local`` one is part of the engine and can use its images."""
 
     name: str
     local: bool
 
 
 def progress_mode() -> str:
-    """How buildx is to tell its progress.
+    """The value of buildx's option ``--progress``.
 
     Raises:
         EngineError: there is no buildx.
@@ -34,18 +34,18 @@ def progress_mode() -> str:
             Problem(what="docker has no buildx.", fix="Install it; 'bash setup.sh' can.")
         )
     match = re.search(r"v?(\d+)\.(\d+)\.\d+", said)
-    # What has no version was built from a source that is newer than any.
+    # A buildx without a version was built from a newer source.
     recent = not match or (int(match[1]), int(match[2])) >= _RAWJSON
     return "rawjson" if recent else "plain"
 
 
 def find_builder(name: str) -> Builder:
-    """The builder ``name``, or the one that buildx uses where none is named.
+    """The builder ``name``, or the default builder if ``name`` is empty.
 
     Raises:
         UsageError: there is no such builder.
-        EngineError: there is no buildx, or the builder works in another engine than the one where
-            images are checked.
+        EngineError: there is no buildx, or the builder is part of another engine than the one that
+            checks the images.
     """
     code, said = run(["docker", "buildx", "inspect", *([name] if name else [])], capture=True)
     if code:
@@ -54,7 +54,7 @@ def find_builder(name: str) -> Builder:
         if name and name not in known:
             hint = did_you_mean(name, known)
             raise UsageError(f"there is no builder {name!r}. {hint}".rstrip())
-        raise EngineError(f"buildx says of its builder:\n{said.strip()}")
+        raise EngineError(f"buildx reports about its builder:\n{said.strip()}")
     fields = dict(re.findall(r"^(Name|Driver):\s*(\S+)", said, re.MULTILINE)[:2])
     found = Builder(name=fields.get("Name", name), local=fields.get("Driver") == "docker")
     if name and found.local:
@@ -64,7 +64,7 @@ def find_builder(name: str) -> Builder:
 
 def _known() -> list[str]:
     _, said = run(["docker", "buildx", "ls"], capture=True)
-    # A builder's line begins with its name, those of its nodes with a space or a branch.
+    # The line of a builder begins with its name, the lines of its nodes with a space or a branch.
     names = re.findall(r"^([A-Za-z0-9][\w.-]*)\*?\s", said, re.MULTILINE)
     return [name for name in names if name != "NAME"]
 
@@ -73,13 +73,16 @@ def _check_engine(builder: Builder) -> None:
     _, said = run(["docker", "context", "show"], capture=True)
     if said.strip() == builder.name:
         return
-    what = f"the builder {builder.name} keeps its images in an engine of its own."
-    raise EngineError(Problem(what=what, fix="Point DOCKER_HOST to that engine in its place."))
+    what = f"the builder {builder.name} belongs to another engine, which would keep the images."
+    raise EngineError(Problem(what=what, fix="Set DOCKER_HOST to that engine instead."))
 
 
 def check_cache_export(builder: Builder) -> None:
-    """Raise EngineError unless ``builder`` can write a cache to somewhere else."""
+    """Raise EngineError unless ``builder`` can write a cache."""
     if builder.local and not engine.uses_containerd():
-        what = f"the builder {builder.name} cannot write a cache: the engine has no store for it."
-        fix = "Turn on the engine's containerd image store, or name another builder."
+        what = (
+            f"the builder {builder.name} cannot write a cache, because the engine does not use the"
+            " containerd image store."
+        )
+        fix = "Enable that store, or choose another builder with --builder."
         raise EngineError(Problem(what=what, fix=fix))

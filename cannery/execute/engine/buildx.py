@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds with BuildKit through ``docker buildx``, which the docker SDK cannot do."""
+"""Builds with BuildKit through ``docker buildx``, because the docker SDK cannot use BuildKit."""
 
 from __future__ import annotations
 
@@ -20,37 +20,40 @@ _SYSTEM_CA = Path("/etc/ssl/certs/ca-certificates.crt")
 _CA_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 _INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "PIP_INDEX_URL")
 
-_TELLING = re.compile(r"ERROR|error:|\bcause:|Caused by:")
-"""What is in the lines that say why; uv writes what caused an error below it."""
+_REASON = re.compile(r"ERROR|error:|\bcause:|Caused by:")
+"""Matches the lines with the reason of a failure; uv writes the causes of an error below it."""
 
-_AGAIN = "ERROR: failed to solve: "
-"""How buildx says once more what a step has said."""
+_REPEATED = "ERROR: failed to solve: "
+"""The beginning of the line in which buildx repeats the error of a step."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PackageIndex:
-    """How packages are reached: certificates to trust and a package index, where one is named.
+    """Where a build gets packages: a file of certificates to trust, and the URL of an index.
 
-    Both enter a build as secrets, so neither is ever in a layer or in an image's history.
+    ``index_url`` may be empty, for the default index. Both enter a build as secrets, so neither is
+    ever in a layer or in an image's history.
     """
 
     ca: Path | None
     index_url: str
 
 
-def registry(ca: str, index_url: str, environ: Mapping[str, str] = os.environ) -> PackageIndex:
-    """What the user asked for, else what pip and uv would use on this machine."""
-    named = ca or next((environ[name] for name in _CA_VARIABLES if environ.get(name)), "")
-    path = Path(named) if named else _SYSTEM_CA
+def package_index(
+    ca: Path | None, index_url: str, environ: Mapping[str, str] = os.environ
+) -> PackageIndex:
+    """The index and the certificates that the user named, else those of pip and uv here."""
+    named = next((environ[name] for name in _CA_VARIABLES if environ.get(name)), "")
+    path = ca or (Path(named) if named else _SYSTEM_CA)
     index = index_url or next((environ[n] for n in _INDEX_VARIABLES if environ.get(n)), "")
     return PackageIndex(ca=path if path.is_file() else None, index_url=index)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """One ``docker buildx build`` that makes files, not an image.
+    """One ``docker buildx build`` that makes files instead of an image.
 
-    ``folder`` is the context. ``output`` is where the files of the last stage go.
+    ``folder`` is the build context, ``output`` the folder for the files of the last stage.
     """
 
     name: str
@@ -75,13 +78,11 @@ class Build:
 
 
 def execute(build: Build, source: PackageIndex, log: Path) -> None:
-    """Run ``build``.
-
-    Everything that buildx says goes to the console and to ``log``.
+    """Run ``build``, with its output on the console and in ``log``.
 
     Raises:
         EngineError: buildx is missing.
-        BuildError: the build failed; the message holds the end of what was said.
+        BuildError: the build failed; the message has the end of the output.
     """
     code, _ = run(["docker", "buildx", "version"], capture=True)
     if code:
@@ -120,13 +121,14 @@ def _secrets(source: PackageIndex) -> Iterator[list[str]]:
 
 
 def failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
-    """The error for a build that ended with the lines ``tail``; ``log`` holds all of them."""
+    """The error for a build that ended with the lines ``tail``; ``log`` has the whole output."""
     text = "".join(tail)
     fix = f"The whole log is in {log}."
+    # Steps run programs of all kinds, so only their texts can be searched. This only adds a hint.
     if "no space left on device" in text.lower():
-        fix = "The engine's disk is full: 'docker system df' shows on what. " + fix
+        fix = "The engine's disk is full: 'docker system df' shows its use. " + fix
     elif "certificate" in text.lower():
         fix = "A certificate is not trusted: name your own CA file with --ca. " + fix
-    errors = [line for line in tail if _TELLING.search(line)] or tail[-5:]
-    said = "".join(dict.fromkeys(line.replace(_AGAIN, "ERROR: ") for line in errors)).rstrip()
+    errors = [line for line in tail if _REASON.search(line)] or tail[-5:]
+    said = "".join(dict.fromkeys(line.replace(_REPEATED, "ERROR: ") for line in errors)).rstrip()
     return BuildError(Problem(what=f"{what}.\n{said}\n", fix=fix))

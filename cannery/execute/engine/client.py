@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Talks to the container engine through its SDK: images, and containers to test in."""
+"""Access to the container engine through its SDK: images, and containers for tests."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from cannery.errors import EngineError, Problem
 from cannery.execute.owner import is_gone, own_mark
 
 LABEL_TEST = "io.cannery.test-container"
-"""The label of test containers; it holds the mark of the run that made it."""
+"""The label of test containers; its value is the mark of the run that created the container."""
 
 TRUSTED = "/run/cannery-ca.crt"
-"""Where a test container finds the certificates to trust for package indexes."""
+"""The path in test containers of the certificates to trust for package indexes."""
 
 
 @cache
@@ -34,13 +34,13 @@ def connect() -> docker.DockerClient:
         EngineError: no engine answers.
     """
     try:
-        # It asks the engine for its version.
+        # This asks the engine for its version.
         client = docker.from_env()
     except docker.errors.DockerException as error:
         raise EngineError(
             Problem(
                 what=f"the container engine does not answer: {error}.",
-                fix="Start it ('bash setup.sh' does, where it can), or set DOCKER_HOST.",
+                fix="Start it, for example with 'bash setup.sh', or set DOCKER_HOST.",
             )
         ) from error
     return client
@@ -51,16 +51,16 @@ def _talking() -> Iterator[docker.DockerClient]:
     try:
         yield connect()
     except docker.errors.APIError as error:
-        raise EngineError(f"the engine says: {error.explanation or error}.") from error
+        raise EngineError(f"the engine reports: {error.explanation or error}.") from error
     except requests.RequestException as error:
         raise EngineError(f"the engine stopped answering: {error}.") from error
 
 
 def image_id(reference: str) -> str:
-    """The id of a local image, or nothing.
+    """The id of a local image; empty if there is none.
 
     Raises:
-        EngineError: the engine does not answer, or takes ``reference`` for no name.
+        EngineError: the engine does not answer, or rejects the name ``reference``.
     """
     with _talking() as client:
         try:
@@ -76,7 +76,7 @@ def image_architecture(reference: str) -> str:
 
 
 def image_details(reference: str) -> dict[str, Any]:
-    """What the engine knows of a local image; nothing where there is none.
+    """The engine's attributes of a local image; empty if there is none.
 
     Raises:
         EngineError: the engine does not answer.
@@ -89,7 +89,7 @@ def image_details(reference: str) -> dict[str, Any]:
 
 
 def uses_containerd() -> bool:
-    """Whether the engine keeps images in containerd's store."""
+    """Whether the engine has the containerd image store."""
     with _talking() as client:
         status = client.info().get("DriverStatus") or []
     return any("io.containerd.snapshotter" in str(value) for _, value in status)
@@ -106,8 +106,8 @@ def machine_and_runtimes() -> tuple[str, frozenset[str]]:
     return str(info.get("Architecture", "")), frozenset(info.get("Runtimes") or {})
 
 
-def why_not_pulled(reference: str, platform: str) -> str:
-    """Why a registry would not give ``reference`` for ``platform``; nothing if it would.
+def why_not_pulled(reference: str, platform: str) -> Problem | None:
+    """Why the engine cannot pull ``reference`` for ``platform``; None if it can.
 
     Raises:
         EngineError: the engine does not answer.
@@ -116,13 +116,30 @@ def why_not_pulled(reference: str, platform: str) -> str:
         try:
             data = client.images.get_registry_data(reference)
         except docker.errors.APIError as error:
-            return str(error.explanation or error).rstrip(".")
+            return _not_pulled(reference, error)
         found = {f"{each['os']}/{each['architecture']}" for each in data.attrs["Platforms"]}
-        return "" if platform in found else f"it is not for {platform}"
+    if platform in found:
+        return None
+    what = f"{reference} has no image for {platform}; it has {', '.join(sorted(found))}."
+    return Problem(what=what, fix="Name another image.")
+
+
+def _not_pulled(reference: str, error: docker.errors.APIError) -> Problem:
+    login = f"docker login {reference.partition('/')[0]}"
+    said = str(error.explanation or error).rstrip(".")
+    match error.status_code:
+        case 404:
+            return Problem(what=f"{reference} does not exist.", fix="Check the name.")
+        case 401 | 403:
+            what = f"the registry refuses {reference}: {said}."
+            return Problem(what=what, fix=f"Log in with an account that has access: {login}")
+    # The engine answers 500 for everything else, a login that it lacks included.
+    fix = f"See that the engine reaches the registry and that you are logged in: {login}"
+    return Problem(what=f"{reference} cannot be pulled: {said}.", fix=fix)
 
 
 def remove_abandoned() -> None:
-    """Remove the test containers of runs that were killed before they could."""
+    """Remove the test containers of runs that were killed."""
     with _talking() as client:
         found = client.containers.list(all=True, filters={"label": LABEL_TEST})
         for each in found:
@@ -139,19 +156,19 @@ def tag_image(image: str, reference: str) -> None:
 
 
 def saved(image: str) -> Iterator[bytes]:
-    """The archive of the image with the id ``image``, in pieces.
+    """The archive of the image with the id ``image``, in chunks.
 
     Raises:
-        EngineError: the engine does not hand it out.
+        EngineError: the engine cannot save the image.
     """
     with _talking() as client:
         yield from client.images.get(image).save(chunk_size=1 << 20)
 
 
 def pull_digest(repository: str, digest: str, platform: str, login: tuple[str, str]) -> str:
-    """Pull an image by its digest, and return the id that it has here.
+    """Pull an image by its digest, and return its local id.
 
-    ``login`` is a name and a password; both empty to leave that to docker's own settings.
+    ``login`` is a user name and a password; if both are empty, docker's own settings are used.
 
     Raises:
         EngineError: the engine cannot pull it.
@@ -160,7 +177,7 @@ def pull_digest(repository: str, digest: str, platform: str, login: tuple[str, s
     auth = {"username": name, "password": password} if name else None
     with _talking() as client:
         try:
-            # Not images.pull(), which drops what the engine says of a layer that it cannot take.
+            # Not images.pull(), which hides the engine's errors about single layers.
             heard = client.api.pull(
                 repository,
                 tag=digest,
@@ -179,22 +196,23 @@ def pull_digest(repository: str, digest: str, platform: str, login: tuple[str, s
 
 
 def _pull_fix(said: str, host: str) -> str:
+    # Once a pull has begun, the engine reports errors as sentences only.
     if "x509" in said or "certificate" in said:
-        return f"Let it trust the registry: put the CA into /etc/docker/certs.d/{host}/ca.crt."
+        return f"Make it trust the registry: put the CA into /etc/docker/certs.d/{host}/ca.crt."
     if "zstd" in said or "invalid tar header" in said:
-        return "It is older than 23.0 and knows no zstd: push with --compression gzip."
-    return "See that it reaches the registry."
+        return "Engines before 23.0 cannot read zstd: push with --compression gzip."
+    return "Check that the engine can reach the registry."
 
 
 def remove_name(reference: str) -> None:
-    """Take the name ``reference`` from the image that has it; what else names that image stays."""
+    """Remove the name ``reference``, but not other names of the same image."""
     with suppress(docker.errors.APIError, requests.RequestException):
         connect().images.remove(reference)
 
 
 @contextmanager
 def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iterator[str]:
-    """The id of a running, idle container of ``image``; it is removed whatever happens.
+    """The id of a running, idle container of ``image``, which is always removed at the end.
 
     ``ca`` is mounted as ``TRUSTED``.
 
@@ -212,7 +230,7 @@ def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iter
             init=True,
             shm_size=spec.shm_size,
             devices=[f"{path}:{path}:rwm" for path in spec.devices],
-            # As mounts, because a volume makes an empty folder of a path that does not exist.
+            # As mounts, because a volume would create an empty folder for a missing path.
             mounts=[
                 Mount(target=where, source=source, type="bind", read_only=True)
                 for source, where in mounts.items()
@@ -233,7 +251,7 @@ def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iter
 
 @contextmanager
 def unstarted(image: str, platform: str) -> Iterator[Container]:
-    """A container of ``image`` that never runs, to read files from; it is removed whatever happens.
+    """A container of ``image`` that is never started, for reading files; always removed at the end.
 
     Raises:
         EngineError: there is no such image for ``platform``, or the engine does not answer.

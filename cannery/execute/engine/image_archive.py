@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes an image out of the engine and makes of it what a registry is given.
+"""Saves an image from the engine, and compresses its layers for a registry.
 
-An engine hands out layers as its store happens to have them: plain, or compressed by whoever made
-them. Each is compressed here in one way, so that equal layers are equal blobs wherever they were
-built. What was made is kept, and a layer that has not changed is compressed once.
+The engine's archive has layers as they are in its store: uncompressed, or compressed in any way.
+This module always compresses them in the same way, so that equal layers are equal blobs wherever
+they were built. It keeps compressed layers, so that an unchanged layer is compressed once.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ from cannery.publish.oci import CONFIG, LAYERS, Descriptor, digest_of
 
 _CHUNK = 1 << 20
 _LARGEST_TEXT = 8 << 20
-"""Bytes of the largest config or manifest; a layer may be smaller."""
+"""The maximum size of a config or a manifest in bytes; layers may be smaller."""
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-"""How compressed files begin."""
+"""The first bytes of compressed files."""
 
 _ZSTD_LEVEL, _GZIP_LEVEL = 6, 6
-"""Measured on torch's layer: zstd 3 makes it 8 % larger; 9 only 4 % smaller, in twice the time."""
+"""Measured with torch's layer: level 3 of zstd is 8 % larger, and level 9 is only 4 % smaller but
+takes twice the time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PackedLayer:
-    """A layer as a registry gets it, in ``path``; ``diff_id`` is the digest of what is in it."""
+    """A compressed layer in ``path``; ``diff_id`` is the digest of its uncompressed content."""
 
     blob: Descriptor
     diff_id: str
@@ -52,7 +53,7 @@ class PackedLayer:
 
 @dataclass(frozen=True, kw_only=True)
 class Packed:
-    """An image as a registry gets it. ``config`` is as the engine has it, to the byte."""
+    """An image with compressed layers. ``config`` has exactly the bytes of the engine's config."""
 
     config: bytes
     layers: tuple[PackedLayer, ...]
@@ -68,8 +69,8 @@ class _Compressor(Protocol):
 
 
 def _zstd() -> _Compressor:
-    # With threads, however many, the bytes are the same; without any they are others. The size is
-    # left out because it is known beforehand of a plain layer only.
+    # Any number of threads gives the same bytes, but no threads gives others. The size is left
+    # out because it is not always known beforehand.
     compressor = zstandard.ZstdCompressor(
         level=_ZSTD_LEVEL,
         threads=os.cpu_count() or 1,
@@ -80,7 +81,7 @@ def _zstd() -> _Compressor:
 
 
 def _gzip() -> _Compressor:
-    # 31: with a header, which has neither a time nor a name.
+    # 31: with a gzip header, which has neither a time nor a name.
     return cast("_Compressor", zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, 31))
 
 
@@ -92,7 +93,7 @@ _COMPRESSORS: Mapping[str, tuple[str, Callable[[], _Compressor]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Blobs:
-    """Compressed layers that are kept below ``folder``, all of which may be deleted any time."""
+    """Compressed layers below ``folder``, which the user may delete at any time."""
 
     folder: Path
     compression: str = "zstd"
@@ -100,41 +101,41 @@ class Blobs:
     def __post_init__(self) -> None:
         if self.compression not in _COMPRESSORS:
             hint = did_you_mean(self.compression, _COMPRESSORS)
-            raise UsageError(f"there is no compression {self.compression!r}. {hint}")
+            raise UsageError(f"unknown compression {self.compression!r}. {hint}")
 
     def pack(
         self, image: str, diff_ids: Iterable[str], save: Callable[[], Iterator[bytes]]
     ) -> Packed:
-        """The image with the id ``image``, whose layers unpack to ``diff_ids``.
+        """Compress the image with the id ``image``, whose layers have the digests ``diff_ids``.
 
-        ``save`` gives its archive, and is asked only where something of it is not here yet.
+        ``save`` returns its archive; it is called only if a layer or the config is not kept yet.
 
         Raises:
-            EngineError: the archive is not that of the image.
+            EngineError: the archive does not match the image.
             FileError: a blob cannot be written.
         """
-        wanted = tuple(diff_ids)
+        expected = tuple(diff_ids)
         config_path = self.folder / "configs" / image.removeprefix("sha256:")
         try:
-            config = _config_in(config_path, wanted)
-            if not config or not all(self._known(each) for each in wanted):
-                config = self._take(image, wanted, save)
+            config = _config_in(config_path, expected)
+            if not config or not all(self._known(each) for each in expected):
+                config = self._take(image, expected, save)
                 write_files({config_path: config.decode()})
         except OSError as error:
             raise file_error("write", Path(error.filename or self.folder), error) from error
-        layers = [self._known(each) for each in wanted]
-        missing = [each for each, layer in zip(wanted, layers, strict=True) if not layer]
+        layers = [self._known(each) for each in expected]
+        missing = [each for each, layer in zip(expected, layers, strict=True) if not layer]
         if missing:
-            what = f"the engine's archive of {image} has no layer {', '.join(missing)}."
+            what = f"the engine's archive of {image} lacks these layers: {', '.join(missing)}."
             raise EngineError(Problem(what=what, fix="Build the image again, with --force."))
         return Packed(config=config, layers=tuple(layer for layer in layers if layer))
 
     def _take(
-        self, image: str, wanted: tuple[str, ...], save: Callable[[], Iterator[bytes]]
+        self, image: str, expected: tuple[str, ...], save: Callable[[], Iterator[bytes]]
     ) -> bytes:
-        """Compress every layer of the archive that is not kept yet, and return the config."""
+        """Compress all layers of the archive that are not kept yet, and return the config."""
         configs: list[bytes] = []
-        # A generator, which must end its request even where not all of it is read.
+        # Closed explicitly, which ends its request even if not all of it was read.
         with closing(cast("Any", save())) as pieces:
             raw = cast("IO[bytes]", io.BufferedReader(Pieces(pieces), _CHUNK))
             try:
@@ -143,29 +144,30 @@ class Blobs:
                         if member.isfile():
                             content = archive.extractfile(member)
                             assert content
-                            configs += self._look(member, content, wanted)
+                            configs += self._look(member, content, expected)
             except tarfile.TarError as error:
-                raise EngineError(f"the engine's archive of {image} is none: {error}.") from error
-        # An index for several platforms may have configs of equal layers; one is this image's.
+                what = f"the engine's archive of {image} cannot be read: {error}."
+                raise EngineError(what) from error
+        # An index for several platforms may have several configs with equal layers.
         own = [each for each in configs if digest_of(each) == image] or configs
         if not own:
-            raise EngineError(f"the engine's archive of {image} has no config of it.")
+            raise EngineError(f"the engine's archive of {image} does not contain its config.")
         return own[0]
 
     def _look(
-        self, member: tarfile.TarInfo, content: IO[bytes], wanted: tuple[str, ...]
+        self, member: tarfile.TarInfo, content: IO[bytes], expected: tuple[str, ...]
     ) -> list[bytes]:
-        """Keep ``content`` if it is a layer; return it if it is the config.
+        """Compress ``content`` if it is a layer; return it if it is the config.
 
-        By what it is and not by its name, which differs between stores and versions of the engine.
+        The content decides, because names differ between stores and versions of the engine.
         """
         name = "sha256:" + member.name.rpartition("/")[2]
-        if name in wanted and self._known(name):
+        if name in expected and self._known(name):
             return []
         head = content.read(4)
         if head.startswith(b"{") and member.size <= _LARGEST_TEXT:
             text = head + content.read()
-            return [text] if _diff_ids(text) == wanted else []
+            return [text] if _diff_ids(text) == expected else []
         pieces = itertools.chain([head], iter(lambda: content.read(_CHUNK), b""))
         source = io.BufferedReader(Pieces(pieces), _CHUNK)
         plain = cast("IO[bytes]", source)
@@ -174,10 +176,10 @@ class Blobs:
         elif head == _ZSTD:
             reader = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
             plain = cast("IO[bytes]", reader)
-        self._compress(plain, wanted)
+        self._compress(plain, expected)
         return []
 
-    def _compress(self, plain: IO[bytes], wanted: tuple[str, ...]) -> None:
+    def _compress(self, plain: IO[bytes], expected: tuple[str, ...]) -> None:
         kept, made = hashlib.sha256(), hashlib.sha256()
         compressor = _COMPRESSORS[self.compression][1]()
         blobs = self.folder / "sha256"
@@ -191,7 +193,7 @@ class Blobs:
                 _write(file, made, compressor.flush())
                 size = file.tell()
                 diff_id, digest = f"sha256:{kept.hexdigest()}", made.hexdigest()
-                if diff_id in wanted:
+                if diff_id in expected:
                     file.flush()
                     os.fsync(file.fileno())
                     os.replace(path, blobs / digest)
@@ -201,12 +203,12 @@ class Blobs:
                 path.unlink(missing_ok=True)
 
     def _note(self, diff_id: str) -> Path:
-        """What says which blob the layer became."""
+        """The path of the file with the digest of the layer's blob."""
         name = _COMPRESSORS[self.compression][0]
         return self.folder / name / f"{diff_id.removeprefix('sha256:')}.json"
 
     def _known(self, diff_id: str) -> PackedLayer | None:
-        """The layer, if it is kept whole."""
+        """The compressed layer, if it is kept and complete."""
         try:
             loaded = json.loads(self._note(diff_id).read_bytes())
             digest, size = str(loaded["digest"]), int(loaded["size"])
@@ -225,31 +227,31 @@ def _write(file: IO[bytes], digest: Any, data: bytes) -> None:
 
 
 def _diff_ids(text: bytes) -> tuple[str, ...]:
-    """The layers of the config ``text``; none where it is something else."""
+    """The layers in the config ``text``; empty if it is not a config."""
     try:
         return tuple(json.loads(text)["rootfs"]["diff_ids"])
     except (ValueError, KeyError, TypeError):
         return ()
 
 
-def _config_in(path: Path, wanted: tuple[str, ...]) -> bytes:
+def _config_in(path: Path, expected: tuple[str, ...]) -> bytes:
     try:
         text = path.read_bytes()
     except FileNotFoundError:
         return b""
-    return text if _diff_ids(text) == wanted else b""
+    return text if _diff_ids(text) == expected else b""
 
 
 def opener(path: Path) -> Callable[[], BinaryIO]:
-    """What opens ``path``, as often as it must be read."""
+    """A function that opens ``path``."""
     return lambda: path.open("rb")
 
 
 def unpacked(blob: Descriptor, chunks: Iterator[bytes]) -> str:
-    """The digest of what a layer unpacks to.
+    """The digest of a layer's uncompressed content.
 
     Raises:
-        ValueError: it is not compressed as its media type says.
+        ValueError: the layer is not compressed as its media type says.
     """
     digest = hashlib.sha256()
     kind = {media_type: name for name, media_type in LAYERS.items()}.get(blob.media_type)

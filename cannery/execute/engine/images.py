@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the engine which images are here, all at once.
+"""Asks the engine for several local images at once.
 
-Through docker's command line: importing the SDK takes longer than all else that a run does which
-finds everything up to date.
+This uses docker's command line, because importing the SDK takes longer than a run in which
+everything is up to date.
 """
 
 from __future__ import annotations
@@ -25,31 +25,32 @@ class LocalImage:
 
 
 Images = Mapping[str, LocalImage]
-"""Reference to image; without those that are not here."""
+"""Reference to image, for the images that exist."""
 
 
 def local_images(references: Iterable[str]) -> Images:
-    """Those of ``references`` that are images here.
+    """The local images among ``references``.
 
     Raises:
-        EngineError: the engine does not answer, or takes one of them for no name.
+        EngineError: the engine does not answer, or rejects one of the names.
     """
-    wanted = [*dict.fromkeys(references)]
-    if not wanted:
+    names = [*dict.fromkeys(references)]
+    if not names:
         return {}
-    argv = ["docker", "image", "inspect", "--format", "{{json .}}", *wanted]
+    argv = ["docker", "image", "inspect", "--format", "{{json .}}", *names]
     code, said = run(argv, capture=True)
     lines = said.splitlines()
     found = [line for line in lines if line.startswith("{")]
+    # docker ends with 1 for a missing image and for a missing engine; only its text differs.
     absent = [line for line in lines if "No such image: " in line]
-    if len(found) + len(absent) < len(wanted) or (code and not absent):
-        # It says the same of each of them.
+    if len(found) + len(absent) < len(names) or (code and not absent):
+        # docker repeats the error for each name.
         rest = " ".join(dict.fromkeys(line for line in lines if line not in found)).strip()
         what = f"the container engine does not answer: {rest.rstrip('.')}."
-        fix = "Start it ('bash setup.sh' does, where it can), or set DOCKER_HOST."
+        fix = "Start it, for example with 'bash setup.sh', or set DOCKER_HOST."
         raise EngineError(Problem(what=what, fix=fix))
     missing = {line.partition("No such image: ")[2] for line in absent}
-    here = [name for name in wanted if name not in missing]
+    here = [name for name in names if name not in missing]
     return dict(zip(here, map(_image, found), strict=True))
 
 

@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what an image holds, without running anything of it."""
+"""Lists the packages in an image, without running it."""
 
 from __future__ import annotations
 
-import io
 import json
 import posixpath
-import tarfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-import docker.errors
-from docker.models.containers import Container
 
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine import client as engine
-from cannery.execute.streams import Pieces
-from cannery.image.render import NAMESPACE
+from cannery.execute.engine.image_files import ImageFiles
+from cannery.execute.engine.stand_ins import stand_ins_in
 from cannery.model import Target
 from cannery.publish.inventory import (
     RECORD,
@@ -37,19 +31,19 @@ _OS_RELEASE = "/usr/lib/os-release"
 def image_inventory(
     image: str, platform: str, target: Target, hashes: Mapping[str, str] | None = None
 ) -> Inventory:
-    """What the local image ``image`` of ``target`` holds.
+    """The packages in the local image ``image`` of ``target``.
 
-    ``hashes`` maps components to the sha256 of the vendor's files that it was built from, where
-    those are known. Nothing of the image is run, so this needs no emulation.
+    ``hashes`` maps components to the sha256 of the vendor's files that it was built from, if they
+    are known. The image is not run, so this needs no emulation.
 
     Raises:
-        EngineError: it is no image of ``target``, or the engine does not answer.
+        EngineError: it is not an image of ``target``, or the engine does not answer.
     """
     with engine.unstarted(image, platform) as container:
-        reader = _Reader(container)
+        reader = ImageFiles(container)
         record = _record(reader, image, target)
         config = container.attrs["Config"]
-        simulated = config["Labels"].get(f"{NAMESPACE}.simulated") == "true"
+        simulated = bool(stand_ins_in(container, target))
         own = record["site_packages"]
         found = {place: [*_wheels(reader, place)] for place in {own, *_python_path(config)}}
         return Inventory(
@@ -67,68 +61,38 @@ def image_inventory(
         )
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """The files of a container that does not run."""
-
-    container: Container
-
-    def files(self, path: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-        """Path below ``path`` and content of the files there that are ``wanted``, by that path."""
-        try:
-            chunks, _ = self.container.get_archive(path)
-        except docker.errors.NotFound:
-            return
-        try:
-            with tarfile.open(fileobj=io.BufferedReader(Pieces(chunks)), mode="r|") as archive:
-                for member in archive:
-                    name = posixpath.normpath(member.name)
-                    if member.isfile() and wanted(name) and (opened := archive.extractfile(member)):
-                        yield name, opened.read()
-        except tarfile.TarError as error:
-            raise EngineError(f"the engine did not hand out {path} whole: {error}.") from error
-        # What follows the end of an archive, or the connection would stay in use.
-        for _ in chunks:
-            pass
-
-    def text(self, path: str) -> str:
-        """The text of one file; empty where there is none."""
-        inventory = dict(self.files(path, lambda _: True)).values()
-        return b"".join(inventory).decode("utf-8", errors="replace")
-
-
-def _record(reader: _Reader, image: str, target: Target) -> dict[str, Any]:
+def _record(reader: ImageFiles, image: str, target: Target) -> dict[str, Any]:
     text = reader.text(RECORD)
     fix = f"Build it again: python build.py --target {target.id}"
     try:
         record: dict[str, Any] = json.loads(text)
         if record["id"] != target.id:
-            what = f"{image} is an image of {record['id']}, and not of {target.id}."
+            what = f"{image} is an image of {record['id']}, not of {target.id}."
             raise EngineError(Problem(what=what, fix=fix))
         return {key: record[key] for key in ("site_packages", "wheels", "components")}
     except (ValueError, KeyError, TypeError) as error:
-        what = f"{image} does not say what it is: it holds no record {RECORD} that can be read."
+        what = f"the record {RECORD} in {image} is missing or invalid."
         raise EngineError(Problem(what=what, fix=fix)) from error
 
 
 def _python_path(config: Mapping[str, Any]) -> list[str]:
-    """Where CANN's packages keep Python packages, as the image's environment tells Python."""
+    """The folders in the image's PYTHONPATH, where CANN has Python packages."""
     pairs = (pair.partition("=")[::2] for pair in config.get("Env") or [])
     path = next((value for name, value in pairs if name == "PYTHONPATH"), "")
     return [place for place in path.split(":") if place]
 
 
-def _wheels(reader: _Reader, place: str) -> Iterator[Package]:
-    def wanted(path: str) -> bool:
-        parts = path.split("/")
-        return len(parts) == 2 and parts[0].endswith(".dist-info") and parts[1] == "METADATA"
+def _wheels(reader: ImageFiles, place: str) -> Iterator[Package]:
+    def is_metadata(path: str) -> bool:
+        folder, _, name = path.partition("/")
+        return folder.endswith(".dist-info") and name == "METADATA"
 
-    # The dot makes the engine follow a link that is in the place of the folder.
-    for path, content in reader.files(f"{place}/.", wanted):
+    # With the dot the engine follows a link in place of the folder.
+    for path, content in reader.files(f"{place}/.", is_metadata):
         yield wheel(posixpath.dirname(path), content)
 
 
-def _debian(reader: _Reader) -> tuple[Package, ...]:
+def _debian(reader: ImageFiles) -> tuple[Package, ...]:
     texts = [reader.text(f"{_DPKG}/status")]
     separate = reader.files(f"{_DPKG}/status.d/.", lambda path: not path.endswith(".md5sums"))
     texts += [content.decode("utf-8", errors="replace") for _, content in separate]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the simulated packages and host driver tree of a target, inside BuildKit."""
+"""Builds the simulated packages and the simulated driver tree of a target, with BuildKit."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ from cannery.model import Target
 SOURCES = Path(__file__).parents[2] / "simulator"
 
 _CHIP_NAMES = {"910b": "910B3", "a3": "910_9392"}
-"""The chip family of a kernels package to the name of one chip of it."""
+"""The chip of a kernels package to the name of a matching device."""
 
 _MAKING = ".making-"
-"""How the folders are called in which files are being made."""
+"""The beginning of the names of temporary folders."""
 
 _DRIVER_VERSION = "24.1.rc3"
 DEVICES = 8
-"""How many cards a simulated host has."""
+"""The number of cards of a simulated host."""
 
 _HBM_MB = 65536
 
 
 @dataclass(frozen=True, kw_only=True)
 class Simulated:
-    """``artifacts`` holds the packages, ``host`` the driver tree that a container mounts."""
+    """``artifacts`` has the packages, ``host`` the driver tree that containers mount."""
 
     artifacts: Path
     host: Path
 
 
 def package_spec(target: Target) -> dict[str, Any]:
-    """What the packer is to make for ``target``; see simulator/packages/pack.py.
+    """The packer's specification for ``target``; see simulator/packages/pack.py.
 
     Raises:
         UsageError: there is no software device of this chip or of this mixture of versions.
     """
     if target.chip not in _CHIP_NAMES:
         known = " and ".join(_CHIP_NAMES)
-        what = f"{target.id} is for chip {target.chip}, and the software device is {known} only."
+        what = f"{target.id} has chip {target.chip}, but the software device supports only {known}."
         raise UsageError(Problem(what=what, fix="Build it from the vendor's files."))
     versions = {target.cann.version, target.kernels.version, target.nnal.version}
     if len(versions) > 1:
@@ -85,13 +85,16 @@ def package_spec(target: Target) -> dict[str, Any]:
 
 
 def simulated(project: Project, target: Target) -> Simulated:
-    """Where the simulated files of ``target`` are, or would be: a place for each content."""
+    """The folders of the simulated files of ``target``, which need not exist yet.
+
+    Their path depends on the recipe.
+    """
     folder = project.state / "simulator" / f"{target.id}-{recipe(target)[:12]}"
     return Simulated(artifacts=folder / "artifacts", host=folder / "host")
 
 
 def recipe(target: Target) -> str:
-    """A hash of all that the simulated files of ``target`` are made from."""
+    """A hash of all inputs of the simulated files of ``target``."""
     spec = json.dumps(package_spec(target), sort_keys=True).encode()
     return hashlib.sha256(spec + _sources()).hexdigest()
 
@@ -103,20 +106,20 @@ def _sources() -> bytes:
 
 
 def simulate(project: Project, target: Target, source: PackageIndex, real: Path) -> Simulated:
-    """Make the simulated files of ``target`` unless they are there.
+    """Make the simulated files of ``target`` unless they exist.
 
-    What the simulator has no stand-in for is taken from ``real``.
+    Files without a stand-in are taken from ``real``.
 
     Raises:
         EngineError, BuildError: as ``execute``.
-        ArtifactError: ``real`` does not have it.
+        ArtifactError: a file is missing in ``real``.
         FileError: the files cannot be written.
     """
     check_artifacts(target, real, target.real_artifacts, simulated=True)
     made = simulated(project, target)
     folder = made.artifacts.parent
     if not folder.exists():
-        console.say(f"{target.id}: compiling the software device and packing it")
+        console.say(f"{target.id}: compiling the software device and making its packages")
         try:
             _make(project, target, source, folder)
         except OSError as error:
@@ -155,20 +158,20 @@ def _make(project: Project, target: Target, source: PackageIndex, folder: Path) 
         try:
             os.replace(output, folder)
         except OSError:
-            # Another run may have made the same meanwhile.
+            # Another run may have made the same files meanwhile.
             if not folder.is_dir():
                 raise
 
 
 def _clear(folder: Path) -> None:
-    """Remove what runs that were killed have left half made."""
+    """Remove the temporary folders of runs that were killed."""
     for path in folder.glob(f"{_MAKING}*"):
         if is_gone(path.name.removeprefix(_MAKING).rpartition(":")[0]):
             shutil.rmtree(path, ignore_errors=True)
 
 
 def _link(source: Path, destination: Path) -> None:
-    """Let ``destination`` be ``source``, and at no moment half of it."""
+    """Make ``destination`` a link to or a copy of ``source``, in one step."""
     temporary = destination.with_name(f".{destination.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     try:

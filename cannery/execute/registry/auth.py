@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers a registry that asks who is there, with what ``docker login`` has kept.
+"""Logs in to a registry that asks for it, with the credentials that ``docker login`` has stored.
 
 Source of the protocol: distribution's "Token Authentication Specification".
 """
@@ -23,12 +23,12 @@ from cannery.errors import EngineError, Problem
 _CHALLENGE = re.compile(r"(Basic|Bearer)\s+(.*)", re.IGNORECASE | re.DOTALL)
 
 Send = Callable[..., requests.Response]
-"""Sends one request: method, address, and what ``requests`` takes beside."""
+"""Sends one request; takes a method, a URL and the other arguments of ``requests``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Login:
-    """A user's name and password, or the token that stands for both; all empty for nobody."""
+    """A user's name and password, or a token in their place; all empty without a login."""
 
     username: str = ""
     password: str = ""
@@ -36,18 +36,18 @@ class Login:
 
 
 def login_of(host: str) -> Login:
-    """What ``docker login`` has kept for ``host``, in its config.json or in a credential helper.
+    """The login that ``docker login`` has stored for ``host``, in its file or a credential helper.
 
     Raises:
-        EngineError: the helper, or the file, cannot be read.
+        EngineError: the file cannot be read, or the helper fails.
     """
     try:
         with warnings.catch_warnings():
-            # That a helper is not installed is an error here, and is told as one.
+            # docker only warns of a missing helper; the error that follows says more.
             warnings.simplefilter("ignore")
             found = docker.auth.load_config().resolve_authconfig(host) or {}
     except (docker.errors.DockerException, OSError, ValueError) as error:
-        what = f"docker's login for {host} cannot be read: {error}."
+        what = f"the login that docker has stored for {host} cannot be read: {error}."
         fix = f"Log in again: docker login {host}"
         raise EngineError(Problem(what=what, fix=fix)) from error
     known = {name.lower(): value for name, value in found.items()}
@@ -59,7 +59,10 @@ def login_of(host: str) -> Login:
 
 
 class Guard:
-    """Knows what to show a registry, and gets it when the registry asks."""
+    """The authorization for one registry, which is obtained when the registry asks for it.
+
+    ``plain`` says whether the registry is used over plain HTTP.
+    """
 
     def __init__(self, host: str, *, plain: Callable[[], bool]) -> None:
         self._host = host
@@ -67,7 +70,7 @@ class Guard:
         self._login: Login | None = None
         self._scopes: dict[str, None] = {}
         self.header = ""
-        """What goes into ``Authorization``."""
+        """The value of the ``Authorization`` header; empty as long as there is none."""
 
     @property
     def login(self) -> Login:
@@ -76,7 +79,7 @@ class Guard:
         return self._login
 
     def answer(self, response: requests.Response, send: Send) -> bool:
-        """Whether there is something to show now that was not shown with ``response``."""
+        """Whether ``header`` has changed, so that the request is worth sending again."""
         match = _CHALLENGE.search(response.headers.get("WWW-Authenticate", ""))
         if not match:
             return False
@@ -92,9 +95,9 @@ class Guard:
     def _token(self, challenge: dict[str, str], send: Send) -> str:
         realm = challenge.get("realm", "")
         if urlsplit(realm).scheme != "https" and not self._plain():
-            what = f"{self._host} wants the password sent to {realm or 'nowhere'}, unencrypted."
-            raise EngineError(Problem(what=what, fix="Ask whoever runs it to use https."))
-        # With all that was asked for before, lest each kind of request drops the other's token.
+            what = f"{self._host} asks to send the password unencrypted to {realm or 'nowhere'}."
+            raise EngineError(Problem(what=what, fix="The registry has to use https for logins."))
+        # With earlier scopes too, or reading and writing would replace each other's token.
         self._scopes |= dict.fromkeys(challenge.get("scope", "").split())
         asked = [("service", challenge["service"])] if challenge.get("service") else []
         asked += [("scope", scope) for scope in self._scopes]

@@ -16,21 +16,22 @@ import requests
 from urllib3.util.retry import Retry
 
 from cannery.errors import Problem
-from cannery.execute.registry.http import PATIENCE, Http, RegistryError, explanation
+from cannery.execute.registry.errors import RegistryError, explanation, storage_is_full
+from cannery.execute.registry.http import PATIENCE, Http
 from cannery.publish.oci import MANIFESTS, Descriptor, Document
 
 T = TypeVar("T")
 
 _CHUNK = 1 << 20
 _LARGEST_MANIFEST = 4 << 20
-"""Bytes; what registries take at most, by the specification."""
+"""Bytes; the limit of the specification."""
 
 NOT_DELETABLE = (400, 405)
-"""What registries answer in which nothing, or no tag, can be deleted."""
+"""The status of a registry that does not allow deletion, or no deletion of tags."""
 
 
 class Repository:
-    """One repository. Every method raises RegistryError where the registry does not do its part."""
+    """One repository. Every method raises RegistryError if the registry refuses or fails."""
 
     def __init__(
         self, host: str, name: str, *, ca: Path | None = None, patience: Retry = PATIENCE
@@ -45,11 +46,11 @@ class Repository:
 
     @property
     def login(self) -> tuple[str, str]:
-        """The user's name and password, for an engine that is to pull; empty for nobody."""
+        """The user's name and password for the engine's pull; empty without a login."""
         return self._http.login
 
     def resolve(self, version: str) -> str:
-        """The digest that ``version``, a tag or a digest, stands for; empty where there is none."""
+        """The digest of ``version``, a tag or a digest; empty if it does not exist."""
         accept = {"Accept": ", ".join(MANIFESTS)}
         response = self._http.request("HEAD", self._path("manifests", version), headers=accept)
         if response.status_code == requests.codes.not_found:
@@ -57,13 +58,13 @@ class Repository:
         self._expect(response, f"{self.at(version)} cannot be looked up", 200)
         digest = str(response.headers.get("Docker-Content-Digest", ""))
         if not digest:
-            # A registry need not say it.
+            # The header is optional.
             found = self.manifest(version)
             return found.digest if found else ""
         return digest
 
     def manifest(self, version: str) -> Document | None:
-        """The manifest or index that ``version`` stands for."""
+        """The manifest or index of ``version``, a tag or a digest; None if it does not exist."""
         accept = {"Accept": ", ".join(MANIFESTS)}
         path = self._path("manifests", version)
         response = self._http.request("GET", path, headers=accept)
@@ -73,11 +74,11 @@ class Repository:
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip()
         found = Document(media_type=kind, content=response.content)
         if version.startswith("sha256:") and found.digest != version:
-            raise self._error(f"{self.at(version)} is not what its digest says.")
+            raise self._error(f"{self.at(version)} does not match its digest.")
         return found
 
     def put_manifest(self, version: str, document: Document) -> None:
-        """Write ``document`` under a tag or under its digest."""
+        """Store ``document`` under ``version``, a tag or its digest."""
         assert len(document.content) <= _LARGEST_MANIFEST
         response = self._http.request(
             "PUT",
@@ -88,7 +89,7 @@ class Repository:
         self._expect(response, f"{self.at(version)} cannot be written", 201)
 
     def delete(self, version: str) -> bool:
-        """Delete a manifest with all its tags, or one tag; whether that is possible there."""
+        """Delete a digest with all of its tags, or one tag; whether the registry allows it."""
         response = self._http.request("DELETE", self._path("manifests", version))
         if response.status_code in NOT_DELETABLE:
             return False
@@ -96,7 +97,7 @@ class Repository:
         return True
 
     def tags(self) -> list[str]:
-        """Every tag, sorted; none where there is no such repository yet."""
+        """Every tag, sorted; none if the repository does not exist yet."""
         found: list[str] = []
         path = self._path("tags", "list") + "?n=1000"
         while path:
@@ -112,7 +113,7 @@ class Repository:
         try:
             return [str(tag) for tag in response.json()["tags"] or []]
         except (ValueError, TypeError, KeyError) as error:
-            raise self._error(f"{self.host} does not answer as a registry does.") from error
+            raise self._error(f"{self.host} does not answer like a registry.") from error
 
     def has_blob(self, digest: str) -> bool:
         """Whether the repository has the blob."""
@@ -125,31 +126,31 @@ class Repository:
     def put_blob(
         self, blob: Descriptor, content: Callable[[], BinaryIO], *, mount: str = ""
     ) -> None:
-        """Upload what ``content`` opens, from its start again where the connection breaks.
+        """Upload a blob that ``content`` opens, again from its start if the connection breaks.
 
-        ``mount`` names another repository of the registry that may have it already.
+        ``mount`` names another repository of the registry that may have the blob already.
         """
         start = self._path("blobs", "uploads/")
-        wish = "?" + urlencode({"mount": blob.digest, "from": mount}) if mount else ""
+        query = "?" + urlencode({"mount": blob.digest, "from": mount}) if mount else ""
 
         def attempt() -> requests.Response:
-            begun = self._http.once("POST", start + wish)
+            begun = self._http.once("POST", start + query)
             if begun.status_code != requests.codes.accepted:
                 return begun
             place = begun.headers.get("Location")
             if not place:
-                raise self._error(f"{self.host} does not answer as a registry does.")
+                raise self._error(f"{self.host} does not answer like a registry.")
             address = f"{place}{'&' if '?' in place else '?'}{urlencode({'digest': blob.digest})}"
             headers = {"Content-Type": "application/octet-stream"}
             return self._http.once("PUT", address, content=content, headers=headers)
 
         response = self._http.patiently(attempt)
-        self._expect(response, f"{self} does not take the blob {blob.digest}", 201)
+        self._expect(response, f"{self} refuses the blob {blob.digest}", 201)
 
     def read_blob(self, blob: Descriptor, reader: Callable[[Iterator[bytes]], T]) -> T:
-        """What ``reader`` makes of the blob, whose digest is checked.
+        """The result of ``reader`` for the content of the blob, whose digest is checked.
 
-        Where the connection breaks, ``reader`` is called again with all of it.
+        If the connection breaks, ``reader`` is called again with the content from its start.
         """
         made: list[T] = []
 
@@ -170,10 +171,10 @@ class Repository:
             digest.update(chunk)
             yield chunk
         if "sha256:" + digest.hexdigest() != blob.digest:
-            raise self._error(f"the blob {blob.digest} of {self} is not what its digest says.")
+            raise self._error(f"the blob {blob.digest} of {self} does not match its digest.")
 
     def at(self, version: str) -> str:
-        """How ``version`` of this repository is written."""
+        """The reference to ``version``, a tag or a digest, in this repository."""
         return f"{self}{'@' if version.startswith('sha256:') else ':'}{version}"
 
     def _path(self, kind: str, name: str) -> str:
@@ -181,11 +182,12 @@ class Repository:
 
     def _expect(self, response: requests.Response, what: str, *codes: int) -> None:
         if response.status_code not in codes:
-            status = response.status_code
-            raise self._error(f"{what}: {explanation(response)}", status=status)
+            fix = (
+                "The registry's disk is full: make room there." if storage_is_full(response) else ""
+            )
+            what = f"{what}: {explanation(response)}"
+            raise self._error(what, fix=fix, status=response.status_code)
 
-    def _error(self, what: str, *, status: int = 0) -> RegistryError:
-        fix = "See what the registry's log says."
-        if "no space left" in what or "'Err': 28" in what or status == 507:
-            fix = "Its disk is full: make room there."
-        return RegistryError(Problem(what=what, fix=fix), status=status)
+    def _error(self, what: str, *, fix: str = "", status: int = 0) -> RegistryError:
+        problem = Problem(what=what, fix=fix or "Look into the registry's log.")
+        return RegistryError(problem, status=status)

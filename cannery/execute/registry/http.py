@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to one registry: whom to trust, who one is, and when to try again."""
+"""HTTP requests to one registry: which certificates to trust, logins, and retries."""
 
 from __future__ import annotations
 
@@ -19,18 +19,25 @@ from urllib3.util.retry import Retry
 from cannery import __version__, console
 from cannery.errors import EngineError, Problem
 from cannery.execute.registry.auth import Guard
+from cannery.execute.registry.errors import (
+    RegistryError,
+    explanation,
+    is_plain,
+    reason,
+    require_trust,
+)
 
 _CERTIFICATES = Path("/etc/docker/certs.d")
-"""Where the engine looks for certificates, in a folder for each registry."""
+"""The engine's folder of certificates, with a folder for each registry."""
 
 _HUB = {"docker.io": "registry-1.docker.io"}
-"""Registries that answer under another name than people write."""
+"""Registry as people write it to the host that serves it."""
 
 _TIMEOUT = (10.0, 300.0)
-"""Seconds to connect, and to wait for the next bytes: a registry hashes what it was sent."""
+"""Seconds to connect, and between bytes: a registry hashes an upload before it answers."""
 
 _AGAIN = (408, 429, 502, 503, 504)
-"""What a registry answers that may answer otherwise a little later."""
+"""Status codes that may change a little later, so that the request is sent again."""
 
 PATIENCE = Retry(
     total=8,
@@ -40,15 +47,7 @@ PATIENCE = Retry(
     backoff_max=30,
     retry_after_max=120,
 )
-"""How often and after how long a request is sent again; what the registry asks for comes first."""
-
-
-class RegistryError(EngineError):
-    """A registry cannot be used, or does not do what it was asked; ``status`` is what it said."""
-
-    def __init__(self, problem: Problem, *, status: int = 0) -> None:
-        super().__init__(problem)
-        self.status = status
+"""How often and after which delays a request is sent again, unless the registry names a delay."""
 
 
 class _Trusting(HTTPAdapter):
@@ -64,20 +63,21 @@ class _Trusting(HTTPAdapter):
 
 
 def _context(host: str, ca: Path | None) -> ssl.SSLContext:
-    """Trusts what this machine does, what its engine does for ``host``, and ``ca``."""
+    """Trusts the certificates of this machine, those of its engine for ``host``, and ``ca``."""
     context = ssl.create_default_context()
     files = [*([ca] if ca else []), *sorted((_CERTIFICATES / host).glob("*.crt"))]
     for file in files:
         try:
             context.load_verify_locations(file)
         except (OSError, ssl.SSLError) as error:
-            what = f"{file} holds no certificates that can be read: {error}."
-            raise EngineError(Problem(what=what, fix="It must be PEM text.")) from error
+            what = f"{file} has no certificates that can be read: {error}."
+            fix = "It must be a text file with certificates in PEM form."
+            raise EngineError(Problem(what=what, fix=fix)) from error
     return context
 
 
 def is_loopback(host: str) -> bool:
-    """Whether ``host``, perhaps with a port, is this machine, to which nobody else can listen."""
+    """Whether ``host``, perhaps with a port, is this machine: nobody can listen in between."""
     name = urlsplit(f"//{host}").hostname or ""
     with suppress(ValueError):
         return ip_address(name).is_loopback
@@ -85,12 +85,12 @@ def is_loopback(host: str) -> bool:
 
 
 def _as_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Keeps ``requests`` from looking for a login of its own in ~/.netrc."""
+    """Keeps ``requests`` from using a login in ~/.netrc."""
     return request
 
 
 class Http:
-    """Requests to ``host``, which may be plain HTTP on this machine only."""
+    """Requests to ``host``: HTTPS, or plain HTTP if it is this machine."""
 
     def __init__(self, host: str, *, ca: Path | None = None, patience: Retry = PATIENCE) -> None:
         self.host = host
@@ -105,21 +105,22 @@ class Http:
 
     @property
     def login(self) -> tuple[str, str]:
-        """The user's name and password, for an engine that is to pull; empty for nobody."""
+        """The user's name and password for the engine's pull; empty without a login."""
         return self._guard.login.username, self._guard.login.password
 
     def request(
         self, method: str, path: str, *, body: bytes | None = None, **more: Any
     ) -> requests.Response:
-        """Send a request, again where that may help, and return what came of the last.
+        """Send a request, again where that may help, and return the last response.
 
         Raises:
-            RegistryError: nothing came, or that one must log in, or that it is too busy.
+            RegistryError: the registry cannot be reached, is not trusted, asks for a login or
+                denies access, or is too busy.
         """
         return self.patiently(lambda: self.once(method, path, data=body, **more))
 
     def patiently(self, attempt: Callable[[], requests.Response]) -> requests.Response:
-        """What comes of ``attempt``, which is made again where that may help."""
+        """The response of ``attempt``, repeated where that may help; raises as ``request``."""
         left = self._patience
         while True:
             try:
@@ -133,7 +134,7 @@ class Http:
             except MaxRetryError as error:
                 raise self._gave_up(response) from error
             except requests.RequestException as error:
-                self._check_trust(error)
+                require_trust(self.host, error)
                 left = self._again(left, error)
 
     def _again(self, left: Retry, error: requests.RequestException) -> Retry:
@@ -141,10 +142,8 @@ class Http:
             left = left.increment("GET", error=ProtocolError(str(error)))
         except MaxRetryError:
             tries = len(self._patience.history) + int(self._patience.total or 0) + 1
-            what = (
-                f"{self.host} cannot be reached, or breaks off: {_reason(error)} ({tries} times)."
-            )
-            fix = "See that it runs and that a proxy lets you through, then try again."
+            what = f"{self.host} cannot be reached or breaks off: {reason(error)} ({tries} times)."
+            fix = "Check the name, that the registry runs, and the proxy settings; then try again."
             raise RegistryError(Problem(what=what, fix=fix)) from error
         left.sleep()
         return left
@@ -157,9 +156,9 @@ class Http:
         content: Callable[[], BinaryIO] | None = None,
         **more: Any,
     ) -> requests.Response:
-        """Send a request once, and once more if the registry first asks who is there.
+        """Send a request once, and once more if the registry first asks for a login.
 
-        ``content`` opens what is to be sent, where that is too large to have at hand.
+        ``content`` opens the body, if that is too large for memory.
         """
         url = self._url(path)
         answered = False
@@ -193,87 +192,49 @@ class Http:
         return url
 
     def _found(self) -> str:
-        """Where the registry answers: with TLS, but for one on this machine that has none."""
+        """The URL of the API: HTTPS, unless the registry is on this machine and has no TLS."""
         base = f"https://{_HUB.get(self.host, self.host)}/v2/"
         if is_loopback(self.host):
             try:
                 self._send("GET", base).close()
             except requests.exceptions.SSLError as error:
-                if _speaks_no_tls(error):
+                if is_plain(error):
                     return base.replace("https:", "http:", 1)
                 raise
         return base
 
     def _say_wait(self, response: requests.Response) -> None:
         after = response.headers.get("Retry-After", "")
-        told = f" and asks to wait ({after})" if after else ""
-        console.say(f"{self.host} answers {response.status_code}{told}; trying again")
+        delay = f" and asks to wait ({after})" if after else ""
+        console.say(f"{self.host} answers {response.status_code}{delay}; trying again")
 
     def _admitted(self, response: requests.Response) -> requests.Response:
-        """``response``, unless it says that one must log in."""
+        """``response``, unless the registry asks for a login or denies access."""
         if response.status_code not in (401, 403):
             return response
         said = explanation(response)
-        fix = f"Log in with a name that may: docker login {self.host}"
+        fix = f"Log in with an account that has access: docker login {self.host}"
         if response.status_code == requests.codes.forbidden:
-            what = f"{self.host} does not allow this: {said}"
+            what = f"{self.host} denies access: {said}"
         elif self._guard.login.username or self._guard.login.token:
-            what = f"{self.host} does not take the login that docker has for it: {said}"
+            what = f"{self.host} rejects the login that docker has stored for it: {said}"
         else:
-            what = f"{self.host} wants to know who you are, and docker has no login for it: {said}"
+            what = f"{self.host} requires a login, and docker has stored none for it: {said}"
         raise RegistryError(Problem(what=what, fix=fix), status=response.status_code)
 
     def _gave_up(self, response: requests.Response) -> RegistryError:
         tries = int(self._patience.total or 0) + 1
         if response.status_code == requests.codes.too_many_requests:
             what = f"{self.host} has asked {tries} times to wait: its rate limit is reached."
-            fix = "Try again later, or log in with a name that may do more."
+            fix = "Try again later, or log in with an account that has a higher limit."
         else:
             what = f"{self.host} has answered {response.status_code} {tries} times."
-            fix = "See what its log says, then try again."
+            fix = "Look into the registry's log, then try again."
         return RegistryError(Problem(what=what, fix=fix), status=response.status_code)
-
-    def _check_trust(self, error: requests.RequestException) -> None:
-        """Raise RegistryError where the other side is not who it should be."""
-        if "CERTIFICATE" in str(error):
-            what = f"{self.host} cannot be trusted: {_reason(error)}."
-            fix = "Name the file with its issuer's certificate with --ca FILE."
-            raise RegistryError(Problem(what=what, fix=fix)) from error
-        if _speaks_no_tls(error):
-            what = f"{self.host} speaks no TLS, which only a registry on this machine may do."
-            raise RegistryError(
-                Problem(what=what, fix="Put a proxy with TLS before it.")
-            ) from error
 
 
 def _wait(left: Retry, response: requests.Response) -> None:
     try:
         left.sleep(response.raw)
-    except InvalidHeader:  # what it says of when is neither seconds nor a date
+    except InvalidHeader:  # Retry-After is neither seconds nor a date
         left.sleep()
-
-
-def _speaks_no_tls(error: Exception) -> bool:
-    return "WRONG_VERSION_NUMBER" in str(error) or "record layer failure" in str(error).lower()
-
-
-def _reason(error: BaseException) -> str:
-    """The innermost thing that went wrong, without the objects that stood around it."""
-    while (inner := error.__cause__ or error.__context__) is not None:
-        error = inner
-    return str(error) or type(error).__name__
-
-
-def explanation(response: requests.Response) -> str:
-    """What the registry says of a request that it did not do, as a sentence."""
-    try:
-        errors = response.json()["errors"]
-        said = "; ".join(" ".join(_words(each)) for each in errors)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        said = response.text.strip()[:300]
-    return f"{response.status_code} {said or response.reason}".rstrip(".") + "."
-
-
-def _words(error: dict[str, Any]) -> list[str]:
-    detail = error.get("detail")
-    return [str(each) for each in (error["code"], error.get("message"), detail) if each]

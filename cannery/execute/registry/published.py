@@ -1,42 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks a registry what the images there were made from, without pulling them."""
+"""Reads the content keys of published images, without pulling the images."""
 
 from __future__ import annotations
 
 import json
-import re
-from typing import Any
+from functools import cache
+from pathlib import Path
 
-from cannery.errors import EngineError, Problem
-from cannery.execute.process import run
+from cannery.errors import Problem, UsageError
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.errors import RegistryError
+from cannery.execute.registry.http import PATIENCE
 from cannery.image.content_key import LABEL
+from cannery.publish.oci import Descriptor, Document, manifest_contents, parse_reference
 
-_ABSENT = re.compile(r"not found|manifest unknown|name unknown|404", re.IGNORECASE)
+_BRIEF = PATIENCE.new(total=3)
+"""Retries of a question that somebody waits for: about two seconds if nobody answers."""
 
 
-def published_key(reference: str, platform: str) -> str | None:
-    """The key of the image ``reference``; empty where it has none, None where there is no image.
+@cache
+def published_repository(name: str, ca: Path | None) -> Repository:
+    """The repository ``name``, as in ``registry.example.com/ascend``, to read keys from.
+
+    ``ca`` is a file of certificates to trust besides those of this machine and its engine.
 
     Raises:
-        EngineError: the registry cannot be asked.
+        UsageError: ``name`` is not a repository with its registry.
+        EngineError: ``ca`` cannot be read.
     """
-    argv = ["docker", "buildx", "imagetools", "inspect", reference]
-    code, said = run([*argv, "--format", "{{json .Image}}"], capture=True)
-    if code:
-        if _ABSENT.search(said):
-            return None
-        what = f"the registry of {reference} cannot be asked: {said.strip()}."
-        fix = "See that it runs, and that 'docker login' was done where it wants it."
-        raise EngineError(Problem(what=what, fix=fix))
+    place = parse_reference(name)
+    if place.version:
+        what = f"{name!r} has a tag or a digest, and every target has a tag of its own."
+        raise UsageError(Problem(what=what, fix=f"Write {place.registry}/{place.repository}."))
+    return Repository(place.registry, place.repository, ca=ca, patience=_BRIEF)
+
+
+def published_key(repository: Repository, tag: str, platform: str) -> str | None:
+    """The content key of the image ``tag``; None if the tag does not exist.
+
+    It is empty if the image has no key, or if there is no image for ``platform`` under the tag.
+
+    Raises:
+        RegistryError: the registry cannot be reached, is not trusted, asks for a login or denies
+            access, or ``tag`` does not name an image.
+    """
+    document = repository.manifest(tag)
+    if document is None:
+        return None
     try:
-        image = json.loads(said)
-        labels = _config(image, platform).get("Labels") or {}
+        config = _config(repository, document, platform)
+        loaded = repository.read_blob(config, b"".join) if config else b"{}"
+        labels = (json.loads(loaded).get("config") or {}).get("Labels") or {}
         return str(labels.get(LABEL, ""))
-    except (ValueError, AttributeError) as error:
-        raise EngineError(f"{reference} is no image that buildx can read.") from error
+    except (ValueError, LookupError, AttributeError) as error:
+        what = f"{repository.at(tag)} is not an image that can be read."
+        fix = "Check the name; if it is right, push the image again."
+        raise RegistryError(Problem(what=what, fix=fix)) from error
 
 
-def _config(image: dict[str, Any], platform: str) -> dict[str, Any]:
-    # Of an image for several platforms there is one for each.
-    one = image.get(platform, image)
-    return one.get("config") or {}
+def _config(repository: Repository, document: Document, platform: str) -> Descriptor | None:
+    """The config of the image for ``platform`` in a manifest or an index; None without such one.
+
+    Raises:
+        ValueError, LookupError: this is not an image.
+    """
+    contents = manifest_contents(document)
+    if contents.manifests:
+        entry = next((each for each in contents.manifests if each.platform == platform), None)
+        if entry is None:
+            return None
+        inner = repository.manifest(entry.digest)
+        if inner is None:
+            raise LookupError(entry.digest)
+        contents = manifest_contents(inner)
+    return contents.blobs[0]

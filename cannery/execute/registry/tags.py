@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves tags all or none: what was moved is put back when the next one cannot be."""
+"""Moves tags all or none: if one cannot be moved, those that were moved are put back."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from threading import current_thread, main_thread
 from cannery import console
 from cannery.errors import CanneryError, Problem, PublishError
 from cannery.execute.registry.client import Repository
-from cannery.execute.registry.http import RegistryError
+from cannery.execute.registry.errors import RegistryError
 from cannery.publish.oci import Document
 
+_ASK = "Find out who moved it, then push again."
+
 UNMOVED = "No tag was moved."
-"""How a failure ends that came before the tags."""
+"""The last line of a failure before any tag was moved."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TagMove:
-    """A tag that is to name ``after``. ``before`` is what it named when this began, if it did."""
+    """A tag to point at ``after``; ``before`` is what it named at first, None for a new tag."""
 
     tag: str
     before: Document | None
@@ -29,14 +31,15 @@ class TagMove:
 
     @property
     def needed(self) -> bool:
+        """Whether the tag does not name ``after`` already."""
         return self.before is None or self.before.digest != self.after.digest
 
 
 def read_tags(repository: Repository, tags: Iterable[str]) -> dict[str, Document]:
-    """What each of ``tags`` that there is names now, whole, so that it can be put back.
+    """The manifest that each existing one of ``tags`` names now, so that it can be put back.
 
     Raises:
-        RegistryError: the registry does not say.
+        RegistryError: the registry does not answer or refuses.
     """
     found = {tag: repository.manifest(tag) for tag in dict.fromkeys(tags)}
     return {tag: document for tag, document in found.items() if document}
@@ -44,7 +47,7 @@ def read_tags(repository: Repository, tags: Iterable[str]) -> dict[str, Document
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Put off Ctrl-C until the block has ended."""
+    """Delay Ctrl-C until the block has ended."""
     signals = {signal.SIGINT, signal.SIGTERM}
     if current_thread() is not main_thread():
         yield
@@ -60,8 +63,8 @@ def uninterrupted() -> Iterator[None]:
 class TagMover:
     """Moves the tags of one repository.
 
-    ``new`` are the digests that were not there before this run brought them: where a registry
-    deletes no single tag, only those may be deleted with all of their tags.
+    ``new`` are the digests that this run has uploaded. If a registry cannot delete a single tag,
+    only these may be deleted, which removes all of their tags.
     """
 
     repository: Repository
@@ -73,8 +76,8 @@ class TagMover:
 
         Raises:
             PublishError: somebody else has moved one of the tags meanwhile.
-            CanneryError: one could not be moved; its last problem says how everything is now.
-            KeyboardInterrupt: likewise, after saying so.
+            CanneryError: anything else; its last problem says what state the tags are in.
+            KeyboardInterrupt: likewise, after printing that state.
         """
         try:
             for each in moves:
@@ -98,52 +101,52 @@ class TagMover:
         before = move.before.digest if move.before else ""
         if now != before:
             what = (
-                f"{self.repository.at(move.tag)} named {before or 'nothing'} when this began, and "
-                f"names {now or 'nothing'} now: somebody else has moved it."
+                f"{self.repository.at(move.tag)} named {before or 'nothing'} at first and names "
+                f"{now or 'nothing'} now: somebody else has moved it."
             )
-            raise PublishError(Problem(what=what, fix="Find out who, then push again."))
+            raise PublishError(Problem(what=what, fix=_ASK))
         self._tried.append(move)
         self.repository.put_manifest(move.tag, move.after)
-        console.say(f"{self.repository.at(move.tag)} is {move.after.digest}")
+        console.say(f"{self.repository.at(move.tag)} names {move.after.digest}")
 
     def _check(self, move: TagMove) -> None:
         now = self.repository.resolve(move.tag)
         if now != move.after.digest:
             what = (
-                f"{self.repository.at(move.tag)} was set to {move.after.digest}, and names "
-                f"{now or 'nothing'}: somebody else has moved it, or the registry allows no change."
+                f"{self.repository.at(move.tag)} was set to {move.after.digest} but names "
+                f"{now or 'nothing'}: somebody else has moved it, or the registry keeps tags fixed."
             )
-            raise PublishError(Problem(what=what, fix="Find out who, then push again."))
+            raise PublishError(Problem(what=what, fix=_ASK))
 
     def _put_back(self) -> str:
-        """Undo what was done, and say how everything is now."""
+        """Undo the moves, and return a description of the state of all tags."""
         left: list[str] = []
         gone: RegistryError | None = None
-        # What has to be deleted comes last: it may take everything with it that names a digest.
+        # New tags come last, because deleting one may delete its digest with other tags of it.
         for each in sorted(self._tried, key=lambda move: move.before is None):
             try:
                 if gone:
-                    # It is not waited for again with each tag, since nobody can interrupt this.
+                    # Nobody can interrupt this, so it does not wait for the registry again.
                     raise gone
                 left += self._put_one_back(each)
             except RegistryError as error:
                 gone = None if error.status else error
                 left.append(f"{self._doubt(each)} ({str(error).splitlines()[0]})")
         if left:
-            return "Not everything could be put back:\n  " + "\n  ".join(left)
+            return "Some tags could not be put back:\n  " + "\n  ".join(left)
         if not self._tried:
             return UNMOVED
         names = ", ".join(self.repository.at(each.tag) for each in self._tried)
-        return f"Every tag that had been moved was put back: {names}."
+        return f"Every moved tag was put back: {names}."
 
     def _doubt(self, move: TagMove) -> str:
-        """What is known of a tag that could not be looked at again, and what mends it."""
+        """The possible state of a tag that could not be read again, and how to mend it."""
         tag, after = self.repository.at(move.tag), move.after.digest
         if not move.before:
-            return f"{tag} is new, and may name {after}"
+            return f"{tag} is new and may name {after}"
         old = self.repository.at(move.before.digest)
         mend = f"python build.py promote {old} {tag} --allow unrecorded"
-        return f"{tag} named {move.before.digest}, and may name {after} now; to put it back: {mend}"
+        return f"{tag} named {move.before.digest} and may name {after} now; to put it back: {mend}"
 
     def _put_one_back(self, move: TagMove) -> list[str]:
         now = self.repository.resolve(move.tag)
@@ -157,5 +160,5 @@ class TagMover:
         if now in self.new and self.repository.delete(now):
             return []
         tag = self.repository.at(move.tag)
-        said = f"{tag} is new and names {now}: this registry lets nobody delete a tag."
-        return [f"{said} The image is whole and tested; the next push takes it as it is."]
+        state = f"{tag} is new and names {now}: this registry does not delete tags."
+        return [f"{state} The image is complete and tested; the next push uses it as it is."]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brings images into a registry, from this machine or from another registry, and reads them back.
+"""Copies images into a registry, from this machine or from another registry, and reads them back.
 
-Everything goes by digest: no tag is written here.
+Everything is addressed by digest; no tag is written here.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from cannery import console
 from cannery.errors import Problem, file_error
 from cannery.execute.engine.image_archive import opener, unpacked
 from cannery.execute.registry.client import Repository
-from cannery.execute.registry.http import RegistryError
+from cannery.execute.registry.errors import RegistryError
 from cannery.publish.oci import Descriptor, Document, manifest_contents
 
 _LARGE = 100_000_000
-"""Bytes from which on people are told what takes so long."""
+"""Bytes; the upload of a larger blob is announced, because it takes long."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Blob:
-    """A blob, and what opens it as often as it must be read."""
+    """A blob; ``content`` opens it, and may be called several times."""
 
     descriptor: Descriptor
     content: Callable[[], BinaryIO]
@@ -34,7 +34,10 @@ class Blob:
 
 @dataclass(frozen=True, kw_only=True)
 class OciContent:
-    """All of an image. ``documents`` come after those that they need; the last is pulled."""
+    """Everything of an image: its blobs, and its manifests and indexes.
+
+    Each of ``documents`` comes after those that it needs; the last is what people pull.
+    """
 
     name: str
     blobs: tuple[Blob, ...]
@@ -46,49 +49,50 @@ class OciContent:
 
 
 def blob_of(media_type: str, content: bytes) -> Blob:
-    """A blob that is at hand."""
+    """A blob with this content in memory."""
     descriptor = Document(media_type=media_type, content=content).descriptor()
     return Blob(descriptor=descriptor, content=lambda: io.BytesIO(content))
 
 
-def upload(repository: Repository, bundle: OciContent) -> None:
-    """Bring ``bundle`` into ``repository``, less what is there.
+def upload(repository: Repository, image: OciContent) -> None:
+    """Upload ``image`` into ``repository``, except for blobs that it has already.
 
     Raises:
-        RegistryError: the registry does not take it.
+        RegistryError: the registry refuses it.
         FileError: a blob cannot be read.
     """
-    missing = [each for each in bundle.blobs if not repository.has_blob(each.descriptor.digest)]
+    missing = [each for each in image.blobs if not repository.has_blob(each.descriptor.digest)]
     size = sum(each.descriptor.size for each in missing)
     console.say(
-        f"{bundle.name}: uploading {len(missing)} of {len(bundle.blobs)} blobs ({megabytes(size)})"
+        f"{image.name}: uploading {len(missing)} of {len(image.blobs)} blobs ({megabytes(size)})"
     )
     for each in missing:
         if each.descriptor.size > _LARGE:
-            console.say(f"{bundle.name}: uploading {megabytes(each.descriptor.size)} in one")
+            console.say(f"{image.name}: uploading a blob of {megabytes(each.descriptor.size)}")
         try:
             repository.put_blob(each.descriptor, each.content)
         except OSError as error:
             raise file_error("read", Path(error.filename or "."), error) from error
-    for document in bundle.documents:
+    for document in image.documents:
         repository.put_manifest(document.digest, document)
 
 
 def megabytes(size: int) -> str:
-    """``size`` bytes, for people."""
+    """``size`` in bytes as text, as in ``1.5 MB``."""
     return f"{size / 1e6:.1f} MB"
 
 
 def closure(repository: Repository, digest: str) -> list[Document]:
-    """The manifest ``digest`` and all that it needs, each after those that it needs.
+    """The manifest ``digest`` and all manifests in it, each after those that it needs.
 
     Raises:
-        RegistryError: one is not there.
+        RegistryError: one does not exist.
     """
     document = repository.manifest(digest)
     if document is None:
-        what = f"{repository.at(digest)} is not there."
-        raise RegistryError(Problem(what=what, fix="Was it deleted meanwhile?"), status=404)
+        what = f"{repository.at(digest)} does not exist."
+        fix = "Somebody may have deleted it meanwhile: try again."
+        raise RegistryError(Problem(what=what, fix=fix), status=404)
     try:
         inner = manifest_contents(document).manifests
     except ValueError as error:
@@ -107,11 +111,11 @@ def read_back(
 ) -> list[Document]:
     """Read the image ``digest`` and every blob of it out of ``repository``, and check them all.
 
-    ``diff_ids`` says what layers must unpack to; ``seen`` are the blobs that need not be read, and
-    gets those that were.
+    ``diff_ids`` maps digests of layers to the digests of what they must unpack to. Blobs in
+    ``seen`` are not read, and those that were read are added to it.
 
     Raises:
-        RegistryError: something is missing, or is not what it should be.
+        RegistryError: something is missing or differs from its digest.
     """
     documents = closure(repository, digest)
     for blob in blobs_of(documents).values():
@@ -120,8 +124,10 @@ def read_back(
         wanted = diff_ids.get(blob.digest)
         found = _unpacked(repository, blob) if wanted else _drained(repository, blob)
         if wanted and found != wanted:
-            what = f"the layer {blob.digest} of {repository} unpacks to {found}, not {wanted}."
-            fix = "Delete .cannery/blobs, and push again."
+            what = (
+                f"the layer {blob.digest} of {repository} unpacks to {found} instead of {wanted}."
+            )
+            fix = "Delete .cannery/blobs and push again."
             raise RegistryError(Problem(what=what, fix=fix))
         seen.add(blob.digest)
     return documents
@@ -144,30 +150,30 @@ def _drained(repository: Repository, blob: Descriptor) -> str:
 
 
 def copy(source: Repository, destination: Repository, documents: list[Document]) -> None:
-    """Bring ``documents`` of ``source``, and their blobs, into ``destination``.
+    """Copy ``documents`` of ``source``, and their blobs, into ``destination``.
 
     Raises:
-        RegistryError: one of the two does not do its part.
-        FileError: a blob cannot be kept on the way.
+        RegistryError: one of the two registries refuses.
+        FileError: a blob cannot be stored on the way.
     """
     blobs = blobs_of(documents)
     missing = [each for each in blobs.values() if not destination.has_blob(each.digest)]
     size = megabytes(sum(each.size for each in missing))
     console.say(f"copying {len(missing)} of {len(blobs)} blobs ({size}) to {destination}")
-    near = source.name if source.host == destination.host else ""
+    mount = source.name if source.host == destination.host else ""
     for blob in missing:
         with tempfile.TemporaryDirectory(prefix="cannery-copy-") as folder:
             path = Path(folder) / "blob"
             try:
-                source.read_blob(blob, lambda chunks, path=path: _keep(path, chunks))  # type: ignore[misc]
-                destination.put_blob(blob, opener(path), mount=near)
+                source.read_blob(blob, lambda chunks, path=path: _write(path, chunks))  # type: ignore[misc]
+                destination.put_blob(blob, opener(path), mount=mount)
             except OSError as error:
                 raise file_error("write", path, error) from error
     for document in documents:
         destination.put_manifest(document.digest, document)
 
 
-def _keep(path: Path, chunks: Iterator[bytes]) -> None:
+def _write(path: Path, chunks: Iterator[bytes]) -> None:
     with path.open("wb") as file:
         for chunk in chunks:
             file.write(chunk)

@@ -41,7 +41,7 @@ python3 "$here/gen_stubs.py" libatb <"$here/symbols.txt" >"$work/atb_stubs.cpp"
 
 # shellcheck disable=SC2086
 (cd "$work" && printf '%s\n' "$here"/core/*.cpp "$here"/runtime/*.cpp "$here"/aclnn/*.cpp \
-  "$here"/hccl/*.cpp acl_stubs.cpp |
+  "$here"/hccl/*.cpp "$here/hal/open_driver.cpp" acl_stubs.cpp |
   xargs -n 1 -P "$(getconf _NPROCESSORS_ONLN)" python3 -m ziglang c++ $flags -c)
 
 library libascendcl.so "$out/toolkit/lib64/libascendcl.so" "$work"/*.o \
@@ -56,4 +56,4 @@ library libascend_hal.so "$out/toolkit/devlib/libascend_hal.so" "$here/hal/stub.
 library libascend_hal.so "$out/driver/lib64/driver/libascend_hal.so" "$here/hal/driver.cpp" \
   "$here/hal/device_description.cpp" "$here/core/fault.cpp" -ldl
 compile -s -Wl,-rpath,/usr/local/Ascend/driver/lib64/driver -o "$out/driver/bin/npu-smi" \
-  "$here"/smi/*.cpp -ldl
+  "$here"/smi/*.cpp "$here/hal/open_driver.cpp" -ldl

@@ -30,6 +30,13 @@ def test_npu_smi(host: Host, record: Facts) -> None:
 
 
 @pytest.mark.device
+def test_driver_is_of_the_kind(host: Host, device: str) -> None:
+    """The mounted driver is a stand-in on the simulated device, and on no other."""
+    marker = host.file("/usr/local/Ascend/driver/SIMULATED")
+    assert marker.exists == (device == "simulated")
+
+
+@pytest.mark.device
 @pytest.mark.torch
 def test_driver_is_the_mounted_one(probe: Any) -> None:
     """The driver library that a process loads is the mounted one, no stand-in of the toolkit."""

@@ -26,6 +26,28 @@ def test_nothing_left_over(facts: Facts) -> None:
     assert facts["left_overs"] == []
 
 
+def test_stand_ins(facts: Facts, record: Facts, simulated: bool) -> None:
+    """Each package of the vendor's is a stand-in in a simulated image, and none is in another."""
+    packages = {path.rpartition("/")[2] for path in facts["stand_ins"] if "/simulated/" in path}
+    found = {_component(package) for package in packages}
+    found |= {"apex"} & {path.split("/")[-2] for path in facts["stand_ins"]}
+    expected = {"toolkit", "kernels", "nnal", "apex"} & {*record["components"]}
+    assert found == (expected if simulated else set()), facts["stand_ins"]
+    assert simulated or not facts["stand_ins"]
+
+
+def _component(package: str) -> str:
+    """The component of a package such as ``Ascend-cann-910b-ops``."""
+    name = package.rpartition("-")[2]
+    return name if name in ("toolkit", "nnal") else "kernels"
+
+
+def test_a_simulated_image_says_so(facts: Facts, simulated: bool) -> None:
+    """The environment and target.json say of a simulated image that it is one, and of no other."""
+    assert facts["environment"].get("CANNERY_SIMULATED") == ("1" if simulated else None)
+    assert facts["own_record"].get("simulated", False) is simulated
+
+
 def test_environment_without_profile(facts: Facts, record: Facts) -> None:
     """``docker exec`` has the whole environment: nothing needs a shell profile."""
     environment = facts["environment"]

@@ -44,6 +44,14 @@ def sourced_environment():
     return {name: value for name, value in pairs if name not in noise}
 
 
+def stand_ins():
+    """Every file by which the simulator says that something is a stand-in."""
+    found = [path for path in walk(ASCEND) if os.path.basename(path) == "SIMULATED"]
+    found += [path for path in walk(ASCEND + "/simulated")]
+    apex = RECORD["site_packages"] + "/apex/SIMULATED"
+    return sorted(found + [apex] * os.path.exists(apex))
+
+
 def install_infos():
     found = {}
     for path in walk(ASCEND):
@@ -128,6 +136,8 @@ print(
             "environment": dict(os.environ),
             "sourced": sourced_environment(),
             "infos": install_infos(),
+            "stand_ins": stand_ins(),
+            "own_record": json.loads(read("/usr/local/share/cannery/target.json") or "{}"),
             "version_cfg": read(HOME + "/version.cfg"),
             "elf": elf_machines([RECORD["site_packages"], ASCEND]),
             "broken_scripts": broken_scripts(),

@@ -35,6 +35,14 @@ def test_is_available(probe: Any) -> None:
 
 
 @pytest.mark.device
+def test_the_device_says_what_it_is(probe: Any, device: str) -> None:
+    """A simulated device says on stderr that it is one, once, and no other device does."""
+    said = probe("device")["stderr"]
+    notice = "cannery: simulated Ascend device; results say nothing about an NPU"
+    assert said.count(notice) == (1 if device == "simulated" else 0), said
+
+
+@pytest.mark.device
 def test_matmul(probe: Any) -> None:
     """The matmul snippet gives, on the NPU, the product that the CPU gives."""
     matmul = probe("device")["matmul"]

@@ -96,5 +96,5 @@ def test_results_survive_the_disk(tmp_path: Path) -> None:
 def test_what_is_no_results_file_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "machine.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(FileError, match=r"machine\.json holds no results"):
+    with pytest.raises(FileError, match=r"machine\.json is not a results file"):
         load(path)

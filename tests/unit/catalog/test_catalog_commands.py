@@ -59,11 +59,13 @@ def test_the_texts_are_those_that_run_prints(published: Entry) -> None:
             several = each.use == "volcano"
             text = deploy.text(
                 each.use,
-                image=BY_DIGEST,
-                target=published.target,
-                cards=each.cards or CARDS[-1],
-                nodes=2 if several else 1,
-                runtime=each.runtime,
+                deploy.Workload(
+                    image=BY_DIGEST,
+                    target=published.target,
+                    cards=tuple(range(each.cards or CARDS[-1])),
+                    nodes=2 if several else 1,
+                    runtime=each.runtime,
+                ),
             )
             assert text == each.text + "\n"
 

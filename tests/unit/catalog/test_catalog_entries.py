@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 
 from cannery.catalog.entries import entries, size_text
-from cannery.publish import records
-from tests.unit.catalogues import BARE, NPU, SIMULATED, entry, known, release
+from cannery.report.results import Basis
+from tests.unit.catalogues import BARE, NPU, SIMULATED, entry, known, release, verify
 from tests.unit.matrices import Checkout, lock_for
 from tests.unit.publications import sha
 
 
 def test_what_was_never_published_says_so_everywhere(checkout: Checkout) -> None:
     found = entry(checkout)
-    assert (found.record, found.verified, found.size) == (None, None, None)
+    assert (found.record, found.results, found.verdicts, found.size) == (None, (), (), None)
     assert (found.repository, found.by_tag, found.by_digest) == ("", "", "")
     assert (found.sizes, found.outdated, found.simulated) == ({}, {}, False)
     assert found.local == "cannery:full"
@@ -64,24 +64,17 @@ def test_an_image_older_than_the_matrix_says_what_it_holds(checkout: Checkout) -
     assert found.outdated == {"deepspeed": "0.14.3", "extra": "1.0.0", "apex": ""}
 
 
-@pytest.mark.parametrize(
-    ("results", "best"),
-    [
-        ((), None),
-        ((BARE,), BARE),
-        ((SIMULATED, BARE), SIMULATED),
-        ((NPU, SIMULATED, BARE), NPU),
-        ((replace(NPU, date="2026-11-20"), NPU), NPU),
-        # That it failed anywhere says more than that it passed elsewhere.
-        ((NPU, replace(SIMULATED, failed=1)), replace(SIMULATED, failed=1)),
-        ((replace(NPU, failed=2), SIMULATED), replace(NPU, failed=2)),
-    ],
-)
-def test_the_result_that_says_most(
-    checkout: Checkout, results: tuple[records.Tested, ...], best: records.Tested | None
-) -> None:
-    record = release(checkout.matrix.targets["full"], verified=results)
-    assert entry(checkout, record).verified == best
+def test_results_of_the_release_and_recorded_ones_are_known(checkout: Checkout) -> None:
+    verify(checkout, BARE, SIMULATED)
+    found = entry(checkout, release(checkout.matrix.targets["full"]))
+    assert [(each.tested, each.basis) for each in found.results] == [
+        (BARE, Basis.CURRENT),
+        (SIMULATED, Basis.CURRENT),
+        (BARE, Basis.PUBLISHED),
+        (NPU, Basis.PUBLISHED),
+    ]
+    assert [each.tested for each in found.verdicts] == [NPU, SIMULATED]
+    assert entry(checkout, name="bare").results == ()
 
 
 def test_layers_that_others_have(checkout: Checkout) -> None:

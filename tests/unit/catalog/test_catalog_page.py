@@ -15,8 +15,9 @@ from cannery.catalog.commands import Command
 from cannery.catalog.entries import Entry, entries
 from cannery.catalog.page import page
 from cannery.publish.policy import Trial
-from tests.unit.catalogues import BARE, NPU, SIMULATED, known, release
+from tests.unit.catalogues import BARE, NPU, SIMULATED, known, release, verify
 from tests.unit.matrices import Checkout
+from tests.unit.publications import sha
 
 BAD = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{ 7*7 }}"
 VOID = {"meta", "link", "input", "br", "path", "rect", "ellipse"}
@@ -165,6 +166,19 @@ def test_a_failure_is_shown_before_any_pass(checkout: Checkout) -> None:
     classes = [a["class"] for _, a in made.elements if "verdict" in a.get("class", "")]
     assert classes.count("verdict failed") == 3  # the row, the card, and the table of results
     assert "verdict npu" not in classes
+
+
+def test_a_recorded_result_says_that_it_is_older(checkout: Checkout) -> None:
+    verify(checkout, BARE, SIMULATED, key=sha("1"))
+    made = parsed(checkout, [*entries(checkout.matrix, known(checkout))])
+    classes = [a["class"] for _, a in made.elements if "verdict" in a.get("class", "")]
+    assert sorted({*classes}) == ["verdict nothing", "verdict simulated"]
+    # The row, the card, and both rows of the results; each in two languages.
+    assert made.shown.count("older than this state") == made.shown.count("早于当前状态") == 4
+    assert "no device, simulated packages" in made.shown
+    verify(checkout, BARE, SIMULATED)
+    made = parsed(checkout, [*entries(checkout.matrix, known(checkout))])
+    assert "older than this state" not in made.shown
 
 
 def test_an_image_older_than_the_matrix_says_so(checkout: Checkout) -> None:

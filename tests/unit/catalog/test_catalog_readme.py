@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from cannery.catalog.readme import END, START, inserted, table
 from cannery.errors import MatrixError
+from cannery.publish import records
 from cannery.publish.policy import Trial
-from tests.unit.catalogues import BARE, NPU, SIMULATED, entry, release
+from tests.unit.catalogues import BARE, CURRENT_KEY, NPU, SIMULATED, entry, release, verify
 from tests.unit.matrices import Checkout
 from tests.unit.publications import sha
 
-NOTE = "`python build.py --target TARGET` builds what is not published yet."
+TAG = "registry.example.com/ascend:full-0123456789ab"
+TRIAL = "[910b arm 1gpu](https://train.example.com/trials/7)"
 
 
 def cells(text: str) -> list[str]:
@@ -22,55 +24,71 @@ def cells(text: str) -> list[str]:
     return [cell.strip() for cell in text.splitlines()[2].strip("|").split(" | ")]
 
 
-def test_what_is_not_published_says_so(checkout: Checkout) -> None:
-    text = table([entry(checkout)])
-    environment, image, trial, verified = cells(text)
-    assert environment == (
-        "`full`<br>Python 3.9.2, torch 2.3.1, torch_npu 2.3.1.post2, CANN 8.0.RC2"
-        "<br>apex 0.1+ascend, deepspeed 0.15.0<br>910B, linux/arm64"
+def test_a_row_has_the_id_the_summary_and_where_it_was_verified(checkout: Checkout) -> None:
+    text = table([entry(checkout, name="bare")])
+    assert text == (
+        "| target | contents | verified on |\n"
+        "|--|--|--|\n"
+        "| `bare` | nothing that can be left out | not yet |\n"
     )
-    assert (image, verified) == ("not published yet", "nothing yet")
-    assert trial == "[910b arm 1gpu](https://train.example.com/trials/7)"
-    assert text.endswith(f"\n{NOTE}\n")
 
 
-def test_a_release_has_tag_and_digest(checkout: Checkout) -> None:
-    text = table([entry(checkout, release(checkout.matrix.targets["full"]))])
-    _, image, _, verified = cells(text)
-    tag = "registry.example.com/ascend:full-0123456789ab"
-    assert image == f"`{tag}`<br>`{sha('1')}`"
-    assert verified == "NPU: Atlas 800T A2, 910B3<br>2026-11-21"
-    assert NOTE not in text
+def test_a_release_and_a_trial_are_named_below_the_summary(checkout: Checkout) -> None:
+    target = checkout.matrix.targets["full"]
+    assert cells(table([entry(checkout)]))[1] == f"everything there is<br>{TRIAL}"
+    found = cells(table([entry(checkout, release(target))]))
+    assert found[1:] == [
+        f"everything there is<br>`{TAG}`<br>{TRIAL}",
+        "NPU (Atlas 800T A2, 910B3), 2026-11-21, the published image",
+    ]
+    simulated = release(target, simulated=True, verified=(SIMULATED,))
+    assert f"<br>`{TAG}` (simulated: no CANN)<br>" in cells(table([entry(checkout, simulated)]))[1]
 
 
 @pytest.mark.parametrize(
-    ("results", "said"),
+    ("tested", "key", "said"),
     [
-        ((), "nothing yet"),
-        ((BARE,), "container without a device only<br>2026-11-21"),
-        ((SIMULATED, BARE), "simulated device only<br>2026-11-21"),
+        ((BARE,), CURRENT_KEY, "no device, 2026-11-21"),
+        ((BARE, SIMULATED), CURRENT_KEY, "simulated device, 2026-11-21"),
+        ((BARE, SIMULATED), sha("1"), "simulated device, 2026-11-21, older than this state"),
+        ((BARE, NPU), CURRENT_KEY, "NPU (Atlas 800T A2, 910B3), 2026-11-21"),
         (
-            (replace(SIMULATED, failed=2), NPU),
-            "**failed** on simulated: 2 of 42 checks<br>2026-11-21",
+            (BARE, replace(SIMULATED, failed=2)),
+            CURRENT_KEY,
+            "**failed** on simulated device: 2 of 42 checks, 2026-11-21",
+        ),
+        (
+            (replace(BARE, failed=1), SIMULATED),
+            CURRENT_KEY,
+            "**failed** on no device, simulated packages: 1 of 41 checks, 2026-11-21",
         ),
     ],
 )
-def test_on_what_it_was_verified(checkout: Checkout, results: object, said: str) -> None:
-    record = release(checkout.matrix.targets["full"], verified=results)
-    assert cells(table([entry(checkout, record)]))[3] == said
+def test_where_it_was_verified(
+    checkout: Checkout, tested: list[records.Tested], key: str, said: str
+) -> None:
+    verify(checkout, *tested, key=key)
+    assert cells(table([entry(checkout)]))[2] == said
 
 
-def test_a_simulated_image_is_told_by_its_row(checkout: Checkout) -> None:
-    record = release(checkout.matrix.targets["full"], simulated=True, verified=(SIMULATED,))
-    assert cells(table([entry(checkout, record)]))[1].endswith("<br>simulated: no CANN")
+def test_real_and_simulated_packages_are_told_apart(checkout: Checkout) -> None:
+    verify(checkout, BARE, SIMULATED)
+    found = entry(checkout, release(checkout.matrix.targets["full"]))
+    assert cells(table([found]))[2] == (
+        "NPU (Atlas 800T A2, 910B3), 2026-11-21, the published image"
+        "<br>simulated device, 2026-11-21"
+    )
 
 
 def test_values_cannot_break_the_table_or_become_markup(checkout: Checkout) -> None:
     trial = Trial(title="a|b](x) <b>*c*\n`d`&lt;", url="https://e.example.com/a(b)|c d?x=1&y=%20")
+    hardware = replace(NPU, hardware="a|b\nc")
+    verify(checkout, hardware)
     found = replace(entry(checkout), trial=trial)
     row = table([found]).splitlines()[2]
     said = r"[a\|b\](x) \<b\>\*c\* \`d\`&amp;lt;](https://e.example.com/a%28b%29%7Cc%20d?x=1&y=%20)"
     assert said in row
+    assert r"NPU (a\|b c), " in row
     assert len(table([found]).splitlines()) == len(table([entry(checkout)]).splitlines())
 
 

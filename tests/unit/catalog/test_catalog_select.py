@@ -17,7 +17,7 @@ from cannery.catalog.gather import gather
 from cannery.matrix.project import Project
 from tests.unit.matrices import CHECKOUT
 
-DATA = made._data(gather(Project(root=CHECKOUT)).entries)
+DATA = made._data(gather(Project(root=CHECKOUT), lambda _, __: "").entries)
 IMAGES: list[dict[str, Any]] = DATA["images"]
 
 RUN = """

@@ -8,9 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from cannery.cli import cmd_run
-from cannery.cli.parser import make_parser
+from cannery.cli.parser import parse
 from cannery.errors import EngineError, UsageError
 from cannery.execute.engine import client as engine
+from cannery.matrix.project import Project
+from tests.unit.matrices import CHECKOUT
 
 Run = Callable[..., int]
 
@@ -21,7 +23,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def type_in(*words: str) -> int:
         target = ["run", "--target", "py39-torch231-cann8t39"]
-        return cmd_run.run(make_parser().parse_args([*target, *words]))
+        _, given = parse([*target, *words])
+        return cmd_run.run(given, Project(root=CHECKOUT))
 
     return type_in
 
@@ -30,7 +33,7 @@ def test_more_cards_than_there_are(run: Run) -> None:
     with pytest.raises(UsageError) as caught:
         run("--print", "--cards", "3")
     assert str(caught.value) == (
-        "3 cards were asked for, and this host has 2: 0, 2. Ask for --cards 2 or fewer."
+        "--cards 3 is more than this host has, 2: 0, 2. Use --cards 2 or fewer."
     )
 
 

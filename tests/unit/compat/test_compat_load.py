@@ -78,7 +78,7 @@ WRONG = {
         "with: llamafactory=0.9.0",
         "'with' cannot be read",
     ),
-    "list": ("\napex:\n", "\napex: {}\napexes:\n", "'apex' must be a list of rows"),
+    "list": ("\napex:\n", "\napex: {}\napexes:\n", "'apex' in compat.yaml must be a list."),
     "address": (
         "address: github.com/Ascend/pytorch/",
         "address: https://github.com/Ascend/pytorch/",

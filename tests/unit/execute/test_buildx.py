@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import BuildError, EngineError
-from cannery.execute.engine.buildx import Build, PackageIndex, execute, registry
+from cannery.execute.engine.buildx import Build, PackageIndex, execute, package_index
 
 NOWHERE = PackageIndex(ca=None, index_url="")
 
@@ -119,7 +119,7 @@ FAILURES = {
     "a full disk": (
         "ERROR: write /x: No space left on device",
         "No space left",
-        "The engine's disk is full: 'docker system df' shows on what.",
+        "The engine's disk is full: 'docker system df' shows its use.",
     ),
     "a certificate": (
         "error: invalid peer certificate: UnknownIssuer\nERROR: exit code: 2",
@@ -167,9 +167,9 @@ def test_where_packages_come_from(tmp_path: Path) -> None:
     for path in (option, pip, ssl):
         path.touch()
     both = {"PIP_CERT": str(pip), "SSL_CERT_FILE": str(ssl), "PIP_INDEX_URL": "pip's"}
-    assert registry(str(option), "mine", both) == PackageIndex(ca=option, index_url="mine")
-    assert registry("", "", both) == PackageIndex(ca=pip, index_url="pip's")
+    assert package_index(option, "mine", both) == PackageIndex(ca=option, index_url="mine")
+    assert package_index(None, "", both) == PackageIndex(ca=pip, index_url="pip's")
     both |= {"PIP_CERT": "", "UV_DEFAULT_INDEX": "uv's"}
-    assert registry("", "", both) == PackageIndex(ca=ssl, index_url="uv's")
-    assert registry("", "", {"PIP_CERT": "/nonexistent"}) == NOWHERE
-    assert registry("", "", {}).index_url == ""
+    assert package_index(None, "", both) == PackageIndex(ca=ssl, index_url="uv's")
+    assert package_index(None, "", {"PIP_CERT": "/nonexistent"}) == NOWHERE
+    assert package_index(None, "", {}).index_url == ""

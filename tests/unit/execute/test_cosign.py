@@ -61,7 +61,7 @@ def test_certificates_and_plain_registries_are_passed_on(asked: list[list[str]],
 
 @pytest.mark.parametrize("reference", ["registry.example.com/ascend:tag", "ascend@sha256:12", ""])
 def test_only_a_digest_is_signed(asked: list[list[str]], key: str, reference: str) -> None:
-    with pytest.raises(UsageError, match="names no digest"):
+    with pytest.raises(UsageError, match="has no digest"):
         sign(reference, key, environ={PASSWORD: ""})
     assert not asked
 
@@ -82,9 +82,11 @@ def test_a_key_that_is_no_file_needs_none(asked: list[list[str]]) -> None:
     ("said", "fix"),
     [
         ("Error: signing: getting signer: reading key: decrypt: encrypted", PASSWORD),
-        ("Error: no matching signatures: invalid signature when validating", "Nobody has signed"),
         ("GET https://x: UNAUTHORIZED: authentication required", "docker login"),
         ("tls: failed to verify certificate: x509: unknown authority", "--ca"),
+        ("GET https://127.0.0.1:40335/v2/: tls: x509: unknown authority", "--ca"),
+        ("GET https://x/v2/: unexpected status code 403 Forbidden", "docker login"),
+        (f"cannot open 127.0.0.1:40335/ascend@sha256:{'403' * 21}4", ""),
         ("Error: unknown flag: --tlog-upload", "cosign 2"),
         ("Error: something else", ""),
     ],
@@ -97,4 +99,15 @@ def test_what_cosign_says_is_explained(
         verify(REFERENCE, key)
     [problem] = raised.value.problems
     assert said in problem.what and "of no use" not in problem.what
+    assert "could not verify" in problem.what
     assert fix in problem.fix and bool(fix) == bool(problem.fix)
+
+
+@pytest.mark.parametrize("code", [10, 12])
+def test_an_image_without_the_signature_is_known_by_the_exit_code(
+    asked: list[list[str]], key: str, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    monkeypatch.setattr(cosign, "run", lambda *_, **__: (code, "Error: in other words, 401\n"))
+    with pytest.raises(EngineError, match=f"was not signed with {key}") as raised:
+        verify(REFERENCE, key)
+    assert "name the key that it was signed with" in str(raised.value)

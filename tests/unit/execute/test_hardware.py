@@ -43,10 +43,10 @@ def test_on_npus(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_npu_smi_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert npus("dcmi module initialize failed. ret is -8005") == "NPU that npu-smi does not tell"
+    assert npus("dcmi module initialize failed. ret is -8005") == "NPU of unknown kind"
 
     def missing(*_: object, **__: object) -> tuple[int, str]:
         raise EngineError("npu-smi is not installed.")
 
     monkeypatch.setattr(module, "run", missing)
-    assert hardware(DeviceKind.NPU, "x").endswith(", NPU that npu-smi does not tell")
+    assert hardware(DeviceKind.NPU, "x").endswith(", NPU of unknown kind")

@@ -108,9 +108,9 @@ def test_nothing_half_made_is_left(tmp_path: Path) -> None:
 
 def test_an_archive_without_a_layer(tmp_path: Path) -> None:
     other = Saved(layers=IMAGE.layers[:1], labels={})
-    with pytest.raises(EngineError, match="has no config of it"):
+    with pytest.raises(EngineError, match="does not contain its config"):
         pack(tmp_path, other.layout("plain"))
-    with pytest.raises(EngineError, match=r"archive of .* is none"):
+    with pytest.raises(EngineError, match=r"archive of .* cannot be read"):
         pack(tmp_path, b"no archive" * 100)
 
 

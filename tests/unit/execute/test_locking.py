@@ -172,9 +172,9 @@ FAILURES: dict[str, tuple[str, type[Exception], str]] = {
     "nothing fits": (
         "No solution found when resolving dependencies: serve wants six",
         MatrixError,
-        "no set of wheels fits served. uv says:\nNo solution found",
+        "the requirements of served cannot be satisfied. uv says:\nNo solution found",
     ),
-    "no index": ("error: connection refused", EngineError, "uv could not resolve served."),
+    "no index": ("error: connection refused", EngineError, "uv could not lock served."),
 }
 
 

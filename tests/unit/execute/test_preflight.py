@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cannery.compat import OWN_FACTS, load_compat
-from cannery.deploy import RunOptions, run_spec
+from cannery.deploy import Workload, run_spec
 from cannery.deploy.run_spec import DRIVER, MANAGEMENT_DEVICES, cards_of
 from cannery.errors import EngineError, Problem
 from cannery.execute import preflight as host
@@ -24,7 +24,7 @@ TARGET = (
     .matrix()
     .targets["py39-torch251-cann81rc1-vllm073"]
 )
-OPTIONS = RunOptions(image="registry.example.com/ascend:tag", target=TARGET, cards=(0, 1))
+WORKLOAD = Workload(image="registry.example.com/ascend:tag", target=TARGET, cards=(0, 1))
 BUILD = "python build.py --target x"
 
 
@@ -34,10 +34,12 @@ class Engine:
 
     machine: str = "aarch64"
     runtimes: frozenset[str] = frozenset({"runc"})
-    images: dict[str, str] = field(default_factory=lambda: {OPTIONS.image: "arm64"})
-    why: str = ""
+    images: dict[str, str] = field(default_factory=lambda: {WORKLOAD.image: "arm64"})
+    why: Problem | None = None
     asked: list[tuple[str, str]] = field(default_factory=list)
     dead: bool = False
+    signs: tuple[str, ...] = ()
+    """What says that the image is simulated."""
 
     def machine_and_runtimes(self) -> tuple[str, frozenset[str]]:
         if self.dead:
@@ -50,7 +52,10 @@ class Engine:
     def image_architecture(self, reference: str) -> str:
         return self.images[reference]
 
-    def why_not_pulled(self, reference: str, platform: str) -> str:
+    def stand_ins(self, *_: object) -> tuple[str, ...]:
+        return self.signs
+
+    def why_not_pulled(self, reference: str, platform: str) -> Problem | None:
         self.asked.append((reference, platform))
         return self.why
 
@@ -60,6 +65,7 @@ def docker(monkeypatch: pytest.MonkeyPatch) -> Engine:
     made = Engine()
     for name in ("machine_and_runtimes", "image_id", "image_architecture", "why_not_pulled"):
         monkeypatch.setattr(engine, name, getattr(made, name))
+    monkeypatch.setattr(host, "stand_ins", made.stand_ins)
     return made
 
 
@@ -81,9 +87,9 @@ def root(tmp_path: Path) -> Path:
 
 
 def local_images(
-    root: Path, options: RunOptions = OPTIONS, build: str = "", **more: Any
+    root: Path, workload: Workload = WORKLOAD, build: str = "", **more: Any
 ) -> host.Findings:
-    return host.look_at(options, load_compat(OWN_FACTS), build=build, root=root, **more)
+    return host.check_host(workload, load_compat(OWN_FACTS), build=build, root=root, **more)
 
 
 def said(found: host.Findings) -> list[str]:
@@ -97,14 +103,14 @@ def test_nothing_is_wrong(root: Path, docker: Engine) -> None:
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path, docker: Engine) -> None:
     docker.machine, docker.images = "x86_64", {}
-    found = said(local_images(tmp_path, replace(OPTIONS, runtime="ascend"), BUILD))
+    found = said(local_images(tmp_path, replace(WORKLOAD, runtime="ascend"), BUILD))
     devices = ("/dev/davinci0", "/dev/davinci1", *MANAGEMENT_DEVICES)
     expected = [
         *(f"{path} is missing. Is the NPU driver of this host loaded?" for path in devices),
         "/usr/local/Ascend/driver/lib64 is missing: the image has no driver and takes the host's.",
         f"this machine is x86_64, {TARGET.id} is for aarch64, and nothing here emulates that.",
         "the engine has no runtime 'ascend'; it has runc. Install ascend-docker-runtime, or",
-        f"{OPTIONS.image} is not here. Run: {BUILD}",
+        f"{WORKLOAD.image} is not here. Run: {BUILD}",
     ]
     assert len(found) == len(expected)
     for message, beginning in zip(found, expected, strict=True):
@@ -165,30 +171,32 @@ def test_what_a_container_can_go_without_is_told(root: Path, docker: Engine) -> 
     assert found.notes == (
         "this host has no /etc/ascend_install.info; the container goes without.",
     )
-    spec = host.devices_here(OPTIONS, root)
+    spec = host.devices_here(WORKLOAD, root)
     assert spec
     assert "/etc/ascend_install.info" not in spec.mounts
     assert len(spec.mounts) == 3
 
 
 def test_more_shared_memory_than_there_is_memory(root: Path, docker: Engine) -> None:
-    options = replace(OPTIONS, shm_size="33g")
+    options = replace(WORKLOAD, shm_size="33g")
     assert said(local_images(root, options)) == [
         (
             "this host has 32.0 GiB of memory in all, and 33g of shared memory were asked for. "
             "Ask for less with --shm-size."
         )
     ]
+    docker.signs = ("label",)
     found = local_images(root, replace(options, simulate_host=Path("/sim")))
+    docker.signs = ()
     assert found.problems == ()
     assert len(found.notes) == 1
-    assert local_images(root, replace(OPTIONS, shm_size="32g")).problems == ()
+    assert local_images(root, replace(WORKLOAD, shm_size="32g")).problems == ()
 
 
 @pytest.mark.parametrize("text", ["", "MemTotal:\n", "MemTotal: x kB\n", "\xff"])
 def test_a_host_that_does_not_tell_its_memory(root: Path, docker: Engine, text: str) -> None:
     (root / "proc/meminfo").write_text(text, encoding="latin-1")
-    assert local_images(root, replace(OPTIONS, shm_size="999g")).problems == ()
+    assert local_images(root, replace(WORKLOAD, shm_size="999g")).problems == ()
 
 
 def test_another_machine_with_an_emulator(root: Path, docker: Engine) -> None:
@@ -212,7 +220,7 @@ def test_an_engine_that_is_not_there_is_one_problem_of_several(root: Path, docke
 
 def test_the_runtime_is_there(root: Path, docker: Engine) -> None:
     docker.runtimes = frozenset({"runc", "ascend"})
-    options = replace(OPTIONS, runtime="ascend")
+    options = replace(WORKLOAD, runtime="ascend")
     assert local_images(root, options).problems == ()
     spec = run_spec(options, host.devices_here(options, root))
     assert (spec.runtime, spec.devices) == ("ascend", ())
@@ -220,34 +228,61 @@ def test_the_runtime_is_there(root: Path, docker: Engine) -> None:
 
 
 def test_an_image_for_another_machine(root: Path, docker: Engine) -> None:
-    docker.images = {OPTIONS.image: "amd64"}
+    docker.images = {WORKLOAD.image: "amd64"}
     assert said(local_images(root)) == [
-        f"{OPTIONS.image} is for amd64, and {TARGET.id} is for arm64. Name another image."
+        f"{WORKLOAD.image} is for amd64, and {TARGET.id} is for arm64. Name another image."
     ]
+
+
+def test_a_simulated_image_cannot_use_npus(root: Path, docker: Engine) -> None:
+    docker.signs = ("/usr/local/Ascend/simulated",)
+    assert said(local_images(root)) == [
+        (
+            f"{WORKLOAD.image} is a simulated image (/usr/local/Ascend/simulated), and cannot use"
+            " an NPU. Add --simulate to run it on the simulated device, or name another image."
+        )
+    ]
+    docker.signs = ()
+    assert local_images(root).problems == ()
+
+
+def test_a_real_image_cannot_use_the_simulated_device(root: Path, docker: Engine) -> None:
+    options = replace(WORKLOAD, simulate_host=Path("/sim"))
+    assert said(local_images(root, options)) == [
+        (
+            f"{WORKLOAD.image} is not a simulated image, and the vendor's CANN cannot use the"
+            " simulated driver. Leave out --simulate."
+        )
+    ]
+    docker.signs = ("label io.cannery.simulated=true",)
+    assert local_images(root, options).problems == ()
+
+
+def test_a_host_whose_driver_is_simulated_has_no_npu(root: Path, docker: Engine) -> None:
+    (root / DRIVER[1:] / "SIMULATED").touch()
+    [problem] = said(local_images(root))
+    assert problem.startswith(f"the driver of this host is simulated ({DRIVER}/SIMULATED)")
+    assert problem.endswith("Install the vendor's driver, or add --simulate.")
 
 
 def test_a_local_name_is_never_asked_of_a_registry(root: Path, docker: Engine) -> None:
     """Somebody else's image may have that name there."""
     docker.images = {}
-    assert said(local_images(root, build=BUILD)) == [f"{OPTIONS.image} is not here. Run: {BUILD}"]
+    assert said(local_images(root, build=BUILD)) == [f"{WORKLOAD.image} is not here. Run: {BUILD}"]
     assert docker.asked == []
 
 
 def test_an_image_that_can_be_pulled(root: Path, docker: Engine) -> None:
     docker.images = {}
     assert local_images(root).problems == ()
-    assert docker.asked == [(OPTIONS.image, "linux/arm64")]
-    docker.why = "denied"
-    assert said(local_images(root)) == [
-        (
-            f"{OPTIONS.image} is not here and cannot be pulled: denied. "
-            "Check the name, and 'docker login'."
-        )
-    ]
+    assert docker.asked == [(WORKLOAD.image, "linux/arm64")]
+    docker.why = Problem(what="it does not exist.", fix="Check the name.")
+    assert said(local_images(root)) == ["it does not exist. Check the name."]
 
 
 def test_a_simulated_host_has_its_devices_in_the_tree(tmp_path: Path, docker: Engine) -> None:
-    options = replace(OPTIONS, simulate_host=Path("/sim"), runtime="ascend")
+    options = replace(WORKLOAD, simulate_host=Path("/sim"), runtime="ascend")
+    docker.signs = ("label",)
     assert local_images(tmp_path, options) == host.Findings(problems=(), notes=())
     assert host.devices_here(options, tmp_path) is None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import UsageError
-from cannery.execute.engine.simulator import package_spec
+from cannery.execute.engine.simulator import SOURCES, package_spec
 from tests.unit.applications import TEXT
 from tests.unit.matrices import load
 
@@ -44,6 +44,11 @@ def test_a_chip_that_the_simulator_does_not_know(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         package_spec(target)
     assert str(caught.value) == (
-        "served is for chip 310p, and the software device is 910b and a3 only. "
+        "served has chip 310p, but the software device supports only 910b and a3. "
         "Build it from the vendor's files."
     )
+
+
+def test_the_sources_of_the_simulator_are_where_they_are_looked_for() -> None:
+    for name in ("Dockerfile", "device/build.sh", "packages/pack.py"):
+        assert (SOURCES / name).is_file()

@@ -107,7 +107,7 @@ def test_the_file_for_the_other_machine_is_noticed(full: Target, folder: Path) -
     name = full.cann.toolkit.name
     (folder / name).rename(folder / name.replace("aarch64", "x86_64"))
     missing, _ = refusal(full, folder)
-    assert "(The one there is for x86_64; full needs aarch64.)" in missing
+    assert "(The file for x86_64 is there, but full needs aarch64.)" in missing
 
 
 def test_a_folder_is_no_file(full: Target, folder: Path) -> None:
@@ -126,13 +126,36 @@ def test_an_empty_file(full: Target, folder: Path) -> None:
     )
 
 
+def stand_in_of(component: str) -> bytes:
+    """As the simulator makes it, by what it is known."""
+    if component != "apex":
+        return b"#!/bin/sh\n# SIMULATED by cannery: no vendor software.\n" + tar_gz(elf(AARCH64))
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("apex/SIMULATED", "This apex is a software stand-in.")
+    return target.getvalue()
+
+
+@pytest.mark.parametrize("component", ["toolkit", "kernels", "nnal", "apex"])
+def test_a_stand_in_is_no_vendor_file(full: Target, folder: Path, component: str) -> None:
+    path = folder / full.artifacts[component].name
+    path.write_bytes(stand_in_of(component))
+    wrong, _ = refusal(full, folder)
+    assert wrong == (
+        f"{path} is a stand-in made by the simulator, so the image would be simulated. "
+        "Put the vendor's file there, or build the image with --simulate."
+    )
+    check_artifacts(full, folder, full.artifacts, simulated=True)
+
+
 @PACKS
 def test_programs_for_the_other_machine(full: Target, folder: Path, pack: Pack) -> None:
     """The name says aarch64 and the content x86_64."""
     path = folder / full.cann.toolkit.name
     path.write_bytes(pack(b"text", elf(X86_64)))
     wrong, _ = refusal(full, folder)
-    assert wrong == (f"{path} holds x86_64 programs, and full needs aarch64. Get the aarch64 one.")
+    what = f"{path} contains programs for x86_64; full needs aarch64."
+    assert wrong == f"{what} Get the file for aarch64."
 
 
 def test_a_hash_that_was_not_published(checkout: Checkout, tmp_path: Path) -> None:
@@ -141,7 +164,7 @@ def test_a_hash_that_was_not_published(checkout: Checkout, tmp_path: Path) -> No
         (tmp_path / file.name).write_bytes(tar_gz(elf(AARCH64)))
     for simulated in (False, True):
         wrong, _ = refusal(bare, tmp_path, simulated=simulated)
-        assert f"; {DIGEST} was published. It is damaged" in wrong
+        assert f"; {DIGEST} was published. The file is damaged" in wrong
 
 
 def test_a_file_that_cannot_be_read_is_an_error_of_its_own(

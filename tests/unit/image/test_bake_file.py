@@ -67,18 +67,18 @@ def test_names_that_bake_allows_are_each_its_own() -> None:
 
 
 CACHES = {
-    "a repository": ("r.test:5000/cache", "r.test:5000/cache:one-sim", "r.test:5000/cache:kin"),
-    "one without a port": ("r.test/a/cache", "r.test/a/cache:one-sim", "r.test/a/cache:kin"),
-    "one with a tag": ("r.test/cache:v1", "r.test/cache:v1-one-sim", "r.test/cache:v1-kin"),
-    "with a place": ("r.test/{target}/c", "r.test/one-sim/c", "r.test/kin/c"),
+    "a repository": ("r.test:5000/cache", "r.test:5000/cache:one-sim", "r.test:5000/cache:related"),
+    "one without a port": ("r.test/a/cache", "r.test/a/cache:one-sim", "r.test/a/cache:related"),
+    "one with a tag": ("r.test/cache:v1", "r.test/cache:v1-one-sim", "r.test/cache:v1-related"),
+    "with a place": ("r.test/{target}/c", "r.test/one-sim/c", "r.test/related/c"),
 }
 
 
-@pytest.mark.parametrize(("text", "own", "related_tags"), CACHES.values(), ids=CACHES)
-def test_each_target_has_a_cache_of_its_own(text: str, own: str, related_tags: str) -> None:
+@pytest.mark.parametrize(("text", "own", "related"), CACHES.values(), ids=CACHES)
+def test_each_target_has_a_cache_of_its_own(text: str, own: str, related: str) -> None:
     caches = Caches(sources=(text,), destinations=(text,))
-    found = target(bake_file([build(related_tags=("kin",))], caches, ca=None, index=False))
-    assert found["cache-from"] == [f"type=registry,ref={own}", f"type=registry,ref={related_tags}"]
+    found = target(bake_file([build(related_tags=("related",))], caches, ca=None, index=False))
+    assert found["cache-from"] == [f"type=registry,ref={own}", f"type=registry,ref={related}"]
     assert found["cache-to"] == [
         f"type=registry,ref={own},mode=max,compression=zstd,force-compression=true"
     ]
@@ -89,9 +89,9 @@ def test_what_buildx_takes_is_let_through() -> None:
         sources=("type=local,src=/c", "type=registry,ref=x/{target}"),
         destinations=("type=inline", "type=local,dest=/c/{target}"),
     )
-    found = target(bake_file([build(related_tags=("kin",))], caches, ca=None, index=False))
+    found = target(bake_file([build(related_tags=("related",))], caches, ca=None, index=False))
     assert found["cache-from"] == [
-        *("type=local,src=/c", "type=registry,ref=x/one-sim", "type=registry,ref=x/kin"),
+        *("type=local,src=/c", "type=registry,ref=x/one-sim", "type=registry,ref=x/related"),
     ]
     assert found["cache-to"] == ["type=inline", "type=local,dest=/c/one-sim"]
 
@@ -105,13 +105,13 @@ def test_caches_that_can_be(text: str) -> None:
 
 
 BAD = {
-    "": "is no name of a repository.",
-    "r.test/UPPER": "is no name of a repository.",
-    "r test/x": "is no name of a repository.",
-    "https://r.test/x": "is no name of a repository.",
-    "ref=r.test/x": "says no type.",
-    "type=,ref=x": "says no type.",
-    "a,b=c": "says no type.",
+    "": "invalid name of a repository",
+    "r.test/UPPER": "invalid name of a repository",
+    "r test/x": "invalid name of a repository",
+    "https://r.test/x": "invalid name of a repository",
+    "ref=r.test/x": "has no type.",
+    "type=,ref=x": "has no type.",
+    "a,b=c": "has no type.",
 }
 
 
@@ -128,5 +128,5 @@ def test_caches_that_cannot_be(text: str, said: str) -> None:
 def test_one_place_for_the_caches_of_several_targets(text: str) -> None:
     check_caches(Caches(destinations=(text,)), 1)
     check_caches(Caches(sources=(text,)), 2)
-    with pytest.raises(UsageError, match="each target would overwrite the cache of the others"):
+    with pytest.raises(UsageError, match="each target would replace the cache of the others"):
         check_caches(Caches(destinations=(text,)), 2)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.image.content_key import KeyInputs, bases_of
+from cannery.image.content_key import KeyInputs, bases_of, context_files
 from cannery.matrix.schema import parse_matrix
 from tests.unit.matrices import MATRIX
 
@@ -38,8 +38,7 @@ def inputs(
 ) -> KeyInputs:
     return KeyInputs.of(
         TARGET,
-        files,
-        context or {},
+        context_files(files, context or {}),
         identify_file=lambda name, _: name,
         identify_base=lambda _, base: base.name,
         simulator=simulator,

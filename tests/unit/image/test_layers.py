@@ -94,5 +94,5 @@ def test_the_build_base_makes_everything(checkout: Checkout) -> None:
 
 
 def test_a_component_that_nothing_has(checkout: Checkout) -> None:
-    with pytest.raises(UsageError, match=r"has a 'torhc'\. Did you mean 'torch'\?"):
+    with pytest.raises(UsageError, match=r"has a component 'torhc'\. Did you mean 'torch'\?"):
         components_named("torhc", [checkout.target()])

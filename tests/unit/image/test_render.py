@@ -72,8 +72,8 @@ def test_nothing_but_the_files_decides_what_is_rendered(tmp_path: Path) -> None:
 def test_the_files_of_a_target(checkout: Checkout) -> None:
     files = rendered(checkout, checkout.target())
     assert files.keys() == {
-        *("Dockerfile", "constraints.txt", "layers.txt", "leave-out.txt", "requirements.lock"),
-        "target.json",
+        *("Dockerfile", "constraints.txt", "environment", "layers.txt", "leave-out.txt"),
+        *("profile.sh", "requirements.lock", "target.json"),
     }
     layers = [line.partition(":")[0] for line in files["layers.txt"].splitlines()[1:]]
     assert layers == [f"wheels-{each}" for each in LAYERS]
@@ -84,9 +84,19 @@ def test_stages_of_a_full_target(checkout: Checkout) -> None:
     wheels = [*LAYERS, "vendor-apex"]
     cann = ("toolkit", "kernels", "nnal")
     assert stages(text) == [
-        *("build", "base", "os", "installer-base", "installer-packages", "installer"),
+        *(
+            "artifacts",
+            "cannery",
+            "build",
+            "base",
+            "os",
+            "installer-base",
+            "installer-packages",
+            "installer",
+        ),
         *(*cann, *(f"layer-{each}" for each in cann)),
-        *("lock", *(f"wheels-{each}" for each in wheels), "guard", "image"),
+        *("lock", *(f"wheels-{each}" for each in wheels), "guard"),
+        *("image", "simulated-image", "result"),
     ]
     copied = re.findall(r"^COPY --link --from=wheels-(\S+) ", text, re.MULTILINE)
     assert copied == [*LAYERS[:5], "vendor-apex", *LAYERS[5:]]

@@ -145,8 +145,8 @@ def test_what_was_removed_is_told_once(
         write(before / name, "x")
     assert seal("--before", before, "--after", after) == {}
     assert sorted(capsys.readouterr().err.splitlines()) == [
-        "seal-layer: /etc/old was removed and stays in the image",
-        "seal-layer: /gone was removed and stays in the image",
+        "seal-layer: /etc/old was removed, but stays in the image",
+        "seal-layer: /gone was removed, but stays in the image",
     ]
 
 

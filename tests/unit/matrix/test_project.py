@@ -29,7 +29,7 @@ def test_targets_are_chosen_in_the_order_of_the_matrix(
     ("patterns", "said"),
     [
         (["ful"], ["there is no target 'ful'. Did you mean 'full'?"]),
-        (["FULL"], ["there is no target 'FULL'. Did you mean 'full'?"]),
+        (["FULL"], ["there is no target 'FULL'. Upper and lower case differ. Did you mean"]),
         (["full", "x*", "bear"], ["there is no target 'x*'.", "there is no target 'bear'."]),
         ([""], ["there is no target ''."]),
     ],

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cannery.compat.archives import load_archives
 from cannery.errors import CanneryError, MatrixError, UsageError
-from cannery.matrix.choice import ProposeOptions
 from cannery.matrix.propose import Proposal, propose, target_id
 from cannery.matrix.schema import load_matrix, parse_matrix
 from cannery.matrix.text import MatrixText
 from cannery.model import Target
+from cannery.options.matrix import NewOptions
 from tests.unit.compat_targets import COMPAT
+from tests.unit.examples import times
 from tests.unit.matrices import MATRIX
 
 REAL = (Path(__file__).resolve().parents[3] / "compat.yaml").read_text(encoding="utf-8")
@@ -63,11 +64,11 @@ def targets_of(text: str) -> Mapping[str, Target]:
     return parse_matrix(text, "matrix.yaml").targets
 
 
-def proposed(text: str = TEXT, **wishes: object) -> tuple[Proposal, str]:
+def proposed(text: str = TEXT, **options: object) -> tuple[Proposal, str]:
     """The proposal, and the matrix with it."""
     matrix = MatrixText(text)
-    wish = ProposeOptions(**wishes)  # type: ignore[arg-type]
-    found = propose(wish, COMPAT, matrix, ARCHIVES, targets_of(text))
+    chosen = NewOptions(**options)  # type: ignore[arg-type]
+    found = propose(chosen, COMPAT, matrix, ARCHIVES, targets_of(text))
     for where, lines in found.entries:
         matrix.add(where, lines)
     return found, matrix.text
@@ -79,8 +80,8 @@ def require_valid(folder: Path, text: str) -> Mapping[str, Target]:
     return load_matrix(folder / "matrix.yaml").targets
 
 
-def target(**wishes: object) -> dict[str, object]:
-    found, text = proposed(**wishes)  # type: ignore[arg-type]
+def target(**options: object) -> dict[str, object]:
+    found, text = proposed(**options)  # type: ignore[arg-type]
     return dict(yaml.load(text, Loader=yaml.BaseLoader)["targets"][found.id])
 
 
@@ -143,8 +144,8 @@ def test_the_file_names_change_with_release_and_chip() -> None:
 def test_a_plugin_and_apex_are_declared_where_they_are_missing() -> None:
     text = TEXT.replace(TEXT[TEXT.index("apex:") : TEXT.index("targets:")], "")
     text = text.replace("    apex: 0.1+ascend\n", "")
-    wishes: dict[str, str] = {"torch": "1.11.0", "cann": "8.0.RC2", "deepspeed": "0.6.0"}
-    found, text = proposed(text, python="3.9", apex=True, **wishes)
+    options: dict[str, str] = {"torch": "1.11.0", "cann": "8.0.RC2", "deepspeed": "0.6.0"}
+    found, text = proposed(text, python="3.9", apex=True, **options)
     data = yaml.load(text, Loader=yaml.BaseLoader)
     assert [*data["deepspeed_plugins"]] == ["0.6.0"]
     assert [*data["apex"]] == ["0.1+ascend"]
@@ -152,7 +153,7 @@ def test_a_plugin_and_apex_are_declared_where_they_are_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "said"),
+    ("options", "said"),
     [
         ({"python": "3.12", "torch": "2.1.0"}, "Known: --python 3.8 or 3.9 or 3.10"),
         ({"python": "3.10", "torch": "2.7.1", "cann": "8.0.RC2"}, "Known: --torch 1.11.0 or 2.1.0"),
@@ -167,14 +168,14 @@ def test_a_plugin_and_apex_are_declared_where_they_are_missing() -> None:
         ({"python": "3.9.1", "cann": "8.0.RC2"}, "no python-build-standalone archive of Python"),
     ],
 )
-def test_nothing_fits(wishes: dict[str, str], said: str) -> None:
+def test_nothing_fits(options: dict[str, str], said: str) -> None:
     with pytest.raises(MatrixError) as caught:
-        proposed(**wishes)
+        proposed(**options)
     assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("wishes", "torch"),
+    ("options", "torch"),
     [
         ({"python": "3.9", "deepspeed": "0.9.2"}, "2.1.0"),
         ({"python": "3.9", "deepspeed": "0.15.0"}, "2.7.1"),
@@ -183,9 +184,9 @@ def test_nothing_fits(wishes: dict[str, str], said: str) -> None:
     ],
 )
 def test_the_torch_is_one_that_deepspeed_and_apex_are_known_with(
-    wishes: dict[str, object], torch: str
+    options: dict[str, object], torch: str
 ) -> None:
-    assert target(**wishes)["torch"] == torch
+    assert target(**options)["torch"] == torch
 
 
 def test_a_deepspeed_that_is_not_advised_for_this_python_is_not_proposed() -> None:
@@ -193,7 +194,7 @@ def test_a_deepspeed_that_is_not_advised_for_this_python_is_not_proposed() -> No
 
 
 @pytest.mark.parametrize(
-    ("wishes", "said"),
+    ("options", "said"),
     [
         ({"cann": "8.0"}, "'8.0' is not a CANN version"),
         ({"cann": "8.0.T17"}, "is an interim build, whose files are not published. Declare it"),
@@ -203,9 +204,9 @@ def test_a_deepspeed_that_is_not_advised_for_this_python_is_not_proposed() -> No
         ),
     ],
 )
-def test_wrong_wishes(wishes: dict[str, str], said: str) -> None:
+def test_wrong_options(options: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        proposed(python="3.9", **wishes)
+        proposed(python="3.9", **options)
     assert said in str(caught.value)
 
 
@@ -224,8 +225,8 @@ def test_what_families_have_is_known(text: str) -> None:
 def test_a_section_that_is_missing_goes_before_the_families(text: str) -> None:
     without = text.replace(text[text.index("apex:") : text.index("# belongs to")], "")
     without = without.replace("    apex: 0.1+ascend\n", "")
-    wishes: dict[str, str] = {"torch": "1.11.0", "cann": "8.0.RC2", "deepspeed": "0.6.0"}
-    _, after = proposed(without, python="3.9", apex=True, **wishes)
+    options: dict[str, str] = {"torch": "1.11.0", "cann": "8.0.RC2", "deepspeed": "0.6.0"}
+    _, after = proposed(without, python="3.9", apex=True, **options)
     order = [line for line in after.splitlines() if re.match("[a-z#]", line)]
     place = order.index("# belongs to the families")
     assert order[place - 2 :] == [
@@ -249,11 +250,11 @@ def test_the_id(parts: tuple[str, str, str, str], name: str) -> None:
 
 
 @st.composite
-def wishes(draw: st.DrawFn) -> ProposeOptions:
+def some_options(draw: st.DrawFn) -> NewOptions:
     """Part of what one row of compat.yaml has, so that most of them can be fulfilled."""
     row = draw(st.sampled_from([row for row in COMPAT.pairings if row.pythons]))
     python = draw(st.sampled_from(row.pythons))
-    return ProposeOptions(
+    return NewOptions(
         python=python,
         torch=draw(st.sampled_from(["", row.torch])),
         cann=draw(st.sampled_from(["", str(row.cann)])),
@@ -264,13 +265,13 @@ def wishes(draw: st.DrawFn) -> ProposeOptions:
     )
 
 
-@given(wishes(), st.sampled_from([*LAYOUTS.values()]))
-@settings(max_examples=100, deadline=None)
+@given(some_options(), st.sampled_from([*LAYOUTS.values()]))
+@times(0.5)
 def test_every_proposal_loads_without_a_problem(
-    tmp_path_factory: pytest.TempPathFactory, wish: ProposeOptions, text: str
+    tmp_path_factory: pytest.TempPathFactory, options: NewOptions, text: str
 ) -> None:
     try:
-        found, after = proposed(text, **vars(wish))
+        found, after = proposed(text, **vars(options))
     except CanneryError as error:
         assert error.problems  # noqa: PT017 - nothing fits, which is an answer
         return

@@ -11,9 +11,11 @@ import pytest
 
 from cannery.errors import ArtifactError, BuildError, CanneryError, UsageError, VerificationError
 from cannery.image.content_key import LABEL
+from cannery.options.build import PlanOptions
+from cannery.options.values import Shard
 from cannery.pipeline.build import build_all
-from cannery.pipeline.planning import PlanOptions, make_plan
-from cannery.plan.journal import Journal, Progress, RunSettings, read_journal
+from cannery.pipeline.planning import make_plan
+from cannery.plan.journal import Journal, Progress, read_journal
 from cannery.plan.plan import Action
 from tests.unit.world import BOTH, World, make_world
 
@@ -64,7 +66,7 @@ def test_other_checks_are_made_of_the_same_image(world: World) -> None:
     assert (world.baked, world.checked) == ([], ["full"])
 
 
-def test_unchecked_images_are_checked_when_that_is_asked_for(world: World) -> None:
+def test_an_unverified_image_is_checked_in_a_run_that_tests(world: World) -> None:
     world.run(["full"], test=False)
     assert (world.baked, world.checked) == ([["full"]], [])
     world.run(["full"], test=False)
@@ -226,7 +228,7 @@ def test_a_change_meanwhile_is_not_overlooked(world: World) -> None:
 def test_several_are_checked_at_a_time(world: World) -> None:
     world.bad = {"bare"}
     with pytest.raises(VerificationError):
-        world.run(jobs=2)
+        world.run(check_jobs=2)
     assert sorted(world.checked) == sorted(BOTH)
     assert world.names == {"cannery:full"}
 
@@ -234,7 +236,7 @@ def test_several_are_checked_at_a_time(world: World) -> None:
 def test_a_stop_while_several_are_checked(world: World) -> None:
     world.stops_at = "bare"
     with pytest.raises(KeyboardInterrupt):
-        world.run(jobs=2)
+        world.run(check_jobs=2)
     assert world.progress()["bare"] is Progress.BUILT
 
 
@@ -248,7 +250,7 @@ def test_what_a_plan_says_of_both(world: World) -> None:
 def test_shards_are_all_there_is(world: World) -> None:
     found = []
     for index in (1, 2, 3):
-        selection = replace(world.selection(BOTH), shard=f"{index}/3")
+        selection = replace(world.selection(BOTH), shard=Shard(index, 3))
         plan = make_plan(world.checkout.project, selection, world.options()).plan
         names = [step.id for step in plan.steps]
         assert sorted([*names, *plan.elsewhere]) == sorted(BOTH)
@@ -258,11 +260,11 @@ def test_shards_are_all_there_is(world: World) -> None:
 
 def test_an_empty_shard_is_no_error(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     for index in (1, 2, 3):
-        selection = replace(world.selection(BOTH), shard=f"{index}/3")
+        selection = replace(world.selection(BOTH), shard=Shard(index, 3))
         planned = make_plan(world.checkout.project, selection, world.options())
-        journal = Journal(path=world.journal, asked=RunSettings())
+        journal = Journal(path=world.journal, options=world.options())
         build_all(world.checkout.project, selection, world.options(), planned, journal)
-    assert "no target is in shard" in capsys.readouterr().err
+    assert " has no targets" in capsys.readouterr().err
 
 
 def test_a_component_that_nothing_has(world: World) -> None:
@@ -271,5 +273,5 @@ def test_a_component_that_nothing_has(world: World) -> None:
             world.checkout.project,
             world.selection(BOTH),
             world.options(),
-            PlanOptions(changed="torhc"),
+            PlanOptions(if_changed="torhc"),
         )

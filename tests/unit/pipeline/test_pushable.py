@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from cannery.deploy.run_spec import npu_device
-from cannery.errors import PublishError
+from cannery.errors import EngineError, PublishError
 from cannery.execute import cosign
+from cannery.options.publish import PushOptions
 from cannery.pipeline import images
-from cannery.pipeline.pushable import Candidate, PushOptions, candidates
+from cannery.pipeline.pushable import Candidate, candidates
 from tests.unit.world import BOTH, World, make_world
 
 
@@ -39,7 +40,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 def ask(world: World, names: list[str] | None = None, *allow: str, **more: Any) -> list[Candidate]:
     push_options = PushOptions(
         simulate=more.pop("simulate", False),
-        allow=frozenset(allow),
+        registry="registry.test",
+        allow=allow,
         artifacts=world.artifacts,
         **more,
     )
@@ -64,14 +66,14 @@ def test_what_is_built_checked_and_committed_may_go(world: World) -> None:
 
 def test_what_is_not_here(world: World) -> None:
     [said] = refused(world, simulate=True)
-    assert "full: there is no image cannery:full-sim here." in said
+    assert "full: this machine has no image cannery:full-sim." in said
     assert "python build.py --target full --simulate" in said
 
 
 def test_what_was_not_checked(world: World) -> None:
     world.run(["full"], force=True, test=False)
     [said] = refused(world)
-    assert "full: not every check of today has passed on it (device none)" in said
+    assert "full: the current checks have not all passed on it (device: none)" in said
     [found] = ask(world, ["full"], "unverified")
     assert found.report == ""
 
@@ -97,6 +99,15 @@ def test_a_simulated_image_under_a_real_one_s_name(world: World) -> None:
     assert [each for each in refused(world) if "is simulated" in each]
 
 
+def test_a_simulated_image_whose_label_says_otherwise(world: World) -> None:
+    image, labels = world.store["cannery:full"]
+    assert labels["io.cannery.simulated"] == "false"
+    world.markers[image] = ("/usr/local/Ascend/simulated",)
+    assert [each for each in refused(world) if "is simulated" in each]
+    [found] = ask(world, ["full"], "simulated", "unverified")
+    assert found.simulated
+
+
 def test_a_file_that_is_not_committed(world: World) -> None:
     folder = world.checkout.project.images / "full"
     git(world, "rm", "--quiet", "--cached", "images/full/Dockerfile")
@@ -111,21 +122,21 @@ def test_a_file_that_was_edited(world: World) -> None:
     path.write_text(path.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
     [said] = refused(world)
     assert "not committed: images/full/Dockerfile" in said
-    assert "images/ is not what matrix.yaml says" in said
+    assert "images/ does not match matrix.yaml" in said
 
 
 def test_an_image_of_other_files(world: World) -> None:
     name = world.checkout.matrix.targets["full"].artifacts["toolkit"].name
     (world.artifacts / name).write_text("#!/bin/sh\nother\n", encoding="utf-8")
     [said] = refused(world)
-    assert "its key is sha256:" in said
+    assert "its content key is sha256:" in said
     (world.artifacts / name).unlink()
-    assert "what it should be made of cannot be told" in refused(world)[0]
+    assert "its content key cannot be computed" in refused(world)[0]
 
 
 def test_without_git_nothing_can_be_compared(world: World) -> None:
     git(world, "update-ref", "-d", "HEAD")
-    assert "there is no commit to compare with" in refused(world)[0]
+    assert "has no git commit to compare with" in refused(world)[0]
 
 
 def test_an_image_that_build_py_has_not_built(world: World) -> None:
@@ -148,10 +159,19 @@ def test_a_release_asks_for_more(world: World, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(cosign, "find_cosign", lambda: None)
     (world.checkout.project.root / "notes.txt").write_text("new\n", encoding="utf-8")
     said = "\n".join(refused(world, release=True))
-    assert "a release is made from a clean commit, and these differ: notes.txt" in said
-    assert "there is no key to sign it with" in said
-    assert "images are signed with cosign, which is not installed" in said
-    assert "(device npu)" in said
+    assert "a release needs a clean checkout, and these files differ: notes.txt" in said
+    assert "a release needs a key to sign it with" in said
+    assert "cosign, which signs images, is not installed" in said
+    assert "(device: npu)" in said
+
+
+def test_a_release_needs_an_answer_from_git(world: World) -> None:
+    """A checkout that git cannot compare with its commit is not a clean one."""
+    (world.checkout.project.root / ".git" / "index").write_text("not an index", encoding="utf-8")
+    allowed = ("unverified", "differs")
+    with pytest.raises(EngineError, match=r"git status failed .*index") as caught:
+        ask(world, ["full"], *allowed, release=True, signing_key="awskms:///alias/release")
+    assert caught.value.exit_code == 6
 
 
 def test_a_release_that_has_it_all(
@@ -166,8 +186,8 @@ def test_a_release_that_has_it_all(
     loaded["runs"].append({**loaded["runs"][0], "device": "npu"})
     report.write_text(json.dumps(loaded), encoding="utf-8")
     key = tmp_path / "cosign.key"
-    [said] = refused(world, release=True, key=str(key))
-    assert "there is no key" in said
+    [said] = refused(world, release=True, signing_key=str(key))
+    assert "cosign.key' does not exist" in said
     key.write_text("a key", encoding="utf-8")
-    assert ask(world, release=True, key=str(key))
-    assert ask(world, release=True, key="awskms:///alias/release")
+    assert ask(world, release=True, signing_key=str(key))
+    assert ask(world, release=True, signing_key="awskms:///alias/release")

@@ -52,7 +52,7 @@ def test_the_reason_says_what_has_changed() -> None:
     other = edited("file: toolkit_8.0.RC2_linux", "file: toolkit_8.0.RC2.1_linux")
     assert said(COMMIT, changed("matrix.yaml", other)) == {"full": "changed: toolkit"}
     new = edited("  bare:\n", "  new:\n")
-    assert said(COMMIT, changed("matrix.yaml", new)) == {"new": "it is new"}
+    assert said(COMMIT, changed("matrix.yaml", new)) == {"new": "new target"}
     other = edited("image: debian:11@", "image: debian:11.1@")
     found = said(COMMIT, changed("matrix.yaml", other))
     assert found == {"full": "changed: BASE_IMAGE", "bare": "changed: BASE_IMAGE"}
@@ -60,20 +60,20 @@ def test_the_reason_says_what_has_changed() -> None:
 
 @pytest.mark.parametrize("text", ["2", None])
 def test_a_file_that_is_not_known_concerns_all(text: str | None) -> None:
-    why = "setup.sh is not known to be harmless"
+    why = "setup.sh may affect any image"
     assert said(COMMIT, changed("setup.sh", text)) == {"full": why, "bare": why}
     both = replace(COMMIT, entries={"matrix.yaml": MATRIX, "x": "1"})
-    assert said(COMMIT, both)["full"] == "setup.sh and 1 more are not known to be harmless"
+    assert said(COMMIT, both)["full"] == "setup.sh and 1 more file may affect any image"
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (None, "there was no matrix.yaml"),
-        ("[]", "the earlier matrix is wrong: matrix.yaml:1:1: "),
-        ("", "the earlier matrix is wrong: matrix.yaml is empty."),
-        ("\udcff", "the earlier matrix is wrong: matrix.yaml is not UTF-8 text."),
-        (edited("schema: 2", "schema: 3"), "the earlier matrix is wrong: matrix.yaml:1:"),
+        (None, "the earlier commit has no matrix.yaml"),
+        ("[]", "the earlier matrix is invalid: matrix.yaml:1:1: "),
+        ("", "the earlier matrix is invalid: matrix.yaml is empty."),
+        ("\udcff", "the earlier matrix is invalid: matrix.yaml is not UTF-8 text."),
+        (edited("schema: 2", "schema: 3"), "the earlier matrix is invalid: matrix.yaml:1:"),
     ],
 )
 def test_an_earlier_matrix_that_cannot_be_read_means_all(text: str | None, why: str) -> None:

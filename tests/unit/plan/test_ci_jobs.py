@@ -14,7 +14,8 @@ from cannery.errors import UsageError
 from cannery.image.layers import Layer, LayerKind
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
-from cannery.plan.ci_jobs import MOST, Job, make_jobs
+from cannery.options.ci import MAX_CI_JOBS
+from cannery.plan.ci_jobs import Job, make_jobs
 from cannery.report.ci import RUNNERS, TAGS, to_github, to_gitlab
 from tests.unit.matrices import MATRIX
 
@@ -49,7 +50,7 @@ def test_every_target_is_in_one_job_of_its_platform(
     targets, layers = selection
     platforms = {target.platform for target in targets}
     if 0 < shards < len(platforms):
-        with pytest.raises(UsageError, match="cannot build for 2 platforms"):
+        with pytest.raises(UsageError, match="the targets have 2 platforms"):
             make_jobs(targets, layers, shards=shards)
         return
     jobs = make_jobs(targets, layers, shards=shards)
@@ -81,11 +82,11 @@ def many(count: int) -> tuple[list[Target], dict[str, list[Layer]]]:
 
 
 def test_too_many_jobs_are_refused_and_none_is_left_out() -> None:
-    assert len(make_jobs(*many(MOST))) == MOST == 256
-    with pytest.raises(UsageError, match=r"257 jobs are more than the 256.*--shards 256"):
+    assert len(make_jobs(*many(MAX_CI_JOBS))) == MAX_CI_JOBS == 256
+    with pytest.raises(UsageError, match=r"257 jobs are more than the limit of 256.*--shards 256"):
         make_jobs(*many(257))
     assert sum(len(job.targets) for job in make_jobs(*many(257), shards=256)) == 257
-    with pytest.raises(UsageError, match="3 jobs are more than the 2"):
+    with pytest.raises(UsageError, match="3 jobs are more than the limit of 2"):
         make_jobs(*many(9), shards=3, most=2)
 
 

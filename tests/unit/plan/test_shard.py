@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.errors import UsageError
-from cannery.plan.shard import TargetCost, divide_targets, parse_shard, target_cost
+from cannery.plan.shard import TargetCost, divide_targets, target_cost
 from tests.unit.image.test_layers import layers
 from tests.unit.matrices import Checkout
 
@@ -91,32 +89,3 @@ def test_targets_of_the_same_cann_and_torch_are_kin(checkout: Checkout) -> None:
     assert again.family == ours.family != others.family
     assert again.costs == ours.costs
     assert all(seconds > 0 for seconds in ours.costs.values())
-
-
-@pytest.mark.parametrize("text", ["1/1", "1/3", "3/3", "12/12"])
-def test_a_shard(text: str) -> None:
-    assert "/".join(map(str, parse_shard(text))) == text
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "1",
-        "1/",
-        "/3",
-        "0/3",
-        "4/3",
-        "-1/3",
-        "1/0",
-        "0/0",
-        "1/3/5",
-        "a/b",
-        "1 / 3",
-        "1.5/3",
-        "²/3",
-    ],
-)
-def test_no_shard(text: str) -> None:
-    with pytest.raises(UsageError, match=r"is no shard|there is no shard"):
-        parse_shard(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cannery.image.lock import parse_lock
@@ -65,8 +65,13 @@ VERSIONS = st.from_regex(r"([0-9]:)?[0-9][A-Za-z0-9.+~-]{0,8}", fullmatch=True)
 
 
 @given(st.dictionaries(NAMES, VERSIONS, max_size=8), st.text(max_size=30))
+@example({"name": "1"}, "\u2028Version: 9")
+@example({"name": "1"}, "\x85")
+@example({"name": "1"}, " ")
 def test_every_paragraph_is_a_package(packages: dict[str, str], more: str) -> None:
-    description = "".join(f" {line.strip() or '.'}\n" for line in more.splitlines())
+    # Any character but a line feed may be in a line; a blank line would end the paragraph.
+    lines = (line if line.strip(" \t\r") else "." for line in more.split("\n"))
+    description = "".join(f" {line}\n" for line in lines)
     text = "\n".join(
         f"Package: {name}\nStatus: install ok installed\nArchitecture: all\n"
         f"Description: x\n{description}Version: {version}\n"

@@ -52,7 +52,7 @@ def test_what_a_manifest_needs() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"[]", b'{"layers": [{}]}', b'{"manifests": 3}'])
 def test_what_is_no_manifest(text: bytes) -> None:
-    with pytest.raises(ValueError, match="is no manifest"):
+    with pytest.raises(ValueError, match="is not a manifest"):
         manifest_contents(Document(media_type="", content=text))
 
 
@@ -79,13 +79,13 @@ def test_a_registry_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("ascend:latest", "is no name in a registry"),
-        ("team/ascend", "is no name in a registry"),
-        ("https://registry.example.com/ascend", "is no name in a registry"),
-        ("registry.example.com/Ascend", "is no name in a registry"),
-        ("registry.example.com/ascend@sha256:12", "is no name in a registry"),
-        ("registry.example.com", "names no repository"),
-        ("user:secret@registry.example.com/ascend", "is no name in a registry"),
+        ("ascend:latest", "does not name a registry"),
+        ("team/ascend", "does not name a registry"),
+        ("https://registry.example.com/ascend", "invalid image reference"),
+        ("registry.example.com/Ascend", "invalid image reference"),
+        ("registry.example.com/ascend@sha256:12", "invalid image reference"),
+        ("registry.example.com", "does not name a repository"),
+        ("user:secret@registry.example.com/ascend", "invalid image reference"),
     ],
 )
 def test_what_is_no_reference(text: str, said: str) -> None:
@@ -94,7 +94,7 @@ def test_what_is_no_reference(text: str, said: str) -> None:
 
 
 def test_a_registry_with_a_tag() -> None:
-    with pytest.raises(UsageError, match="is more than a registry"):
+    with pytest.raises(UsageError, match="has a tag or a digest"):
         parse_reference("registry.example.com/team:latest", repository="ascend")
 
 

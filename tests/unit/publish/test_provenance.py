@@ -13,7 +13,7 @@ from cannery.image.lock import parse_lock
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.publish.inventory import Inventory
-from cannery.publish.provenance import BUILD_TYPE, Builder, Source, UsedBase, slsa
+from cannery.publish.provenance import BUILD_TYPE, Builder, Inputs, Source, UsedBase, slsa
 from tests.unit.bills import ANY_CONTENTS, CONTENTS, read_slsa
 from tests.unit.matrices import CHECKOUT, DIGEST, lock_for
 
@@ -40,12 +40,14 @@ def predicate(
     return slsa(
         target,
         inventory,
-        key=KEY,
-        source=source or Source(commit=COMMIT),
-        lock=parse_lock(lock).wheels,
-        build_stage=[],
-        bases=bases,
-        builder=builder or Builder(),
+        Inputs(
+            key=KEY,
+            source=source or Source(commit=COMMIT),
+            lock=parse_lock(lock).wheels,
+            build_stage=[],
+            bases=bases,
+        ),
+        builder or Builder(),
     )
 
 

@@ -66,16 +66,20 @@ def spoil(**changes: Any) -> str:
 
 
 SPOILT = {
-    "no JSON": ("{", "Expecting property name"),
-    "no mapping": ("[]", "is no record of a push"),
+    "no JSON": ("{", "it is not JSON: Expecting property name"),
+    "no mapping": ("[]", "is not a valid record of a push: the field 'schema' is missing"),
     "schema": (spoil(schema=2), "reads schema 1 only"),
-    "missing": (spoil(digest=None), "it has no 'digest'"),
-    "unknown": (spoil(colour="red"), "'colour' is unknown"),
+    "missing": (spoil(digest=None), "the field 'digest' is missing"),
+    "unknown": (spoil(colour="red"), "unknown field 'colour'"),
     "type": (spoil(simulated="no"), "'simulated' is not of type bool"),
     "number": (spoil(digest=1), "'digest' is not of type str"),
-    "mapping": (spoil(components=[]), "'components' is no mapping"),
-    "layer": (spoil(platforms={"linux/arm64": {"layers": [{}]}}), "it has no 'digest'"),
-    "name": (spoil(tag="full-2"), "it is of full, full-2, and has another name"),
+    "mapping": (spoil(components=[]), "the field 'components' is not a mapping"),
+    "layer": (spoil(platforms={"linux/arm64": {"layers": [{}]}}), "the field 'digest' is missing"),
+    "layers": (
+        spoil(platforms={"linux/arm64": {"layers": 1}}),
+        "a field has the wrong type: 'int'",
+    ),
+    "name": (spoil(tag="full-2"), "it is the record of full, tag full-2, which has another name"),
 }
 
 

@@ -46,7 +46,7 @@ def test_what_a_tag_names_now_stays() -> None:
     decision = choose_deletions(
         [stored("a", "full", "full-a"), stored("b")], [], ["full", "latest"], 0
     )
-    assert decision.kept == {sha("a"): "full names it now"}
+    assert decision.kept == {sha("a"): "the moving tag full names it"}
     assert [each.digest for each in decision.gone] == [sha("b")]
 
 
@@ -58,7 +58,7 @@ def test_what_this_project_has_not_made_stays() -> None:
 def test_what_a_kept_image_needs_stays() -> None:
     index = stored("a", "full", needs=frozenset({sha("a"), sha("b"), sha("c")}))
     decision = choose_deletions([index, stored("b"), stored("d")], [], ["full"], 0)
-    assert decision.kept[sha("b")] == "an image that stays needs it"
+    assert decision.kept[sha("b")] == "an image that is kept needs it"
     assert decision.manifests == (sha("d"),)
 
 
@@ -75,7 +75,7 @@ def test_a_signature_stays_as_long_as_what_it_signs() -> None:
     orphan = stored("c", f"sha256-{'d' * 64}.sig", target="")
     of_record = stored("e", f"sha256-{'1' * 64}", target="")
     decision = choose_deletions([image, signed, orphan, of_record], [RECORD], ["full"], 0)
-    assert decision.kept[sha("b")] == f"it is about {sha('a')}, which stays"
+    assert decision.kept[sha("b")] == f"it refers to {sha('a')}, which is kept"
     assert sha("e") in decision.kept
     assert [each.digest for each in decision.gone] == [sha("c")]
 

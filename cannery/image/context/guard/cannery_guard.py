@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the versions that fit this image's CANN, and explains it to people who move one.
+"""Keeps the versions that work with this image's CANN, and explains a conflict with them.
 
-cannery_guard.pth loads this into every Python of the image, so it has to be quick:
+cannery_guard.pth loads this module into every Python process of the image, so it must be fast:
 
-- pip: the message about a conflict ends with the held versions, why, and how to move them.
-- pip's isolated builds of sdists: they get their own versions, so PIP_CONSTRAINT does not apply.
-- ``import torch_npu``: warns when the torch beside it is not the image's.
+- pip: a message about a conflict ends with the held versions, the reasons, and how to change them.
+- pip's isolated builds of sdists: they have their own versions, so PIP_CONSTRAINT does not apply.
+- ``import torch_npu``: warns if the installed torch is not the image's.
 """
 
 import os
@@ -16,12 +16,12 @@ CONSTRAINTS = "/usr/local/share/cannery/constraints.txt"
 HINT = """
 This image holds these versions, in {file}:
 {held}
-To move one of them on purpose, which may break the image: unset PIP_CONSTRAINT, and try again.
+To change one of them anyway, which may break the image, unset PIP_CONSTRAINT and try again.
 """
 
 WARNING = """\
-cannery: torch {found} is not the torch of this image ({wanted}), which torch_npu was compiled for.
-Expect undefined symbols or wrong results. Install torch=={wanted} again."""
+cannery: torch {found} is not the torch of this image ({own}); torch_npu was compiled for the latter.
+Undefined symbols or wrong results are likely. Install torch=={own} again."""
 
 
 def words_of_this_process():
@@ -33,7 +33,7 @@ def words_of_this_process():
 
 
 def is_isolated_build(words):
-    """Whether this is the pip that pip starts to install the build requirements of an sdist."""
+    """Whether pip has started this process to install the build requirements of an sdist."""
     return any(os.path.basename(word) == b"__pip-runner__.py" for word in words)
 
 
@@ -62,7 +62,7 @@ def held_versions(path):
 
 
 def add_hint():
-    """Let pip end with the constraints that caused a conflict."""
+    """Make pip end with the constraints that caused a conflict."""
     import atexit
     import logging
     import re
@@ -96,7 +96,7 @@ def add_hint():
 
 
 class TorchWatch:
-    """Looks at the torch beside torch_npu when torch_npu is imported, once."""
+    """Compares the installed torch with the image's when torch_npu is imported, once."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -108,15 +108,15 @@ class TorchWatch:
 def compare_torch():
     import importlib.util
 
-    wanted = held_versions(CONSTRAINTS).get("torch", ("", ""))[0].partition("==")[2]
+    own = held_versions(CONSTRAINTS).get("torch", ("", ""))[0].partition("==")[2]
     spec = importlib.util.find_spec("torch")
-    if not wanted or spec is None or not spec.submodule_search_locations:
+    if not own or spec is None or not spec.submodule_search_locations:
         return
     site = os.path.dirname(spec.submodule_search_locations[0])
     names = [n for n in os.listdir(site) if n.startswith("torch-") and n.endswith(".dist-info")]
-    found = names[0][len("torch-") : -len(".dist-info")] if len(names) == 1 else wanted
-    if found.partition("+")[0] != wanted.partition("+")[0]:
-        sys.stderr.write(WARNING.format(found=found, wanted=wanted) + "\n")
+    found = names[0][len("torch-") : -len(".dist-info")] if len(names) == 1 else own
+    if found.partition("+")[0] != own.partition("+")[0]:
+        sys.stderr.write(WARNING.format(found=found, own=own) + "\n")
 
 
 def main():

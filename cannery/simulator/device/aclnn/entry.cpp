@@ -43,6 +43,7 @@ std::string kernelDirectory() {
 void requireKernels() {
   static std::atomic<bool> found{false};  // looked for again only while there are none
   if (found) return;
+  requireDriver(kDriverError);
   std::string directory = kernelDirectory();
   found = isDirectory(directory);
   if (!found) {

@@ -17,6 +17,8 @@ bool known(uint32_t device) { return device < describedDevices().count; }
 
 }  // namespace
 
+NPUSIM_API uint32_t npusim_driver_protocol() { return kDriverProtocol; }
+
 NPUSIM_API int32_t drvGetDevNum(uint32_t* count) {
   if (count == nullptr) return kDriverInvalidValue;
   *count = describedDevices().count;

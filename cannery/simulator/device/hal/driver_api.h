@@ -27,6 +27,13 @@ struct DriverMemoryInfo {
 
 constexpr uint32_t kDriverMemoryHbm = 1;
 
+// Only the simulator's own driver libraries have this function, so that no other passes for one.
+// Count up when what the driver tells, or how, changes: an older driver is refused then.
+constexpr uint32_t kDriverProtocol = 1;
+constexpr const char* kProtocolFunction = "npusim_driver_protocol";
+constexpr const char* kDriverLibrary = "libascend_hal.so";
+
+using GetProtocol = uint32_t (*)();
 using GetDeviceNumber = int32_t (*)(uint32_t* count);
 using GetChipInfo = int32_t (*)(uint32_t device, ChipInfo* info);
 using GetMemoryInfo = int32_t (*)(uint32_t device, uint32_t type, DriverMemoryInfo* info);

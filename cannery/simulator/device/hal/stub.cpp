@@ -6,6 +6,8 @@
 
 using namespace npusim;
 
+NPUSIM_API uint32_t npusim_driver_protocol() { return kDriverProtocol; }
+
 NPUSIM_API int32_t drvGetDevNum(uint32_t* count) {
   if (count != nullptr) *count = 0;
   return kDriverNoDevice;

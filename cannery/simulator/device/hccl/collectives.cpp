@@ -9,13 +9,15 @@
 
 #include "../aclnn/arithmetic.h"
 #include "../aclnn/tensor.h"
+#include "../runtime/devices.h"
 #include "communicator.h"
 
 using namespace npusim;
 
 namespace {
 
-constexpr int kParameter = 1;  // HCCL_E_PARA
+constexpr int kParameter = 1;         // HCCL_E_PARA
+constexpr int kHcclDriverError = 16;  // HCCL_E_DRV
 constexpr size_t kRootInfoBytes = 4108;
 constexpr size_t kNameBytes = 128;
 
@@ -79,6 +81,7 @@ void reduceInto(void* send, void* receive, uint64_t count, uint64_t first, uint6
 
 int joinGroup(uint32_t ranks, const void* root_info, uint32_t rank, void** comm) {
   return guarded([&] {
+    requireDriver(kHcclDriverError);
     if (ranks == 0 || ranks > kMostRanks || rank >= ranks) {
       throw Error(kParameter, "rank " + std::to_string(rank) + " of " + std::to_string(ranks));
     }

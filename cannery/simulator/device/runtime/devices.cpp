@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "devices.h"
 
-#include <dlfcn.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -12,12 +10,14 @@
 
 #include "../core/errors.h"
 #include "../core/handles.h"
-#include "../hal/driver_api.h"
+#include "../hal/open_driver.h"
 
 namespace npusim {
 namespace {
 
 constexpr int kContextMissing = 107002;
+constexpr const char kNotice[] =
+    "cannery: simulated Ascend device; results say nothing about an NPU\n";
 
 struct Context {
   static constexpr Kind kKind = Kind::Context;
@@ -28,14 +28,10 @@ struct Devices {
   uint32_t count = 0;
   std::string soc;
   uint64_t memory = 0;
+  std::string refusal;  // why the driver that there is is not used; empty where it is
 };
 
 thread_local Context* current_context = nullptr;
-
-template <class Function>
-Function driverFunction(void* driver, const char* name) {
-  return reinterpret_cast<Function>(dlsym(driver, name));
-}
 
 uint32_t visibleOf(uint32_t present) {
   const char* filter = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
@@ -55,22 +51,29 @@ uint32_t visibleOf(uint32_t present) {
   return visible;
 }
 
+Devices describedBy(const Driver& driver) {
+  Devices devices;
+  uint32_t present = 0;
+  ChipInfo chip{};
+  DriverMemoryInfo memory{};
+  if (driver.device_number(&present) != kDriverOk) return devices;
+  if (driver.chip_info(0, &chip) != kDriverOk) return devices;
+  if (driver.memory_info(0, kDriverMemoryHbm, &memory) != kDriverOk) return devices;
+  std::fputs(kNotice, stderr);
+  devices.count = visibleOf(present);
+  devices.soc = std::string(chip.type) + chip.name;
+  devices.memory = memory.total;
+  return devices;
+}
+
 Devices discover() {
   Devices devices;
-  void* driver = dlopen("libascend_hal.so", RTLD_NOW);
-  if (driver == nullptr) return devices;
-  auto number = driverFunction<GetDeviceNumber>(driver, "drvGetDevNum");
-  auto chip = driverFunction<GetChipInfo>(driver, "halGetChipInfo");
-  auto memory = driverFunction<GetMemoryInfo>(driver, "halMemGetInfo");
-  uint32_t present = 0;
-  ChipInfo chip_info{};
-  DriverMemoryInfo memory_info{};
-  if (!number || !chip || !memory || number(&present) != kDriverOk) return devices;
-  if (chip(0, &chip_info) != kDriverOk) return devices;
-  if (memory(0, kDriverMemoryHbm, &memory_info) != kDriverOk) return devices;
-  devices.count = visibleOf(present);
-  devices.soc = std::string(chip_info.type) + chip_info.name;
-  devices.memory = memory_info.total;
+  try {
+    if (auto driver = openDriver("CANN")) devices = describedBy(*driver);
+  } catch (const ForeignDriver& error) {
+    std::fprintf(stderr, "cannery: %s\n", error.what());
+    devices.refusal = error.what();
+  }
   return devices;
 }
 
@@ -81,6 +84,7 @@ const Devices& all() {
 
 Context* primaryContext(int32_t device) {
   static std::mutex mutex;
+  requireDriver(kDriverError);
   static auto* contexts = new std::vector<Context*>(all().count, nullptr);
   if (device < 0 || static_cast<uint32_t>(device) >= all().count) {
     throw Error(kInvalidDevice, "no device " + std::to_string(device) + "; this process has " +
@@ -93,6 +97,10 @@ Context* primaryContext(int32_t device) {
 }
 
 }  // namespace
+
+void requireDriver(int code) {
+  if (!all().refusal.empty()) throw Error(code, all().refusal);
+}
 
 uint32_t deviceCount() { return all().count; }
 const std::string& socName() { return all().soc; }
@@ -110,7 +118,7 @@ using namespace npusim;
 NPUSIM_API int aclrtGetDeviceCount(uint32_t* count) {
   if (count == nullptr) return kInvalidParam;
   *count = deviceCount();
-  return kSuccess;
+  return guarded([] { requireDriver(kDriverError); });
 }
 
 NPUSIM_API const char* aclrtGetSocName() {

@@ -7,6 +7,9 @@
 
 namespace npusim {
 
+// Throws Error with `code` where there is a driver that is not the simulated one.
+void requireDriver(int code);
+
 uint32_t deviceCount();
 const std::string& socName();  // "Ascend910B3"; empty without a device
 uint64_t deviceMemory();       // bytes of one device

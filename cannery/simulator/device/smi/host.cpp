@@ -6,7 +6,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "../hal/driver_api.h"
+#include "../hal/open_driver.h"
 
 namespace npusim {
 namespace {
@@ -34,28 +34,19 @@ std::string driverVersion(const void* in_library) {
   return marked ? version : version + kMark;
 }
 
-template <class Function>
-Function driverFunction(void* driver, const char* name) {
-  auto* function = reinterpret_cast<Function>(dlsym(driver, name));
-  if (function == nullptr) throw std::runtime_error(std::string("no ") + name);
-  return function;
-}
-
 }  // namespace
 
 Host readHost() {
-  void* driver = dlopen("libascend_hal.so", RTLD_NOW);
-  if (driver == nullptr) throw std::runtime_error("no driver library");
-  auto number = driverFunction<GetDeviceNumber>(driver, "drvGetDevNum");
-  auto chip = driverFunction<GetChipInfo>(driver, "halGetChipInfo");
-  auto memory = driverFunction<GetMemoryInfo>(driver, "halMemGetInfo");
+  const auto driver = openDriver("npu-smi");
+  if (!driver) throw std::runtime_error("no driver library");
   uint32_t count = 0;
-  if (number(&count) != kDriverOk) throw std::runtime_error("no devices");
-  Host host{driverVersion(reinterpret_cast<const void*>(number)), {}};
+  if (driver->device_number(&count) != kDriverOk) throw std::runtime_error("no devices");
+  Host host{driverVersion(reinterpret_cast<const void*>(driver->device_number)), {}};
   for (uint32_t device = 0; device < count; ++device) {
     ChipInfo info{};
     DriverMemoryInfo hbm{};
-    if (chip(device, &info) != kDriverOk || memory(device, kDriverMemoryHbm, &hbm) != kDriverOk) {
+    if (driver->chip_info(device, &info) != kDriverOk ||
+        driver->memory_info(device, kDriverMemoryHbm, &hbm) != kDriverOk) {
       throw std::runtime_error("a device does not answer");
     }
     host.chips.push_back({info.name, hbm.total >> 20});

@@ -18,7 +18,8 @@ struct Host {
   std::vector<Chip> chips;
 };
 
-// Throws std::runtime_error when there is no driver library or it has no device.
+// Throws ForeignDriver when the driver library is not the simulator's, and std::runtime_error when
+// there is none or it has no device.
 Host readHost();
 
 }  // namespace npusim

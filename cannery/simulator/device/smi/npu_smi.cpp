@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../hal/open_driver.h"
 #include "host.h"
 
 using namespace npusim;
@@ -97,9 +98,12 @@ int main(int count, char** values) {
   }
   try {
     show(readHost());
+    return 0;
+  } catch (const ForeignDriver& error) {
+    std::fprintf(stderr, "cannery: %s\n", error.what());
   } catch (const std::exception&) {
-    std::puts("dcmi module initialize failed. ret is -8005");
-    return kNoDriver;
+    // There is no device: the vendor's words below are all there is to say.
   }
-  return 0;
+  std::puts("dcmi module initialize failed. ret is -8005");
+  return kNoDriver;
 }

@@ -10,6 +10,7 @@ import io
 import re
 import zipfile
 
+from . import marker
 from .errors import PackError
 from .layout import PACKAGES
 
@@ -30,7 +31,7 @@ def apex_wheel(file_name: str) -> bytes:
         raise PackError(f"spec.apex.file: {file_name!r} is not a wheel's name")
     name, version, tag = match["name"], match["version"], match["tag"]
     info = f"{name}-{version}.dist-info"
-    files = module_files()
+    files = {**module_files(), f"apex/{marker.FILE}": marker.text("apex").encode()}
     files[f"{info}/METADATA"] = (
         f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {SUMMARY}\n"
         "License: Apache-2.0\n"

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import marker
 from .layout import Layout, render_template
 from .spec import PackageSpec, Spec
 from .tree import Tree
@@ -149,12 +150,10 @@ def package_name(entry: PackageSpec) -> str:
 
 
 def add_marker(tree: Tree, root: str, entry: PackageSpec) -> None:
-    """Say in ``root`` itself that what is there is simulated."""
-    tree.add_file(
-        f"{root}/SIMULATED",
-        f"This {package_name(entry)} is a software stand-in made by cannery's simulator; "
-        "it contains nothing of the vendor's and drives no NPU.\n",
-    )
+    """Say in ``root`` itself, and where one look tells all, that what is there is simulated."""
+    name = package_name(entry)
+    for path in (f"{root}/{marker.FILE}", f"{marker.FOLDER}/{name}"):
+        tree.add_file(path, marker.text(name))
 
 
 def add_install_info(tree: Tree, spec: Spec, entry: PackageSpec, layout: Layout, name: str) -> str:

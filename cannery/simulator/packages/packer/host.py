@@ -5,15 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from . import marker
 from .spec import DriverSpec
 from .tree import Tree
 
 DRIVER = "usr/local/Ascend/driver"
-
-MARKER = (
-    "This driver is a software stand-in made by cannery's simulator; "
-    "it contains nothing of the vendor's and drives no NPU.\n"
-)
 
 
 def host_tree(driver: DriverSpec, arch: str, device: Path) -> Tree:
@@ -28,7 +24,7 @@ def host_tree(driver: DriverSpec, arch: str, device: Path) -> Tree:
         f"{DRIVER}/simulated_devices.conf",
         f"count={driver.devices}\nname={driver.chip_name}\nhbm_mb={driver.hbm_mb}\n",
     )
-    tree.add_file(f"{DRIVER}/SIMULATED", MARKER)
+    tree.add_file(f"{DRIVER}/{marker.FILE}", marker.text("driver"))
     tree.add_file("usr/local/dcmi/README", "Simulated: the device management library is absent.\n")
     tree.add_file(
         "etc/ascend_install.info",

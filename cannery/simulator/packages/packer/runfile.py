@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 
+from . import marker
 from .cann import INTERNAL_VERSION, Package
 from .layout import PACKAGES
 
@@ -33,7 +34,7 @@ def run_file(package: Package) -> bytes:
         "payload_sha256": hashlib.sha256(payload).hexdigest(),
     }
     assignments = [f"{key}={shlex.quote(value)}\n" for key, value in settings.items()]
-    head = "#!/bin/sh\n" + "".join(assignments)
+    head = f"#!/bin/sh\n{marker.HEAD}\n" + "".join(assignments)
     # The payload begins after the two texts and after the line that says where it begins.
     payload_line = head.count("\n") + code.count("\n") + 2
     return f"{head}payload_line={payload_line}\n{code}".encode() + payload

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of the hosts that run an image, and whether it makes sense."""
+"""An image with the cards and hosts that it runs on, and the checks of such a request."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.deploy.chips import Chip, chip_named
-from cannery.deploy.run_spec import DRIVER_MOUNTS, SHM_SIZE
+from cannery.deploy.run_spec import DRIVER_MOUNTS
 from cannery.errors import Problem, UsageError, did_you_mean
 from cannery.model import Target
-
-RUNTIMES = ("devices", "ascend")
-"""How docker, or a node, hands over cards: each device by name, or ascend-docker-runtime does."""
+from cannery.options.run import MAX_NODES, RUNTIMES, SHM_SIZE
+from cannery.options.values import Size, parse_size
 
 IDLE = ("sleep", "infinity")
-"""What runs where nothing is asked for, so that one can go in."""
+"""The command of a container without one, so that users can open a shell in it."""
 
 HCCL_WAITS = {"HCCL_CONNECT_TIMEOUT": "7200", "HCCL_EXEC_TIMEOUT": "7200"}
-"""Seconds that a card waits for the others, so that one which still reads data is waited for.
+"""Seconds for which a card waits for the others.
 
-CANN's own 120 s for a connection, of which 7200 is the longest allowed, are known to be too few
-where data is tokenised first. Source: CANN's reference of environment variables; a training team's
-notes on the 910B.
+CANN's default of 120 s for a connection is too short if a rank tokenises data first; 7200 is the
+maximum. Source: CANN's reference of environment variables; a training team's notes on the 910B.
 """
 
-MOST_NODES = 999
 _NAME_LENGTH = 50
-"""Leaves room, in the 63 characters of a host's name, for what a cluster adds."""
+"""A host name has at most 63 characters, and a cluster adds some to this name."""
 
 _TAKEN = {"", *DRIVER_MOUNTS, "/dev/shm"}  # noqa: S108 - where every Linux has it
 
-_SHM = re.compile(r"([1-9][0-9]{0,5})([bkmg]?)")
-_UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """``cards`` are the numbers that a host gives to its cards; the other fields are text()'s."""
+class Workload:
+    """An image with its cards and hosts.
+
+    It uses ``cards``, numbered as on the host, on each of ``nodes`` hosts. ``runtime`` is one of
+    RUNTIMES, ``simulate_host`` is a simulated host tree that replaces NPUs, ``shm_size`` has
+    docker's format, and ``mounts`` maps folders of a host to folders of the container.
+    """
 
     image: str
     target: Target
@@ -54,62 +54,54 @@ class RunOptions:
 
     @property
     def chip(self) -> Chip:
-        """What clusters call the target's chip."""
+        """The target's chip, with its names in clusters."""
         return chip_named(self.target.chip)
 
     @property
     def ascend(self) -> bool:
-        """Whether ascend-docker-runtime hands over the cards."""
+        """Whether ascend-docker-runtime adds the cards to the container."""
         return self.runtime == "ascend" and not self.simulate_host
 
     @property
     def name(self) -> str:
-        """The target's id as a host's name may be: letters, digits and dashes, letter first."""
+        """The target's id as a host name: letters, digits and dashes, beginning with a letter."""
         name = re.sub(r"[^a-z0-9]+", "-", self.target.id.lower())
         return (name if name[:1].isalpha() else f"t-{name}")[:_NAME_LENGTH].strip("-")
 
     @property
     def title(self) -> str:
-        """What the target is, in a line."""
+        """The target's summary in one line."""
         return " ".join(self.target.summary.split())
 
     @property
     def service(self) -> str:
-        """What runs in it, in a word."""
+        """The name of the service: the application's, if there is one."""
         return self.target.application.component if self.target.application else "ascend"
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """On which its application listens."""
+        """The ports on which the application listens."""
         return self.target.application.ports if self.target.application else ()
 
     @property
     def volumes(self) -> Mapping[str, str]:
-        """Folders of the host to those of the application that ``mounts`` does not replace."""
+        """Folders of the host to the application's folders, less those in ``mounts``."""
         own = self.target.application.volumes if self.target.application else {}
         taken = {*self.mounts.values()}
         return {source: where for source, where in own.items() if where not in taken}
 
     @property
     def environment(self) -> dict[str, str]:
-        """What more cards than one need; what the application needs is in the image."""
+        """Variables for several cards. The application's variables are in the image."""
         return dict(HCCL_WAITS) if len(self.cards) * self.nodes > 1 else {}
 
     @property
-    def shm(self) -> tuple[int, str]:
-        """The number and the unit (b, k, m, g or nothing) of ``shm_size``, which must be valid."""
-        match = _SHM.fullmatch(self.shm_size.lower())
-        assert match
-        return int(match[1]), match[2]
-
-    @property
-    def shm_bytes(self) -> int:
-        """``shm_size``, which must be valid, in bytes."""
-        number, unit = self.shm
-        return number * _UNITS[unit]
+    def shm(self) -> Size:
+        """``shm_size``, which must be valid."""
+        return parse_size(self.shm_size)
 
     def check(self, format: str) -> None:  # noqa: A002 - as in text()
-        """Refuse what cannot be written in ``format``, or could not work.
+        """Check that the workload is valid and can be written in ``format``.
 
         Raises:
             UsageError: with every problem.
@@ -124,46 +116,49 @@ class RunOptions:
             what = f"a host has 1 to {most} cards of {self.target.chip}, not {len(self.cards)}."
             fix = "For more, add --nodes." if self.cards else ""
             yield Problem(what=what, fix=fix)
-        if not 1 <= self.nodes <= MOST_NODES:
-            yield Problem(what=f"{self.nodes} is no number of nodes from 1 to {MOST_NODES}.")
+        if not 1 <= self.nodes <= MAX_NODES:
+            yield Problem(what=f"invalid number of nodes {self.nodes}: use 1 to {MAX_NODES}.")
         elif self.nodes > 1 and format in ("shell", "compose"):
-            what = f"the format {format} is for one host, and {self.nodes} nodes were asked for."
-            yield Problem(what=what, fix="Take --format k8s or --format volcano for several.")
+            what = f"the format {format} is for one host, not for {self.nodes}."
+            yield Problem(what=what, fix="Use --format k8s or --format volcano.")
         if self.runtime not in RUNTIMES:
             hint = did_you_mean(self.runtime, RUNTIMES)
-            yield Problem(what=f"there is no runtime {self.runtime!r}.", fix=hint)
-        if not _SHM.fullmatch(self.shm_size.lower()):
-            what = f"{self.shm_size!r} is no size of shared memory."
-            yield Problem(what=what, fix="Write it as in 16g or 512m.")
+            yield Problem(what=f"unknown runtime {self.runtime!r}.", fix=hint)
+        try:
+            parse_size(self.shm_size)
+        except ValueError as error:
+            yield Problem(what=f"shared memory: {error}")
 
     def _of_words(self) -> Iterator[Problem]:
         if not _IMAGE.fullmatch(self.image):
-            what = f"{self.image!r} is no name of an image."
+            what = f"invalid image name {self.image!r}."
             yield Problem(what=what, fix="Write it as in registry.example.com/ascend:TAG.")
         for word in self.command:
             if not _can_be_written(word):
-                yield Problem(what=f"{word!r} in the command is not text that can be written down.")
+                yield Problem(what=f"invalid word {word!r} in the command: it is not UTF-8 text.")
 
     def _of_mounts(self, format: str) -> Iterator[Problem]:  # noqa: A002
         in_cluster = format in ("k8s", "volcano")
         for source, where in self.mounts.items():
             beginnings = ("/",) if in_cluster else ("/", "./", "../")
             if ":" in source + where or not _can_be_written(source + where):
-                what = f"{source!r} cannot be mounted on {where!r}: a ':' divides the two."
-                yield Problem(what=what, fix="Give the folder another name, or a link to it.")
+                what = (
+                    f"{source!r} cannot be mounted on {where!r}: a path must be text without ':'."
+                )
+                yield Problem(what=what, fix="Rename the directory, or mount a link to it.")
             elif not where.startswith("/"):
-                what = f"{where!r} is no place in a container: it does not begin with '/'."
+                what = f"invalid path in the container {where!r}: it does not begin with '/'."
                 yield Problem(what=what, fix="Write HOST:CONTAINER, as in /data:/data.")
             elif where.rstrip("/") in _TAKEN:
-                what = f"{where} in the container is taken: the driver or shared memory is there."
-                yield Problem(what=what, fix="Mount the folder elsewhere.")
+                what = f"{where} in the container is used by the driver or by shared memory."
+                yield Problem(what=what, fix="Mount the directory elsewhere.")
             elif not source.startswith(beginnings):
                 fix = "Begin it with '/'." if in_cluster else "Begin it with '/' or './'."
-                yield Problem(what=f"{source!r} is no path of a host here.", fix=fix)
+                yield Problem(what=f"invalid path of the host {source!r}.", fix=fix)
 
 
 def _can_be_written(word: str) -> bool:
-    """Whether ``word`` can be in a file of UTF-8 and in a command: no stray byte and no NUL."""
+    """Whether ``word`` is valid UTF-8 without NUL."""
     try:
         word.encode()
     except UnicodeEncodeError:

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands: what each is called, does and takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+
+from cannery.options.given import Given, all_declared
+from cannery.options.option import Declared, OptionSet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command.
+
+    ``options`` are the classes of its options, as MODULE.CLASS below ``cannery.options``, so that
+    only those of the command in use are imported. ``one_of`` are fields of them of which it needs
+    at least one. The module ``cannery.cli.cmd_NAME`` has ``run(given, project)``.
+    """
+
+    name: str
+    summary: str
+    description: str
+    options: tuple[str, ...]
+    one_of: tuple[str, ...] = ()
+
+    @cached_property
+    def declared(self) -> tuple[Declared, ...]:
+        """Its options, in the order of its help."""
+        return all_declared(map(_options_class, self.options))
+
+    def run(self, given: Given, root: Path) -> int:
+        """Do it in the checkout that is in ``root``, and return the exit code.
+
+        Raises:
+            CanneryError: as the command's module says.
+        """
+        # By name, because help is not to wait for what these import.
+        project = import_module("cannery.matrix.project").Project(root=root)
+        code: int = import_module(f"cannery.cli.cmd_{self.name}").run(given, project)
+        return code
+
+
+def _options_class(name: str) -> type[OptionSet]:
+    module, _, of_it = name.partition(".")
+    found: type[OptionSet] = getattr(import_module(f"cannery.options.{module}"), of_it)
+    return found
+
+
+_EVERY = (
+    Command(
+        name="build",
+        summary="build images, check them, and tag those that pass",
+        description="Builds all selected targets at once, with the layers that they share built "
+        "once. Checks each image and tags it when it passes. Images that are up to date are "
+        "skipped. A target that fails does not stop the others.",
+        options=("build.SelectionOptions", "build.BuildOptions", "build.PlanOptions"),
+        one_of=("targets", "where", "all", "resume"),
+    ),
+    Command(
+        name="test",
+        summary="check images that are already built",
+        description="Checks built images again, on every kind of device that is available: "
+        "without a device, on the simulated NPU with --simulate, and on the NPUs of this host. "
+        "Writes a report for each image below .cannery/reports/. Builds and tags nothing. Exits "
+        "with code 8 if a check fails.",
+        options=("shared.RequiredTargetOptions", "run.CheckImageOptions"),
+    ),
+    Command(
+        name="run",
+        summary="start a container with the devices and mounts that it needs",
+        description="Starts a container of one target's image with the devices, the driver and "
+        "the shared memory that it needs, after checking that this host has them. Can print the "
+        "command, or a file for another host, instead. See docs/running.md.",
+        options=("shared.RequiredTargetOptions", "run.RunOptions"),
+    ),
+    Command(
+        name="list",
+        summary="show the targets",
+        description="Lists the targets of matrix.yaml with their state: where they were verified, "
+        "whether they are published, and the files that they lack. --verbose adds the versions. "
+        "Builds nothing and needs no engine.",
+        options=("matrix.ListOptions",),
+    ),
+    Command(
+        name="check",
+        summary="check that the versions of the targets are known to work together",
+        description="Compares every target with the facts in compat.yaml about torch, torch_npu, "
+        "CANN, Python, NNAL, apex, DeepSpeed and their packages. For each conflict, names the "
+        "reason, the source and the nearest known combinations. Builds nothing and needs no "
+        "engine.",
+        options=("shared.TargetOptions",),
+    ),
+    Command(
+        name="explain",
+        summary="show the source that allows each component of a target",
+        description="For each component of a target, shows the row of compat.yaml that allows "
+        "it, with its source and date. Where sources disagree, shows both sides.",
+        options=("matrix.ExplainOptions",),
+        one_of=("names", "targets", "where"),
+    ),
+    Command(
+        name="new",
+        summary="propose a target that is known to work",
+        description="Picks the newest CANN, torch and torch_npu that are known to work with the "
+        "given versions, with kernels, NNAL and DeepSpeed, and prints the lines for matrix.yaml. "
+        "Only --python is required: python build.py new --python 3.10 --torch 2.6.0 --write",
+        options=("matrix.NewOptions",),
+    ),
+    Command(
+        name="render",
+        summary="write images/ from matrix.yaml and the locks",
+        description="Writes the Dockerfile and the other files of each target below images/ from "
+        "matrix.yaml, the templates and the locks. Removes the folders of targets that no longer "
+        "exist. Run it after every change of matrix.yaml, and commit the result; builds refuse "
+        "to start while images/ is out of date.",
+        options=("matrix.RenderOptions",),
+    ),
+    Command(
+        name="lock",
+        summary="resolve the Python packages of the targets and pin them",
+        description="Resolves the Python packages of each target and pins them with their hashes "
+        "in images/ID/requirements.lock. Pinned packages keep their versions unless matrix.yaml "
+        "or --upgrade asks for others. Needs the package index. Run 'build.py render' after it.",
+        options=("matrix.LockOptions",),
+    ),
+    Command(
+        name="update",
+        summary="show newer versions in the package index",
+        description="Asks the package index for torch, torch_npu and DeepSpeed, and shows which "
+        "versions are newer than those in matrix.yaml and compat.yaml, and which targets they "
+        "would change. No index names the CANN that a torch_npu needs: where compat.yaml has no "
+        "row for it, you are asked to add one.",
+        options=("matrix.UpdateOptions",),
+    ),
+    Command(
+        name="ci",
+        summary="print the jobs of a CI run",
+        description="Prints the jobs for a CI service: the selected targets that can be built "
+        "there and have changed, divided into shards. Says on stderr why each target is included "
+        "or left out. See docs/ci.md.",
+        options=("shared.TargetOptions", "ci.CiOptions"),
+    ),
+    Command(
+        name="catalog",
+        summary="write the table of images and the page to choose from",
+        description="Writes the table of all images into README.md, and a page on which people "
+        "choose an image and copy its commands. The page is one file without external resources; "
+        "it can be opened from disk or published anywhere. Needs no engine.",
+        options=("publish.CatalogOptions",),
+    ),
+    Command(
+        name="push",
+        summary="publish images that are built and checked",
+        description="Uploads the selected images by digest, pulls and tests them again, writes a "
+        "record below releases/, and moves the tags last. If anything fails, no tag has moved. "
+        "See docs/publishing.md.",
+        options=("shared.RequiredTargetOptions", "publish.PushOptions"),
+    ),
+    Command(
+        name="promote",
+        summary="copy a published image to another registry or tag",
+        description="Copies a published image with its attestations and signatures, with the "
+        "same digest, to another repository or tag. Refuses images that no file in releases/ "
+        "records, and never changes an immutable tag. Nothing is built, and no engine is needed. "
+        "See docs/publishing.md.",
+        options=("publish.PromoteOptions",),
+    ),
+    Command(
+        name="prune",
+        summary="delete images from a registry that are no longer needed",
+        description="Shows every image in the registry, whether it is kept, and why; deletes the "
+        "others with --yes. Images that a file in releases/ records, images with a tag that "
+        "'build.py push' moves, and everything that these refer to are always kept. See "
+        "docs/publishing.md.",
+        options=("publish.PruneOptions",),
+    ),
+)
+
+COMMANDS = {command.name: command for command in _EVERY}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The errors of a registry: in its responses, and on the way to it."""
+
+from __future__ import annotations
+
+import errno
+import ssl
+from collections.abc import Iterator
+from typing import Any
+
+import requests
+
+from cannery.errors import EngineError, Problem
+
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
+"""OpenSSL's reasons for an answer that is not TLS; the second since 3.2."""
+
+_UNKNOWN_ISSUER = (18, 19, 20, 21)
+"""OpenSSL's codes (X509_V_ERR) for certificates whose issuer is not among the trusted ones."""
+
+
+class RegistryError(EngineError):
+    """A registry cannot be reached or refuses.
+
+    ``status`` is the HTTP status of its answer; 0 if there was none.
+    """
+
+    def __init__(self, problem: Problem, *, status: int = 0) -> None:
+        super().__init__(problem)
+        self.status = status
+
+
+def require_trust(host: str, error: requests.RequestException) -> None:
+    """Raise RegistryError if ``error`` is that TLS does not prove who ``host`` is."""
+    for each in _causes(error):
+        if isinstance(each, ssl.SSLCertVerificationError):
+            what = f"the certificate of {host} is not trusted: {each.verify_message}."
+            fix = "The registry needs a valid certificate for this name."
+            if each.verify_code in _UNKNOWN_ISSUER:
+                fix = "Add --ca FILE with the certificate of its issuer."
+            raise RegistryError(Problem(what=what, fix=fix)) from error
+    if is_plain(error):
+        what = f"{host} has no TLS, which is allowed on this machine only."
+        fix = "Put a proxy with TLS in front of it."
+        raise RegistryError(Problem(what=what, fix=fix)) from error
+
+
+def is_plain(error: Exception) -> bool:
+    """Whether the other side has answered without TLS."""
+    return any(isinstance(each, ssl.SSLError) and each.reason in _NO_TLS for each in _causes(error))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """``error`` and all that led to it, which urllib3 partly keeps in the arguments."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            inner = (each.__context__, each.__cause__, *each.args)
+            waiting += [cause for cause in inner if isinstance(cause, BaseException)]
+
+
+def reason(error: BaseException) -> str:
+    """The innermost error as text, without those that it was wrapped in."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return str(error) or type(error).__name__
+
+
+def explanation(response: requests.Response) -> str:
+    """The status and the error messages of a response, as a sentence."""
+    said = "; ".join(" ".join(_words(each)) for each in _errors(response))
+    said = said or response.text.strip()[:300] or response.reason
+    return f"{response.status_code} {said}".rstrip(".") + "."
+
+
+def storage_is_full(response: requests.Response) -> bool:
+    """Whether the registry has no space left."""
+    if response.status_code == requests.codes.insufficient_storage:
+        return True
+    # The specification has no code for it. docker-registry gives the number of the system call's
+    # error; for the storage of other registries a sentence is all there is.
+    errors = _errors(response)
+    return _holds_full(errors) or "no space left" in response.text.lower()
+
+
+def _holds_full(value: object) -> bool:
+    if isinstance(value, dict):
+        return value.get("Err") == errno.ENOSPC or any(map(_holds_full, value.values()))
+    return isinstance(value, list) and any(map(_holds_full, value))
+
+
+def _errors(response: requests.Response) -> list[dict[str, Any]]:
+    """The errors in the body, in the form of the OCI distribution specification."""
+    try:
+        found = response.json()["errors"]
+    except (ValueError, TypeError, KeyError):
+        return []
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _words(error: dict[str, Any]) -> list[str]:
+    parts = (error.get("code"), error.get("message"), error.get("detail"))
+    return [str(each) for each in parts if each]

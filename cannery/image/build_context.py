@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The build context that all Dockerfiles share: programs of the build stage, and the guard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cannery.errors import file_error
+from cannery.files import read_text
+from cannery.matrix.project import Project
+
+CONTEXT_FILES = (
+    *("guard/cannery_guard.pth", "guard/cannery_guard.py", "install-packages", "install-wheels"),
+    *("requirements.txt", "seal-layer", "split-lock"),
+)
+"""The files of the build context that all Dockerfiles share."""
+
+
+def read_context(project: Project) -> dict[str, str]:
+    """Name to text of every file of the build context that all Dockerfiles share.
+
+    Raises:
+        FileError: one of them cannot be read.
+    """
+    return {name: _read(project.build_context / name) for name in CONTEXT_FILES}
+
+
+def _read(path: Path) -> str:
+    try:
+        return read_text(path)
+    except FileNotFoundError as error:
+        raise file_error("read", path, error) from error

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stores the results of checks in the repository; README and catalogue show them."""
+
+from __future__ import annotations
+
+from cannery import console
+from cannery.errors import UsageError
+from cannery.execute.engine.simulator import recipe
+from cannery.files import read_text, write_files
+from cannery.image.build_context import read_context
+from cannery.image.content_key import KeyInputs, context_files
+from cannery.matrix.project import Project
+from cannery.model import Target
+from cannery.report.tested import results
+from cannery.report.verification import Verification
+from cannery.report.verified import Verified, path_of, read_verified, to_text, updated
+
+
+def record(project: Project, target: str, result: Verification, *, key: str) -> None:
+    """Write ``result`` to the file of ``target``; ``key`` is the one that ``Verified`` describes.
+
+    Raises:
+        MatrixError: the existing file is invalid.
+        FileError: the file cannot be read or written.
+    """
+    before = read_verified(project.root, [target])[target]
+    run = [
+        Verified(simulated=result.simulated, key=key, tested=each)
+        for each in results(result.to_json())
+    ]
+    path = path_of(project.root, target)
+    write_files({path: to_text(updated(before, run))})
+    console.say(f"{target}: the results are in {path.relative_to(project.root)}; commit this file")
+
+
+def state_key(project: Project, target: Target, simulated: bool) -> str:
+    """The content key of an image of ``target`` for the current files of the checkout.
+
+    It is the same on every machine. The key in an image's label can differ from it, because that
+    one also depends on the base image of the machine. Empty if there are no simulated packages for
+    the target's chip.
+
+    Raises:
+        FileError: a file cannot be read.
+    """
+    folder = project.images / target.id
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    own = {str(path.relative_to(folder)): read_text(path) for path in paths}
+    try:
+        simulator = recipe(target) if simulated else ""
+    except UsageError:
+        return ""
+    files = context_files(own, read_context(project))
+    return KeyInputs.committed(target, files, simulator=simulator).key

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lays out plain text: aligned columns, and lines that fit a width."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Iterable, Sequence
+
+
+def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
+    """One line for each of ``rows``, which all have the same number of cells.
+
+    Cells are at least two spaces apart. ``right`` holds the indexes of columns aligned to the
+    right.
+    """
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if index in right else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def fold(lines: Iterable[str], width: int) -> list[str]:
+    """``lines``, of which those longer than ``width`` characters go on, indented, in the next.
+
+    Lines are broken between words only, so a word may be longer. A ``width`` of 0 breaks none.
+    """
+    found: list[str] = []
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()) + 4)
+        found += textwrap.wrap(
+            line,
+            width or len(line) + 1,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+            drop_whitespace=True,
+        ) or [""]
+    return found

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that is known about checks of a target: recorded results, and those of its release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+
+from cannery.deploy.run_spec import DeviceKind
+from cannery.matrix.project import Project
+from cannery.model import Target
+from cannery.publish.records import Record, Tested, latest
+from cannery.report.verified import Verified, read_verified
+
+WHERE = {
+    "npu": "NPU",
+    "simulated": "simulated device",
+    "none": "no device",
+    "none_simulated": "no device, simulated packages",
+}
+"""``Result.where`` in words."""
+
+_DEVICES = [str(kind) for kind in DeviceKind]
+
+
+class Basis(StrEnum):
+    """The image that a result is about; the later ones say more about the checkout."""
+
+    OLDER = "older"
+    """An image of an earlier state of the target's files."""
+    LOCAL = "local"
+    """An image that was built on this machine; of which files is not known."""
+    PUBLISHED = "published"
+    """The image of the newest release."""
+    CURRENT = "current"
+    """An image of the files that are checked out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The result of the checks on one kind of device.
+
+    ``simulated`` says whether simulated packages were in the image.
+    """
+
+    tested: Tested
+    simulated: bool
+    basis: Basis
+
+    @property
+    def where(self) -> str:
+        """The kind of device, or ``none_simulated`` for simulated packages without a device."""
+        bare = self.simulated and self.tested.device == DeviceKind.NONE
+        return "none_simulated" if bare else self.tested.device
+
+    @property
+    def rank(self) -> tuple[bool, int, int, str]:
+        """Sorts results by how much they say: failures last, else by device, image and date."""
+        device = _DEVICES.index(self.tested.device)
+        basis = [*Basis].index(self.basis)
+        return self.tested.failed > 0, device, basis, self.tested.date
+
+
+def known_results(
+    project: Project,
+    targets: Iterable[Target],
+    releases: Iterable[Record],
+    key_of: Callable[[Target, bool], str],
+) -> dict[str, tuple[Result, ...]]:
+    """Id to every known result of each of ``targets``.
+
+    ``key_of`` returns the content key of a target by the checked out files; it is also called with
+    whether the image is simulated.
+
+    Raises:
+        MatrixError, FileError: as ``read_verified``.
+    """
+    every = {target.id: target for target in targets}
+    records = [*releases]
+    return {
+        name: _results(latest(records, name), verified, partial(key_of, every[name]))
+        for name, verified in read_verified(project.root, every).items()
+    }
+
+
+def _results(
+    release: Record | None, verified: Iterable[Verified], key_of: Callable[[bool], str]
+) -> tuple[Result, ...]:
+    kept = [*verified]
+    keys = {simulated: key_of(simulated) for simulated in {each.simulated for each in kept}}
+    found = [
+        Result(
+            tested=each.tested,
+            simulated=each.simulated,
+            basis=Basis.CURRENT if each.key == keys[each.simulated] else Basis.OLDER,
+        )
+        for each in kept
+    ]
+    if release:
+        found += [
+            Result(tested=each, simulated=release.simulated, basis=Basis.PUBLISHED)
+            for each in release.verified
+            if each.device in _DEVICES and (each.passed or each.failed)
+        ]
+    return tuple(found)
+
+
+def verdicts(results: Iterable[Result]) -> tuple[Result, ...]:
+    """The result that says most about images with the vendor's packages, and about simulated ones.
+
+    A failure says more than any pass.
+    """
+    found: dict[bool, Result] = {}
+    for each in sorted(results, key=lambda each: each.rank):
+        found[each.simulated] = each
+    return tuple(found[simulated] for simulated in sorted(found))
+
+
+def phrase(result: Result) -> str:
+    """As in ``verified (simulated device) 2026-11-21, older state``."""
+    tested = result.tested
+    outcome = "failed" if tested.failed else "verified"
+    basis = {
+        Basis.CURRENT: "",
+        Basis.OLDER: ", older state",
+        Basis.LOCAL: ", built here",
+        Basis.PUBLISHED: ", published image",
+    }[result.basis]
+    return f"{outcome} ({WHERE[result.where]}) {tested.date}{basis}"

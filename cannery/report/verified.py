@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The results of verifications that the repository keeps: verified/TARGET.yaml, one file a target.
+
+A file has one result for each kind of device, and keeps those of images with simulated packages
+apart from those of images with the vendor's packages. A run replaces only what it has checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from cannery.deploy.run_spec import DeviceKind
+from cannery.errors import MatrixError, Problem
+from cannery.publish.records import Tested
+from cannery.syntax.yaml_reader import Section, read_yaml
+
+FOLDER = "verified"
+
+_HEAD = "# Written by 'python build.py build --record'. Do not edit.\n"
+_SCHEMA = 1
+
+_IMAGES = {"vendor": False, "simulated": True}
+"""How a file names the packages in an image, and whether they are simulated."""
+
+_DEVICES = {
+    False: (DeviceKind.NONE, DeviceKind.NPU),
+    True: (DeviceKind.NONE, DeviceKind.SIMULATED),
+}
+"""Whether an image is simulated to the kinds of device on which it can be checked."""
+
+_KEY = re.compile(r"sha256:[0-9a-f]{64}")
+_DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", re.ASCII)
+_COUNT = re.compile(r"\d{1,6}", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    """The result of all checks of a target's image on one kind of device.
+
+    ``simulated`` says whether simulated packages were in the image. ``key`` is the content key
+    that the committed files gave the target at that time, the same on every machine.
+    """
+
+    simulated: bool
+    key: str
+    tested: Tested
+
+    @property
+    def place(self) -> tuple[bool, int]:
+        """Where it stands in the file; a newer result of an equal place replaces it."""
+        return self.simulated, [*DeviceKind].index(DeviceKind(self.tested.device))
+
+
+def path_of(root: Path, target: str) -> Path:
+    """The file of ``target`` in the checkout ``root``."""
+    return root / FOLDER / f"{target}.yaml"
+
+
+def updated(before: Iterable[Verified], run: Iterable[Verified]) -> tuple[Verified, ...]:
+    """The results ``before`` a run, with those of the run in their places.
+
+    A kind of device on which no check was run proves nothing and replaces nothing.
+    """
+    ran = [each for each in run if each.tested.passed or each.tested.failed]
+    found = {each.place: each for each in (*before, *ran)}
+    return tuple(found[place] for place in sorted(found))
+
+
+def to_text(results: Iterable[Verified]) -> str:
+    """The content of a target's file; equal results give an equal text."""
+    rows = [
+        {
+            "image": "simulated" if each.simulated else "vendor",
+            "device": each.tested.device,
+            "date": each.tested.date,
+            "key": each.key,
+            "hardware": each.tested.hardware,
+            "passed": each.tested.passed,
+            "failed": each.tested.failed,
+            "not_run": each.tested.not_run,
+        }
+        for each in sorted(results, key=lambda each: each.place)
+    ]
+    content = {"schema": _SCHEMA, "results": rows}
+    return _HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
+
+
+def read_verified(root: Path, targets: Iterable[str]) -> dict[str, tuple[Verified, ...]]:
+    """The results of each of ``targets`` in the checkout ``root``; none where there is no file.
+
+    Raises:
+        FileError: a file cannot be read.
+        MatrixError: with every problem of every file, each with its line.
+    """
+    found: dict[str, tuple[Verified, ...]] = {}
+    problems: list[Problem] = []
+    for target in targets:
+        path = path_of(root, target)
+        try:
+            found[target] = _read(path) if path.exists() else ()
+        except MatrixError as error:
+            problems += error.problems
+    if problems:
+        raise MatrixError(problems)
+    return found
+
+
+def _read(path: Path) -> tuple[Verified, ...]:
+    return read_yaml(path, f"{FOLDER}/{path.name}", _results)
+
+
+def _results(top: Section) -> tuple[Verified, ...]:
+    if top.text("schema") not in (str(_SCHEMA), ""):
+        top.wrong("schema", f"this version of cannery reads schema {_SCHEMA} only.")
+    found: dict[tuple[bool, int], Verified] = {}
+    for section in top.mappings("results"):
+        result = _result(section)
+        section.done()
+        if result is None:
+            continue
+        if result.place in found:
+            section.wrong("device", "this image and device have a result already.", "Remove one.")
+        found[result.place] = result
+    return tuple(found[place] for place in sorted(found))
+
+
+def _result(section: Section) -> Verified | None:
+    """One result; None if it has a problem, which is reported."""
+    before = section.problems.count
+    simulated = section.choose("image", _IMAGES, "kind of image")
+    device = _device(section, simulated=simulated)
+    passed, failed, not_run = (_count(section, name) for name in ("passed", "failed", "not_run"))
+    tested = Tested(
+        device=device,
+        hardware=section.text("hardware"),
+        passed=passed,
+        failed=failed,
+        not_run=not_run,
+        date=_matching(section, "date", _DATE, "Write it as in 2026-11-21."),
+    )
+    key = _matching(section, "key", _KEY, "Write 'sha256:' and 64 digits.")
+    counted = section.problems.count == before and {"passed", "failed"} <= {*section.names()}
+    if counted and not passed + failed:
+        section.wrong("passed", "no check was run, so there is no result.", "Remove it.")
+    if simulated is None or not device or section.problems.count > before:
+        return None
+    return Verified(simulated=simulated, key=key, tested=tested)
+
+
+def _device(section: Section, *, simulated: bool | None) -> str:
+    device = section.choose("device", {str(each): each for each in DeviceKind}, "device")
+    if device is not None and simulated is not None and device not in _DEVICES[simulated]:
+        packages = "simulated packages" if simulated else "the vendor's packages"
+        what = f"an image with {packages} is not checked on device {device}."
+        section.wrong("device", what, f"Use {' or '.join(_DEVICES[simulated])}.")
+    return str(device or "")
+
+
+def _matching(section: Section, name: str, pattern: re.Pattern[str], fix: str) -> str:
+    text = section.text(name)
+    if text and not pattern.fullmatch(text):
+        section.wrong(name, f"invalid {name} {text!r}.", fix)
+    return text
+
+
+def _count(section: Section, name: str) -> int:
+    text = _matching(section, name, _COUNT, "Write a number of checks.")
+    return int(text) if _COUNT.fullmatch(text) else 0

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py test`` with something that answers as an engine; no container is ever started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checkout import Checkout
+from tests.cli.standin_engine import standin_engine
+
+TARGET = "py39-torch231-cann8t39"
+LABEL = {"io.cannery.simulated": "true"}
+FALSE_LABEL = {"io.cannery.simulated": "false"}
+MARKERS = "/usr/local/Ascend/simulated"
+APEX = "/usr/local/lib/python3.9/dist-packages/apex/SIMULATED"
+
+
+@pytest.mark.parametrize("name", [f"cannery:{TARGET}", f"cannery:{TARGET}-sim", "mine:1"])
+@pytest.mark.parametrize(
+    ("labels", "file", "sign"),
+    [
+        (LABEL, "", "label io.cannery.simulated=true"),
+        ({}, MARKERS, MARKERS),
+        (FALSE_LABEL, MARKERS, MARKERS),
+        (FALSE_LABEL, APEX, APEX),
+    ],
+    ids=["label", "no label", "false label", "apex alone"],
+)
+def test_a_simulated_image_needs_simulate(
+    checkout: Checkout, tmp_path: Path, name: str, labels: dict[str, str], file: str, sign: str
+) -> None:
+    report = checkout.root / ".cannery" / "reports" / f"{name.replace(':', '_')}.json"
+    report.parent.mkdir(parents=True)
+    report.write_text("an earlier report", encoding="utf-8")
+    files = [file] if file else []
+    with standin_engine(tmp_path, images={name: "arm64"}, labels=labels, files=files) as address:
+        result = checkout.run(
+            "test", "--target", TARGET, "--image", name, env={"DOCKER_HOST": address}
+        )
+    result.refused(
+        8,
+        f"{name} is a simulated image ({sign}) and needs --simulate. Check it on"
+        f" the simulated device: python build.py test --target {TARGET} --image {name} --simulate",
+    )
+    assert [path.name for path in report.parent.iterdir()] == [report.name]
+    assert report.read_text(encoding="utf-8") == "an earlier report"
+
+
+def test_without_a_name_it_is_found_out_too(checkout: Checkout, tmp_path: Path) -> None:
+    name = f"cannery:{TARGET}"
+    with standin_engine(tmp_path, images={name: "arm64"}, labels=LABEL) as address:
+        result = checkout.run("test", "--target", TARGET, env={"DOCKER_HOST": address})
+    result.refused(8, f"{name} is a simulated image")

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``--where``, wherever targets are chosen."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.checkout import Checkout
+
+BARE = "py37-mindspore200-cann63rc1"
+
+
+def names(checkout: Checkout, *words: str) -> list[str]:
+    result = checkout.run("list", "--format", "names", *words)
+    result.accepted()
+    assert result.out.endswith("\n")
+    return result.out.splitlines()
+
+
+WHERE = {
+    "python=3.8": ["py38-torch210-cann8rc2"],
+    "python=3.8.18": ["py38-torch210-cann8rc2"],
+    "cann=8.0.RC2": ["py38-torch210-cann8rc2", "py39-torch210-cann8rc2"],
+    "kernels=8.0.RC2": ["py38-torch210-cann8rc2", "py39-torch210-cann8rc2"],
+    "python=3.9 cann=8.0.RC2": ["py39-torch210-cann8rc2"],
+    "chip=a3": ["py311-torch271-cann910-a3", "py311-torch290-cann910-a3"],
+    "chip=a3 torch=2.9": ["py311-torch290-cann910-a3"],
+    "torch_npu=2.1.0 deepspeed=0.13": ["py310-torch210-cann80rc1-llamafactory082"],
+    "llamafactory=0.9": ["py39-torch231-cann8t39-llamafactory090"],
+    "mindspore=2": [BARE, "py39-mindspore271-cann83rc1"],
+    "apex=0.1 torch=1.11": ["py37-torch1110-cann63rc1-llama13b"],
+    "base=debian-12 python=3.11 torch=2.1": ["py311-torch210-cann8rc3-swift261"],
+}
+
+
+@pytest.mark.parametrize("conditions", WHERE)
+def test_targets_that_a_condition_holds_for(original: Checkout, conditions: str) -> None:
+    assert names(original, "--where", *conditions.split()) == WHERE[conditions]
+
+
+@pytest.mark.parametrize("conditions", [each for each in WHERE if " " in each])
+def test_conditions_may_be_given_one_by_one(original: Checkout, conditions: str) -> None:
+    words = [word for each in conditions.split() for word in ("--where", each)]
+    assert names(original, *words) == WHERE[conditions]
+
+
+def test_a_condition_is_about_the_targets_that_are_named(original: Checkout) -> None:
+    found = names(original, "--where", "python=3.9", "--target", "*llama*", "--target", "*vllm*")
+    assert found == ["py39-torch231-cann8t39-llamafactory090", "py39-torch251-cann81rc1-vllm073"]
+
+
+def test_a_part_of_a_number_is_no_version(original: Checkout) -> None:
+    words = ["list", "--where", "python=3.1"]
+    original.run(*words).refused(2, "no target is selected by * python=3.1.")
+
+
+WRONG = {
+    "unknown key": (["pyton=3.9"], "targets have no 'pyton'. Did you mean 'python'?"),
+    "no value": (["python"], "invalid condition 'python'. Write it as in python=3.9."),
+    "nothing": ([""], "invalid condition ''."),
+    "no such version": (["python=2.7"], "no target is selected by * python=2.7."),
+    "one beside another": (["python=3.9", "cann=9.1.0"], "by * python=3.9 cann=9.1.0."),
+    "a range": (["torch>=2.1"], "targets have no 'torch>'. Did you mean 'torch'?"),
+    "an empty key": (["=3.9"], "targets have no ''."),
+}
+
+
+@pytest.mark.parametrize("command", ["list", "render", "lock", "check"])
+@pytest.mark.parametrize(("conditions", "said"), WRONG.values(), ids=WRONG)
+def test_conditions_that_select_nothing(
+    original: Checkout, conditions: list[str], said: str, command: str
+) -> None:
+    before = original.state()
+    original.run(command, "--where", *conditions).refused(2, said)
+    assert original.state() == before
+
+
+def test_all_wrong_conditions_and_targets_are_named(original: Checkout) -> None:
+    words = ["--target", "py27", "--where", "pyton=3.9", "chip"]
+    original.run("list", *words).refused(2, "'py27'", "'pyton'", "invalid condition 'chip'")
+
+
+def test_where_without_a_condition(original: Checkout) -> None:
+    original.run("list", "--where").refused(2, "--where")
+
+
+def test_check_and_render_take_conditions(original: Checkout) -> None:
+    done = original.run("check", "--where", "chip=a3")
+    assert done.out.startswith("2 targets checked")
+    original.run("render", "--check", "--where", "chip=a3").accepted("in sync (2 targets)")
+
+
+def test_render_writes_only_what_the_conditions_hold_for(checkout: Checkout) -> None:
+    paths = {path.parent.name: path for path in checkout.root.glob("images/*/Dockerfile")}
+    for path in paths.values():
+        path.write_text("stale", encoding="utf-8")
+    checkout.run("render", "--where", "chip=a3").accepted("2 targets rendered")
+    written = {name for name, path in paths.items() if path.read_text(encoding="utf-8") != "stale"}
+    assert written == {*WHERE["chip=a3"]}

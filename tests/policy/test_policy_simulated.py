@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Dockerfile takes simulated packages only if it is told so, and then the image says so."""
+
+from __future__ import annotations
+
+from cannery.image.simulated import ARGUMENT, ENVIRONMENT
+from cannery.model import Target
+from tests.policy.dockerfile import CHOSEN, Instruction, assignments
+
+
+def test_simulated_packages_need_the_argument_and_the_image_says_so(
+    target: Target, dockerfile: list[Instruction]
+) -> None:
+    simulated = {name for name in target.artifacts if name not in target.real_artifacts}
+    asking = {each.stage for each in dockerfile if each.word == "RUN" and "$SIMULATED" in each.rest}
+    assert {name.removeprefix("wheels-vendor-") for name in asking} == {*simulated, "guard"}
+    declared = [each.stage for each in dockerfile if str(each) == f"ARG {ARGUMENT}"]
+    assert asking == {*declared}
+    last = [each for each in dockerfile if each.stage == "simulated-image"]
+    assert [each.word for each in last] == ["FROM", "ENV", "LABEL"]
+    assert assignments(last[1].rest) == ENVIRONMENT
+    assert [each for each in dockerfile if each.stage == "result"] == dockerfile[-1:]
+    assert dockerfile[-1].rest.split()[0] == CHOSEN

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options classes from what was typed, and combinations that are refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.options.given import check, read
+from cannery.options.option import OptionSet, changed, declared, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made(OptionSet):
+    name: str = field(metadata=option(help="a name"))
+    place: Path = field(default=Path("here"), metadata=option(help="a place"))
+    tags: tuple[str, ...] = field(default=(), metadata=option(help="tags"))
+    number: int | None = field(default=None, metadata=option(flags=("-n", "--no"), help="n"))
+    loud: bool = field(default=False, metadata=option(help="loud", conflicts=("soft", "name")))
+    soft: bool = field(default=True, metadata=option(flags=("--hard",), help="soft"))
+    deep: str = field(default="", metadata=option(help="deep", needs="loud", with_resume=True))
+    resume: bool = field(default=False, metadata=option(help="go on", with_resume=True))
+    inner: int = 7
+
+
+ROOT = Path("/root")
+
+
+def said(given: dict[str, Any], *one_of: str) -> list[str]:
+    return [str(problem) for problem in check(declared(Made), given, one_of)]
+
+
+def test_what_was_given_and_the_defaults_of_the_rest() -> None:
+    found = read(Made, {"name": "x", "tags": ["a", "b"], "soft": False, "foreign": 1}, ROOT)
+    assert found == Made(name="x", place=Path("/root/here"), tags=("a", "b"), soft=False)
+    assert read(Made, {"name": "x", "place": Path("/there")}, ROOT).place == Path("/there")
+
+
+def test_a_field_says_what_it_takes() -> None:
+    found = {each.name: each for each in declared(Made)}
+    assert "inner" not in found
+    assert [each.name for each in found.values() if each.required] == ["name"]
+    assert (found["place"].kind, found["tags"].kind, found["number"].kind) == (Path, str, int)
+    assert (found["tags"].repeated, found["number"].optional) == (True, True)
+    assert (found["number"].flags, found["number"].label) == (("-n", "--no"), "--no")
+    assert found["place"].flags == ("--place",)
+
+
+def test_a_declaration_in_other_words() -> None:
+    metadata = option(help="one", metavar="X")
+    [other] = changed(metadata, help="two").values()
+    [same] = metadata.values()
+    assert (other.help, other.metavar, same.help) == ("two", "X", "one")
+
+
+def test_what_goes_together() -> None:
+    assert said({"name": "x", "place": Path("/x"), "tags": ["a"]}) == []
+    assert said({"loud": True, "deep": "x"}) == []
+    assert said({"resume": True, "deep": "x", "loud": True}) != []
+
+
+def test_what_does_not_go_together_is_said_at_once() -> None:
+    assert said({"deep": "x", "resume": True, "soft": False, "number": 3}) == [
+        "--deep needs --loud.",
+        "--resume continues the last run with the options of that run. Leave out --hard, --no.",
+    ]
+    assert said({"loud": True, "soft": False, "name": "x"}) == [
+        "--loud and --hard cannot be combined. Leave one of them out.",
+        "--loud and --name cannot be combined. Leave one of them out.",
+    ]
+
+
+@pytest.mark.parametrize(("given", "wrong"), [({"tags": ["a"]}, False), ({"number": 1}, True)])
+def test_one_of_several_is_needed(given: dict[str, Any], wrong: bool) -> None:
+    problems = ["no target is selected. Add --name, --tags or --resume."] if wrong else []
+    assert said(given, "name", "tags", "resume") == problems

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of a check follows what the image is, not what it was called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.deploy.run_spec import DeviceKind, RunSpec, no_device, simulated_device
+from cannery.errors import VerificationError
+from cannery.execute.engine.verify import Subject
+from cannery.matrix.project import Project
+from cannery.model import Target
+from cannery.pipeline import checking
+from cannery.pipeline.images import report_path, report_text
+from cannery.report.verification import Check, DeviceRun, Verification
+from tests.unit.matrices import load
+
+NPU = RunSpec(kind=DeviceKind.NPU)
+SIMULATED = simulated_device(Path("/host"))
+PASSED = Check(name="os/test_os.py::test_a", title="it is", outcome="passed", why="")
+MARKERS = [
+    ("label io.cannery.simulated=true",),
+    ("/usr/local/Ascend/simulated",),
+    ("/usr/local/lib/python3.9/dist-packages/apex/SIMULATED",),
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(root=tmp_path)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Target:
+    return load(tmp_path).targets["full"]
+
+
+class Image:
+    """An image that passes every check."""
+
+    def __init__(self, signs: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.signs = signs
+        self.asked: list[Subject] = []
+        monkeypatch.setattr(checking, "verify", self.verify)
+        monkeypatch.setattr(checking, "stand_ins", lambda *_: self.signs)
+
+    def verify(
+        self, _: Project, subject: Subject, specs: Sequence[RunSpec], **__: Any
+    ) -> Verification:
+        self.asked.append(subject)
+        runs = tuple(DeviceRun(device=spec.kind, checks=(PASSED,)) for spec in specs)
+        return Verification(
+            target=subject.target.id,
+            image=subject.name,
+            image_id=subject.image,
+            runs=runs,
+            simulated=subject.simulated,
+        )
+
+
+def run(project: Project, target: Target, name: str, *specs: RunSpec) -> None:
+    checking.check(
+        project,
+        Subject(target=target, image="sha256:1", name=name),
+        [no_device(), *specs],
+        checking.CheckOptions(),
+    )
+
+
+@pytest.mark.parametrize("signs", MARKERS)
+@pytest.mark.parametrize("specs", [(), (NPU,)], ids=["no NPU", "NPU"])
+def test_a_simulated_image_is_not_checked_as_a_real_one(
+    project: Project,
+    target: Target,
+    monkeypatch: pytest.MonkeyPatch,
+    signs: tuple[str, ...],
+    specs: tuple[RunSpec, ...],
+) -> None:
+    image = Image(signs, monkeypatch)
+    with pytest.raises(VerificationError) as caught:
+        run(project, target, "cannery:full", *specs)
+    assert str(caught.value) == (
+        f"cannery:full is a simulated image ({signs[0]}) and needs --simulate. "
+        "Check it on the simulated device: "
+        "python build.py test --target full --image cannery:full --simulate"
+    )
+    assert image.asked == []
+    assert not (project.state / "reports").exists()
+
+
+def test_a_real_image_is_not_checked_on_the_simulated_device(
+    project: Project, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = Image((), monkeypatch)
+    with pytest.raises(VerificationError) as caught:
+        run(project, target, "cannery:full", SIMULATED)
+    assert str(caught.value) == (
+        "cannery:full is not a simulated image, and the vendor's CANN cannot use the simulated "
+        "driver. Leave out --simulate."
+    )
+    assert image.asked == []
+    assert not (project.state / "reports").exists()
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+def test_the_report_says_what_the_image_is(
+    project: Project,
+    target: Target,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    simulated: bool,
+) -> None:
+    image = Image(MARKERS[0] if simulated else (), monkeypatch)
+    name = "cannery:full-sim" if simulated else "cannery:full"
+    run(project, target, name, *([SIMULATED] if simulated else []))
+    [asked] = image.asked
+    assert asked.simulated is simulated
+    report = json.loads(report_text(project, name))
+    assert report["simulated"] is simulated
+    assert ("full (simulated image)" in capsys.readouterr().err) is simulated
+
+
+def test_the_report_on_another_image_has_a_place_of_its_own(
+    project: Project, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Image(MARKERS[0], monkeypatch)
+    names = ["cannery:full-sim", "cannery/full-sim", "cannery_full-sim", "cannery:bare-sim"]
+    for name in names:
+        run(project, target, name, SIMULATED)
+    reports = [report_path(project, target, name, simulated=True) for name in names]
+    assert [json.loads(path.read_text("utf-8"))["image"] for path in reports] == names
+    own, *others = reports
+    assert own == project.state / "reports" / "cannery_full-sim.json"
+    assert len({*others}) == 3
+    assert {path.parent for path in others} == {project.state / "reports" / "others"}
+
+
+def test_a_simulated_image_under_the_name_of_the_real_one_leaves_its_report(
+    project: Project, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Image((), monkeypatch)
+    run(project, target, "cannery:full")
+    before = report_text(project, "cannery:full")
+    assert json.loads(before)["simulated"] is False
+    Image(MARKERS[0], monkeypatch)
+    run(project, target, "cannery:full", SIMULATED)
+    assert report_text(project, "cannery:full") == before
+
+
+def test_the_same_image_checked_as_another_target_has_another_report(tmp_path: Path) -> None:
+    project, targets = Project(root=tmp_path), load(tmp_path).targets
+    paths = {
+        report_path(project, target, name, simulated=False)
+        for target in targets.values()
+        for name in ("cannery:full", "cannery:bare", "sha256:1")
+    }
+    assert len(paths) == 6

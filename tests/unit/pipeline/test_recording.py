@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build --record``: what a run leaves in verified/, and what the keys there are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from cannery.deploy.run_spec import DeviceKind
+from cannery.errors import MatrixError, VerificationError
+from cannery.files import write_files
+from cannery.pipeline.recording import record, state_key
+from cannery.plan.plan import Action
+from cannery.report.results import Basis, Result, known_results
+from cannery.report.verified import Verified, path_of, read_verified
+from tests.unit.publications import sha
+from tests.unit.verifications import NOT_RUN, REPORT
+from tests.unit.world import BOTH, World, make_world
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return make_world(tmp_path, monkeypatch)
+
+
+def recorded(world: World) -> dict[str, tuple[Verified, ...]]:
+    return read_verified(world.checkout.project.root, BOTH)
+
+
+def results(world: World) -> list[Result]:
+    """The results of ``full``."""
+    project = world.checkout.project
+    targets = project.matrix().targets.values()
+    return [*known_results(project, targets, (), partial(state_key, project))["full"]]
+
+
+def test_nothing_is_recorded_without_being_asked_for(world: World) -> None:
+    world.run()
+    assert recorded(world) == {"full": (), "bare": ()}
+
+
+def test_a_run_records_the_key_of_the_files_as_they_are(world: World) -> None:
+    world.run(record=True)
+    [found] = recorded(world)["full"]
+    tested = found.tested
+    assert (found.simulated, tested.device, tested.date) == (False, "none", "2026-11-21")
+    assert (tested.passed, tested.failed, tested.not_run) == (1, 0, 0)
+    target = world.checkout.matrix.targets["full"]
+    assert found.key == state_key(world.checkout.project, target, simulated=False)
+    assert [each.basis for each in results(world)] == [Basis.CURRENT]
+    assert len({each.key for [each] in recorded(world).values()}) == 2
+
+
+def test_a_result_is_older_once_a_file_of_the_target_has_changed(world: World) -> None:
+    world.run(record=True)
+    folder = world.checkout.project.images
+    before = (folder / "bare" / "constraints.txt").read_text(encoding="utf-8")
+    write_files({folder / "bare" / "constraints.txt": before + "# more\n"})
+    assert [each.basis for each in results(world)] == [Basis.CURRENT]
+    write_files({folder / "full" / "constraints.txt": before + "# more\n"})
+    assert [each.basis for each in results(world)] == [Basis.OLDER]
+
+
+def test_an_image_that_was_verified_is_checked_again(world: World) -> None:
+    world.run()
+    world.forget()
+    [step] = world.plan(["full"], record=True).plan.steps
+    assert step.action is Action.VERIFY
+    assert step.why == "cannery:full is up to date, and --record checks it again"
+    world.run(["full"], record=True)
+    assert (world.baked, world.checked) == ([], ["full"])
+    assert len(recorded(world)["full"]) == 1
+    assert world.plan(["full"], record=True, test=False).plan.steps[0].action is Action.SKIP
+
+
+def test_a_failure_is_recorded_as_one(world: World) -> None:
+    world.run(["full"], record=True)
+    world.bad.add("full")
+    with pytest.raises(VerificationError):
+        world.run(["full"], record=True)
+    [found] = recorded(world)["full"]
+    assert (found.tested.passed, found.tested.failed) == (0, 1)
+
+
+def test_a_file_that_is_wrong_stops_a_run_before_anything_is_built(world: World) -> None:
+    path = path_of(world.checkout.project.root, "bare")
+    write_files({path: "schema: 1\nresults: none\n"})
+    with pytest.raises(MatrixError, match=r"verified/bare\.yaml:2:10"):
+        world.run(record=True)
+    assert (world.baked, world.checked) == ([], [])
+    world.run()
+    assert path.read_text(encoding="utf-8") == "schema: 1\nresults: none\n"
+
+
+def test_a_simulated_run_leaves_the_results_of_real_packages_alone(world: World) -> None:
+    project = world.checkout.project
+    keep = partial(record, project, "full", key=sha("1"))
+    keep(replace(REPORT, simulated=True))
+    runs = (REPORT.runs[0], replace(REPORT.runs[1], device=DeviceKind.NPU, checks=(NOT_RUN,)))
+    keep(replace(REPORT, runs=runs))
+    found = [(each.simulated, each.tested.device) for each in recorded(world)["full"]]
+    # Nothing was run on the NPU, so nothing is said of it.
+    assert found == [(False, "none"), (True, "none"), (True, "simulated")]
+
+
+def test_a_target_without_simulated_packages_has_no_key_of_a_simulated_image(world: World) -> None:
+    target = replace(world.checkout.matrix.targets["full"], chip="310p")
+    assert state_key(world.checkout.project, target, simulated=True) == ""

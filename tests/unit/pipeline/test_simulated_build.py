@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a simulated build is given, and that no other build takes stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.errors import ArtifactError
+from cannery.execute.engine.simulator import Simulated
+from cannery.image.bake_file import ImageBuild
+from cannery.pipeline import running
+from tests.unit.world import World, make_world
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return make_world(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def builds(world: World, monkeypatch: pytest.MonkeyPatch) -> list[ImageBuild]:
+    """Everything that is built."""
+    found: list[ImageBuild] = []
+
+    def bake(wanted: Sequence[ImageBuild], *rest: Any) -> Any:
+        found.extend(wanted)
+        return world.bake(wanted, *rest)
+
+    monkeypatch.setattr(running, "bake", bake)
+    made = Simulated(artifacts=world.artifacts, host=world.artifacts)
+    monkeypatch.setattr(running, "simulate", lambda *_: made)
+    return found
+
+
+def test_the_dockerfile_is_told_that_the_image_is_simulated(
+    world: World, builds: list[ImageBuild]
+) -> None:
+    world.run(["full"], simulate=True)
+    [build] = builds
+    assert build.arguments["SIMULATED"] == "true"
+    assert build.labels["io.cannery.simulated"] == "true"
+
+
+def test_the_dockerfile_of_a_real_image_is_told_nothing(
+    world: World, builds: list[ImageBuild]
+) -> None:
+    world.run(["full"])
+    [build] = builds
+    assert "SIMULATED" not in build.arguments
+    assert build.labels["io.cannery.simulated"] == "false"
+
+
+def test_a_stand_in_among_the_vendor_s_files_is_not_built_from(
+    world: World, builds: list[ImageBuild]
+) -> None:
+    for file in world.checkout.matrix.targets["full"].artifacts.values():
+        text = "#!/bin/sh\n# SIMULATED by cannery: no vendor software.\n"
+        (world.artifacts / file.name).write_text(text, encoding="utf-8")
+    with pytest.raises(ArtifactError, match="is a stand-in made by the simulator"):
+        world.run(["full"])
+    assert builds == []
+    world.run(["full"], simulate=True)
+    assert len(builds) == 1

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cannery.report.columns import columns, fold
+
+
+def test_cells_are_aligned_and_no_line_ends_in_spaces() -> None:
+    rows = [("name", "count", ""), ("a longer one", "7", "note")]
+    assert columns(rows, right={1}) == ["name          count", "a longer one      7  note"]
+    assert columns(rows) == ["name          count", "a longer one  7      note"]
+    assert columns([]) == []
+
+
+def test_rows_of_different_lengths_are_a_mistake() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        columns([("a", "b"), ("a",)])
+
+
+def test_a_long_line_goes_on_indented() -> None:
+    assert fold(["  1  a-name (one two three)"], 16) == ["  1  a-name (one", "      two three)"]
+    assert fold(["a-word-that-is-longer than it"], 8) == [
+        "a-word-that-is-longer",
+        "    than",
+        "    it",
+    ]
+
+
+def test_nothing_is_folded_without_a_width() -> None:
+    lines = ["  " + "word " * 100 + "end", "", "x"]
+    assert fold(lines, 0) == lines
+
+
+@given(st.lists(st.text("ab -", max_size=60)), st.integers(min_value=1, max_value=50))
+def test_no_word_is_lost(lines: list[str], width: int) -> None:
+    folded = fold(lines, width)
+    assert " ".join(folded).split() == " ".join(lines).split()
+    assert all(len(each) <= width or len(each.split()) == 1 for each in folded)

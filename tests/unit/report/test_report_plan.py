@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from cannery.plan.plan import Plan
+from cannery.report.plan import to_json, to_text
+from tests.unit.plans import PLAN
+
+STEPS = [
+    "build  one          this machine has no cannery:one; r/x:one is out of date",
+    "build  two-is-long  --force",
+    "skip   three        cannery:three is up to date",
+    "skip   four         needs files 1, 2",
+    "skip   five         there is no software device of chip 310p",
+    "",
+    "2 to build, 0 to verify, 3 to skip",
+    "shard 1/2; in other shards: six",
+]
+LEGEND = [
+    "",
+    "missing files:",
+    "  1  a.run (the vendor)",
+    "  2  b.whl (its makers)",
+    "  3  c.gz (CPython 3.7's sources)",
+]
+NOTE = "Packages that its new version depends on are known only after 'build.py lock'."
+
+
+def test_a_target_is_a_line_and_a_missing_file_is_named_once() -> None:
+    assert to_text(PLAN).splitlines() == [
+        *STEPS,
+        "layers built once for several targets: 1 (--verbose lists them)",
+        "",
+        "a change of torch rebuilds:",
+        "  one: wheels-torch; unchanged layers: 1",
+        "and nothing of: two-is-long",
+        NOTE,
+        *LEGEND,
+    ]
+
+
+def test_the_details_list_shared_and_unchanged_layers() -> None:
+    assert to_text(PLAN, verbose=True).splitlines() == [
+        *STEPS,
+        "",
+        "layers built once for several targets: 1",
+        "  toolkit: one, two-is-long",
+        "",
+        "a change of torch rebuilds:",
+        "  one: wheels-torch; unchanged layers: 1",
+        "and nothing of: two-is-long",
+        "unchanged layers:",
+        "  one: toolkit",
+        "  two-is-long: toolkit",
+        NOTE,
+        *LEGEND,
+    ]
+
+
+def test_lines_are_folded_at_the_width_that_is_asked_for() -> None:
+    lines = to_text(PLAN, verbose=True, width=40).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(" ".join(lines).split()) == " ".join(to_text(PLAN, verbose=True).split())
+
+
+def test_a_plan_without_shared_layers_and_missing_files() -> None:
+    plan = Plan(steps=PLAN.steps[2:3])
+    assert to_text(plan).splitlines() == [
+        "skip  three  cannery:three is up to date",
+        *("", "0 to build, 0 to verify, 1 to skip"),
+    ]
+
+
+def test_the_json() -> None:
+    found = json.loads(to_json(PLAN))
+    actions = ["build", "build", "skip", "skip", "skip"]
+    assert [each["action"] for each in found["targets"]] == actions
+    assert found["targets"][0]["layers"] == {"toolkit": "id-toolkit", "own-1": "id-own-1"}
+    assert found["targets"][2]["image"] == "sha256:3"
+    assert found["targets"][3]["missing"] == {"a.run": "the vendor", "b.whl": "its makers"}
+    assert found["shared"] == [
+        {"layer": "toolkit", "identity": "id-toolkit", "targets": ["one", "two-is-long"]}
+    ]
+    assert found["change"]["anew"] == {"one": ["wheels-torch"]}
+    assert (found["shard"], found["elsewhere"]) == ("1/2", ["six"])
+
+
+def test_an_empty_plan() -> None:
+    assert to_text(Plan(steps=())).splitlines() == ["", "0 to build, 0 to verify, 0 to skip"]
+    assert "change" not in json.loads(to_json(replace(PLAN, change=None)))
