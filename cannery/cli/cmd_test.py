@@ -7,6 +7,7 @@ from cannery.cli.common import existing, read, selected
 from cannery.errors import EngineError, Problem, UsageError, did_you_mean
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.buildx import package_index
+from cannery.execute.engine.verify import Subject
 from cannery.image.checks import components
 from cannery.image.names import image_name
 from cannery.matrix.project import Project
@@ -52,11 +53,9 @@ def run(given: Given, project: Project) -> int:
         host = simulated_host(project, target) if options.simulate else None
         check(
             project,
-            target,
-            image=image,
-            name=name,
-            specs=device_specs(host),
-            options=CheckOptions(
+            Subject(target=target, image=image, name=name),
+            device_specs(host),
+            CheckOptions(
                 ca=ca,
                 only=options.components,
                 detail=Detail.CHECKS if options.verbose else Detail.COMPONENTS,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,10 +12,9 @@ from cannery import console
 from cannery.deploy.run_spec import DeviceKind, RunSpec
 from cannery.errors import Problem, VerificationError
 from cannery.execute.engine.stand_ins import stand_ins
-from cannery.execute.engine.verify import verify
+from cannery.execute.engine.verify import Subject, verify
 from cannery.files import write_files
 from cannery.matrix.project import Project
-from cannery.model import Target
 from cannery.pipeline.images import report_path
 from cannery.report.verification import Verification
 from cannery.report.verification_text import to_brief, to_text
@@ -46,35 +45,21 @@ class CheckOptions:
 
 
 def check(
-    project: Project,
-    target: Target,
-    *,
-    image: str,
-    name: str,
-    specs: Sequence[RunSpec],
-    options: CheckOptions,
+    project: Project, subject: Subject, specs: Sequence[RunSpec], options: CheckOptions
 ) -> None:
-    """Check ``image`` as an image of ``target``, show a report and write it as JSON.
+    """Check an image, show a report and write it as JSON.
 
-    The arguments are those of ``verify``.
+    ``subject.simulated`` is not read: the image itself shows it.
 
     Raises:
         VerificationError: a check failed; or only one of the image and the devices in ``specs`` is
             simulated, and nothing was checked.
         EngineError: the image cannot be run.
     """
-    simulated = _is_simulated(target, image, name, specs)
-    result = verify(
-        project,
-        target,
-        image=image,
-        name=name,
-        simulated=simulated,
-        specs=specs,
-        ca=options.ca,
-        only=options.only,
-    )
-    report = report_path(project, target, name, simulated=simulated)
+    target = subject.target
+    subject = replace(subject, simulated=_is_simulated(subject, specs))
+    result = verify(project, subject, specs, ca=options.ca, only=options.only)
+    report = report_path(project, target, subject.name, simulated=subject.simulated)
     write_files({report: result.to_json()})
     console.show(_text(result, options.detail))
     console.say(f"{target.id}: the report is in {report}")
@@ -84,7 +69,7 @@ def check(
         raise VerificationError(
             Problem(
                 what=f"{target.id}: {len(names)} checks failed: {', '.join(names)}.",
-                fix=f"The image is {image}; no tag was moved to it.",
+                fix=f"The image is {subject.image}; no tag was moved to it.",
             )
         )
 
@@ -95,13 +80,14 @@ def _text(result: Verification, detail: Detail) -> str:
     return to_text(result, verbose=detail is Detail.CHECKS)
 
 
-def _is_simulated(target: Target, image: str, name: str, specs: Sequence[RunSpec]) -> bool:
-    """Whether ``image`` is simulated.
+def _is_simulated(subject: Subject, specs: Sequence[RunSpec]) -> bool:
+    """Whether the image is simulated.
 
     Raises:
         VerificationError: it is, and ``specs`` has no simulated device; or the other way round.
     """
-    signs = stand_ins(image, target)
+    target, name = subject.target, subject.name
+    signs = stand_ins(subject.image, target)
     simulated_device = DeviceKind.SIMULATED in {spec.kind for spec in specs}
     if signs and not simulated_device:
         what = f"{name} is a simulated image ({', '.join(signs)}) and needs --simulate."

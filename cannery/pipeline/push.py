@@ -17,7 +17,7 @@ from cannery.errors import Problem, VerificationError
 from cannery.execute import cosign, git
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.image_archive import Blobs
-from cannery.execute.engine.verify import verify
+from cannery.execute.engine.verify import Subject, verify
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.http import is_loopback
 from cannery.image.checks import components
@@ -110,11 +110,8 @@ class Push:
         name = f"{target.id}, pulled from {self.repository.host}"
         result = verify(
             self.project,
-            target,
-            image=image,
-            name=name,
-            simulated=each.candidate.simulated,
-            specs=[no_device()],
+            Subject(target=target, image=image, name=name, simulated=each.candidate.simulated),
+            [no_device()],
             only=only,
         )
         console.show(to_brief(result))

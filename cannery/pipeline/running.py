@@ -15,6 +15,7 @@ from cannery.execute.engine import client as engine
 from cannery.execute.engine.bake import BakeSettings, Failures, bake
 from cannery.execute.engine.builder import Builder, check_cache_export, find_builder
 from cannery.execute.engine.simulator import Simulated, simulate
+from cannery.execute.engine.verify import Subject
 from cannery.execute.threads import workers
 from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import ImageBuild
@@ -188,11 +189,9 @@ class _Run:
                 made = self._made.get(target.id)
                 check(
                     self.project,
-                    target,
-                    image=image,
-                    name=name,
-                    specs=device_specs(made.host if made else None),
-                    options=self._check_options(target.id),
+                    Subject(target=target, image=image, name=name),
+                    device_specs(made.host if made else None),
+                    self._check_options(target.id),
                 )
             engine.tag_image(image, name)
         except CanneryError as error:

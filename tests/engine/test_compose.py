@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from cannery import deploy
 from cannery.deploy.chips import CHIPS
 from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES, DeviceKind
-from cannery.execute.engine.verify import checks_in
+from cannery.execute.engine.verify import Subject, checks_in
 from cannery.matrix.project import Project
 from cannery.model import Target
 
@@ -141,7 +141,8 @@ def test_what_compose_starts_passes_the_image_tests(
     with project_of(main, tmp_path, cards=8) as (file, name):
         compose(file, "up", "--detach", "--pull", "never", project=name)
         [container] = compose(file, "ps", "--quiet", project=name).split()
-        checks = checks_in(project, target, container, DeviceKind.SIMULATED, simulated=True)
+        subject = Subject(target=target, image=main.image, name=main.image, simulated=True)
+        checks = checks_in(project, subject, container, DeviceKind.SIMULATED)
     failed = {check.name: check.why for check in checks if check.outcome == "failed"}
     assert not failed
     passed = {check.name.split("/")[0] for check in checks if check.outcome == "passed"}

@@ -14,7 +14,7 @@ import pytest
 from cannery.deploy.run_spec import DeviceKind, RunSpec, simulated_device
 from cannery.errors import BuildError
 from cannery.execute.engine.base import ensure_base
-from cannery.execute.engine.verify import verify
+from cannery.execute.engine.verify import Subject, verify
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.pipeline import running
@@ -32,11 +32,8 @@ def _failed(result: Verification) -> set[str]:
 def _verify(project: Project, built: Built, image: str, spec: RunSpec) -> Verification:
     return verify(
         project,
-        built.target,
-        image=image,
-        name=image,
-        simulated=True,
-        specs=[spec],
+        Subject(target=built.target, image=image, name=image, simulated=True),
+        [spec],
         only=TORCH_NPU,
     )
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.unit.examples  # noqa: F401 - before a module asks for its number of examples
 from tests.unit.matrices import Checkout, make_checkout
 
 

@@ -18,6 +18,7 @@ from cannery.execute.engine import client as engine
 from cannery.execute.engine.bake import Built, Failures
 from cannery.execute.engine.builder import Builder
 from cannery.execute.engine.images import LocalImage
+from cannery.execute.engine.verify import Subject
 from cannery.files import write_files
 from cannery.image.bake_file import ImageBuild
 from cannery.image.checks import checks_digest
@@ -101,13 +102,11 @@ class World:
     def check(
         self,
         _: object,
-        target: Target,
-        *,
-        image: str,
-        name: str,
+        subject: Subject,
+        __: object,
         options: CheckOptions,
-        **__: object,
     ) -> None:
+        target, name = subject.target, subject.name
         self.checked.append(target.id)
         if self.stops_at == target.id:
             raise KeyboardInterrupt
@@ -116,7 +115,7 @@ class World:
         result = Verification(
             target=target.id,
             image=name,
-            image_id=image,
+            image_id=subject.image,
             runs=(run,),
             checks=checks_digest(self.checkout.project),
             date="2026-11-21",

@@ -7,6 +7,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,34 +24,43 @@ from cannery.model import Target
 from cannery.report.verification import Check, DeviceRun, Verification
 
 
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """An image that is checked as one of ``target``.
+
+    ``image`` is its id and ``name`` its name in the report. A ``simulated`` image must hold
+    stand-ins, which no other image may.
+    """
+
+    target: Target
+    image: str
+    name: str
+    simulated: bool = False
+
+
 def verify(
     project: Project,
-    target: Target,
-    *,
-    image: str,
-    name: str,
-    simulated: bool,
+    subject: Subject,
     specs: Sequence[RunSpec],
+    *,
     ca: Path | None = None,
     only: Sequence[str] = (),
 ) -> Verification:
-    """Run the checks of ``target`` in ``image`` for all of ``specs`` in parallel.
+    """Run the checks of an image for each of ``specs``, at the same time.
 
-    ``name`` is the image's name in the report. ``simulated`` says whether the image must contain
-    stand-ins; otherwise it must not. ``ca`` has the certificates to trust for package indexes.
-    ``only`` names components; empty means all.
+    ``ca`` has the certificates to trust for package indexes. ``only`` names components; empty means
+    all of them.
 
     Raises:
         EngineError: the engine cannot run the image.
         CanneryError: the checks could not be run.
     """
+    target = subject.target
 
     def checked(spec: RunSpec) -> DeviceRun:
-        console.say(f"{target.id}: checking {name} (device: {spec.kind})")
-        with engine.container(image, target.platform, spec, ca) as container:
-            checks = checks_in(
-                project, target, container, spec.kind, simulated=simulated, only=only
-            )
+        console.say(f"{target.id}: checking {subject.name} (device: {spec.kind})")
+        with engine.container(subject.image, target.platform, spec, ca) as container:
+            checks = checks_in(project, subject, container, spec.kind, only=only)
         ran_on = hardware(spec.kind, target.machine)
         return DeviceRun(device=spec.kind, checks=checks, hardware=ran_on)
 
@@ -58,10 +68,10 @@ def verify(
     digest = "" if only else checks_digest(project)
     return Verification(
         target=target.id,
-        image=name,
-        image_id=image,
+        image=subject.name,
+        image_id=subject.image,
         runs=tuple(runs),
-        simulated=simulated,
+        simulated=subject.simulated,
         checks=digest,
         date=datetime.now(UTC).date().isoformat(),
     )
@@ -69,16 +79,15 @@ def verify(
 
 def checks_in(
     project: Project,
-    target: Target,
+    subject: Subject,
     container: str,
     kind: DeviceKind,
     *,
-    simulated: bool,
     only: Sequence[str] = (),
 ) -> tuple[Check, ...]:
-    """Run the checks of ``target`` in a running container with a device of this kind.
+    """Run the checks of an image in a running container that has a device of this kind.
 
-    ``simulated`` and ``only`` are those of ``verify``.
+    ``only`` is that of ``verify``.
 
     Raises:
         CanneryError: the checks could not be run.
@@ -89,8 +98,8 @@ def checks_in(
         argv = [sys.executable, "-m", "pytest", *(folders or [str(folder_of_checks(project))])]
         argv += ["--quiet", "--no-header", "-p", "no:cacheprovider", "--tb=short"]
         argv += ["--hosts", f"docker://{container}", "--device", str(kind)]
-        argv += ["--simulated"] if simulated else []
-        argv += ["--record", str(project.images / target.id / "target.json")]
+        argv += ["--simulated"] if subject.simulated else []
+        argv += ["--record", str(project.images / subject.target.id / "target.json")]
         argv += ["--report", str(report), "--rootdir", str(project.root)]
         code, said = run(argv, cwd=project.root, capture=True)
         # 0: all passed; 1: some failed. Any other code is an error of pytest itself.

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from cannery.compat.nearest import Suggestion, nearest
 from cannery.model import Target
@@ -75,7 +75,6 @@ def test_nobody_is_sent_to_a_preview_or_to_a_build_that_no_index_has() -> None:
 
 
 @given(targets())
-@settings(max_examples=150, deadline=None)
 def test_every_suggestion_works_and_is_the_same_each_time(target: Target) -> None:
     found = nearest(target, COMPAT)
     assert found == nearest(target, COMPAT)

@@ -21,6 +21,7 @@ from cannery.compat import OWN_FACTS, check_target
 from cannery.model import Target
 from cannery.syntax.cann_version import CannRange, CannVersion
 from tests.unit.compat_targets import APEX, COMPAT, PLUGIN, cann, changed, python
+from tests.unit.examples import times
 
 RAW: dict[str, Any] = yaml.load(OWN_FACTS.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
 PAIRS = [row for row in RAW["torch_npu"] if "torch_npu" in row]
@@ -167,14 +168,13 @@ def test_the_samples_are_of_both_kinds() -> None:
 
 
 @given(targets())
-@settings(max_examples=600, deadline=None)
+@times(4)
 def test_only_what_is_known_and_not_forbidden_passes(target: Target) -> None:
     found = [*check_target(target, COMPAT)]
     assert (not found) == expected(target), found
 
 
 @given(targets(), st.text(min_size=1, max_size=5))
-@settings(max_examples=200, deadline=None)
 def test_a_reason_never_makes_anything_worse(target: Target, reason: str) -> None:
     with_reason = {*check_target(replace(target, unverified=reason), COMPAT)}
     assert len(with_reason) <= len([*check_target(target, COMPAT)])

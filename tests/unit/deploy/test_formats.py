@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cannery import deploy
@@ -243,7 +243,6 @@ def as_kubernetes_reads(word: str) -> str:
 
 
 @given(command=COMMANDS)
-@settings(deadline=None)
 def test_a_pod_gets_the_words_that_were_meant(command: list[str]) -> None:
     for form in ("k8s", "volcano"):
         args = container(form, command=command)["args"]
@@ -251,7 +250,6 @@ def test_a_pod_gets_the_words_that_were_meant(command: list[str]) -> None:
 
 
 @given(command=COMMANDS, folder=st.text(st.sampled_from("a $'\"\\,=\n"), max_size=8))
-@settings(deadline=None, max_examples=50)
 def test_a_shell_gets_the_words_that_were_meant(command: list[str], folder: str) -> None:
     more = text("shell", command=command, mounts={f"/{folder}": "/data"})
     argv = ["bash", "-c", f"printf '%s\\0' {more}"]
@@ -262,7 +260,6 @@ def test_a_shell_gets_the_words_that_were_meant(command: list[str], folder: str)
 
 
 @given(words=COMMANDS)
-@settings(deadline=None)
 def test_yaml_keeps_every_word(words: list[str]) -> None:
     data = {"list": words, "map": {word: word for word in words}, "deep": [[words]]}
     assert [*yaml.safe_load_all(dump([data, data]))] == [data, data]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cannery.compat import check_target
@@ -24,6 +24,7 @@ from cannery.matrix.schema import matrix_of
 from cannery.model import Matrix
 from cannery.syntax.yaml_reader import read_yaml
 from tests.unit.compat_targets import COMPAT
+from tests.unit.examples import times
 from tests.unit.families import FAMILY
 from tests.unit.matrices import MATRIX
 
@@ -124,19 +125,19 @@ def test_what_is_changed_is_good_before() -> None:
 
 
 @given(TREES | FAMILIES)
-@settings(max_examples=60, deadline=None)
+@times(0.5)
 def test_anything_under_families(families: Any) -> None:
     read({**GOOD, "families": families})
 
 
 @given(st.sampled_from(PLACES), TREES)
-@settings(max_examples=60, deadline=None)
+@times(0.5)
 def test_anything_in_any_place(place: tuple[Any, ...], value: Any) -> None:
     read(changed(place, value), COMPAT)
 
 
 @given(st.sampled_from([place for place in PLACES if place[0] == "families"]), TEXTS, TREES)
-@settings(max_examples=60, deadline=None)
+@times(0.5)
 def test_anything_more_in_a_family(place: tuple[Any, ...], key: str, value: Any) -> None:
     document = copy.deepcopy(GOOD)
     inner = document

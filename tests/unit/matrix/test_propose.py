@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cannery.compat.archives import load_archives
@@ -20,6 +20,7 @@ from cannery.matrix.text import MatrixText
 from cannery.model import Target
 from cannery.options.matrix import NewOptions
 from tests.unit.compat_targets import COMPAT
+from tests.unit.examples import times
 from tests.unit.matrices import MATRIX, load
 
 REAL = (Path(__file__).resolve().parents[3] / "compat.yaml").read_text(encoding="utf-8")
@@ -239,7 +240,7 @@ def some_options(draw: st.DrawFn) -> NewOptions:
 
 
 @given(some_options(), st.sampled_from([*LAYOUTS.values()]))
-@settings(max_examples=100, deadline=None)
+@times(0.5)
 def test_every_proposal_loads_without_a_problem(
     tmp_path_factory: pytest.TempPathFactory, options: NewOptions, text: str
 ) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from cannery.deploy.run_spec import DeviceKind, RunSpec, no_device, simulated_device
 from cannery.errors import VerificationError
+from cannery.execute.engine.verify import Subject
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.pipeline import checking
@@ -43,28 +45,30 @@ class Image:
 
     def __init__(self, signs: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
         self.signs = signs
-        self.asked: list[Any] = []
+        self.asked: list[Subject] = []
         monkeypatch.setattr(checking, "verify", self.verify)
         monkeypatch.setattr(checking, "stand_ins", lambda *_: self.signs)
 
     def verify(
-        self, _: Project, target: Target, *, image: str, name: str, specs: Any, **more: Any
+        self, _: Project, subject: Subject, specs: Sequence[RunSpec], **__: Any
     ) -> Verification:
-        self.asked.append(more)
+        self.asked.append(subject)
         runs = tuple(DeviceRun(device=spec.kind, checks=(PASSED,)) for spec in specs)
         return Verification(
-            target=target.id, image=name, image_id=image, runs=runs, simulated=more["simulated"]
+            target=subject.target.id,
+            image=subject.name,
+            image_id=subject.image,
+            runs=runs,
+            simulated=subject.simulated,
         )
 
 
 def run(project: Project, target: Target, name: str, *specs: RunSpec) -> None:
     checking.check(
         project,
-        target,
-        image="sha256:1",
-        name=name,
-        specs=[no_device(), *specs],
-        options=checking.CheckOptions(),
+        Subject(target=target, image="sha256:1", name=name),
+        [no_device(), *specs],
+        checking.CheckOptions(),
     )
 
 
@@ -115,7 +119,7 @@ def test_the_report_says_what_the_image_is(
     name = "cannery:full-sim" if simulated else "cannery:full"
     run(project, target, name, *([SIMULATED] if simulated else []))
     [asked] = image.asked
-    assert asked["simulated"] is simulated
+    assert asked.simulated is simulated
     report = json.loads(report_text(project, name))
     assert report["simulated"] is simulated
     assert ("full (simulated image)" in capsys.readouterr().err) is simulated

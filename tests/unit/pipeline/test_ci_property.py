@@ -28,6 +28,7 @@ from tests.unit.changes import (
     render,
     touch,
 )
+from tests.unit.examples import times
 from tests.unit.matrices import CHECKOUT, make_checkout
 
 SLOW = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
@@ -106,7 +107,7 @@ def check(
     assert listed(project, base, simulate=simulate) == wanted
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=SLOW)
+@settings(times(0.25), suppress_health_check=SLOW)
 @given(st.lists(changes(), max_size=2), st.lists(changes(), max_size=3), st.booleans())
 def test_ci_lists_exactly_the_targets_whose_key_moves(
     small: Project, before: list[Change], after: list[Change], simulate: bool
@@ -114,7 +115,7 @@ def test_ci_lists_exactly_the_targets_whose_key_moves(
     check(small, before, after, simulate=simulate)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=SLOW)
+@settings(times(0.05), suppress_health_check=SLOW)
 @given(st.lists(changes(), min_size=1, max_size=2), st.booleans())
 def test_ci_lists_them_of_the_real_matrix(
     real: Project, after: list[Change], simulate: bool

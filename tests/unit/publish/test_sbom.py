@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from packageurl import PackageURL
 
 from cannery.matrix.project import Project
@@ -12,6 +12,7 @@ from cannery.publish.inventory import Inventory, Package
 from cannery.publish.licenses import _WORDS
 from cannery.publish.sbom import package_url, spdx
 from tests.unit.bills import ANY_CONTENTS, CONTENTS, CREATED, IMAGE, read_spdx
+from tests.unit.examples import times
 from tests.unit.matrices import CHECKOUT, Checkout
 
 TARGET = next(iter(Project(root=CHECKOUT).matrix().targets.values()))
@@ -95,7 +96,7 @@ def test_a_package_has_the_url_of_where_it_came_from(name: str, url: str) -> Non
     assert PackageURL.from_string(made) == PackageURL.from_string(url)
 
 
-@settings(max_examples=60, deadline=None)
+@times(0.5)
 @given(ANY_CONTENTS)
 def test_it_is_valid_whatever_is_in_the_image(inventory: Inventory) -> None:
     bill = spdx(TARGET, inventory, image_digest=IMAGE, created=CREATED)
