@@ -15,8 +15,9 @@ from enum import StrEnum
 from typing import Any
 
 from cannery.errors import Problem, UsageError, did_you_mean
+from cannery.image.environment import full_environment
 from cannery.image.lock import Lock, LockedWheel
-from cannery.image.record import constraints, interpreter_paths, target_record
+from cannery.image.record import interpreter_paths
 from cannery.image.requirements import sdists
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
 from cannery.model import File, PythonSource, Target
@@ -254,7 +255,8 @@ def _sources(target: Target) -> Iterable[Layer]:
 
 def _guard(target: Target, lock: Lock) -> Layer:
     """The layer that describes the image; it changes with every component."""
-    inputs = [_build_inputs(target), target_record(target, lock), constraints(target, lock)]
+    described = [target.id, target.platform, target.chip, target.components, lock.digest]
+    inputs = [_build_inputs(target), *described, full_environment(target)]
     return _layer("guard", LayerKind.GUARD, inputs, _components(target))
 
 
