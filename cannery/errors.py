@@ -108,6 +108,9 @@ class PublishError(CanneryError):
 
 INTERRUPTED = 130
 
+_COMPARED = 1000
+"""Among how many known names a misspelt one is looked for."""
+
 
 def file_error(action: str, path: Path, error: OSError) -> FileError:
     """The error for an ``OSError`` met while doing ``action`` (as "write") to ``path``."""
@@ -119,13 +122,26 @@ def file_error(action: str, path: Path, error: OSError) -> FileError:
 
 
 def closest(name: str, known: Iterable[str]) -> str:
-    """The known name nearest to ``name``; empty where none is near."""
-    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)), "")
+    """The known name nearest to ``name``; empty where none is near.
+
+    The case of letters does not count: a name that differs in nothing else is the nearest.
+    """
+    by_lower = {each.lower(): each for each in sorted(known, reverse=True)}
+    # Comparing with each of thousands of names, for each of many mistakes, would take minutes.
+    near = by_lower if len(by_lower) <= _COMPARED else {name.lower()} & by_lower.keys()
+    found = difflib.get_close_matches(name.lower(), sorted(near), n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else ""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A sentence that offers the known name nearest to ``name``, or lists the known ones."""
-    names = sorted(known)
+    names = sorted(set(known))
     if close := closest(name, names):
         return f"Did you mean {close!r}?"
-    return f"Known: {', '.join(names)}." if names else ""
+    return f"Known: {some_of(names, 20)}." if names else ""
+
+
+def some_of(names: Sequence[str], limit: int) -> str:
+    """``names`` with commas between them; of more than ``limit`` the first, and a count."""
+    more = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {more:,} more" if more > 0 else "")

@@ -9,6 +9,8 @@ from enum import StrEnum
 
 from cannery.errors import Span
 
+_LAST_PYMALLOC = 7
+
 
 class PythonSource(StrEnum):
     """Where an image's interpreter comes from."""
@@ -70,6 +72,12 @@ class Python:
         """The wheel tag of the interpreter, as in ``cp39``."""
         return "cp" + self.minor.replace(".", "")
 
+    @property
+    def abi(self) -> str:
+        """The wheel tag of its ABI, as in ``cp39``; up to 3.7 with an m, as in ``cp37m``."""
+        # The m stood for pymalloc, and went with Python 3.8.
+        return self.tag + ("m" if int(self.minor.partition(".")[2]) <= _LAST_PYMALLOC else "")
+
 
 @dataclass(frozen=True, kw_only=True)
 class CannRelease:
@@ -87,9 +95,9 @@ class CannRelease:
 
 @dataclass(frozen=True, kw_only=True)
 class VendorWheel:
-    """A wheel that no registry serves.
+    """A wheel that no package index serves.
 
-    ``file`` may hold ``{tag}`` for the interpreter's wheel tag and ``{machine}``.
+    ``file`` may hold ``{tag}`` and ``{abi}`` for the interpreter's wheel tags, and ``{machine}``.
     """
 
     version: str
@@ -109,12 +117,13 @@ class Source:
 class Application:
     """What people run on an environment: a trainer, a server, an evaluator.
 
-    ``component`` names the folder of its image tests. ``overrides`` replace what other packages ask
-    for, ``sdists`` are packages that have no wheel, ``wheels`` those that no registry serves, and
-    ``packages`` are Debian's. ``ports`` and
-    ``volumes`` (a folder of the host to one of the container) go into its compose file.
+    ``name`` is its key in matrix.yaml, ``component`` the folder of its image tests. ``overrides``
+    replace what other packages ask for, ``sdists`` are packages that have no wheel, ``wheels``
+    those that no index serves, and ``packages`` are Debian's. ``ports`` and ``volumes`` (a folder
+    of the host to one of the container) go into its compose file.
     """
 
+    name: str
     component: str
     version: str
     requirements: tuple[str, ...]
@@ -145,6 +154,10 @@ class Target:
     cann: CannRelease
     chip: str
     with_nnal: bool
+    kernels_release: CannRelease | None = None
+    """The release that the kernels are of, where that is not the toolkit's."""
+    nnal_release: CannRelease | None = None
+    """The release that NNAL is of, where that is not the toolkit's."""
     torch: str
     torch_npu: str
     torch_npu_wheel: VendorWheel | None = None
@@ -171,6 +184,21 @@ class Target:
         return {"arm64": "aarch64", "amd64": "x86_64"}[self.docker_arch]
 
     @property
+    def kernels(self) -> CannRelease:
+        """The release that the operator kernels are of."""
+        return self.kernels_release or self.cann
+
+    @property
+    def nnal(self) -> CannRelease:
+        """The release that NNAL is of, if the target has it."""
+        return self.nnal_release or self.cann
+
+    @property
+    def kernels_file(self) -> File:
+        """The package with the chip's operator kernels."""
+        return self.kernels.kernels[self.chip]
+
+    @property
     def operators(self) -> str:
         """The folder of the chip's operator kernels below the toolkit's ``kernel`` folder."""
         return {"a3": "ascend910_93"}.get(self.chip, f"ascend{self.chip}")
@@ -192,8 +220,8 @@ class Target:
             "base": self.base.name,
             "python": self.python.version,
             "toolkit": self.cann.version,
-            "kernels": f"{self.cann.version} ({self.chip})",
-            "nnal": self.cann.version if self.with_nnal else "",
+            "kernels": f"{self.kernels.version} ({self.chip})",
+            "nnal": self.nnal.version if self.with_nnal else "",
             "torch": self.torch,
             "torch_npu": self.torch_npu,
             "apex": self.apex.version if self.apex else "",
@@ -211,11 +239,12 @@ class Target:
         if self.python.archive:
             found["python"] = self.python.archive
         found["toolkit"] = self.cann.toolkit
-        found["kernels"] = self.cann.kernels[self.chip]
-        if self.with_nnal and self.cann.nnal:
-            found["nnal"] = self.cann.nnal
+        found["kernels"] = self.kernels_file
+        if self.with_nnal and self.nnal.nnal:
+            found["nnal"] = self.nnal.nnal
         for component, wheel in self.vendor_wheels.items():
-            name = wheel.file.format(tag=self.python.tag, machine=self.machine)
+            tags = {"tag": self.python.tag, "abi": self.python.abi, "machine": self.machine}
+            name = wheel.file.format(**tags)
             found[component] = File(name=name, origin=wheel.origin)
         if self.application:
             found |= {source.folder: source.file for source in self.application.sources}

@@ -30,7 +30,7 @@ def schema_files(folder: Path = FOLDER) -> dict[Path, str]:
     Raises:
         MatrixError: a sample is wrong, or lacks an example of a key.
     """
-    matrix, targets = record(folder, "matrix.yaml", lambda top: matrix_of(top, lambda _: ()))
+    matrix, targets = record(folder, "matrix.yaml", lambda top: matrix_of(top, None))
     compat, _ = record(folder, "compat.yaml", compat_of)
     publish, _ = record(folder, "publish.yaml", lambda top: publishing_of(top, targets))
     _describe(matrix, (FOLDER.parent / "docs" / "matrix.md").read_text(encoding="utf-8"))

@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from cannery import console
 from cannery.cli.common import read
-from cannery.compat import OWN_FACTS, load_compat
+from cannery.compat import OWN_FACTS, Compat, load_compat
 from cannery.compat.archives import load_archives
-from cannery.errors import file_error
+from cannery.errors import MatrixError, Problem, file_error
 from cannery.files import write_files
 from cannery.matrix.project import Project
 from cannery.matrix.propose import Proposal, propose
-from cannery.matrix.schema import load_matrix
+from cannery.matrix.schema import load_matrix, parse_matrix
 from cannery.matrix.text import MatrixText
 from cannery.options.given import Given
 from cannery.options.matrix import NewOptions
@@ -37,7 +36,7 @@ def run(given: Given, project: Project) -> int:
     compat = load_compat(project.root / OWN_FACTS.name)
     proposal = propose(options, compat, MatrixText(before), load_archives(), targets)
     after = _added(before, proposal)
-    _require_valid(after, project)
+    _require_valid(after, compat)
     for line in proposal.notes:
         console.say(line)
     if not options.write:
@@ -65,15 +64,20 @@ def _added(text: str, proposal: Proposal) -> str:
     return matrix.text
 
 
-def _require_valid(text: str, project: Project) -> None:
-    """Load ``text`` as the matrix of a folder that has the same compat.yaml."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, content in (
-            ("matrix.yaml", text),
-            (OWN_FACTS.name, _read(project.root / OWN_FACTS.name)),
-        ):
-            Path(folder, name).write_bytes(content.encode())
-        load_matrix(Path(folder, "matrix.yaml"))
+def _require_valid(text: str, compat: Compat) -> None:
+    """Read ``text`` as a matrix and judge it.
+
+    Raises:
+        MatrixError: it is refused. Its lines are those of no file, so none is named.
+    """
+    try:
+        parse_matrix(text, "matrix.yaml", compat)
+    except MatrixError as error:
+        refused = [
+            Problem(what=f"the proposed target is refused: {each.what}", fix=each.fix)
+            for each in error.problems
+        ]
+        raise MatrixError(refused) from error
 
 
 def _shown(proposal: Proposal) -> str:

@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from pathlib import Path
 
 from cannery import console
 from cannery.cli.common import existing, read
@@ -20,7 +18,7 @@ from cannery.execute.package_index import ask
 from cannery.files import read_text, write_files
 from cannery.matrix.index_questions import KEYS, questions
 from cannery.matrix.project import Project, select
-from cannery.matrix.schema import load_matrix
+from cannery.matrix.schema import parse_matrix
 from cannery.matrix.updates import News, compare
 from cannery.matrix.versions import VersionChange, find_uses, rewrite
 from cannery.model import Matrix
@@ -88,28 +86,20 @@ def _write(project: Project, text: str, matrix: Matrix, moves: Sequence[VersionC
         MatrixError: the result would be wrong; nothing is written.
         FileError: it cannot be written.
     """
-    after = rewrite(text, moves)
+    path, after = project.root / "matrix.yaml", rewrite(text, moves)
+    compat = load_compat(project.root / OWN_FACTS.name)
     wanted = _versions(matrix)
     for move in moves:
         for target in move.use.targets:
             wanted[target.id] = {**wanted[target.id], move.use.key: move.version}
-    if _versions(_loaded(project, after)) != wanted:
+    if _versions(parse_matrix(after, path.name, compat)) != wanted:
         what = "matrix.yaml cannot be changed by program: more would change than the versions."
         raise MatrixError(Problem(what=what, fix="Write the versions there that are listed above."))
-    write_files({project.root / "matrix.yaml": after})
+    write_files({path: after})
     for move in moves:
         where, old = move.use.where, move.use.version
         console.say(f"{where}: {move.use.key} {old} is now {move.version}")
     console.say("now run: python build.py lock, and then: python build.py render")
-
-
-def _loaded(project: Project, text: str) -> Matrix:
-    """``text`` as the matrix of a folder that has the same compat.yaml."""
-    compat = read_text(project.root / OWN_FACTS.name)
-    with tempfile.TemporaryDirectory(prefix="cannery-update-") as folder:
-        for name, content in (("matrix.yaml", text), (OWN_FACTS.name, compat)):
-            Path(folder, name).write_bytes(content.encode())
-        return load_matrix(Path(folder, "matrix.yaml"))
 
 
 def _versions(matrix: Matrix) -> dict[str, Mapping[str, str]]:

@@ -1,112 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compat.yaml says of a target's CANN packages: their files, kernels, NNAL, and the driver."""
+"""What is known of a target's CANN: its layout and packages, and the driver that it needs."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
 
-from cannery.compat.facts import CxxAbi, Release, Row
+from cannery.compat.facts import CxxAbi, Driver, OnToolkit, Release, Row
+from cannery.compat.file_names import judged_as
+from cannery.compat.file_rules import judge_file
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
-from cannery.model import File
-from cannery.syntax.cann_version import CannVersion
-
-_MACHINE = r"(?:-(?P<machine>\w+))?\.\w+"
-_FORMS = tuple(
-    re.compile(form + _MACHINE)
-    for form in (
-        r"Ascend-cann-(?P<component>toolkit|nnal)_(?P<version>[^_]+)_linux",
-        r"Ascend-cann-(?P<component>kernels)-(?P<chip>[^_]+)_(?P<version>[^_]+)_linux",
-        r"Atlas-(?P<chip>A3)-cann-(?P<component>kernels)_(?P<version>[^_]+)_linux",
-        r"Ascend-cann-(?P<chip>[^_-]+)-(?P<component>ops)_(?P<version>[^_]+)_linux",
-    )
-)
-"""The vendor's names of files (compat.yaml has them too, as what to propose)."""
+from cannery.model import CannRelease
 
 
 def judge_cann(subject: Subject) -> list[Finding]:
-    """What is known of toolkit, kernels, NNAL and driver."""
+    """What is known of layout, toolkit, kernels, NNAL and driver."""
     target = subject.target
-    findings = _judge_file(subject, "toolkit", target.cann.toolkit)
+    findings = _judge_layout(subject)
+    findings += judge_file(subject, "toolkit", target.cann, target.cann.toolkit)
     findings += _judge_kernels(subject)
     if target.with_nnal:
         findings += _judge_nnal(subject)
-    return findings + _judge_driver(subject)
+    return [*findings, _judge_driver(subject), *_judge_endings(subject)]
 
 
-def _judge_file(subject: Subject, component: str, file: File) -> list[Finding]:
-    """Refuse a file whose own name says that it is something else."""
-    target = subject.target
-    match = next((match for form in _FORMS if (match := form.fullmatch(file.name))), None)
-    if match is None:
+def _judge_layout(subject: Subject) -> list[Finding]:
+    release = subject.target.cann
+    rows = [row for row in subject.compat.layouts if subject.judged_as in row.cann]
+    if not rows or any(row.layout == release.layout for row in rows):
         return []
-    named = match.groupdict()
-    kind = "kernels" if named["component"] == "ops" else named["component"]
-    wrong = ""
-    if kind != component:
-        wrong = f"it is a {kind} package"
-    elif (chip := named.get("chip", "").lower()) and chip != target.chip.lower():
-        wrong = f"it is for chip {chip}, and the target's chip is {target.chip}"
-    if not wrong and not _same_version(named["version"], subject.cann):
-        wrong = f"it is of CANN {named['version']}, and the target's is {subject.cann}"
-    if not wrong and (named["machine"] or target.machine) != target.machine:
-        wrong = f"it is for {named['machine']}, and the target's machine is {target.machine}"
-    if not wrong:
-        return []
-    fix = f"Correct the file name in cann: {target.cann.version}."
-    expected = expected_file(subject, component)
-    if expected:
-        fix = f"Huawei's name for it is {expected}."
+    known = rows[0].layout
     return [
         Finding(
-            component=component,
+            component="toolkit",
             verdict=Verdict.FORBIDDEN,
-            text=f"{file.name} cannot be the {component} package: {wrong}.",
+            text=f"CANN {release.version} installs itself as {known}, not as {release.layout}.",
             key="cann",
-            fix=fix,
+            place=("cann", release.version, "layout"),
+            rows=best_first(rows),
+            fix=f"Write {known}.",
         )
     ]
 
 
-def _same_version(text: str, cann: CannVersion) -> bool:
-    try:
-        return CannVersion.parse(text) == cann
-    except ValueError:
-        return False
-
-
-def expected_file(subject: Subject, component: str) -> str:
-    """How the vendor names ``component``'s file for this target; "" where that is not known."""
-    for row in subject.compat.files:
-        chips = row.chips or (subject.target.chip,)
-        if (
-            row.component == component
-            and subject.judged_as in row.cann
-            and subject.target.chip in chips
-        ):
-            # The community's files drop the .beta1 of the release's name.
-            version = subject.cann.text.removesuffix(".beta1")
-            machine = subject.target.machine
-            return row.file.format(version=version, chip=subject.target.chip, machine=machine)
-    return ""
-
-
 def _judge_kernels(subject: Subject) -> list[Finding]:
-    chip = subject.target.chip
-    bad = _judge_file(subject, "kernels", subject.target.cann.kernels[chip])
+    target, release = subject.target, subject.target.kernels
+    bad = judge_file(subject, "kernels", release, target.kernels_file)
+    bad += _judge_on_toolkit(subject, "kernels", release)
     if bad:
         return bad
-    rows = [
-        row for row in subject.compat.releases if subject.is_cann(row.cann) and chip in row.chips
-    ]
+    name = subject.name_of(release)
+    rows = [row for row in _releases(subject, release) if target.chip in row.chips]
     if rows:
-        text = f"{subject.cann_name} has kernels for chip {chip}."
-        return [_kernels(Verdict.ALLOWED, text, rows)]
-    others = sorted(
-        {each for row in subject.compat.releases if subject.is_cann(row.cann) for each in row.chips}
-    )
+        return [_kernels(Verdict.ALLOWED, f"{name} has kernels for chip {target.chip}.", rows)]
+    others = sorted({each for row in _releases(subject, release) for each in row.chips})
     seen = f"; they were seen for {', '.join(others)}" if others else ""
-    text = f"{subject.cann_name} is not known to have kernels for chip {chip}{seen}."
+    text = f"{name} is not known to have kernels for chip {target.chip}{seen}."
     return [_kernels(Verdict.UNKNOWN, text, [])]
+
+
+def _releases(subject: Subject, release: CannRelease) -> list[Release]:
+    return [row for row in subject.compat.releases if subject.is_release(row.cann, release)]
 
 
 def _kernels(verdict: Verdict, text: str, rows: list[Release]) -> Finding:
@@ -120,12 +73,51 @@ def _kernels(verdict: Verdict, text: str, rows: list[Release]) -> Finding:
     )
 
 
+def _judge_on_toolkit(subject: Subject, component: str, release: CannRelease) -> list[Finding]:
+    """Whether a package of another version than the toolkit's goes on this toolkit."""
+    toolkit = subject.target.cann
+    if release.version == toolkit.version:
+        return []
+    version = judged_as(release)
+    rows = [
+        row
+        for row in subject.compat.on_toolkit
+        if row.component == component and version in row.version
+    ]
+    if any(subject.judged_as in row.toolkits for row in rows):
+        return []
+    name = f"{component} {release.version}"
+    verdict, text = Verdict.UNKNOWN, f"{name} is not known to go on toolkit {toolkit.version}."
+    if rows:
+        verdict = Verdict.FORBIDDEN
+        text = (
+            f"{name} cannot be installed on toolkit {toolkit.version}, only on {_toolkits(rows)}."
+        )
+    return [
+        Finding(
+            component=component,
+            verdict=verdict,
+            text=text,
+            key="cann",
+            rows=best_first(rows),
+            fix=f"Write {component}: {toolkit.version}.",
+        )
+    ]
+
+
+def _toolkits(rows: Iterable[OnToolkit]) -> str:
+    known = [str(each) for row in rows for each in row.toolkits]
+    return ", ".join(known) or "the toolkit of the same version"
+
+
 def _judge_nnal(subject: Subject) -> list[Finding]:
-    target = subject.target
-    findings = _judge_file(subject, "nnal", target.cann.nnal) if target.cann.nnal else []
-    rows = [row for row in subject.compat.releases if row.nnal and subject.is_cann(row.cann)]
+    target, release = subject.target, subject.target.nnal
+    findings = judge_file(subject, "nnal", release, release.nnal) if release.nnal else []
+    findings += _judge_on_toolkit(subject, "nnal", release)
+    name = subject.name_of(release)
+    rows = [row for row in _releases(subject, release) if row.nnal]
     if not rows:
-        text = f"{subject.cann_name} is not known to have an NNAL package."
+        text = f"{name} is not known to have an NNAL package."
         return [*findings, _nnal(Verdict.UNKNOWN, text, fix="Leave nnal out.")]
     of_torch, of_images = nnal_abis(subject)
     if not of_torch:
@@ -141,9 +133,7 @@ def _judge_nnal(subject: Subject) -> list[Finding]:
         )
         return [*findings, _nnal(Verdict.FORBIDDEN, text, rows=best_first(of_torch))]
     against = [row for row in (*of_torch, *of_images) if row.abi != abi]
-    text = (
-        f"{subject.cann_name} has NNAL, taken with cxx_abi {abi} because torch {target.torch} is."
-    )
+    text = f"{name} has NNAL, taken with cxx_abi {abi} because torch {target.torch} is."
     if against:
         text += f" Huawei's own images take {1 - abi}, whatever the torch."
     verdict = Verdict.DISPUTED if against else Verdict.ALLOWED
@@ -152,7 +142,7 @@ def _judge_nnal(subject: Subject) -> list[Finding]:
 
 
 def nnal_abis(subject: Subject) -> tuple[list[CxxAbi], list[CxxAbi]]:
-    """What is said of the torch's ABI, best source first; and what of the CANN's default."""
+    """What is said of the torch's ABI, best source first; and of the CANN's default."""
     of_torch = [
         row
         for row in subject.compat.abis
@@ -187,33 +177,46 @@ def _nnal(
     )
 
 
-def _judge_driver(subject: Subject) -> list[Finding]:
+def _judge_driver(subject: Subject) -> Finding:
     """Information only: the driver is the host's."""
-    rows = sorted(
-        (row for row in subject.compat.drivers if subject.is_cann(row.cann)),
-        key=lambda row: (row.rank, row.line),
-    )
-    minimums = list(dict.fromkeys(row.minimum for row in rows))
+    drivers = best_first(row for row in subject.compat.drivers if subject.is_cann(row.cann))
+    said = list(dict.fromkeys(_driver_range(row) for row in drivers))
     verdict = Verdict.ALLOWED
-    if not rows:
+    if not drivers:
         text = f"The host's driver: no source names the oldest one for {subject.cann_name}."
-    elif len(minimums) == 1:
-        text = f"The host needs driver {minimums[0]} or newer for {subject.cann_name}."
+    elif len(said) == 1:
+        text = f"The host needs driver {said[0]} for {subject.cann_name}."
     else:
         verdict = Verdict.DISPUTED
         text = (
-            f"The host needs driver {minimums[0]} or newer for {subject.cann_name}; "
-            f"another source says {', '.join(minimums[1:])}."
+            f"The host needs driver {said[0]} for {subject.cann_name}; "
+            f"other sources say {'; '.join(said[1:])}."
         )
-    first = [row for row in rows if row.minimum == minimums[0]]
-    others = [row for row in rows if row.minimum != minimums[0]]
+    first = [row for row in drivers if _driver_range(row) == said[0]]
+    return Finding(
+        component="driver",
+        verdict=verdict,
+        text=text,
+        key="cann",
+        rows=best_first(first),
+        against=best_first([row for row in drivers if row not in first]),
+    )
+
+
+def _driver_range(row: Driver) -> str:
+    text = f"{row.minimum} to {row.maximum}" if row.maximum else f"{row.minimum} or newer"
+    return text + (f" (released with {row.paired})" if row.paired else "")
+
+
+def _judge_endings(subject: Subject) -> list[Finding]:
     return [
         Finding(
-            component="driver",
-            verdict=verdict,
-            text=text,
+            component="toolkit",
+            verdict=Verdict.ENDING,
+            text=f"CANN releases after {row.date} will not have {row.what}.",
             key="cann",
-            rows=best_first(first),
-            against=best_first(others),
+            rows=(row,),
         )
+        for row in subject.compat.endings
+        if subject.judged_as in row.cann
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of compat.yaml, once they have been read. Nothing here reads or decides."""
+"""The rows of compat.yaml as data. Nothing here reads a file or decides anything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Who says something. ``rank`` 1 is believed first; ``date`` is YYYY, YYYY-MM or a day."""
+    """Who says something. ``rank`` 1 is believed first; ``date`` is YYYY, YYYY-MM or a day.
+
+    ``address`` is where it can be read, without a scheme; "" where it is not on the network.
+    """
 
     name: str
     rank: int
@@ -34,6 +37,7 @@ class Source:
     date: str
     cite: str
     about: str = ""
+    address: str = ""
 
     def __str__(self) -> str:
         return f"{self.cite}, {self.date}"
@@ -69,12 +73,16 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class When:
-    """Conditions under which a row holds; one that is None always does."""
+    """Conditions under which a row holds; one that is None or empty always does.
+
+    ``requirement`` must be among the target's requirements, ``without`` must not.
+    """
 
     cann: CannRange | None = None
     torch: SpecifierSet | None = None
     torch_npu: SpecifierSet | None = None
     requirement: Requirement | None = None
+    without: Requirement | None = None
     pythons: tuple[str, ...] = ()
 
 
@@ -105,11 +113,31 @@ class Pairing(Row):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Suite(Row):
+    """A release of a distribution: its code name, and the glibc and Python that it has.
+
+    ``release`` is what image tags call it beside the name, as "11"; ``python`` is a full version.
+    """
+
+    suite: str
+    distribution: str
+    release: str
+    glibc: str
+    python: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Driver(Row):
-    """The oldest host driver (HDK) that a source names for a CANN release."""
+    """The host drivers (HDK) that a source names for a CANN release.
+
+    ``minimum`` is the oldest; ``maximum`` the newest and ``paired`` the one of the same release,
+    each "" where the source does not say.
+    """
 
     cann: CannVersion
     minimum: str
+    maximum: str
+    paired: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -127,6 +155,15 @@ class Release(Row):
     cann: CannVersion
     chips: tuple[str, ...]
     nnal: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OnToolkit(Row):
+    """The toolkits that kernels or NNAL of some versions go on; none: only the same version."""
+
+    component: str
+    version: CannRange
+    toolkits: tuple[CannVersion, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -149,17 +186,23 @@ class LayoutRow(Row):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DeepSpeed(Row):
-    """Whether a range of DeepSpeed works: with which plugin branch, or why not."""
+    """Whether a range of DeepSpeed works: with which plugin branch, or why not.
+
+    ``torch`` and ``pythons`` are those that the source names; ``advised`` says that it recommends
+    the version for them.
+    """
 
     version: SpecifierSet
+    torch: SpecifierSet | None
+    pythons: tuple[str, ...]
     plugin: str
     refused: str
-    advised: SpecifierSet | None
+    advised: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Apex(Row):
-    """For which Pythons and torches a build of apex can be made."""
+    """The Pythons and torches that a source builds a version of apex for."""
 
     version: str
     pythons: tuple[str, ...]
@@ -168,7 +211,7 @@ class Apex(Row):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Package(Row):
-    """What is known of a package; just one of bound, pin, seen and refused is given."""
+    """What is known of a package; exactly one of bound, pin, seen and refused is given."""
 
     package: str
     when: When
@@ -181,7 +224,7 @@ class Package(Row):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MindSpore(Row):
-    """A MindSpore and its CANN."""
+    """A MindSpore, its CANN, and the Pythons that the source names; none: it names no Python."""
 
     version: str
     cann: CannVersion
@@ -195,6 +238,15 @@ class KnownBad(Row):
     when: When
     python_below: str
     why: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ending(Row):
+    """Something in some CANN releases that a later one will not have; ``date``: from when on."""
+
+    cann: CannRange
+    what: str
+    date: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -212,10 +264,12 @@ class Compat:
     """All of compat.yaml."""
 
     sources: Mapping[str, Source]
+    suites: tuple[Suite, ...]
     pairings: tuple[Pairing, ...]
     drivers: tuple[Driver, ...]
     abis: tuple[CxxAbi, ...]
     releases: tuple[Release, ...]
+    on_toolkit: tuple[OnToolkit, ...]
     files: tuple[FileName, ...]
     layouts: tuple[LayoutRow, ...]
     deepspeed: tuple[DeepSpeed, ...]
@@ -223,6 +277,7 @@ class Compat:
     packages: tuple[Package, ...]
     mindspore: tuple[MindSpore, ...]
     known_bad: tuple[KnownBad, ...]
+    endings: tuple[Ending, ...]
     rejected: tuple[Rejected, ...]
     cann_python: tuple[str, ...]
     """The requirements of CANN's own Python parts."""

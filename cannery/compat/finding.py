@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 from packaging.version import Version
 
 from cannery.compat.facts import Compat, Row
-from cannery.model import Target
+from cannery.compat.file_names import judged_as
+from cannery.model import CannRelease, Target
 from cannery.syntax.cann_version import CannVersion
 
 
@@ -18,26 +20,38 @@ class Verdict(StrEnum):
     """How a component fits the rest of its target."""
 
     ALLOWED = "allowed"
+    ENDING = "ending"
+    """It passes now, and a later release will not have it."""
     DISPUTED = "disputed"
-    """A source allows it, and another one says something else. It passes, and is shown."""
+    """One source allows it and another says something else. It passes, and both are shown."""
     UNKNOWN = "unknown"
-    """No source says anything. It passes with the target's ``unverified: reason`` only."""
+    """No source says anything. It passes only with the target's ``unverified: reason``."""
     FORBIDDEN = "forbidden"
+
+
+Place = tuple[str | int, ...]
+"""Keys, and numbers of list items, from the top of matrix.yaml down to a value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One statement: ``text`` is a sentence, ``rows`` are what it rests on, best source first.
+    """One statement about one component of a target.
 
-    ``against`` are the rows that say something else; ``key`` is the target's key in matrix.yaml
-    that it is about; ``fix`` is what to do about it; ``pairs`` says that another torch, torch_npu,
-    CANN or Python would be the remedy.
+    Attributes:
+        text: a sentence. Targets with the same mistake for the same reason have the same sentence.
+        key: the target's key in matrix.yaml that it is about.
+        place: where the cause is, if a definition that targets share is the cause.
+        rows: what it rests on, best source first.
+        against: the rows that say something else.
+        fix: what to do about it.
+        pairs: whether another torch, torch_npu, CANN or Python would be the remedy.
     """
 
     component: str
     verdict: Verdict
     text: str
     key: str
+    place: Place = ()
     rows: tuple[Row, ...] = ()
     against: tuple[Row, ...] = ()
     fix: str = ""
@@ -55,20 +69,33 @@ class Subject:
     deepspeed: Version | None
     cann: CannVersion
     judged_as: CannVersion
-    """The CANN release that rows are looked up for: of an interim build the nearest public one."""
+    """The CANN release that the toolkit is looked up as."""
 
     @property
     def cann_name(self) -> str:
-        """CANN as messages name it, which say what an interim build is judged as."""
-        if self.judged_as == self.cann:
-            return f"CANN {self.cann}"
-        return f"CANN {self.cann} (interim, judged as {self.judged_as})"
+        """The toolkit's release as messages name it, with the one that it is judged as."""
+        return self.name_of(self.target.cann)
 
     def is_cann(self, version: CannVersion) -> bool:
-        """Whether a row for ``version`` holds for this target."""
+        """Whether a row for ``version`` holds for this target's toolkit."""
         return version in (self.cann, self.judged_as)
 
+    def is_release(self, version: CannVersion, release: CannRelease) -> bool:
+        """Whether a row for ``version`` holds for ``release``."""
+        return version in (CannVersion.parse(release.version), judged_as(release))
 
-def best_first(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """``rows`` by the rank of their sources, then as they are in the file."""
+    def name_of(self, release: CannRelease) -> str:
+        """``release`` as messages name it, with the one that it is judged as."""
+        name = f"CANN {release.version}"
+        public = judged_as(release)
+        if public == CannVersion.parse(release.version):
+            return name
+        return f"{name} (interim, judged as {public})"
+
+
+R = TypeVar("R", bound=Row)
+
+
+def best_first(rows: Iterable[R]) -> tuple[R, ...]:
+    """``rows`` by the rank of their sources, then in the order of the file."""
     return tuple(sorted(rows, key=lambda row: (row.rank, row.line)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the text of compat.yaml to its rows, or to the list of everything that is wrong with it."""
+"""Reads compat.yaml into its rows, or reports everything that is wrong with it."""
 
 from __future__ import annotations
 
@@ -48,10 +48,12 @@ def compat_of(top: Section) -> facts.Compat:
         python.done()
     return facts.Compat(
         sources=reader.sources,
+        suites=reader.rows("suites", lambda each: rows.suite(each, reader)),
         pairings=reader.rows("torch_npu", lambda each: rows.pairing(each, reader)),
         drivers=reader.rows("driver", lambda each: rows.driver(each, reader)),
         abis=reader.rows("cxx_abi", lambda each: rows.cxx_abi(each, reader)),
         releases=reader.rows("cann", lambda each: rows.release(each, reader)),
+        on_toolkit=reader.rows("on_toolkit", lambda each: rows.on_toolkit(each, reader)),
         files=reader.rows("files", lambda each: rows.file_name(each, reader)),
         layouts=reader.rows("layouts", lambda each: rows.layout(each, reader)),
         deepspeed=reader.rows("deepspeed", lambda each: rows.deepspeed(each, reader)),
@@ -59,6 +61,7 @@ def compat_of(top: Section) -> facts.Compat:
         packages=reader.rows("packages", lambda each: rows.package(each, reader)),
         mindspore=reader.rows("mindspore", lambda each: rows.mindspore(each, reader)),
         known_bad=reader.rows("known_bad", lambda each: rows.known_bad(each, reader)),
+        endings=reader.rows("endings", lambda each: rows.ending(each, reader)),
         rejected=reader.rows("rejected", lambda each: rows.rejected(each, reader)),
         cann_python=requirements,
     )

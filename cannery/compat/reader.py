@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes rows of compat.yaml apart, with all problems collected."""
+"""Reads the parts that rows of compat.yaml share, and collects all problems."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def python_range(text: str) -> tuple[str, ...]:
     """
     match = _PYTHONS.fullmatch(text)
     if match is None or int(match[2] or match[1]) < int(match[1]):
-        raise ValueError(f"{text!r} is no range of Pythons. Write it as in 3.8-3.11.")
+        raise ValueError(f"{text!r} is not a range of Pythons. Write it as in 3.8-3.11.")
     return tuple(f"3.{minor}" for minor in range(int(match[1]), int(match[2] or match[1]) + 1))
 
 
@@ -102,6 +102,7 @@ def when(section: Section) -> facts.When:
         torch=optional(section, "torch", SpecifierSet),
         torch_npu=optional(section, "torch_npu", SpecifierSet),
         requirement=optional(section, "with", Requirement),
+        without=optional(section, "without", Requirement),
         pythons=optional(section, "pythons", python_range) or (),
     )
 
@@ -112,9 +113,15 @@ def source(name: str, section: Section) -> facts.Source | None:
     kind = section.choose("kind", {str(kind): kind for kind in facts.Kind}, "kind of source")
     date, cite = section.text("date"), section.text("cite")
     about = section.text("about", required=False)
+    address = section.text("address", required=False)
     section.done()
     if date and not _DATE.fullmatch(date):
-        section.wrong("date", f"{date!r} is no date.", "Write it as 2026, 2026-08 or 2026-08-21.")
+        fix = "Write it as 2026, 2026-08 or 2026-08-21."
+        section.wrong("date", f"{date!r} is not a date.", fix)
+    if "://" in address or " " in address:
+        section.wrong("address", "an address has no scheme and no space.", "Write it as host/path.")
     if rank is None or kind is None:
         return None
-    return facts.Source(name=name, rank=rank, kind=kind, date=date, cite=cite, about=about)
+    return facts.Source(
+        name=name, rank=rank, kind=kind, date=date, cite=cite, about=about, address=address
+    )

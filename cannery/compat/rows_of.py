@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One function for each kind of row in compat.yaml; None stands for a row that has a problem."""
+"""One function for each kind of row in compat.yaml; it returns None for a row with a problem."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from cannery.compat import facts
 from cannery.compat.reader import Reader, optional, python_range, value, wheel_version, when
 from cannery.syntax.cann_version import CannRange, CannVersion
 from cannery.syntax.yaml_reader import Section
 
+_SUITE = ("suite", "distribution", "release", "glibc", "python")
 _BESIDE = ("driver", "deepspeed", "apex", "app", "triton_ascend")
 
 
@@ -22,6 +26,8 @@ def pairing(section: Section, reader: Reader) -> facts.Pairing | None:
     wheels = optional(section, "wheels_pythons", python_range) or ()
     branch = section.text("branch", required=False)
     beside = {key: section.text(key, required=False) for key in _BESIDE}
+    if beside["triton_ascend"] not in ("", "N/A"):
+        value(section, "triton_ascend", Version)
     beta = section.flag("beta")
     common = reader.common(section)
     if common is None or torch is None or torch_npu is None or cann is None:
@@ -39,13 +45,22 @@ def pairing(section: Section, reader: Reader) -> facts.Pairing | None:
     )
 
 
+def suite(section: Section, reader: Reader) -> facts.Suite | None:
+    """A row of suites."""
+    more: dict[str, Any] = {key: section.text(key) for key in _SUITE}
+    common = reader.common(section)
+    return facts.Suite(**common, **more) if common else None
+
+
 def driver(section: Section, reader: Reader) -> facts.Driver | None:
     """A row of driver."""
     cann = value(section, "cann", CannVersion.parse)
-    minimum, common = section.text("minimum"), reader.common(section)
+    minimum = section.text("minimum")
+    maximum, paired = (section.text(key, required=False) for key in ("maximum", "paired"))
+    common = reader.common(section)
     if common is None or cann is None:
         return None
-    return facts.Driver(**common, cann=cann, minimum=minimum)
+    return facts.Driver(**common, cann=cann, minimum=minimum, maximum=maximum, paired=paired)
 
 
 def cxx_abi(section: Section, reader: Reader) -> facts.CxxAbi | None:
@@ -55,7 +70,7 @@ def cxx_abi(section: Section, reader: Reader) -> facts.CxxAbi | None:
     if common is None or abi is None:
         return None
     if abi not in (0, 1):
-        section.wrong("abi", f"there is no libstdc++ ABI {abi}.", "It is 0 or 1.")
+        section.wrong("abi", f"unknown libstdc++ ABI {abi}.", "It is 0 or 1.")
     return facts.CxxAbi(**common, when=conditions, abi=abi)
 
 
@@ -67,6 +82,28 @@ def release(section: Section, reader: Reader) -> facts.Release | None:
     if common is None or cann is None:
         return None
     return facts.Release(**common, cann=cann, chips=chips, nnal=nnal)
+
+
+def on_toolkit(section: Section, reader: Reader) -> facts.OnToolkit | None:
+    """A row of on_toolkit."""
+    component = section.choose(
+        "component", {name: name for name in ("kernels", "nnal")}, "component"
+    )
+    version = value(section, "version", CannRange.parse)
+    texts = section.texts("toolkits", _wrong_cann)
+    common = reader.common(section)
+    toolkits = [CannVersion.parse(text) for text in texts if text and not _wrong_cann(text)]
+    if common is None or version is None or component is None:
+        return None
+    return facts.OnToolkit(**common, component=component, version=version, toolkits=tuple(toolkits))
+
+
+def _wrong_cann(text: str) -> str:
+    try:
+        CannVersion.parse(text)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def file_name(section: Section, reader: Reader) -> facts.FileName | None:
@@ -97,14 +134,21 @@ def layout(section: Section, reader: Reader) -> facts.LayoutRow | None:
 def deepspeed(section: Section, reader: Reader) -> facts.DeepSpeed | None:
     """A row of deepspeed."""
     version = value(section, "version", SpecifierSet)
-    advised = optional(section, "advised", SpecifierSet)
+    torch = optional(section, "torch", SpecifierSet)
+    pythons = optional(section, "pythons", python_range) or ()
     plugin = section.text("plugin", required=False)
-    refused = section.text("refused", required=False)
+    refused, advised = section.text("refused", required=False), section.flag("advised")
     common = reader.common(section)
     if common is None or version is None:
         return None
     return facts.DeepSpeed(
-        **common, version=version, plugin=plugin, refused=refused, advised=advised
+        **common,
+        version=version,
+        torch=torch,
+        pythons=pythons,
+        plugin=plugin,
+        refused=refused,
+        advised=advised,
     )
 
 
@@ -123,7 +167,7 @@ def package(section: Section, reader: Reader) -> facts.Package | None:
     name, conditions = section.text("package"), when(section)
     keys = ("bound", "pin", "seen", "refused")
     if sum(section.take(key, required=False) is not None for key in keys) != 1:
-        what = f"{section.name} needs just one of bound, pin, seen and refused."
+        what = f"{section.name} needs exactly one of bound, pin, seen and refused."
         section.problems.add(section.node, what)
     bound, pin, seen = (optional(section, key, SpecifierSet) for key in keys[:3])
     refused, required = section.text("refused", required=False), section.flag("required")
@@ -161,6 +205,15 @@ def known_bad(section: Section, reader: Reader) -> facts.KnownBad | None:
     if common is None:
         return None
     return facts.KnownBad(**common, when=conditions, python_below=below, why=why)
+
+
+def ending(section: Section, reader: Reader) -> facts.Ending | None:
+    """A row of endings."""
+    cann, what = value(section, "cann", CannRange.parse), section.text("what")
+    date, common = section.text("date"), reader.common(section)
+    if common is None or cann is None:
+        return None
+    return facts.Ending(**common, cann=cann, what=what, date=date)
 
 
 def rejected(section: Section, reader: Reader) -> facts.Rejected | None:

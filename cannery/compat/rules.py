@@ -1,52 +1,71 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compat.yaml says of a target. Pure: from a target and the rows to findings.
-
-``judge`` looks at everything. ``judge_versions`` looks only at what holds whatever the CANN: that
-versions are versions, that torch_npu was compiled for this torch, and that DeepSpeed finds an NPU.
-"""
+"""Everything that compat.yaml says of a target: from a target and the rows to findings. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
+from cannery.compat.base_rules import judge_base
 from cannery.compat.cann_rules import judge_cann
+from cannery.compat.extension_rules import judge_apex, judge_deepspeed, judge_triton_ascend
 from cannery.compat.facts import Compat, Kind, KnownBad, Pairing
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
-from cannery.compat.package_rules import holds, judge_apex, judge_deepspeed, judge_packages
-from cannery.model import Target
+from cannery.compat.package_rules import holds, judge_packages
+from cannery.compat.wheel_rules import judge_wheels
+from cannery.model import CannRelease, Target
 from cannery.syntax.cann_version import CannVersion
 
 _PARTS = 3
-
-
-def judge_versions(target: Target, compat: Compat) -> list[Finding]:
-    """Only what holds whatever the CANN; nothing is ever UNKNOWN."""
-    versions, findings = _versions(target)
-    torch, torch_npu = versions["torch"], versions["torch_npu"]
-    if torch and torch_npu and (finding := _compiled_for(torch, torch_npu)):
-        findings.append(finding)
-    return findings + judge_deepspeed(target, versions["deepspeed"], compat)
+"""How many numbers a full version has, as 2.3.1."""
 
 
 def judge(target: Target, compat: Compat) -> list[Finding]:
     """Everything that is known of ``target``, component by component."""
     versions, findings = _versions(target)
-    try:
-        cann = CannVersion.parse(target.cann.version)
-        judged_as = CannVersion.parse(target.cann.nearest_public) if target.cann.interim else cann
-    except ValueError as error:
-        bad = Finding(component="toolkit", verdict=Verdict.FORBIDDEN, text=str(error), key="cann")
-        return [*findings, bad]
-    subject = Subject(target=target, compat=compat, cann=cann, judged_as=judged_as, **versions)
+    releases = {each.version: each for each in (target.cann, target.kernels, target.nnal)}
+    findings += [bad for release in releases.values() if (bad := _unreadable(release))]
+    if any(finding.component == "toolkit" for finding in findings):
+        return findings
+    cann = target.cann
+    subject = Subject(
+        target=target,
+        compat=compat,
+        cann=CannVersion.parse(cann.version),
+        judged_as=CannVersion.parse(cann.nearest_public if cann.interim else cann.version),
+        **versions,
+    )
+    findings += judge_base(subject)
     findings += _judge_python(subject)
     findings += _judge_torch_npu(subject)
     findings += judge_cann(subject)
+    findings += judge_wheels(subject)
     findings += judge_apex(subject)
-    findings += judge_deepspeed(target, subject.deepspeed, compat)
+    findings += judge_deepspeed(subject)
+    findings += judge_triton_ascend(subject)
     findings += judge_packages(subject)
     return findings + _judge_known_bad(subject)
+
+
+def _unreadable(release: CannRelease) -> Finding | None:
+    """What is wrong with the versions that matrix.yaml gives to ``release``."""
+    texts = {"": release.version, "nearest_public": release.nearest_public}
+    for key, text in texts.items():
+        if text or not key:
+            try:
+                CannVersion.parse(text)
+            except ValueError as error:
+                place = ("cann", release.version, *([key] if key else []))
+                return Finding(
+                    component="toolkit",
+                    verdict=Verdict.FORBIDDEN,
+                    text=str(error),
+                    key="cann",
+                    place=place,
+                )
+    return None
 
 
 def _versions(target: Target) -> tuple[dict[str, Version | None], list[Finding]]:
@@ -60,12 +79,26 @@ def _versions(target: Target) -> tuple[dict[str, Version | None], list[Finding]]
                 Finding(
                     component=key,
                     verdict=Verdict.FORBIDDEN,
-                    text=f"{text!r} is no full version.",
+                    text=f"{text!r} is not a full version.",
                     key=key,
-                    fix="Write it as in 2.3.1.",
+                    fix=_as_it_is_written(text),
                 )
             )
     return versions, findings
+
+
+def _as_it_is_written(text: str) -> str:
+    """How ``text`` would have to be written; an example where it is not a version at all."""
+    try:
+        version = Version(text)
+    except InvalidVersion:
+        return "Write it as in 2.3.1."
+    missing = _PARTS - len(version.release)
+    if missing > 0:
+        return (
+            f"Write all three numbers, as in {'.'.join(map(str, version.release))}{'.0' * missing}."
+        )
+    return f"Write {version}, as the wheel's own metadata does."
 
 
 def _version(text: str) -> Version | None:
@@ -132,14 +165,8 @@ def _judge_torch_npu(subject: Subject) -> list[Finding]:
     return [_torch_npu(verdict, text, rows=rows_named, against=best_first(against))]
 
 
-def _torch_npu(verdict: Verdict, text: str, **more: object) -> Finding:
-    return Finding(
-        component="torch_npu",
-        verdict=verdict,
-        text=text,
-        key="torch_npu",
-        **more,  # type: ignore[arg-type]
-    )
+def _torch_npu(verdict: Verdict, text: str, **more: Any) -> Finding:
+    return Finding(component="torch_npu", verdict=verdict, text=text, key="torch_npu", **more)
 
 
 def _judge_python(subject: Subject) -> list[Finding]:

@@ -7,8 +7,9 @@ Versions have the formats of compat.yaml: 25.5.0, 24.1.rc3, 23.0.rc2.b090; 25.0 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from cannery.compat.facts import Compat
+from cannery.compat.facts import Compat, Driver
 from cannery.errors import Problem
 from cannery.model import Target
 from cannery.syntax.cann_version import CannVersion
@@ -61,7 +62,7 @@ def judge(version: str, target: Target, compat: Compat) -> Problem | str:
         return f"the driver version of this host, {version!r}, has an unknown format."
     refusing = sorted((row for row in rows if answers[row]), key=lambda row: (row.rank, row.line))
     if not refusing:
-        return ""
+        return _newer(version, rows)
     needed = refusing[0]
     what = (
         f"the driver of this host is {version}, but CANN {cann} needs {needed.minimum} or newer"
@@ -71,3 +72,16 @@ def judge(version: str, target: Target, compat: Compat) -> Problem | str:
         return f"{what}; other sources accept this driver."
     fix = "Update the driver of the host, or choose a target with an older CANN."
     return Problem(what=f"{what}.", fix=fix)
+
+
+def _newer(version: str, rows: Sequence[Driver]) -> str:
+    """A remark on a driver that is newer than all those that the sources name, else ""."""
+    if not all(row.maximum and is_older(row.maximum, version) for row in rows):
+        return ""
+    newest = next(
+        row for row in rows if not any(is_older(row.maximum, each.maximum) for each in rows)
+    )
+    return (
+        f"the driver of this host is {version}, and the newest that is known to work with "
+        f"CANN {newest.cann} is {newest.maximum} ({newest.cited})."
+    )

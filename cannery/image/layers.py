@@ -186,9 +186,10 @@ def _cann(target: Target) -> Iterable[Layer]:
     inputs: list[object] = [_build_inputs(target), target.platform]
     components: list[str] = []
     after = "installer"
-    for name in ("toolkit", "kernels", "nnal"):
+    releases = {"toolkit": target.cann, "kernels": target.kernels, "nnal": target.nnal}
+    for name, release in releases.items():
         if file := target.artifacts.get(name):
-            inputs = [*inputs, target.cann.version, file.name, file.sha256]
+            inputs = [*inputs, release.version, file.name, file.sha256]
             components = [*components, name]
             more = {"stage": f"layer-{name}", "artifact": name, "file": file, "after": after}
             yield _layer(name, LayerKind.CANN, inputs, components, **more)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what targets of matrix.yaml name: bases, interpreters, CANN releases, applications."""
+"""Reads what targets of matrix.yaml may name: bases, interpreters, CANN releases, applications."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 from packaging.requirements import InvalidRequirement
 
@@ -24,13 +26,14 @@ from cannery.syntax.specifiers import parse_requirement
 from cannery.syntax.yaml_reader import Section
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_GLIBC = re.compile(r"\d+\.\d+")
 _PINNED_IMAGE = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
 _COMPONENT = re.compile(r"[a-z][a-z0-9_]*")
 _OURS = {
     *("os", "base", "python", "driver", "guard", "toolkit", "kernels", "nnal", "torch"),
     *("torch_npu", "apex", "deepspeed", "deepspeed_plugin"),
 }
-"""Components that every application is beside, and that none can be."""
+"""Components of every image, whose names no application can have."""
 
 _PACKAGE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _DEBIAN_PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]+")
@@ -55,40 +58,64 @@ class Definitions:
     deepspeed_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     applications: dict[str, Application] = field(default_factory=dict)
     leave_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _faulty: set[int] = field(default_factory=set)
+
+    def read(self, section: Section, parse: Callable[[], T]) -> T:
+        """What ``parse`` makes of ``section``; a mistake in it is remembered."""
+        made = parse()
+        if section.is_faulty:
+            self._faulty.add(id(made))
+        return made
+
+    def is_faulty(self, definition: object) -> bool:
+        """Whether there was a mistake in ``definition``, so that nothing else is known of it."""
+        return id(definition) in self._faulty
+
+
+T = TypeVar("T")
 
 
 def read_definitions(top: Section) -> Definitions:
-    """Everything that the targets of ``top`` may name; what is wrong becomes a problem."""
+    """Everything that the targets of ``top`` may name; mistakes become problems."""
     definitions = Definitions()
-    if section := top.section("bases"):
-        definitions.bases = {name: _base(name, each) for name, each in section.sections()}
+    read = definitions.read
+    for name, each in _named(top, "bases"):
+        definitions.bases[name] = read(each, partial(_base, name, each))
     definitions.build_base = top.choose("build_base", definitions.bases, "base")
-    if section := top.section("pythons"):
-        for name, each in section.sections():
-            definitions.pythons[name] = _python(name, each, definitions)
-    if section := top.section("cann"):
-        definitions.cann = {version: _cann(version, each) for version, each in section.sections()}
+    for name, each in _named(top, "pythons"):
+        definitions.pythons[name] = read(each, partial(_python, name, each, definitions))
+    for name, each in _named(top, "cann"):
+        definitions.cann[name] = read(each, partial(_cann, name, each))
     for key, wheels in (
         ("apex", definitions.apex),
         ("deepspeed_plugins", definitions.plugins),
         ("torch_npu_wheels", definitions.torch_npu_wheels),
         ("deepspeed_wheels", definitions.deepspeed_wheels),
     ):
-        if section := top.section(key, required=False):
-            wheels |= {name: _vendor_wheel(name, each) for name, each in section.sections()}
-    if section := top.section("applications", required=False):
-        definitions.applications = {name: _application(each) for name, each in section.sections()}
+        for name, each in _named(top, key, required=False):
+            wheels[name] = read(each, partial(_vendor_wheel, name, each))
+    for name, each in _named(top, "applications", required=False):
+        definitions.applications[name] = read(each, partial(_application, name, each))
     if section := top.section("leave_out", required=False):
-        must_be = _must_be(_PATTERN, "pattern of paths; write it as */numpy/tests")
+        must_be = _must_be(_PATTERN, "a pattern of paths; write it as */numpy/tests")
         definitions.leave_out = {name: section.texts(name, must_be) for name in section.names()}
     return definitions
+
+
+def _named(top: Section, key: str, *, required: bool = True) -> Iterable[tuple[str, Section]]:
+    """The sections of the mapping under ``key``, by their names."""
+    section = top.section(key, required=required)
+    return section.sections() if section else ()
 
 
 def _base(name: str, section: Section) -> Base:
     image = section.text("image")
     if image and not _PINNED_IMAGE.fullmatch(image):
         section.wrong("image", f"{image!r} is not pinned.", "Write it as name:tag@sha256:digest.")
-    base = Base(name=name, image=image, suite=section.text("suite"), glibc=section.text("glibc"))
+    glibc = section.text("glibc")
+    if glibc and not _GLIBC.fullmatch(glibc):
+        section.wrong("glibc", f"{glibc!r} is not a version of glibc.", "Write it as in 2.36.")
+    base = Base(name=name, image=image, suite=section.text("suite"), glibc=glibc)
     section.done()
     return base
 
@@ -118,7 +145,7 @@ def _python(name: str, section: Section, definitions: Definitions) -> Python:
     if source is PythonSource.STANDALONE:
         archive = _file(section.section("archive"))
     elif source is None:
-        # Which of the two belongs here cannot be known.
+        # Which of the two keys belongs here is not known.
         section.take("archive", required=False)
         section.take("base", required=False)
     elif base := section.choose("base", definitions.bases, "base"):
@@ -150,25 +177,25 @@ def _cann(version: str, section: Section) -> CannRelease:
 
 
 def read_requirements(section: Section, key: str = "requirements") -> tuple[str, ...]:
-    """The list of requirements under ``key``; only versions can be locked, so no places."""
+    """The list of requirements under ``key``; those that cannot be locked become problems."""
 
     def wrong(text: str) -> str:
         try:
             place = parse_requirement(text).url
         except InvalidRequirement:
-            return f"{text!r} is no requirement. Write it as in numpy<2."
-        return f"{text!r} names a place, and only versions can be locked." if place else ""
+            return f"{text!r} is not a requirement. Write it as in numpy<2."
+        return f"{text!r} names an address, and only versions can be locked." if place else ""
 
-    # Those that are none have been reported, and nobody could make anything of them.
+    # The others have been reported, and cannot be parsed later.
     return tuple(text for text in section.texts(key, wrong) if text and not wrong(text))
 
 
 def _vendor_wheel(version: str, section: Section) -> VendorWheel:
     wheel = VendorWheel(version=version, file=section.text("file"), origin=section.text("origin"))
     try:
-        wheel.file.format(tag="", machine="")
+        wheel.file.format(tag="", abi="", machine="")
     except (KeyError, IndexError, ValueError, AttributeError, TypeError):
-        section.wrong("file", "only {tag} and {machine} can be filled in.")
+        section.wrong("file", "only {tag}, {abi} and {machine} can be filled in.")
     _check_file_name(section, wheel.file)
     section.done()
     return wheel
@@ -179,20 +206,23 @@ def _check_file_name(section: Section, name: str) -> None:
         section.wrong("file", f"{name!r} must be a file name without folders.")
 
 
-def _application(section: Section) -> Application:
+def _application(name: str, section: Section) -> Application:
     component = section.text("component")
     _check_component(section, "component", component)
     version = section.text("version")
     application = Application(
+        name=name,
         component=component,
         version=version,
         requirements=read_requirements(section),
         overrides=read_requirements(section, "overrides"),
         sdists=section.texts(
-            "sdists", _must_be(_PACKAGE, "name of a package; write it as my-package")
+            "sdists", _must_be(_PACKAGE, "the name of a package; write it as my-package")
         ),
         wheels=_stack_wheels(section, version),
-        packages=section.texts("packages", _must_be(_DEBIAN_PACKAGE, "name of a Debian package")),
+        packages=section.texts(
+            "packages", _must_be(_DEBIAN_PACKAGE, "the name of a Debian package")
+        ),
         environment=_pairs(section, "environment", _VARIABLE, _WORD),
         ports=section.texts("ports", _wrong_port),
         volumes=_pairs(section, "volumes", _PATH, _PATH),
@@ -219,18 +249,18 @@ def _check_component(section: Section, key: str, name: str) -> None:
 
 
 def _must_be(form: re.Pattern[str], noun: str) -> Callable[[str], str]:
-    return lambda text: "" if form.fullmatch(text) else f"{text!r} is no {noun}."
+    return lambda text: "" if form.fullmatch(text) else f"{text!r} is not {noun}."
 
 
 def _wrong_port(text: str) -> str:
     fits = re.fullmatch(r"[0-9]{1,5}", text) and 0 < int(text) < 1 << 16
-    return "" if fits else f"{text!r} is no port."
+    return "" if fits else f"{text!r} is not a port."
 
 
 def _pairs(
     section: Section, key: str, keys: re.Pattern[str], values: re.Pattern[str]
 ) -> dict[str, str]:
-    """The names and texts under ``key``, as they can go into a generated file without quotes."""
+    """The names and texts under ``key``, which go into a generated file without quotes."""
     inner = section.section(key, required=False)
     if inner is None:
         return {}
@@ -247,7 +277,7 @@ def _sources(section: Section) -> tuple[Source, ...]:
     for each in section.mappings("sources"):
         source = _source(each)
         if source.folder in found:
-            each.wrong("folder", f"{source.folder!r} is the folder of another source too.")
+            each.wrong("folder", f"{source.folder!r} is also the folder of another source.")
         found[source.folder] = source
     return tuple(found.values())
 

@@ -11,6 +11,7 @@ this order. The same key from two of them is an error, unless the later one says
 from __future__ import annotations
 
 import itertools
+import math
 import string
 from dataclasses import dataclass, field
 
@@ -18,6 +19,9 @@ import yaml
 
 from cannery.errors import did_you_mean
 from cannery.syntax.yaml_reader import Problems, Section
+
+MAX_TARGETS = 10_000
+"""How many targets one file may have."""
 
 MERGES = ("replace", "append", "prepend")
 
@@ -70,11 +74,15 @@ def _merge_of(value: yaml.Node) -> tuple[str, yaml.Node]:
 
 
 def expand_families(families: Section) -> list[tuple[str, Section]]:
-    """Target id to the target's mapping, family by family; what is wrong becomes a problem."""
-    return [pair for name, family in families.sections() for pair in _expand(name, family)]
+    """Target id to the target's mapping, family by family; mistakes become problems."""
+    found: list[tuple[str, Section]] = []
+    for name, family in families.sections():
+        found += _expand(name, family, MAX_TARGETS - len(found))
+    return found
 
 
-def _expand(name: str, family: Section) -> list[tuple[str, Section]]:
+def _expand(name: str, family: Section, room: int) -> list[tuple[str, Section]]:
+    """The targets of one family, which may have ``room`` combinations."""
     before = family.problems.count
     axes = _axes(family)
     rule = family.text("id")
@@ -86,6 +94,10 @@ def _expand(name: str, family: Section) -> list[tuple[str, Section]]:
     section = family.section("overrides", required=False)
     overrides = dict(section.sections()) if section else {}
     family.done()
+    count = math.prod(len(values) for values in axes.values()) + len(included)
+    if count > room:
+        what = f"{name} has {count:,} combinations, and a file may have {MAX_TARGETS:,} targets."
+        family.wrong("axes", what, "Use fewer axes or values.")
     if family.problems.count > before or not axes:
         # Which targets are meant, and what they have in common, is not known.
         return []
@@ -150,10 +162,8 @@ def _kept(
     products = itertools.product(*axes.values())
     everything = [dict(zip(axes, names, strict=True)) for names in products]
     kept = [each for each in everything if not any(_covers(e, each) for e in excluded)]
-    for combination in included:
-        if combination not in kept:
-            kept.append(combination)
-    return kept
+    by_names = {tuple(each.values()): each for each in (*kept, *included)}
+    return [*by_names.values()]
 
 
 def _combinations(family: Section, key: str, axes: _Axes) -> list[dict[str, str]]:

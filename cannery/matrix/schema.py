@@ -1,22 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the text of matrix.yaml to a Matrix, or to the list of everything that is wrong with it."""
+"""Reads matrix.yaml into a Matrix, or reports everything that is wrong with it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cannery.compat import check_target, facts_beside
-from cannery.errors import Problem, did_you_mean
+from cannery.compat import Compat, facts_beside
+from cannery.errors import did_you_mean
+from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions, read_requirements
-from cannery.matrix.families import expand_families
-from cannery.model import CannRelease, Matrix, Target
-from cannery.syntax.yaml_reader import Section, parse_yaml, read_yaml
+from cannery.matrix.families import MAX_TARGETS, expand_families
+from cannery.matrix.judgement import Judgement
+from cannery.model import Matrix, Target
+from cannery.syntax.yaml_limits import read_limited
+from cannery.syntax.yaml_reader import Section, parse_yaml
 
 _ID = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
+_SIMULATED = "-sim"
+"""The end of a simulated image's tag, which is the target's id up to there."""
+
+_LONGEST = 128 - len(_SIMULATED)
+"""A tag has at most 128 characters (OCI distribution specification 1.1)."""
+
 _PLATFORMS = ("linux/arm64", "linux/amd64")
 _FROM_SCHEMA_1 = (
     "Rename 'tools' to 'build_base', 'stacks' to 'applications' and 'stack' to 'application', "
@@ -25,31 +33,32 @@ _FROM_SCHEMA_1 = (
 
 
 def load_matrix(path: Path) -> Matrix:
-    """Read the matrix in ``path`` and check it against the compat.yaml beside it.
+    """Read the matrix in ``path`` and judge its targets by the compat.yaml in the same folder.
 
     Raises:
         FileError: one of them cannot be read.
         MatrixError: with every problem found, each with its line.
     """
-    compat = facts_beside(path)
-    return read_yaml(path, path.name, lambda top: matrix_of(top, lambda t: check_target(t, compat)))
+    text = read_limited(path, path.name)
+    return parse_matrix(text, path.name, facts_beside(path))
 
 
-def parse_matrix(text: str, name: str) -> Matrix:
-    """The matrix of ``text``, from a file called ``name``; whether it works is not asked.
+def parse_matrix(text: str, name: str, compat: Compat | None = None) -> Matrix:
+    """The matrix in ``text``, the content of a file called ``name``.
+
+    Without ``compat`` the targets are not judged: whether they can work is not asked.
 
     Raises:
         MatrixError: with every problem found, each with its line.
     """
-    return parse_yaml(text, name, lambda top: matrix_of(top, lambda _: ()))
+    return parse_yaml(text, name, lambda top: matrix_of(top, compat))
 
 
-Check = Callable[[Target], Iterable[tuple[str, Problem]]]
-"""Yields the key of a target that is wrong, and why."""
+def matrix_of(top: Section, compat: Compat | None) -> Matrix:
+    """The matrix of the matrix.yaml ``top``; mistakes become problems.
 
-
-def matrix_of(top: Section, check: Check) -> Matrix:
-    """The matrix of the matrix.yaml ``top``; what is wrong becomes a problem."""
+    Without ``compat`` the targets are not judged.
+    """
     schema = top.text("schema")
     if schema == "1":
         top.wrong("schema", "this version of cannery reads schema 2 only.", _FROM_SCHEMA_1)
@@ -57,73 +66,63 @@ def matrix_of(top: Section, check: Check) -> Matrix:
     elif schema not in ("2", ""):
         top.wrong("schema", "this version of cannery reads schema 2 only.")
     definitions = read_definitions(top)
+    found = _found(top)
+    targets: dict[str, Target] = {}
+    judgement = Judgement(top, compat)
+    for name, section in found:
+        if name in targets:
+            first = targets[name].span.line
+            what = f"target {name!r} is declared already, in line {first}."
+            section.problems.add(section.node, what, "Rename one of them.")
+            continue
+        before = top.problems.count
+        if target := _target(name, section, definitions, compat):
+            targets[name] = target
+            if top.problems.count == before and not _is_faulty(target, definitions):
+                judgement.add(target, section)
+    judgement.report()
+    return Matrix(targets=targets)
+
+
+def _is_faulty(target: Target, definitions: Definitions) -> bool:
+    """Whether there was a mistake in something that ``target`` names."""
+    named = (target.base, target.build_base, target.python, target.application)
+    releases = (target.cann, target.kernels, target.nnal)
+    used = (*named, *releases, *target.vendor_wheels.values())
+    return any(definitions.is_faulty(each) for each in used)
+
+
+def _found(top: Section) -> list[tuple[str, Section]]:
+    """Id and mapping of every target, those of families first."""
     families = top.section("families", required=False)
     found = expand_families(families) if families else []
     if section := top.section("targets", required="families" not in top):
         found += section.sections()
-    targets: dict[str, Target] = {}
-    for name, each in found:
-        if name in targets:
-            first = targets[name].span.line
-            each.problems.add(
-                each.node, f"there is a target {name!r} already, in line {first}.", "Rename one."
-            )
-        elif target := _target(name, each, definitions, check):
-            targets[name] = target
-    return Matrix(targets=targets)
+    if len(found) > MAX_TARGETS:
+        what = f"there are {len(found):,} targets, and a file may have {MAX_TARGETS:,}."
+        top.wrong("targets", what, "Divide the file or remove targets.")
+        top.problems.raise_if_any()
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
-class _CannChoice:
-    release: CannRelease
-    chip: str
-    with_nnal: bool
+class _Texts:
+    """What a target says of itself."""
+
+    summary: str
+    unverified: str
+    platform: str
 
 
-def _cann_choice(section: Section | None, definitions: Definitions) -> _CannChoice | None:
-    if section is None:
-        return None
-    release = section.choose("toolkit", definitions.cann, "CANN release")
-    kernels = section.text("kernels")
-    nnal = section.text("nnal", required=False)
-    chip = section.text("chip")
-    section.done()
-    if release is None:
-        return None
-    for name, version in (("kernels", kernels), ("nnal", nnal)):
-        if version and version != release.version:
-            section.wrong(
-                name,
-                f"{name} {version} cannot be installed on toolkit {release.version}: "
-                "the installer demands the same version.",
-                f"Write {release.version}.",
-            )
-    if chip not in release.kernels:
-        if chip:
-            what = f"CANN {release.version} has no kernels for chip {chip!r}."
-            section.wrong("chip", what, did_you_mean(chip, release.kernels))
-        return None
-    if nnal and release.nnal is None:
-        section.wrong("nnal", f"CANN {release.version} has no NNAL package.", "Leave nnal out.")
-    return _CannChoice(release=release, chip=chip, with_nnal=bool(nnal))
-
-
-def _target(name: str, section: Section, definitions: Definitions, check: Check) -> Target | None:
-    if not _ID.fullmatch(name):
-        section.problems.add(
-            section.node, f"{name!r} cannot be an image tag.", "Use a-z, 0-9 and '-', '_', '.'."
-        )
-    summary = section.text("summary")
-    unverified = section.text("unverified", required=False)
-    for key, text in (("summary", summary), ("unverified", unverified)):
-        # Both go into a comment and a label of the Dockerfile.
-        if set(text) & set('"\\$\n\r'):
-            what = f"{key!r} may not have quotes, backslashes, '$' or line breaks."
-            section.wrong(key, what)
-    platform = section.choose("platform", {name: name for name in _PLATFORMS}, "platform")
+def _target(
+    name: str, section: Section, definitions: Definitions, compat: Compat | None
+) -> Target | None:
+    _check_id(name, section)
+    texts = _texts(section)
     base = section.choose("base", definitions.bases, "base")
     python = section.choose("python", definitions.pythons, "python")
-    cann = _cann_choice(section.section("cann"), definitions)
+    inner = section.section("cann")
+    cann = choose_cann(inner, definitions, texts.platform, compat) if inner else None
     wheels = _wheels(section, definitions)
     leave_out = _leave_out(section, definitions)
     section.done()
@@ -132,35 +131,67 @@ def _target(name: str, section: Section, definitions: Definitions, check: Check)
     own_base = definitions.python_bases.get(python.name, base.name)
     if own_base != base.name:
         section.wrong("python", f"{python.name} comes with base {own_base}, not {base.name}.")
-    if platform is None:
+    if not texts.platform:
         return None
-    target = Target(
+    return Target(
         id=name,
-        summary=summary,
-        platform=platform,
+        summary=texts.summary,
+        platform=texts.platform,
         base=base,
         build_base=definitions.build_base,
         python=python,
-        cann=cann.release,
-        chip=cann.chip,
-        with_nnal=cann.with_nnal,
         leave_out=leave_out,
-        unverified=unverified,
+        unverified=texts.unverified,
         span=section.problems.span(section.node),
+        **_cann(cann),
         **wheels,
     )
-    for key, problem in check(target):
-        section.wrong(key, problem.what, problem.fix)
-    return target
+
+
+def _check_id(name: str, section: Section) -> None:
+    what, fix = "", ""
+    if not _ID.fullmatch(name):
+        what, fix = f"{name!r} cannot be an image tag.", "Use a-z, 0-9 and '-', '_', '.'."
+    elif len(name) > _LONGEST:
+        what = f"the id {name[:20]}... has {len(name)} characters, and may have {_LONGEST}."
+        fix = f"With '{_SIMULATED}' it must fit a tag of 128. Shorten it."
+    elif name.endswith(_SIMULATED):
+        what = f"the id {name!r} ends in '{_SIMULATED}', which marks simulated images."
+        fix = "Rename the target."
+    if what:
+        section.problems.add(section.node, what, fix)
+
+
+def _texts(section: Section) -> _Texts:
+    summary = section.text("summary")
+    unverified = section.text("unverified", required=False)
+    for key, text in (("summary", summary), ("unverified", unverified)):
+        # Both go into a comment and a label of the Dockerfile.
+        if set(text) & set('"\\$\n\r'):
+            what = f"{key!r} must not have quotes, backslashes, '$' or line breaks."
+            section.wrong(key, what)
+    platform = section.choose("platform", {name: name for name in _PLATFORMS}, "platform")
+    return _Texts(summary=summary, unverified=unverified, platform=platform or "")
+
+
+def _cann(choice: CannChoice) -> dict[str, Any]:
+    toolkit, kernels, nnal = choice.toolkit, choice.kernels, choice.nnal
+    return {
+        "cann": toolkit,
+        "chip": choice.chip,
+        "with_nnal": nnal is not None,
+        "kernels_release": kernels if kernels is not toolkit else None,
+        "nnal_release": nnal if nnal is not toolkit else None,
+    }
 
 
 def _leave_out(section: Section, definitions: Definitions) -> tuple[str, ...]:
-    """The patterns of everything that is left out of images, but for what this target keeps."""
+    """The patterns of everything that is left out of images, without those that are kept here."""
 
     def wrong(name: str) -> str:
         hint = did_you_mean(name, definitions.leave_out)
         known = name in definitions.leave_out
-        return "" if known else f"nothing named {name!r} is left out. {hint}".rstrip()
+        return "" if known else f"leave_out has no {name!r}. {hint}".rstrip()
 
     keep = section.texts("keep", wrong)
     left_out = (paths for name, paths in definitions.leave_out.items() if name not in keep)
@@ -169,7 +200,7 @@ def _leave_out(section: Section, definitions: Definitions) -> tuple[str, ...]:
 
 def _wheels(section: Section, definitions: Definitions) -> dict[str, Any]:
     """What a target has beyond the operating system, its interpreter and CANN."""
-    # Neither is anything without the other.
+    # torch and torch_npu are of no use without each other.
     torch = section.text("torch", required="torch_npu" in section)
     torch_npu = section.text("torch_npu", required="torch" in section)
     apex_version = section.text("apex", required=False)

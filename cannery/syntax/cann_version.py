@@ -70,7 +70,7 @@ class CannVersion:
         match = _FORM.fullmatch(text)
         if match is None:
             raise ValueError(
-                f"{text!r} is no CANN version. "
+                f"{text!r} is not a CANN version. "
                 "Write it as in 8.0.RC2, 8.0.RC2.alpha001, 8.0.0, 9.1.0-beta.3 or 8.0.T39."
             )
         number = {
@@ -148,7 +148,7 @@ class CannRange:
         for part in text.split(","):
             match = _CLAUSE.fullmatch(part.strip())
             if match is None:
-                raise ValueError(f"{part.strip()!r} is no bound. Write it as in <=8.2.RC1.")
+                raise ValueError(f"{part.strip()!r} is not a bound. Write it as in <=8.2.RC1.")
             clauses.append((match[1], CannVersion.parse(match[2])))
         return cls(text, tuple(clauses))
 

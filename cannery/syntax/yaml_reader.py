@@ -1,32 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads YAML so that every value knows its line, and takes it apart with all problems collected.
+"""Reads YAML files with the line of every value, and collects all problems of a file.
 
-Scalars keep the text that was written: ``3.10`` stays ``3.10`` and is no number.
+Scalars keep the text that was written: ``3.10`` stays ``3.10`` and does not become a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Self, TypeVar
 
 import yaml
 
-from cannery.errors import MatrixError, Problem, Span, did_you_mean, file_error
+from cannery.errors import MatrixError, Problem, Span, did_you_mean
+from cannery.syntax.yaml_limits import read_limited, require_within_limits
 
 T = TypeVar("T")
 
 _NOT_TEXT = {"tag:yaml.org,2002:bool", "tag:yaml.org,2002:null"}
 
+MAX_PROBLEMS = 1000
+"""How many problems of one file are listed."""
+
 
 class Problems:
-    """Collects what is wrong with one file, so that all of it is reported at once."""
+    """Collects the problems of one file, so that all of them are reported at once."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self._found: list[Problem] = []
 
     def add(self, node: yaml.Node, what: str, fix: str = "") -> None:
+        """Note a problem at ``node``.
+
+        Raises:
+            MatrixError: with all problems so far, because the file has too many to list.
+        """
+        if len(self._found) >= MAX_PROBLEMS:
+            what = f"There are more problems; only the first {MAX_PROBLEMS:,} are listed."
+            raise MatrixError([*self._in_order(), Problem(what=what)])
         self._found.append(Problem(what=what, fix=fix, where=self.span(node)))
 
     @property
@@ -40,8 +52,11 @@ class Problems:
     def raise_if_any(self) -> None:
         """Raise MatrixError with every problem, in the order of the file."""
         if self._found:
-            unique = dict.fromkeys(self._found)
-            raise MatrixError(sorted(unique, key=lambda p: (p.where is None, p.where)))
+            raise MatrixError(self._in_order())
+
+    def _in_order(self) -> list[Problem]:
+        unique = dict.fromkeys(self._found)
+        return sorted(unique, key=lambda p: (p.where is None, p.where))
 
 
 class Section:
@@ -51,6 +66,7 @@ class Section:
         self.node = node
         self.name = name
         self.problems = problems
+        self._begun = problems.count
         self._known: list[str] = []
         self._absent: list[str] = []
         self._values: dict[str, tuple[yaml.Node, yaml.Node]] = {}
@@ -75,6 +91,11 @@ class Section:
 
     def __contains__(self, key: str) -> bool:
         return key in self._values
+
+    @property
+    def is_faulty(self) -> bool:
+        """Whether the file has had a problem since this mapping was begun."""
+        return self.problems.count > self._begun
 
     def take(self, key: str, *, required: bool = True) -> yaml.Node | None:
         """The value of ``key``, or None; ``done`` reports a missing required key."""
@@ -188,9 +209,27 @@ class Section:
         self.wrong(key, f"there is no {noun} {name!r}.", did_you_mean(name, known))
         return None
 
+    def node_of(self, key: str) -> yaml.Node:
+        """The value of ``key``, or this mapping itself where it is missing."""
+        return self._values[key][1] if key in self._values else self.node
+
+    def at(self, place: Iterable[str | int]) -> yaml.Node:
+        """The value at ``place``, keys and numbers of items; as far down as there is one."""
+        node = self.node
+        for step in place:
+            inner: yaml.Node | None = None
+            if isinstance(node, yaml.MappingNode):
+                inner = next((value for key, value in node.value if key.value == step), None)
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                inner = node.value[step] if step < len(node.value) else None
+            if inner is None:
+                break
+            node = inner
+        return node
+
     def wrong(self, key: str, what: str, fix: str = "") -> None:
-        """Report a problem at the value of ``key`` (at the mapping, if the key is missing)."""
-        self.problems.add(self._values[key][1] if key in self._values else self.node, what, fix)
+        """Report a problem at ``node_of(key)``."""
+        self.problems.add(self.node_of(key), what, fix)
 
     def done(self) -> None:
         """Report every key that was not asked for, and every required one that is not there."""
@@ -209,28 +248,23 @@ def read_yaml(path: Path, name: str, parse: Callable[[Section], T]) -> T:
 
     Raises:
         FileError: the file cannot be read.
-        MatrixError: it is no YAML, or ``parse`` found problems.
+        MatrixError: it is not YAML, exceeds a limit, or ``parse`` found problems.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise file_error("read", path, error) from error
-    except UnicodeDecodeError as error:
-        raise MatrixError(Problem(what=f"{name} is not UTF-8 text: {error.reason}.")) from error
-    return parse_yaml(text, name, parse)
+    return parse_yaml(read_limited(path, name), name, parse)
 
 
 def parse_yaml(text: str, name: str, parse: Callable[[Section], T]) -> T:
-    """Hand the YAML mapping that ``text`` is, of a file called ``name``, to ``parse``.
+    """Hand the YAML mapping in ``text``, the content of a file called ``name``, to ``parse``.
 
     Raises:
-        MatrixError: it is no YAML, or ``parse`` found problems.
+        MatrixError: it is not YAML, exceeds a limit, or ``parse`` found problems.
     """
     problems = Problems(name)
     try:
+        require_within_limits(text, name)
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
     except UnicodeEncodeError as error:
-        # What no UTF-8 decodes to, as git may have handed it out.
+        # Text with lone surrogates, as git may hand it out, cannot be encoded as UTF-8.
         raise MatrixError(Problem(what=f"{name} is not UTF-8 text.")) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

@@ -18,7 +18,7 @@ from tests.unit.matrices import DIGEST, Checkout, edited, load, locked, make_che
 APPLICATIONS = f"""\
 torch_npu_wheels:
   1.11.0:
-    file: torch_npu-1.11.0-{{tag}}-{{tag}}m-linux_{{machine}}.whl
+    file: torch_npu-1.11.0-{{tag}}-{{abi}}-linux_{{machine}}.whl
     origin: a release page
 
 deepspeed_wheels:

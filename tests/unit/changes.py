@@ -157,7 +157,7 @@ def changes() -> st.SearchStrategy[Change]:
         st.builds(change, st.just("vendor file"), number),
         st.builds(change, st.just("vendor hash"), hexadecimal, number),
         st.builds(change, st.just("base"), hexadecimal, number),
-        st.builds(change, st.just("suite"), st.sampled_from(["bullseye", "trixie"]), number),
+        st.builds(change, st.just("suite"), st.sampled_from(["forky", "duke"]), number),
         st.builds(change, st.just("file"), st.sampled_from(HARMLESS), number),
         st.sampled_from(UNSURE).map(
             lambda name: Change(f"unsure {name}", touch(name, "x"), unsure=True)
@@ -200,6 +200,19 @@ def remove_target(number: int) -> Callable[[Path], None]:
     return make
 
 
+def rename_suite(new: str, number: int) -> Callable[[Path], None]:
+    """Gives another name to the suite of a base, there and in what is known of suites."""
+
+    def make(root: Path) -> None:
+        suites = re.findall(r"(?m)^    suite: (\w+)$", (root / "matrix.yaml").read_text("utf-8"))
+        old = suites[number % len(suites)]
+        if new not in suites:
+            edit("matrix.yaml", f"^    suite: {old}$", f"    suite: {new}")(root)
+            edit("compat.yaml", f"suite: {old},", f"suite: {new},")(root)
+
+    return make
+
+
 MAKERS: Mapping[str, Callable[..., Callable[[Path], None]]] = {
     "bump a lock": bump_lock,
     "summary": lambda at, text: edit(
@@ -214,7 +227,7 @@ MAKERS: Mapping[str, Callable[..., Callable[[Path], None]]] = {
     "base": lambda new, n: edit(
         "matrix.yaml", r"(image: debian:.*@sha256:)\w+", rf"\g<1>{new}", at=n
     ),
-    "suite": lambda new, n: edit("matrix.yaml", r"^    suite: \w+$", f"    suite: {new}", at=n),
+    "suite": rename_suite,
     "file": lambda name, n: touch(name, f"{n}\n"),
 }
 

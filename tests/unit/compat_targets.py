@@ -5,25 +5,35 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.compat import OWN_FACTS, Finding, check_target, judge, load_compat
+from cannery.compat import OWN_FACTS, Finding, judge, load_compat, refusals_of
 from cannery.errors import Span
 from cannery.model import Base, CannRelease, File, Layout, Python, PythonSource, Target, VendorWheel
 
 COMPAT = load_compat(OWN_FACTS)
 BASE = Base(name="debian-11", image="debian:11@sha256:0", suite="bullseye", glibc="2.31")
-APEX = VendorWheel(version="0.1+ascend", file="apex-{tag}-{machine}.whl", origin="its makers")
-PLUGIN = VendorWheel(version="0.6.0", file="deepspeed_npu.whl", origin="its makers")
+APEX = VendorWheel(
+    version="0.1+ascend",
+    file="apex-0.1+ascend-{tag}-{abi}-linux_{machine}.whl",
+    origin="its makers",
+)
+PLUGIN = VendorWheel(
+    version="0.6.0", file="deepspeed_npu-0.1-py3-none-any.whl", origin="its makers"
+)
 NUMPY = ("numpy<2", "protobuf==3.20.3")
 
 
 def python(version: str) -> Python:
-    return Python(name=version, version=version, source=PythonSource.DEBIAN, archive=None)
+    """An interpreter that no base has."""
+    archive = File(name="python.tar.gz", origin="its makers")
+    return Python(name=version, version=version, source=PythonSource.STANDALONE, archive=archive)
 
 
 def cann(version: str, *, chip: str = "910b", nearest_public: str = "") -> CannRelease:
+    public = nearest_public or version
+    newer = public[0].isdigit() and tuple(public.split(".")[:2]) >= ("8", "5")
     return CannRelease(
         version=version,
-        layout=Layout.ASCEND_TOOLKIT,
+        layout=Layout.CANN if newer else Layout.ASCEND_TOOLKIT,
         interim=bool(nearest_public),
         nearest_public=nearest_public,
         toolkit=File(name="toolkit.run", origin="its makers"),
@@ -64,4 +74,4 @@ def findings(target: Target) -> dict[str, Finding]:
 
 def problems(target: Target) -> list[str]:
     """Each problem with the key that it is at."""
-    return [f"{key}: {problem}" for key, problem in check_target(target, COMPAT)]
+    return [f"{each.key}: {each.problem}" for each in refusals_of(target, COMPAT)]

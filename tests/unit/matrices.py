@@ -70,7 +70,7 @@ cann:
 
 apex:
   0.1+ascend:
-    file: apex-0.1-{tag}-{tag}-linux_{machine}.whl
+    file: apex-0.1+ascend-{tag}-{abi}-linux_{machine}.whl
     origin: built from source
 
 deepspeed_plugins:
@@ -102,6 +102,9 @@ targets:
     torch_npu: 2.1.0.post6
 """.replace("DIGEST", DIGEST)
 
+FACTS_FILE = Path(__file__).with_name("facts.yaml")
+FACTS = FACTS_FILE.read_text(encoding="utf-8")
+
 
 def edited(old: str, new: str, text: str = MATRIX) -> str:
     """``text`` with its only ``old`` replaced, so that no case can be about an edit of nothing."""
@@ -110,8 +113,10 @@ def edited(old: str, new: str, text: str = MATRIX) -> str:
 
 
 def load(folder: Path, text: str = MATRIX) -> Matrix:
+    """The matrix in ``text``, with the facts beside it."""
     path = folder / "matrix.yaml"
     path.write_text(text, encoding="utf-8")
+    (folder / "compat.yaml").write_text(FACTS, encoding="utf-8")
     return load_matrix(path)
 
 

@@ -49,11 +49,16 @@ def package_spec(target: Target) -> dict[str, Any]:
     """The packer's specification for ``target``; see simulator/packages/pack.py.
 
     Raises:
-        UsageError: there is no software device for the target's chip.
+        UsageError: there is no software device of this chip or of this mixture of versions.
     """
     if target.chip not in _CHIP_NAMES:
         known = " and ".join(_CHIP_NAMES)
         what = f"{target.id} has chip {target.chip}, but the software device supports only {known}."
+        raise UsageError(Problem(what=what, fix="Build it from the vendor's files."))
+    versions = {target.cann.version, target.kernels.version, target.nnal.version}
+    if len(versions) > 1:
+        mixed = ", ".join(sorted(versions))
+        what = f"{target.id} has packages of CANN {mixed}, and a simulated CANN has one version."
         raise UsageError(Problem(what=what, fix="Build it from the vendor's files."))
     files = target.artifacts
     packages = [

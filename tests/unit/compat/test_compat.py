@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Which pairs of torch and torch_npu, and which DeepSpeeds, are known to work."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -6,33 +8,13 @@ from typing import Any
 
 import pytest
 
-from cannery.compat import check_target
+from cannery.compat import Verdict
 from cannery.model import Target, VendorWheel
-from tests.unit.matrices import Checkout
+from tests.unit.compat_targets import GOOD, cann, changed, findings, problems, python
 
-PLUGIN = VendorWheel(version="0.9.2", file="plugin.whl", origin="its makers")
-
-
-def changed(target: Target, changes: dict[str, Any]) -> Target:
-    return replace(target, **changes)
-
-
-@pytest.fixture
-def full(checkout: Checkout) -> Target:
-    return checkout.matrix.targets["full"]
-
-
-@pytest.mark.parametrize(
-    ("torch", "torch_npu"),
-    [
-        ("2.3.1", "2.3.1"),
-        ("2.3.1", "2.3.1.post2"),
-        ("2.6.0", "2.6.0rc1"),
-        ("2.1.0", "2.1.0.post13"),
-    ],
+PLUGIN = VendorWheel(
+    version="0.9.2", file="deepspeed_npu-0.1-py3-none-any.whl", origin="its makers"
 )
-def test_a_pair_that_works(full: Target, torch: str, torch_npu: str) -> None:
-    assert not [*check_target(replace(full, torch=torch, torch_npu=torch_npu))]
 
 
 @pytest.mark.parametrize(
@@ -43,39 +25,105 @@ def test_a_pair_that_works(full: Target, torch: str, torch_npu: str) -> None:
         ("2.3.1", "2.1.0.post6", "Take a torch_npu 2.3.1, or torch 2.1.0."),
     ],
 )
-def test_a_pair_that_cannot_work(full: Target, torch: str, torch_npu: str, fix: str) -> None:
-    [(key, problem)] = check_target(replace(full, torch=torch, torch_npu=torch_npu))
-    assert (key, problem.fix) == ("torch_npu", fix)
-    assert f"cannot be imported with torch {torch}" in problem.what
+def test_a_pair_that_cannot_work(torch: str, torch_npu: str, fix: str) -> None:
+    said = findings(changed(torch=torch, torch_npu=torch_npu))["torch_npu"]
+    assert (said.verdict, said.key, said.fix) == (Verdict.FORBIDDEN, "torch_npu", fix)
+    assert f"cannot be imported with torch {torch}" in said.text
 
 
 @pytest.mark.parametrize("key", ["torch", "torch_npu", "deepspeed"])
-@pytest.mark.parametrize("text", ["latest", "2", "2.3", "v2.3.1", "02.3.1", "2.3.1-post2"])
-def test_what_is_no_full_version(full: Target, key: str, text: str) -> None:
-    [(where, problem)] = check_target(changed(full, {key: text}))
-    assert where == key
-    assert f"{text!r} is no full version" in problem.what
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("latest", "Write it as in 2.3.1."),
+        ("2", "Write all three numbers, as in 2.0.0."),
+        ("2.3", "Write all three numbers, as in 2.3.0."),
+        ("v2.3.1", "Write 2.3.1, as the wheel's own metadata does."),
+        ("02.3.1", "Write 2.3.1, as the wheel's own metadata does."),
+        ("2.3.1-post2", "Write 2.3.1.post2, as the wheel's own metadata does."),
+        ("2.1.0.rc1", "Write 2.1.0rc1, as the wheel's own metadata does."),
+    ],
+)
+def test_what_is_not_a_full_version(key: str, text: str, fix: str) -> None:
+    changes: dict[str, Any] = {key: text}
+    found = [each for each in problems(changed(**changes)) if "full version" in each]
+    assert found == [f"{key}: {text!r} is not a full version. {fix}"]
+
+
+NEW = changed(python=python("3.10.9"), deepspeed="", apex=None)
+"""For a DeepSpeed of every age there is a Python and a torch that it is known with."""
 
 
 @pytest.mark.parametrize(
-    ("deepspeed", "plugin", "said"),
+    ("deepspeed", "torch", "minor", "plugin", "said"),
     [
-        ("", None, ""),
-        ("0.6.0", PLUGIN, ""),
-        ("0.9.2", PLUGIN, ""),
-        ("0.10.1", None, ""),
-        ("0.15.0", None, ""),
-        ("0.6.0", None, "needs the deepspeed_npu plugin"),
-        ("0.9.2", None, "needs the deepspeed_npu plugin"),
-        ("0.9.3", None, "does not find the NPU, and no plugin exists"),
-        ("0.10.0", None, "does not find the NPU, and no plugin exists"),
-        ("0.9.3", PLUGIN, "takes none"),
-        ("0.15.0", PLUGIN, "takes none"),
+        ("", "2.3.1", "3.9", None, ""),
+        ("0.6.0", "1.11.0", "3.8", PLUGIN, ""),
+        ("0.9.2", "2.1.0", "3.9", PLUGIN, ""),
+        ("0.10.1", "2.0.1", "3.9", None, ""),
+        ("0.15.0", "2.3.1", "3.9", None, ""),
+        ("0.18.4", "2.9.0", "3.12", None, ""),
+        ("0.6.0", "1.11.0", "3.8", None, "needs the deepspeed_npu plugin"),
+        ("0.9.2", "2.1.0", "3.9", None, "needs the deepspeed_npu plugin"),
+        ("0.9.3", "2.1.0", "3.9", PLUGIN, "takes none"),
+        ("0.15.0", "2.3.1", "3.9", PLUGIN, "takes none"),
+        ("0.5.9", "1.11.0", "3.8", None, "no NPU support and no plugin"),
+        ("0.9.3", "2.1.0", "3.9", None, "neither detection nor op_builder/npu"),
+        ("0.10.0", "2.1.0", "3.9", None, "neither detection nor op_builder/npu"),
+        # What its torch or its Python is too new or too old for.
+        ("0.6.0", "2.3.1", "3.9", PLUGIN, "it imports torch._six, which torch 2.0 removed"),
+        ("0.6.0", "1.11.0", "3.10", PLUGIN, "not known to work with torch 1.11.0 and Python 3.10"),
+        ("0.9.2", "2.12.0", "3.9", PLUGIN, "not known to work with torch 2.12.0 and Python 3.9"),
+        ("0.10.1", "2.9.0", "3.11", None, "not known to work with torch 2.9.0 and Python 3.11"),
+        ("0.19.0", "1.11.0", "3.9", None, "not known to work with torch 1.11.0 and Python 3.9"),
+        ("0.99.0", "2.3.1", "3.9", None, "no source names this version"),
+        ("0.19.99", "2.10.0", "3.11", None, "no source names this version"),
     ],
 )
-def test_which_deepspeed_takes_a_plugin(
-    full: Target, deepspeed: str, plugin: VendorWheel | None, said: str
+def test_deepspeed_is_judged_with_torch_and_python(
+    deepspeed: str, torch: str, minor: str, plugin: VendorWheel | None, said: str
 ) -> None:
-    found = [*check_target(replace(full, deepspeed=deepspeed, deepspeed_plugin=plugin))]
-    assert len(found) == bool(said)
-    assert all(key == "deepspeed" and said in problem.what for key, problem in found)
+    target = changed(
+        deepspeed=deepspeed,
+        deepspeed_plugin=plugin,
+        torch=torch,
+        python=python(f"{minor}.9"),
+        apex=None,
+    )
+    found = findings(target).get("deepspeed")
+    if not said:
+        assert found is None or found.verdict in (Verdict.ALLOWED, Verdict.DISPUTED), found
+        return
+    assert found
+    assert said in found.text
+    unknown = "not known" in found.text
+    assert found.verdict is (Verdict.UNKNOWN if unknown else Verdict.FORBIDDEN)
+
+
+def test_what_a_deepspeed_is_known_with_is_said() -> None:
+    target = changed(deepspeed="0.6.0", deepspeed_plugin=replace(PLUGIN, version="0.6.0"))
+    [problem] = [each for each in problems(target) if each.startswith("deepspeed: ")]
+    assert "It is known with torch <2,>=1.5 and Python 3.7-3.9" in problem
+    [problem] = problems(changed(deepspeed="0.99.0"))
+    assert "Known for torch 2.3.1 and Python 3.9: " in problem
+
+
+def test_apex_is_judged_with_torch_and_python() -> None:
+    old = {"torch": "2.9.0", "torch_npu": "2.9.0", "cann": cann("8.5.0"), "deepspeed": ""}
+    said = findings(changed(**old, python=python("3.10.9")))["apex"]
+    assert said.verdict is Verdict.UNKNOWN
+    assert "not known to build for Python 3.10 and torch 2.9.0" in said.text
+    assert "Known: Python 3.7-3.10 with torch <2.2,>=1.5; " in said.fix
+
+
+@pytest.mark.parametrize("component", ["apex", "deepspeed"])
+def test_what_needs_torch_is_refused_without_it(component: str) -> None:
+    other: dict[str, Any] = {"apex": {"deepspeed": ""}, "deepspeed": {"apex": None}}
+    bare: Target = changed(torch="", torch_npu="", with_nnal=False, **other[component])
+    [problem] = problems(bare)
+    assert problem.startswith(f"{component}: {component} ")
+    assert "needs torch, which the target does not have" in problem
+
+
+def test_the_good_target_is_good() -> None:
+    assert problems(GOOD) == []

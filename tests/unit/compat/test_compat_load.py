@@ -11,6 +11,8 @@ from cannery.compat import OWN_FACTS, facts_beside, load_compat
 from cannery.compat.archives import load_archives
 from cannery.compat.reader import python_range
 from cannery.errors import FileError, MatrixError
+from cannery.matrix.schema import load_matrix
+from tests.unit.matrices import FACTS, MATRIX
 
 TEXT = OWN_FACTS.read_text(encoding="utf-8")
 ROW = "torch: 2.3.1, torch_npu: 2.3.1.post2, cann: 8.0.RC3, pythons: 3.8-3.11"
@@ -36,10 +38,10 @@ WRONG = {
         "a row of torch_npu has no 'source'",
     ),
     "key": (ROW, ROW.replace("pythons", "python"), "unknown key 'python' in a row of torch_npu"),
-    "CANN": (ROW, ROW.replace("8.0.RC3", "8.0"), "'8.0' is no CANN version"),
+    "CANN": (ROW, ROW.replace("8.0.RC3", "8.0"), "'8.0' is not a CANN version"),
     "torch": (ROW, ROW.replace("2.3.1,", "new,"), "'torch' cannot be read"),
     "no torch": (ROW, ROW.replace("torch: 2.3.1, ", ""), "a row of torch_npu has no 'torch'"),
-    "pythons": (ROW, ROW.replace("3.8-3.11", "3.11-3.8"), "'3.11-3.8' is no range of Pythons"),
+    "pythons": (ROW, ROW.replace("3.8-3.11", "3.11-3.8"), "'3.11-3.8' is not a range of Pythons"),
     "rank": (
         "{rank: 1, kind: maker, date: 2026-08-21",
         "{rank: one, kind: maker, date: 2026",
@@ -53,18 +55,18 @@ WRONG = {
     "date": (
         "{rank: 1, kind: maker, date: 2026-08-21",
         "{rank: 1, kind: maker, date: 21.8.2026",
-        "'21.8.2026' is no date. Write it as 2026, 2026-08 or 2026-08-21.",
+        "'21.8.2026' is not a date. Write it as 2026, 2026-08 or 2026-08-21.",
     ),
     "abi": (
         'torch: ">=2.6", abi: 1',
         'torch: ">=2.6", abi: 2',
-        "no libstdc++ ABI 2. It is 0 or 1.",
+        "unknown libstdc++ ABI 2. It is 0 or 1.",
     ),
     "bounds": ('bound: "<2", torch: "<2.3"', 'bound: "2", torch: "<2.3"', "'bound' cannot be read"),
     "two verdicts": (
         'bound: "<2", torch: "<2.3"',
         'bound: "<2", pin: ==1.26.4, torch: "<2.3"',
-        "needs just one of bound, pin, seen and refused",
+        "needs exactly one of bound, pin, seen and refused",
     ),
     "file": (
         "Ascend-cann-nnal_{version}_",
@@ -77,6 +79,21 @@ WRONG = {
         "'with' cannot be read",
     ),
     "list": ("\napex:\n", "\napex: {}\napexes:\n", "'apex' in compat.yaml must be a list."),
+    "address": (
+        "address: github.com/Ascend/pytorch/",
+        "address: https://github.com/Ascend/pytorch/",
+        "an address has no scheme and no space. Write it as host/path.",
+    ),
+    "triton-ascend": (
+        "triton_ascend: 3.2.2",
+        "triton_ascend: newest",
+        "'triton_ascend' cannot be read",
+    ),
+    "toolkits": (
+        "version: ==9.1.0, toolkits: [8.5.2, 9.0.0,",
+        "version: ==9.1.0, toolkits: [8.5.2, 9.0,",
+        "'9.0' is not a CANN version",
+    ),
     "section": ("\nlayouts:\n", "\nlayout:\n", "unknown key 'layout'"),
 }
 
@@ -109,11 +126,33 @@ def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
         load(tmp_path, "schema: 1\n")
 
 
-def test_which_file_is_taken(tmp_path: Path) -> None:
-    assert facts_beside(tmp_path / "matrix.yaml") is None
+def test_the_facts_are_those_beside_the_matrix(tmp_path: Path) -> None:
     assert facts_beside(OWN_FACTS.with_name("matrix.yaml")) is load_compat(OWN_FACTS)
     (tmp_path / "compat.yaml").write_text(TEXT, encoding="utf-8")
-    assert facts_beside(tmp_path / "matrix.yaml") is not None
+    assert facts_beside(tmp_path / "matrix.yaml").pairings
+
+
+def test_without_facts_nothing_is_judged(tmp_path: Path) -> None:
+    with pytest.raises(FileError) as caught:
+        facts_beside(tmp_path / "matrix.yaml")
+    assert f"cannot read {tmp_path}/compat.yaml: no such file" in str(caught.value)
+    assert "matrix.yaml is judged by the compat.yaml in the same folder" in str(caught.value)
+
+
+def test_a_matrix_that_is_a_link_has_the_facts_beside_the_link(tmp_path: Path) -> None:
+    checkout, elsewhere = tmp_path / "checkout", tmp_path / "elsewhere"
+    checkout.mkdir()
+    elsewhere.mkdir()
+    (elsewhere / "matrix.yaml").write_text(MATRIX, encoding="utf-8")
+    (checkout / "matrix.yaml").symlink_to(elsewhere / "matrix.yaml")
+    with pytest.raises(FileError, match=f"cannot read {checkout}/compat.yaml"):
+        load_matrix(checkout / "matrix.yaml")
+    (checkout / "compat.yaml").write_text(FACTS, encoding="utf-8")
+    assert [*load_matrix(checkout / "matrix.yaml").targets] == ["full", "bare"]
+    bad = MATRIX.replace("torch_npu: 2.3.1.post2", "torch_npu: 2.3.1.post4")
+    (elsewhere / "matrix.yaml").write_text(bad, encoding="utf-8")
+    with pytest.raises(MatrixError, match=r"not known to work on CANN 8\.0\.RC2"):
+        load_matrix(checkout / "matrix.yaml")
 
 
 @pytest.mark.parametrize(

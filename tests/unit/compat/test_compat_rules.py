@@ -63,7 +63,7 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
         "no wheel for Python 3.12, only for 3.8, 3.9, 3.10, 3.11. Source: Ascend/pytorch",
     ),
     "python that is too old": (
-        changed(python=python("3.7.9")),
+        changed(python=python("3.7.9"), deepspeed="", apex=None),
         "python",
         "no wheel for Python 3.7",
     ),
@@ -73,6 +73,7 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
             torch="1.11.0",
             torch_npu="1.11.0.post14",
             cann=cann("8.0.RC2"),
+            deepspeed="",
         ),
         "python",
         "needs Python 3.7.5 or newer",
@@ -100,7 +101,7 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
     "kernels of another release": (
         with_file("kernels", "Ascend-cann-kernels-910b_8.0.RC2_linux.run"),
         "cann",
-        "it is of CANN 8.0.RC2, and the target's is 8.0.RC3",
+        "package of CANN 8.0.RC3: it is of CANN 8.0.RC2. Huawei's name for it is Ascend-cann-",
     ),
     "toolkit for another machine": (
         with_file("toolkit", "Ascend-cann-toolkit_8.0.RC3_linux-x86_64.run"),
@@ -110,19 +111,19 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
     "toolkit in the place of NNAL": (
         with_file("nnal", "Ascend-cann-toolkit_8.0.RC3_linux-aarch64.run"),
         "cann",
-        "cannot be the nnal package: it is a toolkit package",
+        "cannot be the nnal package of CANN 8.0.RC3: it is a toolkit package",
     ),
     "NNAL that the release has not": (
         changed(cann=cann("8.0.RC1"), torch="2.2.0", torch_npu="2.2.0"),
         "cann",
         "CANN 8.0.RC1 is not known to have an NNAL package. Leave nnal out.",
     ),
-    "no CANN version": (changed(cann=cann("8.0")), "cann", "'8.0' is no CANN version"),
+    "no CANN version": (changed(cann=cann("8.0")), "cann", "'8.0' is not a CANN version"),
     "unknown CANN": (changed(cann=cann("8.0.RC9")), "torch_npu", "work on CANN 8.0.RC9"),
     "DeepSpeed that is refused": (
         changed(deepspeed="0.10.0"),
         "deepspeed",
-        "does not find the NPU, and no plugin exists for it. Source: deepspeedai/DeepSpeed",
+        "neither detection nor op_builder/npu. Source: deepspeedai/DeepSpeed",
     ),
     "DeepSpeed that wants its plugin": (
         changed(deepspeed="0.9.2"),
@@ -134,12 +135,12 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
         "deepspeed",
         "which takes none",
     ),
-    "old DeepSpeed": (changed(deepspeed="0.8.0"), "deepspeed", "does not find the NPU"),
-    "no version": (changed(torch="2.3"), "torch", "'2.3' is no full version"),
+    "old DeepSpeed": (changed(deepspeed="0.9.1"), "deepspeed", "no NPU support and no plugin"),
+    "no version": (changed(torch="2.3"), "torch", "'2.3' is not a full version"),
     "numpy 2 in the target's requirements": (
         changed(requirements=("numpy>=2",)),
         "requirements",
-        "contradicts numpy<2, which CANN 8.0.RC3 needs. Source: vllm-project/vllm-ascend#2210",
+        "'numpy>=2' contradicts numpy<2, which CANN <=8.2.RC2 needs. Source: vllm-project/vllm-",
     ),
     "numpy 2 with torch 2.1.0": (
         changed(
@@ -148,17 +149,17 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
             cann=replace(cann("8.3.RC1"), requirements=("numpy==2.0.1",)),
         ),
         "cann",
-        "contradicts numpy<2, which torch 2.1.0 needs",
+        "'numpy==2.0.1' contradicts numpy<2, which torch <2.3 needs",
     ),
     "numpy that nobody bounds": (
         changed(cann=replace(GOOD.cann, requirements=("numpy",))),
         "cann",
-        "'numpy' does not keep numpy <2",
+        "'numpy' does not keep numpy<2, which CANN <=8.2.RC2 needs",
     ),
     "numpy that nobody names": (
         changed(cann=replace(GOOD.cann, requirements=())),
         "requirements",
-        "no requirement on numpy does not keep numpy <2",
+        "no requirement keeps numpy at numpy<2, which CANN <=8.2.RC2 needs",
     ),
     "protobuf of another age": (
         changed(cann=replace(GOOD.cann, requirements=("numpy<2", "protobuf==4.25.0"))),
@@ -168,13 +169,13 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
     "accelerate that LLaMA-Factory 0.9.0 lets in": (
         changed(requirements=("llamafactory[metrics]==0.9.0",)),
         "requirements",
-        "no requirement on accelerate does not keep accelerate >=0.34.0",
+        "no requirement keeps accelerate at accelerate>=0.34.0, which llamafactory==0.9.0 needs",
     ),
     "triton": (changed(requirements=("triton",)), "requirements", "'triton' is refused"),
     "MindSpore of another CANN": (
         changed(requirements=("mindspore==2.7.1",)),
         "requirements",
-        "mindspore==2.7.1 is not known to work on CANN 8.0.RC3",
+        "'mindspore==2.7.1' is not known to work on CANN 8.0.RC3",
     ),
     "apex for a Python that it has no build for": (
         changed(
@@ -264,7 +265,9 @@ def test_the_communitys_name_of_a_release_is_that_release() -> None:
             "deployer",
         ),
         (
-            changed(torch="2.7.1", torch_npu="2.7.1", cann=cann("8.3.RC1")),
+            changed(
+                torch="2.7.1", torch_npu="2.7.1", cann=cann("8.3.RC1"), apex=None, deepspeed=""
+            ),
             "nnal",
             "downloads",
             "cann-image",

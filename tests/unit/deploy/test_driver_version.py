@@ -87,8 +87,18 @@ def test_an_interim_build_is_judged_as_the_release_nearest_to_it() -> None:
 
 
 def test_where_nobody_knows_it_is_said() -> None:
-    found = judge("24.1.rc3", cann(TARGET, "9.1.0"), COMPAT)
-    assert found == "no source names the oldest driver for CANN 9.1.0; this host has 24.1.rc3."
+    found = judge("24.1.rc3", cann(TARGET, "8.0.0"), COMPAT)
+    assert found == "no source names the oldest driver for CANN 8.0.0; this host has 24.1.rc3."
+
+
+def test_a_driver_that_is_newer_than_any_that_was_tried_is_let_through_with_a_word() -> None:
+    target = cann(TARGET, "9.1.0")
+    assert judge("26.1.0", target, COMPAT) == ""
+    found = judge("27.0.0", target, COMPAT)
+    assert isinstance(found, str)
+    assert found.startswith("the driver of this host is 27.0.0, and the newest that is known to ")
+    assert "work with CANN 9.1.0 is 26.1.1 (hicann/release-management" in found
+    assert isinstance(judge("25.0.1", target, COMPAT), Problem)
 
 
 def test_a_version_that_cannot_be_compared_is_let_through_with_a_word() -> None:

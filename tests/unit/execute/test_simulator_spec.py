@@ -27,7 +27,9 @@ def test_only_what_the_simulator_can_make_is_asked_for(tmp_path: Path) -> None:
         "other": ["toolkit", "kernels", "nnal"],
     }
     assert package_spec(targets["served"])["apex"] is None
-    assert package_spec(targets["old"])["apex"] == {"file": "apex-0.1-cp38-cp38-linux_aarch64.whl"}
+    assert package_spec(targets["old"])["apex"] == {
+        "file": "apex-0.1+ascend-cp38-cp38-linux_aarch64.whl"
+    }
 
 
 @pytest.mark.parametrize("layout", ["ascend-toolkit", "cann"])

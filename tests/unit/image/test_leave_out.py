@@ -40,10 +40,10 @@ def test_the_file_that_the_layers_are_made_by(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (with_keep("[test]"), "nothing named 'test' is left out. Did you mean 'tests'?"),
+        (with_keep("[test]"), "leave_out has no 'test'. Did you mean 'tests'?"),
         (with_keep("tests"), "'keep' in matrix.yaml.targets.full must be a list."),
-        (MATRIX + "\nleave_out: {all: [/usr]}\n", "'/usr' is no pattern of paths"),
-        (MATRIX + "\nleave_out: {all: ['usr/a b']}\n", "'usr/a b' is no pattern of paths"),
+        (MATRIX + "\nleave_out: {all: [/usr]}\n", "'/usr' is not a pattern of paths"),
+        (MATRIX + "\nleave_out: {all: ['usr/a b']}\n", "'usr/a b' is not a pattern of paths"),
         (MATRIX + "\nleave_out: {all: usr}\n", "'all' in matrix.yaml.leave_out must be a list."),
         (MATRIX + "\nleave_out: [usr]\n", "matrix.yaml.leave_out must be a mapping"),
     ],

@@ -174,7 +174,7 @@ def test_the_machine_is_in_every_path_and_option(checkout: Checkout) -> None:
     text = rendered(checkout, checkout.target(platform="linux/amd64"))["Dockerfile"]
     assert "--python-platform x86_64-manylinux_2_31" in text
     assert "op_tiling/lib/linux/x86_64:" in text
-    assert "source=apex-0.1-cp39-cp39-linux_x86_64.whl" in text
+    assert "source=apex-0.1+ascend-cp39-cp39-linux_x86_64.whl" in text
 
 
 def test_a_change_of_the_lock_moves_its_label(checkout: Checkout) -> None:

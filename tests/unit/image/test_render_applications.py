@@ -97,8 +97,8 @@ def test_wheels_of_vendors(stacked: Checkout) -> None:
     files = rendered(stacked, "old")
     text = files["Dockerfile"]
     names = {
-        "torch_npu": "torch_npu-1.11.0-cp38-cp38m-linux_aarch64.whl",
-        "apex": "apex-0.1-cp38-cp38-linux_aarch64.whl",
+        "torch_npu": "torch_npu-1.11.0-cp38-cp38-linux_aarch64.whl",
+        "apex": "apex-0.1+ascend-cp38-cp38-linux_aarch64.whl",
         "deepspeed": "deepspeed-0.6.0-py3-none-any.whl",
         "deepspeed_plugin": "deepspeed_npu-0.6.0-py3-none-any.whl",
     }
@@ -161,9 +161,8 @@ def test_another_framework(stacked: Checkout) -> None:
 
 def test_another_framework_on_a_cann_that_needs_no_wheels(tmp_path: Path) -> None:
     text = edited("    requirements:\n      - numpy<2\n", "", TEXT)
-    text += "    apex: 0.1+ascend\n"
     found = copied(rendered(stacked_checkout(tmp_path, text), "other")["Dockerfile"])
-    assert found == ["wheels-vendor-apex", "wheels-pip", "wheels-py-spy", "wheels-application"]
+    assert found == ["wheels-pip", "wheels-py-spy", "wheels-application"]
 
 
 def test_torch_npu_of_a_vendor_whose_needs_are_there_already(tmp_path: Path) -> None:

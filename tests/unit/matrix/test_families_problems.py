@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -253,7 +254,7 @@ def test_a_target_is_there_once(tmp_path: Path) -> None:
     text = FAMILY + more
     problems = refused(tmp_path, text)
     assert [
-        f"there is a target {name!r} already, in line {first}. Rename one."
+        f"target {name!r} is declared already, in line {first}. Rename one of them."
         for name in ("own-new", "own-old", "base-new", "base-old")
     ] == [problem.split(": ", 1)[1] for problem in problems]
     second = (HEAD + text)[: (HEAD + text).rindex("    id:")].count("\n") + 1
@@ -264,7 +265,7 @@ def test_a_target_is_there_once_under_targets_too(tmp_path: Path) -> None:
     text = FAMILY + TARGETS.replace("  bare:", "  own-new:")
     [problem] = refused(tmp_path, text)
     assert problem.startswith(place(text, "summary: nothing"))
-    assert "there is a target 'own-new' already, in line " in problem
+    assert "target 'own-new' is declared already, in line " in problem
 
 
 def test_what_is_wrong_with_a_target_is_said_where_it_is_written(tmp_path: Path) -> None:
@@ -282,3 +283,36 @@ def test_what_a_target_lacks_is_said_with_its_name(tmp_path: Path) -> None:
         "many.base-old has no 'summary'. Add it.",
     ]
     assert all(problem.startswith(place(text, "id:")) for problem in problems)
+
+
+def axes_of(*sizes: int) -> str:
+    """A family with as many values on each of its axes."""
+    lines = ["families:", "  many:", '    id: "' + "-".join(f"{{a{n}}}" for n in range(len(sizes)))]
+    lines[-1] += '"'
+    lines.append("    axes:")
+    for number, size in enumerate(sizes):
+        lines.append(f"      a{number}:")
+        lines += [f"        v{value}: {{k{number}: x}}" for value in range(size)]
+    return "\n".join(lines) + "\n"
+
+
+def test_a_family_of_ten_million_targets_is_refused_at_once(tmp_path: Path) -> None:
+    begun = time.process_time()
+    [problem] = refused(tmp_path, axes_of(10, 10, 10, 10, 10, 10, 10))
+    assert time.process_time() - begun < 5
+    assert "many has 10,000,000 combinations, and a file may have 10,000 targets" in problem
+    assert problem.startswith("matrix.yaml:")
+
+
+def test_families_that_are_too_many_together(tmp_path: Path) -> None:
+    text = axes_of(100, 60)
+    text += text.replace("families:\n", "").replace("many:", "more:")
+    problems = refused(tmp_path, text)
+    assert [each for each in problems if "more has 6,000 combinations" in each]
+    assert not [each for each in problems if "many has" in each]
+
+
+def test_targets_that_are_too_many(tmp_path: Path) -> None:
+    text = "targets:\n" + "".join(f"  t{number}: {{}}\n" for number in range(10_001))
+    [problem] = refused(tmp_path, text)
+    assert "there are 10,001 targets, and a file may have 10,000" in problem

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import copy
 import json
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,16 +15,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.compat import check_target
-from cannery.compat.facts import Compat
+from cannery.compat import Compat, load_compat
 from cannery.errors import MatrixError
-from cannery.matrix.schema import matrix_of
+from cannery.matrix.schema import parse_matrix
 from cannery.model import Matrix
-from cannery.syntax.yaml_reader import read_yaml
 from tests.unit.compat_targets import COMPAT
 from tests.unit.examples import times
 from tests.unit.families import FAMILY
-from tests.unit.matrices import MATRIX
+from tests.unit.matrices import FACTS_FILE, MATRIX
+
+FACTS = load_compat(FACTS_FILE)
 
 APPLICATIONS = """\
 applications:
@@ -42,7 +40,12 @@ applications:
     volumes: {./data: /data}
     sources: [{folder: code, file: code.tar.gz, origin: its makers}]
 """
-TORCH_NPU = "torch_npu_wheels: {2.1.0.post6: {file: t.whl, origin: its makers}}\n"
+TORCH_NPU = """\
+torch_npu_wheels:
+  2.1.0.post6:
+    file: torch_npu-2.1.0.post6-{tag}-{abi}-manylinux_2_17_{machine}.whl
+    origin: its makers
+"""
 GOOD: dict[str, Any] = yaml.load(MATRIX + APPLICATIONS + TORCH_NPU + FAMILY, Loader=yaml.BaseLoader)
 GOOD["families"]["many"] |= {
     "exclude": [{"python": "own", "pair": "new"}],
@@ -81,17 +84,12 @@ FAMILIES = st.dictionaries(
 )
 
 
-def read(document: Any, compat: Compat | None = None) -> Matrix | None:
+def read(document: Any, compat: Compat | None = FACTS) -> Matrix | None:
     """The matrix; None where it is refused as it should be."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "matrix.yaml"
-        path.write_text(json.dumps(document), encoding="utf-8")
-        try:
-            return read_yaml(
-                path, path.name, lambda top: matrix_of(top, lambda each: check_target(each, compat))
-            )
-        except MatrixError as error:
-            problems = error.problems
+    try:
+        return parse_matrix(json.dumps(document), "matrix.yaml", compat)
+    except MatrixError as error:
+        problems = error.problems
     assert problems
     assert all(problem.what.endswith((".", "?")) for problem in problems), problems
     assert all(problem.where or "YAML" in problem.what for problem in problems), problems

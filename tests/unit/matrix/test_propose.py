@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -15,13 +14,13 @@ from hypothesis import strategies as st
 from cannery.compat.archives import load_archives
 from cannery.errors import CanneryError, MatrixError, UsageError
 from cannery.matrix.propose import Proposal, propose, target_id
-from cannery.matrix.schema import load_matrix
+from cannery.matrix.schema import load_matrix, parse_matrix
 from cannery.matrix.text import MatrixText
 from cannery.model import Target
 from cannery.options.matrix import NewOptions
 from tests.unit.compat_targets import COMPAT
 from tests.unit.examples import times
-from tests.unit.matrices import MATRIX, load
+from tests.unit.matrices import MATRIX
 
 REAL = (Path(__file__).resolve().parents[3] / "compat.yaml").read_text(encoding="utf-8")
 ARCHIVES = load_archives()
@@ -62,8 +61,7 @@ LAYOUTS = {"targets": TEXT, "families and targets": WITH_FAMILY, "families": ONL
 
 @cache
 def targets_of(text: str) -> Mapping[str, Target]:
-    with tempfile.TemporaryDirectory() as folder:
-        return load(Path(folder), text).targets
+    return parse_matrix(text, "matrix.yaml").targets
 
 
 def proposed(text: str = TEXT, **options: object) -> tuple[Proposal, str]:
@@ -91,7 +89,7 @@ def test_the_newest_that_fits() -> None:
     found = target(python="3.10", torch="2.6.0", cann="8.3.RC1")
     assert found["torch_npu"] == "2.6.0.post3"
     assert found["python"] == "cpython-3.10.20"
-    assert found["deepspeed"] == "0.18.4"
+    assert found["deepspeed"] == "0.16.9"
     assert found["cann"] == {
         "toolkit": "8.3.RC1",
         "kernels": "8.3.RC1",
@@ -146,7 +144,8 @@ def test_the_file_names_change_with_release_and_chip() -> None:
 def test_a_plugin_and_apex_are_declared_where_they_are_missing() -> None:
     text = TEXT.replace(TEXT[TEXT.index("apex:") : TEXT.index("targets:")], "")
     text = text.replace("    apex: 0.1+ascend\n", "")
-    found, text = proposed(text, python="3.9", torch="1.11.0", cann="8.0.RC2", apex=True)
+    options: dict[str, str] = {"torch": "1.11.0", "cann": "8.0.RC2", "deepspeed": "0.6.0"}
+    found, text = proposed(text, python="3.9", apex=True, **options)
     data = yaml.load(text, Loader=yaml.BaseLoader)
     assert [*data["deepspeed_plugins"]] == ["0.6.0"]
     assert [*data["apex"]] == ["0.1+ascend"]
@@ -156,12 +155,16 @@ def test_a_plugin_and_apex_are_declared_where_they_are_missing() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"python": "3.12", "torch": "2.1.0"}, "It would with --python 3.8 or 3.9 or 3.10"),
-        ({"python": "3.10", "torch": "2.7.1", "cann": "8.0.RC2"}, "with --torch 1.11.0 or 2.1.0"),
-        ({"python": "3.10", "cann": "8.0.RC2", "chip": "a3"}, "or with --chip 910b."),
-        ({"python": "3.10", "torch": "2.7.11"}, "It would with --torch"),
-        ({"python": "2.7", "torch": "9.9.9"}, "nothing that is known has python 2.7"),
+        ({"python": "3.12", "torch": "2.1.0"}, "Known: --python 3.8 or 3.9 or 3.10"),
+        ({"python": "3.10", "torch": "2.7.1", "cann": "8.0.RC2"}, "Known: --torch 1.11.0 or 2.1.0"),
+        ({"python": "3.10", "cann": "8.0.RC2", "chip": "a3"}, "or --chip 910b."),
+        ({"python": "3.10", "torch": "2.7.11"}, "Known: --torch"),
+        ({"python": "2.7", "torch": "9.9.9"}, "no known combination has python 2.7"),
         ({"python": "3.7", "torch": "1.11.0", "cann": "8.0.RC2"}, "Python 3.7 is known with"),
+        # The newest torch is not known with any of these.
+        ({"python": "3.11", "deepspeed": "0.9.2"}, "Known: --python 3.7 or 3.8 or 3.9; or without"),
+        ({"python": "3.9", "deepspeed": "0.10.0"}, "neither detection nor op_builder/npu"),
+        ({"python": "3.9", "deepspeed": "0.99.0"}, "No source names deepspeed 0.99.0."),
         ({"python": "3.9.1", "cann": "8.0.RC2"}, "no python-build-standalone archive of Python"),
     ],
 )
@@ -172,11 +175,33 @@ def test_nothing_fits(options: dict[str, str], said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "torch"),
+    [
+        ({"python": "3.9", "deepspeed": "0.9.2"}, "2.1.0"),
+        ({"python": "3.9", "deepspeed": "0.15.0"}, "2.7.1"),
+        ({"python": "3.9", "deepspeed": "none"}, "2.7.1"),
+        ({"python": "3.10", "apex": True}, "2.6.0"),
+    ],
+)
+def test_the_torch_is_one_that_deepspeed_and_apex_are_known_with(
+    options: dict[str, object], torch: str
+) -> None:
+    assert target(**options)["torch"] == torch
+
+
+def test_a_deepspeed_that_is_not_advised_for_this_python_is_not_proposed() -> None:
+    assert "deepspeed" not in target(python="3.9", torch="1.11.0", cann="8.0.RC2")
+
+
+@pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"cann": "8.0"}, "'8.0' is no CANN version"),
-        ({"cann": "8.0.T17"}, "is an interim build, whose files nobody publishes. Declare it"),
-        ({"cann": "8.0.RC2", "id": "full"}, "there is a target full already"),
+        ({"cann": "8.0"}, "'8.0' is not a CANN version"),
+        ({"cann": "8.0.T17"}, "is an interim build, whose files are not published. Declare it"),
+        (
+            {"cann": "8.0.RC2", "id": "full"},
+            "target full exists already. Choose another id",
+        ),
     ],
 )
 def test_wrong_options(options: dict[str, str], said: str) -> None:
@@ -187,7 +212,7 @@ def test_wrong_options(options: dict[str, str], said: str) -> None:
 
 @pytest.mark.parametrize("text", [WITH_FAMILY, ONLY_FAMILY])
 def test_what_families_have_is_known(text: str) -> None:
-    with pytest.raises(UsageError, match="there is a target there-two already"):
+    with pytest.raises(UsageError, match="target there-two exists already"):
         proposed(text, python="3.9", id="there-two")
     # Most of the targets have this base.
     found, after = proposed(text, python="3.10", torch="2.1.0", cann="8.0.RC2", apex=True)
@@ -200,7 +225,8 @@ def test_what_families_have_is_known(text: str) -> None:
 def test_a_section_that_is_missing_goes_before_the_families(text: str) -> None:
     without = text.replace(text[text.index("apex:") : text.index("# belongs to")], "")
     without = without.replace("    apex: 0.1+ascend\n", "")
-    _, after = proposed(without, python="3.9", torch="1.11.0", cann="8.0.RC2", apex=True)
+    options: dict[str, str] = {"torch": "1.11.0", "cann": "8.0.RC2", "deepspeed": "0.6.0"}
+    _, after = proposed(without, python="3.9", apex=True, **options)
     order = [line for line in after.splitlines() if re.match("[a-z#]", line)]
     place = order.index("# belongs to the families")
     assert order[place - 2 :] == [

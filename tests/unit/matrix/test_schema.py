@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import FileError, MatrixError
-from cannery.matrix.schema import load_matrix
+from cannery.matrix.schema import load_matrix, parse_matrix
 from cannery.model import PythonSource
-from tests.unit.matrices import DIGEST, MATRIX, edited, load
+from tests.unit.matrices import DIGEST, FACTS, MATRIX, edited, load
 
 FULL = "cann: {toolkit: 8.0.RC2, kernels: 8.0.RC2, nnal: 8.0.RC2, chip: 910b}"
 SUMMARY = "summary: everything"
@@ -122,31 +122,43 @@ PROBLEMS = {
         "linux_{machine}.whl",
         "linux_{arch}.whl",
         "apex-0.1",
-        "only {tag} and {machine}",
+        "only {tag}, {abi} and {machine}",
     ),
     "part of a field of a file name": (
         "linux_{machine}.whl",
         "linux_{machine.x}.whl",
         "apex-0.1",
-        "only {tag} and {machine}",
+        "only {tag}, {abi} and {machine}",
     ),
-    "kernels of another release": (
+    "kernels of a release that is not declared": (
         FULL,
         FULL.replace("kernels: 8.0.RC2", "kernels: 8.0.RC3"),
         "8.0.RC3, nnal",
-        "kernels 8.0.RC3 cannot be installed on toolkit 8.0.RC2",
+        "there is no CANN release '8.0.RC3'. Did you mean '8.0.RC2'?",
+    ),
+    "kernels of another release": (
+        FULL,
+        FULL.replace("kernels: 8.0.RC2", "kernels: 8.0.T39"),
+        "{toolkit: 8.0.RC2",
+        (
+            "kernels 8.0.T39 cannot be installed on toolkit 8.0.RC2, only on the toolkit of the "
+            "same version. Source: the makers, 2026, compat.yaml:"
+        ),
     ),
     "nnal of another release": (
         FULL,
         FULL.replace("nnal: 8.0.RC2", "nnal: 8.0.RC1"),
         "8.0.RC1",
-        "Write 8.0.RC2.",
+        "there is no CANN release '8.0.RC1'. Did you mean '8.0.RC2'?",
     ),
     "nnal that the release has not": (
         BARE,
         BARE.replace("chip", "nnal: 8.0.T39, chip"),
         "8.0.T39, chip",
-        "has no NNAL package. Leave nnal out.",
+        (
+            "matrix.yaml has no NNAL file of CANN 8.0.T39. Huawei has it: add nnal: {file: "
+            "Ascend-cann-nnal_8.0.T39_linux-aarch64.run, origin: ...} to the release."
+        ),
     ),
     "unknown release": (
         BARE,
@@ -155,7 +167,40 @@ PROBLEMS = {
         "Did you mean '8.0.T39'?",
     ),
     "unknown chip": (BARE, BARE.replace("910b", "910c"), "910c", "Did you mean '910b'?"),
+    "chip whose file is only missing here": (
+        FULL,
+        FULL.replace("910b", "a3"),
+        "a3}",
+        (
+            "matrix.yaml has no kernels file of CANN 8.0.RC2 for chip 'a3'. Huawei has it: add a3: "
+            "{file: Atlas-A3-cann-kernels_8.0.RC2_linux-aarch64.run, origin: ...} to its kernels."
+        ),
+    ),
+    "several chips": (
+        BARE,
+        BARE.replace("910b", "[910b, a3]"),
+        "[910b, a3]",
+        "a target is for one chip. The operator packages of several chips cannot share one",
+    ),
     "id that is no tag": ("  bare:\n", "  Bare_:\n", "summary: nothing", "cannot be an image tag"),
+    "id that is too long": (
+        "  bare:\n",
+        f"  {'a' * 125}:\n",
+        "summary: nothing",
+        "the id aaaaaaaaaaaaaaaaaaaa... has 125 characters, and may have 124.",
+    ),
+    "id of a simulated image": (
+        "  bare:\n",
+        "  full-sim:\n",
+        "summary: nothing",
+        "the id 'full-sim' ends in '-sim', which marks simulated images. Rename the target.",
+    ),
+    "glibc that is no version": (
+        "glibc: 2.31",
+        "glibc: banana",
+        "banana",
+        "'banana' is not a version of glibc. Write it as in 2.36.",
+    ),
     "unknown platform": (
         "platform: linux/arm64\n    base: debian-11\n    python: base",
         "platform: linux/aarch64\n    base: debian-11\n    python: base",
@@ -179,13 +224,13 @@ PROBLEMS = {
         "- numpy<2",
         "- numpy=<2",
         "numpy=<2",
-        "'numpy=<2' is no requirement",
+        "'numpy=<2' is not a requirement",
     ),
     "requirement with an address": (
         "- numpy<2",
         "- numpy @ file:///x",
         "numpy @",
-        "names a place",
+        "names an address",
     ),
 }
 
@@ -220,7 +265,7 @@ NOT_A_MATRIX = {
     "tab": (b"schema: 1\nbases:\n\tdebian: 1\n", "matrix.yaml:3:1: this is not YAML"),
     "unknown alias": (b"schema: *one\n", "matrix.yaml:1:9: this is not YAML"),
     "two documents": (b"schema: 1\n---\nschema: 1\n", "matrix.yaml:2:1: this is not YAML"),
-    "another encoding": ("schema: 1 # café".encode("latin-1"), "not UTF-8 text"),
+    "another encoding": ("schema: 1 # café".encode("latin-1"), "matrix.yaml is not UTF-8 text"),
     "binary": (b"\x00\x01\x02", "not YAML"),
     "nothing in it": (b"{}", "matrix.yaml:1:1: matrix.yaml has no 'schema'. Add it."),
     "a list that holds itself": (b"targets: &a\n  x: *a\n", "has no 'schema'"),
@@ -230,6 +275,7 @@ NOT_A_MATRIX = {
 @pytest.mark.parametrize(("content", "said"), NOT_A_MATRIX.values(), ids=NOT_A_MATRIX)
 def test_what_is_no_matrix(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "matrix.yaml").write_bytes(content)
+    (tmp_path / "compat.yaml").write_text(FACTS, encoding="utf-8")
     with pytest.raises(MatrixError) as caught:
         load_matrix(tmp_path / "matrix.yaml")
     assert said in str(caught.value)
@@ -251,19 +297,19 @@ def test_what_a_good_matrix_says(tmp_path: Path) -> None:
         "toolkit_8.0.RC2_linux-aarch64.run",
         "kernels-910b_8.0.RC2_linux.run",
         "nnal_8.0.RC2_linux-aarch64.run",
-        "apex-0.1-cp39-cp39-linux_aarch64.whl",
+        "apex-0.1+ascend-cp39-cp39-linux_aarch64.whl",
     ]
     assert [*bare.artifacts] == ["python", "toolkit", "kernels"]
     assert [*bare.components] == ["base", "python", "toolkit", "kernels", "torch", "torch_npu"]
     assert (bare.cann.interim, bare.cann.nearest_public) == (True, "8.0.RC3")
 
 
-def test_versions_stay_as_they_are_written(tmp_path: Path) -> None:
+def test_versions_stay_as_they_are_written() -> None:
     text = edited("glibc: 2.31", "glibc: 2.30")
-    assert load(tmp_path, text).targets["full"].base.glibc == "2.30"
+    assert parse_matrix(text, "matrix.yaml").targets["full"].base.glibc == "2.30"
 
 
 @pytest.mark.parametrize(("torch", "abi"), [("2.5.1", 0), ("2.6.0", 1), ("2.10.0", 1)])
-def test_the_abi_of_torch(tmp_path: Path, torch: str, abi: int) -> None:
+def test_the_abi_of_torch(torch: str, abi: int) -> None:
     text = MATRIX.replace("2.3.1", torch)
-    assert load(tmp_path, text).targets["full"].cxx_abi == abi
+    assert parse_matrix(text, "matrix.yaml").targets["full"].cxx_abi == abi

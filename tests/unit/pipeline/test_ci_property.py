@@ -61,7 +61,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Project:
     for name in ("templates", "context"):
         folder = Path("cannery") / "image" / name
         shutil.copytree(CHECKOUT / folder, root / folder)
-    shutil.copy2(CHECKOUT / "matrix.yaml", root)
+    for name in ("matrix.yaml", "compat.yaml"):
+        shutil.copy2(CHECKOUT / name, root)
     return repository(root)
 
 
@@ -149,7 +150,7 @@ EACH: dict[str, tuple[Callable[[Path], None], set[str]]] = {
     "the name of a vendor's file": (MAKERS["vendor file"](0), {"full"}),
     "the hash of a vendor's file": (MAKERS["vendor hash"](ONE, 0), {"bare"}),
     "a base": (MAKERS["base"](ONE, 0), BOTH),
-    "where a stand-in for a base comes from": (MAKERS["suite"]("sid", 0), set()),
+    "where a stand-in for a base comes from": (MAKERS["suite"]("forky", 0), set()),
     "a stray file": (touch("images/full/stray", "x"), {"full"}),
     "bytes that are no text": (not_text, {"full"}),
     "a link": (lambda root: (root / "images/full/x").symlink_to("y"), {"full"}),

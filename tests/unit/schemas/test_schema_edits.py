@@ -55,7 +55,7 @@ Place = tuple[Any, ...]
 
 
 def read_matrix(top: Section) -> object:
-    return matrix_of(top, lambda _: ())
+    return matrix_of(top, None)
 
 
 def read_publish(top: Section) -> object:

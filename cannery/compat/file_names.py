@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How Huawei names the packages of a CANN release, and which of them are known to exist."""
+
+from __future__ import annotations
+
+from cannery.compat.facts import Compat
+from cannery.model import CannRelease
+from cannery.syntax.cann_version import CannVersion
+
+_MACHINES = {"linux/arm64": "aarch64", "linux/amd64": "x86_64"}
+
+
+def judged_as(release: CannRelease) -> CannVersion:
+    """The release that rows are looked up for: for an interim build the nearest public one.
+
+    Raises:
+        ValueError: its version is not a CANN version.
+    """
+    return CannVersion.parse(release.nearest_public if release.interim else release.version)
+
+
+def file_name(
+    compat: Compat, component: str, release: CannRelease, chip: str, platform: str
+) -> str:
+    """Huawei's name for the file of ``component``; "" where it is not known.
+
+    Raises:
+        ValueError: as ``judged_as``.
+    """
+    cann, machine = judged_as(release), _MACHINES.get(platform, "")
+    for row in compat.files:
+        if row.component == component and cann in row.cann and chip in (row.chips or (chip,)):
+            # The community's files drop the .beta1 of the release's name.
+            version = release.version.removesuffix(".beta1")
+            return row.file.format(version=version, chip=chip, machine=machine)
+    return ""
+
+
+def has_chip(compat: Compat, release: CannRelease, chip: str) -> bool:
+    """Whether kernels for ``chip`` were seen for ``release``."""
+    return any(chip in row.chips and row.cann in _names(release) for row in compat.releases)
+
+
+def has_nnal(compat: Compat, release: CannRelease) -> bool:
+    """Whether NNAL was seen for ``release``."""
+    return any(row.nnal and row.cann in _names(release) for row in compat.releases)
+
+
+def _names(release: CannRelease) -> list[CannVersion]:
+    try:
+        return [CannVersion.parse(release.version), judged_as(release)]
+    except ValueError:
+        return []

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which CANN packages a target takes: its mapping ``cann``, read and compared with the releases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import yaml
+
+from cannery.compat import Compat
+from cannery.compat.file_names import file_name, has_chip, has_nnal
+from cannery.errors import did_you_mean
+from cannery.matrix.definitions import Definitions
+from cannery.model import CannRelease
+from cannery.syntax.yaml_reader import Section
+
+_ONE_CHIP = (
+    "The operator packages of several chips cannot share one installation path "
+    "(CANN installation guide, 8.5 to 9.1). Write one target for each chip."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CannChoice:
+    """The releases that the packages are of; ``nnal`` is None without NNAL."""
+
+    toolkit: CannRelease
+    kernels: CannRelease
+    nnal: CannRelease | None
+    chip: str
+
+
+def choose_cann(
+    section: Section, definitions: Definitions, platform: str, compat: Compat | None
+) -> CannChoice | None:
+    """What the mapping ``cann`` of a target for ``platform`` asks for; mistakes become problems."""
+    toolkit = section.choose("toolkit", definitions.cann, "CANN release")
+    kernels = section.choose("kernels", definitions.cann, "CANN release")
+    with_nnal = bool(section.text("nnal", required=False))
+    nnal = section.choose("nnal", definitions.cann, "CANN release") if with_nnal else None
+    chip = _chip(section)
+    section.done()
+    if toolkit is None or kernels is None or not chip or (with_nnal and nnal is None):
+        return None
+    if nnal is not None and nnal.nnal is None:
+        section.wrong(
+            "nnal",
+            f"matrix.yaml has no NNAL file of CANN {nnal.version}.",
+            _add_nnal(nnal, platform, compat),
+        )
+    if chip not in kernels.kernels:
+        section.wrong(
+            "chip",
+            f"matrix.yaml has no kernels file of CANN {kernels.version} for chip {chip!r}.",
+            _add_kernels(kernels, chip, platform, compat),
+        )
+        return None
+    return CannChoice(toolkit=toolkit, kernels=kernels, nnal=nnal, chip=chip)
+
+
+def _chip(section: Section) -> str:
+    node = section.take("chip")
+    if isinstance(node, yaml.SequenceNode):
+        section.wrong("chip", "a target is for one chip.", _ONE_CHIP)
+        return ""
+    return section.text("chip") if node is not None else ""
+
+
+def _add_kernels(release: CannRelease, chip: str, platform: str, compat: Compat | None) -> str:
+    """Where the file would be declared, if Huawei is known to make it; else a chip that is."""
+    if compat and has_chip(compat, release, chip):
+        name = file_name(compat, "kernels", release, chip, platform)
+        return f"Huawei has it: add {chip}: {{file: {name}, origin: ...}} to its kernels."
+    return did_you_mean(chip, release.kernels)
+
+
+def _add_nnal(release: CannRelease, platform: str, compat: Compat | None) -> str:
+    if compat and has_nnal(compat, release):
+        name = file_name(compat, "nnal", release, "", platform)
+        return f"Huawei has it: add nnal: {{file: {name}, origin: ...}} to the release."
+    return "Leave nnal out."
