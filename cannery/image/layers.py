@@ -14,8 +14,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+<<<<<<< HEAD
 from cannery.errors import Problem, UsageError, did_you_mean
 from cannery.image.environment import full_environment
+=======
+from cannery.errors import UsageError, did_you_mean
+>>>>>>> heads/docs
 from cannery.image.lock import Lock, LockedWheel
 from cannery.image.record import interpreter_paths
 from cannery.image.requirements import sdists
@@ -66,8 +70,7 @@ _WEIGHTS = {
     "wheels-application": 15.0,
     "guard": 1.0,
 }
-"""Measured seconds of layers: linux/arm64 under emulation on two cores, with simulated packages.
-Only the proportions matter, and only for the division into shards."""
+"""Seconds per layer, on two cores under emulation; only the proportions matter, for shards."""
 
 _OTHER_WEIGHT = 5.0
 
@@ -275,8 +278,8 @@ def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:
     known = {each for target in targets for each in _components(target)}
     known |= {_EVERY_LAYER, *_ALIASES}
     if name not in known:
-        what = f"no selected target has a component {name!r}."
-        raise UsageError(Problem(what=what, fix=did_you_mean(name, known)))
+        hint = did_you_mean(name, known)
+        raise UsageError(f"no selected target has a component {name!r}. {hint}")
     return frozenset(_ALIASES.get(name, (name,)))
 
 
