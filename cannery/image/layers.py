@@ -14,12 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-<<<<<<< HEAD
-from cannery.errors import Problem, UsageError, did_you_mean
-from cannery.image.environment import full_environment
-=======
 from cannery.errors import UsageError, did_you_mean
->>>>>>> heads/docs
+from cannery.image.environment import full_environment
 from cannery.image.lock import Lock, LockedWheel
 from cannery.image.record import interpreter_paths
 from cannery.image.requirements import sdists
