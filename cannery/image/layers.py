@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -277,26 +277,3 @@ def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:
         hint = did_you_mean(name, known)
         raise UsageError(f"no selected target has a component {name!r}. {hint}")
     return frozenset(_ALIASES.get(name, (name,)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class SharedLayer:
-    """A layer that several targets have; ``targets`` are their ids."""
-
-    layer: Layer
-    targets: tuple[str, ...]
-
-
-def shared(layers: Mapping[str, Sequence[Layer]]) -> tuple[SharedLayer, ...]:
-    """The layers that several targets have; ``layers`` maps ids of targets to their layers."""
-    first: dict[str, Layer] = {}
-    users: dict[str, list[str]] = {}
-    for name, each in layers.items():
-        for layer in each:
-            first.setdefault(layer.identity, layer)
-            users.setdefault(layer.identity, []).append(name)
-    return tuple(
-        SharedLayer(layer=first[identity], targets=tuple(names))
-        for identity, names in users.items()
-        if len(names) > 1
-    )

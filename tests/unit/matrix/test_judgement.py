@@ -91,7 +91,7 @@ CAUSES = {
         "apex-0.1+ascend-{tag}-{abi}-linux_{machine}.whl",
         "apex-0.1+ascend-cp311-cp311-linux_{machine}.whl",
         "apex-0.1+ascend-cp311",
-        "it is for cp311-cp311, and Python 3.9 takes cp39-cp39.",
+        "it is for cp311-cp311 only, and the target has another Python.",
     ),
 }
 
