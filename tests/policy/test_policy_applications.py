@@ -12,8 +12,8 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from cannery.image.build_context import CONTEXT_FILES
 from cannery.image.lock import LockedWheel, parse_lock
-from cannery.image.render import CONTEXT_FILES
 from cannery.model import Application, Target
 from tests.policy.conftest import PROJECT, TARGETS
 
