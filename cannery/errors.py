@@ -145,3 +145,8 @@ def some_of(names: Sequence[str], limit: int) -> str:
     """``names`` with commas between them; of more than ``limit`` the first, and a count."""
     more = len(names) - limit
     return ", ".join(names[:limit]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def counted(count: int, noun: str) -> str:
+    """``count`` of what the singular ``noun`` names, as "1 target" or "2 targets"."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py explain``: which row allows each component of a target."""
+"""``build.py explain``: the sources that allow each component of a target."""
 
 from __future__ import annotations
 
-import textwrap
-
 from cannery.cli.common import read
-from cannery.compat import OWN_FACTS, Finding, Verdict, judge, load_compat
+from cannery.compat import OWN_FACTS, judge, load_compat
 from cannery.matrix.project import Project, select
 from cannery.options.given import Given
 from cannery.options.matrix import ExplainOptions
+from cannery.report.judged import explained
 
 _WIDTH = 100
 
@@ -34,22 +33,6 @@ def run(given: Given, project: Project) -> int:
             public = target.cann.nearest_public
             print(f"  CANN {target.cann.version} is an interim build; it is judged as {public}.")
         for finding in judge(target, compat):
-            for line in _lines(finding):
+            for line in explained(finding, _WIDTH):
                 print(line)
     return 0
-
-
-def _lines(finding: Finding) -> list[str]:
-    mark = "" if finding.verdict is Verdict.ALLOWED else f" [{finding.verdict}]"
-    lines = textwrap.wrap(
-        f"{finding.component}{mark}: {finding.text}",
-        _WIDTH,
-        initial_indent="  ",
-        subsequent_indent="      ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    lines += [f"      by       {row.cited}" for row in finding.rows]
-    lines += [f"      against  {row.cited}" for row in finding.against]
-    notes = [row.note for row in (*finding.rows, *finding.against) if row.note]
-    return lines + [f"      note     {note}" for note in notes]

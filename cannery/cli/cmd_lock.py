@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from cannery import console
 from cannery.cli.common import read, selected
+from cannery.errors import counted
 from cannery.execute.lock import write_locks
 from cannery.matrix.project import Project
 from cannery.options.given import Given
@@ -22,7 +23,9 @@ def run(given: Given, project: Project) -> int:
     changed = write_locks(project, targets, options.upgrade)
     for path in changed:
         console.say(f"wrote {path.relative_to(project.root)}")
-    console.say(f"{len(targets)} targets locked, {len(changed)} locks changed")
+    console.say(
+        f"{counted(len(targets), 'target')} locked, {counted(len(changed), 'lock')} changed"
+    )
     if changed:
         console.say("now run: python build.py render")
     return 0

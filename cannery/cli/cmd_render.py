@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cannery import console
 from cannery.cli.common import read
+from cannery.errors import counted
 from cannery.files import exclusive, write_files
 from cannery.image.drift import Difference, compare, require_in_sync
 from cannery.image.render import Renderer
@@ -27,7 +28,7 @@ def run(given: Given, project: Project) -> int:
     if options.check:
         targets, difference, _ = _compared(project, options)
         require_in_sync(project, difference, "python build.py render")
-        console.say(f"images/ is in sync ({len(targets)} targets)")
+        console.say(f"images/ is in sync ({counted(len(targets), 'target')})")
         return 0
     # Two runs at once would take each other's temporary files for strays, and remove files twice.
     with exclusive(project.state / "render.lock"):
@@ -41,7 +42,7 @@ def run(given: Given, project: Project) -> int:
     ):
         for path in paths:
             console.say(f"{verb} {path.relative_to(project.root)}")
-    console.say(f"{len(targets)} targets rendered")
+    console.say(f"{counted(len(targets), 'target')} rendered")
     return 0
 
 

@@ -68,7 +68,7 @@ def check(
         names = sorted({check.name for _, check in result.failed})
         raise VerificationError(
             Problem(
-                what=f"{target.id}: {len(names)} checks failed: {', '.join(names)}.",
+                what=f"{target.id}: failed checks: {', '.join(names)}.",
                 fix=f"The image is {subject.image}; no tag was moved to it.",
             )
         )

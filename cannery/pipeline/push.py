@@ -13,7 +13,7 @@ from typing import Any
 
 from cannery import console
 from cannery.deploy.run_spec import no_device
-from cannery.errors import Problem, VerificationError
+from cannery.errors import Problem, VerificationError, counted
 from cannery.execute import cosign, git
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.image_archive import Blobs
@@ -116,7 +116,7 @@ class Push:
         )
         console.show(to_brief(result))
         if result.failed:
-            what = f"{name}: {len(result.failed)} checks failed."
+            what = f"{name}: {counted(len(result.failed), 'check')} failed."
             fix = "The image differs from the local one: look at the failed checks above."
             raise VerificationError(Problem(what=what, fix=fix))
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cannery.errors import UsageError
 from cannery.execute.engine.simulator import SOURCES, package_spec
+from cannery.matrix.schema import parse_matrix
 from tests.unit.applications import TEXT
 from tests.unit.matrices import load
 
@@ -33,14 +35,14 @@ def test_only_what_the_simulator_can_make_is_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", ["ascend-toolkit", "cann"])
-def test_the_layout_and_the_version_are_the_targets(tmp_path: Path, layout: str) -> None:
+def test_the_layout_and_the_version_are_the_targets(layout: str) -> None:
     text = TEXT.replace("layout: ascend-toolkit", f"layout: {layout}")
-    spec = package_spec(load(tmp_path, text).targets["served"])
+    spec = package_spec(parse_matrix(text, "matrix.yaml").targets["served"])
     assert (spec["layout"], spec["cann"], spec["arch"]) == (layout, "8.0.RC2", "aarch64")
 
 
-def test_a_chip_that_the_simulator_does_not_know(tmp_path: Path) -> None:
-    target = load(tmp_path, TEXT.replace("910b", "310p")).targets["served"]
+def test_a_chip_that_the_simulator_does_not_know() -> None:
+    target = parse_matrix(TEXT.replace("910b", "310p"), "matrix.yaml").targets["served"]
     with pytest.raises(UsageError) as caught:
         package_spec(target)
     assert str(caught.value) == (
@@ -52,3 +54,11 @@ def test_a_chip_that_the_simulator_does_not_know(tmp_path: Path) -> None:
 def test_the_sources_of_the_simulator_are_where_they_are_looked_for() -> None:
     for name in ("Dockerfile", "device/build.sh", "packages/pack.py"):
         assert (SOURCES / name).is_file()
+
+
+def test_packages_of_several_versions_cannot_be_simulated() -> None:
+    target = parse_matrix(TEXT, "matrix.yaml").targets["served"]
+    newer = replace(target.cann, version="8.0.RC3")
+    with pytest.raises(UsageError) as caught:
+        package_spec(replace(target, kernels_release=newer))
+    assert "served has packages of CANN 8.0.RC2, 8.0.RC3, and a simulated CANN" in str(caught.value)

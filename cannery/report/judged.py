@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of targets, as text: a summary of several, and one finding with its sources."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from cannery.compat import Finding, Verdict
+from cannery.compat.facts import Row
+from cannery.errors import counted
+from cannery.model import Target
+from cannery.report.columns import fold
+
+Judged = Sequence[tuple[Target, Sequence[Finding]]]
+"""Targets, each with what is known of it."""
+
+
+def summary(judged: Judged) -> list[str]:
+    """What is built unverified, how many targets were checked, and what sources disagree on."""
+    lines = [line for target, findings in judged for line in _unverified(target, findings)]
+    unknown = sum(_count(findings, Verdict.UNKNOWN) for _, findings in judged)
+    owner = "its" if len(judged) == 1 else "their"
+    known = f"all of {owner} components are known to work"
+    if unknown:
+        verb = "is" if unknown == 1 else "are"
+        known = f"{counted(unknown, 'component')} {verb} unverified, all others are known to work"
+    lines.append(f"{counted(len(judged), 'target')} checked: {known}.")
+    return [*lines, *_disagreements(judged), *_endings(judged)]
+
+
+def _count(findings: Iterable[Finding], verdict: Verdict) -> int:
+    return sum(finding.verdict is verdict for finding in findings)
+
+
+def _unverified(target: Target, findings: Sequence[Finding]) -> Iterator[str]:
+    if target.unverified:
+        yield f"{target.id}: unverified: {target.unverified}"
+        if not _count(findings, Verdict.UNKNOWN):
+            what = "all of its components are known by now; 'unverified' can be removed."
+            yield f"{target.id}: {what}"
+
+
+def _disagreements(judged: Judged) -> Iterator[str]:
+    """One sentence with every component that is disputed, and in how many targets."""
+    targets = Counter(
+        component
+        for _, findings in judged
+        for component in {each.component for each in findings if each.verdict is Verdict.DISPUTED}
+    )
+    if targets:
+        ranked = sorted(targets.items(), key=lambda item: (-item[1], item[0]))
+        parts = [f"{component} ({counted(number, 'target')})" for component, number in ranked]
+        listed = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+        yield (
+            f"Sources disagree on {listed}. To see what each says: python build.py explain TARGET"
+        )
+
+
+def _endings(judged: Judged) -> list[str]:
+    """What later releases will lack, each once, with the number of targets that have it."""
+    targets = Counter(
+        finding.text
+        for _, findings in judged
+        for finding in findings
+        if finding.verdict is Verdict.ENDING
+    )
+    return [f"{counted(number, 'target')}: {text}" for text, number in targets.items()]
+
+
+def explained(finding: Finding, width: int) -> list[str]:
+    """``finding`` with its sources and those against it, in lines of at most ``width``."""
+    mark = "" if finding.verdict is Verdict.ALLOWED else f" [{finding.verdict}]"
+    lines = fold([f"  {finding.component}{mark}: {finding.text}"], width)
+    for label, rows in (("by", finding.rows), ("against", finding.against)):
+        lines += [line for row in rows for line in _row(label, row)]
+    return lines
+
+
+def _row(label: str, row: Row) -> Iterator[str]:
+    yield f"      {label:<9}{row.cited}"
+    for source in row.sources:
+        if source.address:
+            yield f"{'':15}https://{source.address}"
+    if row.note:
+        yield f"      {'note':<9}{row.note}"
