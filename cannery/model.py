@@ -11,6 +11,9 @@ from cannery.errors import Span
 
 _LAST_PYMALLOC = 7
 
+SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
+"""The chips that the software device simulates, each with the name of one of its models."""
+
 
 class PythonSource(StrEnum):
     """Where an image's interpreter comes from."""

@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from cannery.errors import ArtifactError, Problem, file_error
+from cannery.errors import ArtifactError, Problem, file_error, some_of
 from cannery.image.file_hashes import sha256_of
-from cannery.model import File, Target
+from cannery.model import SIMULATED_CHIPS, File, Target
 
 _MACHINES = {183: "aarch64", 62: "x86_64"}
 """e_machine of an ELF header (elf.h)."""
@@ -112,7 +112,17 @@ def _missing(target: Target, path: Path, file: File) -> Problem | None:
     hint = ""
     if (path.parent / file.name.replace(target.machine, other)).is_file():
         hint = f" (The file for {other} is there, but {target.id} needs {target.machine}.)"
+    elif alike := _alike(path):
+        hint = f" (There is {alike}, whose name differs only in upper and lower case.)"
     return Problem(what=f"{path} is missing.{hint}", fix=f"Get it from: {file.origin}.")
+
+
+def _alike(path: Path) -> str:
+    """The name of a file beside ``path`` that differs from its name only in case, if any."""
+    if not path.parent.is_dir():
+        return ""
+    names = sorted(each.name for each in path.parent.iterdir() if each.is_file())
+    return next((name for name in names if name.lower() == path.name.lower()), "")
 
 
 def _refused(target: Target, path: Path) -> Problem | None:
@@ -159,9 +169,17 @@ def _advice(target: Target, folder: Path, *, simulated: bool) -> Problem:
             f" CANN {target.cann.version} is an interim build and was never published; the nearest"
             f" public release is {target.cann.nearest_public}."
         )
-    if not simulated:
-        fix += " To try the image without these files, on the software device, add --simulate."
+    if not simulated and target.chip in SIMULATED_CHIPS:
+        fix += " " + _simulation(target, folder)
     return Problem(what=f"{target.id} cannot be built.", fix=fix)
+
+
+def _simulation(target: Target, folder: Path) -> str:
+    """Whether the image can be simulated with what is in ``folder``, or what that needs too."""
+    if lacking := [*missing_files(target, folder, simulate=True)]:
+        listed = some_of(lacking, len(lacking))
+        return f"A simulated image (--simulate) needs {len(lacking)} of them too: {listed}."
+    return "To try the image without these files, on the software device, add --simulate."
 
 
 def machine_of(path: Path, expected: str = "") -> str:

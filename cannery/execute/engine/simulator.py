@@ -20,12 +20,9 @@ from cannery.execute.engine.buildx import Build, PackageIndex, execute
 from cannery.execute.owner import is_gone, own_mark
 from cannery.image.artifacts import check_artifacts
 from cannery.matrix.project import Project
-from cannery.model import Target
+from cannery.model import SIMULATED_CHIPS, Target
 
 SOURCES = Path(__file__).parents[2] / "simulator"
-
-_CHIP_NAMES = {"910b": "910B3", "a3": "910_9392"}
-"""The chip of a kernels package to the name of a matching device."""
 
 _MAKING = ".making-"
 """The beginning of the names of temporary folders."""
@@ -51,8 +48,8 @@ def package_spec(target: Target) -> dict[str, Any]:
     Raises:
         UsageError: there is no software device of this chip or of this mixture of versions.
     """
-    if target.chip not in _CHIP_NAMES:
-        known = " and ".join(_CHIP_NAMES)
+    if target.chip not in SIMULATED_CHIPS:
+        known = " and ".join(SIMULATED_CHIPS)
         what = f"{target.id} has chip {target.chip}, but the software device supports only {known}."
         raise UsageError(Problem(what=what, fix="Build it from the vendor's files."))
     versions = {target.cann.version, target.kernels.version, target.nnal.version}
@@ -77,7 +74,7 @@ def package_spec(target: Target) -> dict[str, Any]:
         "apex": {"file": files["apex"].name} if "apex" in files else None,
         "driver": {
             "version": _DRIVER_VERSION,
-            "chip_name": _CHIP_NAMES[target.chip],
+            "chip_name": SIMULATED_CHIPS[target.chip],
             "devices": DEVICES,
             "hbm_mb": _HBM_MB,
         },

@@ -11,7 +11,7 @@ Facts = dict[str, Any]
 
 
 def test_version(facts: Facts, record: Facts) -> None:
-    """NNAL is of the toolkit's version."""
+    """NNAL is of the target's version."""
     assert facts["infos"]["nnal"]["version"] == record["components"]["nnal"]
 
 

@@ -9,13 +9,16 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cannery.errors import ArtifactError, FileError
 from cannery.image.artifacts import check_artifacts, machine_of
+from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
+from tests.unit.applications import TEXT
 from tests.unit.matrices import DIGEST, Checkout
 
 AARCH64, X86_64, AICORE = 183, 62, 0x1029
@@ -223,3 +226,33 @@ def test_what_is_no_archive_has_no_machine(tmp_path: Path, content: bytes) -> No
     path = tmp_path / "file"
     path.write_bytes(content)
     assert machine_of(path) == ""
+
+
+def test_a_file_that_differs_in_upper_and_lower_case_is_offered(full: Target, folder: Path) -> None:
+    name = full.kernels_file.name
+    (folder / name).rename(folder / name.upper())
+    missing, _ = refusal(full, folder)
+    assert f"(There is {name.upper()}, whose name differs only in upper and lower case.)" in missing
+
+
+def test_what_cannot_be_simulated_either_is_not_advised(tmp_path: Path) -> None:
+    targets = parse_matrix(TEXT, "matrix.yaml").targets
+    *_, advice = refusal(targets["served"], tmp_path)
+    assert "add --simulate" not in advice
+    assert advice.endswith(
+        " A simulated image (--simulate) needs 3 of them too: "
+        "serve_npu-1.2-cp39-none-linux_aarch64.whl, serve-lib-1.2.tar.gz, serve-extra-7.tar.gz."
+    )
+    for file in targets["served"].real_artifacts.values():
+        (tmp_path / file.name).write_bytes(b"x")
+    *_, advice = refusal(targets["served"], tmp_path)
+    assert advice.endswith("add --simulate.")
+
+
+def test_a_chip_without_a_software_device_is_not_advised_to_be_simulated(
+    full: Target, tmp_path: Path
+) -> None:
+    kernels = {"310p": full.kernels_file}
+    target = replace(full, chip="310p", cann=replace(full.cann, kernels=kernels))
+    *_, advice = refusal(target, tmp_path)
+    assert "--simulate" not in advice
