@@ -61,6 +61,7 @@ class CannVersion:
     """(major, minor, kind, number, patch, stage, number of the preview): what is compared."""
 
     @classmethod
+    @cache
     def parse(cls, text: str) -> CannVersion:
         """Read ``text``, which must have one of the forms above, without any space around it.
 
