@@ -190,7 +190,7 @@ TRAPS = {
     "a triton-ascend of another torch_npu": (
         "requirements: [llamafactory==0.9.0, ",
         "requirements: [triton-ascend==3.2.1, llamafactory==0.9.0, ",
-        "[triton-ascend==3.2.1",
+        "triton-ascend==3.2.1",
         "'triton-ascend==3.2.1' is not known to go with torch_npu 2.3.1.post2 and Python 3.9 on",
     ),
     "a vllm-ascend of another CANN": (
