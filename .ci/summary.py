@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints a table, in Markdown, of what a job has made.
+"""Prints a Markdown table of the images that a job has built or published.
 
 python .ci/summary.py images [--simulate] TARGET...   the images of targets on this machine
-python .ci/summary.py records                         published images not yet committed
+python .ci/summary.py records                         images whose records are not committed yet
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _HEAD = ("image", "size", "digest")
 
 
 def images(targets: Sequence[str], *, simulate: bool) -> list[tuple[str, str, str]]:
-    """A row for each image: unpacked size, and the digest, or the id of one never pushed."""
-    # A program finds modules beside itself, and the package is one folder up.
+    """A row for each image: unpacked size, and the digest, or the id if it was never pushed."""
+    # Python looks for modules beside this program, but the package is one folder up.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from cannery.image.names import image_name
 
@@ -36,7 +36,7 @@ def images(targets: Sequence[str], *, simulate: bool) -> list[tuple[str, str, st
 
 
 def records() -> list[tuple[str, str, str]]:
-    """A row for each platform of each record that git does not know: compressed size, digest."""
+    """A row for each platform of each record that is not in git: compressed size, digest."""
     argv = ["git", "ls-files", "--others", "--exclude-standard", "-z", "--", "releases/*.json"]
     names = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split("\0")
     rows = []

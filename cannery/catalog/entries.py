@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cannery.compat import Finding
-from cannery.image.layers import Layer, shared
+from cannery.image.layers import Layer
 from cannery.image.names import image_name
+from cannery.image.shared_layers import shared
 from cannery.model import Matrix, Target
 from cannery.publish.policy import Publishing, Trial
 from cannery.publish.records import Record, latest

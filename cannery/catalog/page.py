@@ -22,7 +22,8 @@ from cannery.catalog.facets import FACETS, NONE, choices, facets, places
 from cannery.catalog.figure import figure
 from cannery.catalog.strings import LANGUAGES, for_script, say, strings
 from cannery.deploy import RUNTIMES
-from cannery.image.layers import Layer, shared
+from cannery.image.layers import Layer
+from cannery.image.shared_layers import shared
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _STYLES = ("base.css", "choose.css", "cards.css", "picture.css")

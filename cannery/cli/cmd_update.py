@@ -16,9 +16,10 @@ from cannery.errors import MatrixError, OutOfSyncError, Problem
 from cannery.execute.engine.buildx import PackageIndex, package_index
 from cannery.execute.package_index import ask
 from cannery.files import read_text, write_files
+from cannery.matrix.index_questions import KEYS, questions
 from cannery.matrix.project import Project, select
 from cannery.matrix.schema import parse_matrix
-from cannery.matrix.updates import KEYS, News, compare, questions
+from cannery.matrix.updates import News, compare
 from cannery.matrix.versions import VersionChange, find_uses, rewrite
 from cannery.model import Matrix
 from cannery.options.given import Given

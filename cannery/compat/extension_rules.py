@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from packaging.version import Version
 
 from cannery.compat.facts import Apex, Compat, DeepSpeed
 from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
+from cannery.model import Target
 
 
 def judge_apex(subject: Subject) -> list[Finding]:
@@ -73,37 +75,49 @@ def judge_deepspeed(subject: Subject) -> list[Finding]:
         return []
     if not target.torch:
         return [_without_torch("deepspeed", target.deepspeed)]
-    if subject.torch is None:
-        return []
     named = _named(subject.compat, version)
+    if wrong := _wrong_plugin(target, version, named):
+        return [wrong]
+    # A torch that is no version is another rule's mistake.
+    return [_with_torch(subject, version, named, subject.torch)] if subject.torch else []
+
+
+def _wrong_plugin(target: Target, version: Version, named: list[DeepSpeed]) -> Finding | None:
+    """A plugin that is missing, or that this version does not take."""
     plugins = [row for row in named if row.plugin]
-    place: Place = ("deepspeed_plugins", target.deepspeed)
     if plugins and not target.deepspeed_plugin:
         text = f"deepspeed {version} needs the deepspeed_npu plugin made for it."
         fix = f"Declare its wheel under deepspeed_plugins: {version}."
-        return [_deepspeed(Verdict.FORBIDDEN, text, plugins, fix=fix)]
+        return replace(_deepspeed(Verdict.FORBIDDEN, text, plugins), fix=fix)
     if target.deepspeed_plugin and not plugins:
         text = f"a deepspeed_npu plugin is declared for deepspeed {version}, which takes none."
         fix = f"Remove deepspeed_plugins: {version}."
-        return [_deepspeed(Verdict.FORBIDDEN, text, named, place=place, fix=fix)]
-    fitting = [row for row in named if _fits(row, subject.torch, target.python.minor)]
+        place: Place = ("deepspeed_plugins", target.deepspeed)
+        return replace(_deepspeed(Verdict.FORBIDDEN, text, named), place=place, fix=fix)
+    return None
+
+
+def _with_torch(
+    subject: Subject, version: Version, named: list[DeepSpeed], torch: Version
+) -> Finding:
+    fitting = [row for row in named if _fits(row, torch, subject.target.python.minor)]
     refusing = [row for row in fitting if row.refused]
     allowing = [row for row in fitting if not row.refused]
     if refusing:
         text = f"deepspeed {version} does not work here: {refusing[0].refused}."
-        fix = _known(subject, named)
-        return [_deepspeed(Verdict.FORBIDDEN, text, refusing, against=allowing, fix=fix)]
+        found = _deepspeed(Verdict.FORBIDDEN, text, refusing, against=allowing)
+        return replace(found, fix=_known(subject, named))
     if not allowing:
-        return [_unknown_deepspeed(subject, version, named)]
-    text = f"deepspeed {version} finds the NPU by itself."
-    if plugins:
-        text = f"deepspeed {version} finds the NPU through deepspeed_npu {plugins[0].plugin}."
+        return _unknown_deepspeed(subject, version, named)
+    plugins = [row.plugin for row in named if row.plugin]
+    through = f"through deepspeed_npu {plugins[0]}" if plugins else "by itself"
+    text = f"deepspeed {version} finds the NPU {through}."
     if advised := [row for row in allowing if row.advised]:
         text += f" It is advised by: {advised[0].sources[0].cite}."
     others = [row for row in named if row not in fitting and not row.refused and row.is_makers]
     against = [row for row in others if not any(each.is_makers for each in allowing)]
     verdict = Verdict.DISPUTED if against else Verdict.ALLOWED
-    return [_deepspeed(verdict, text, allowing, against=against)]
+    return _deepspeed(verdict, text, allowing, against=against)
 
 
 def _named(compat: Compat, version: Version) -> list[DeepSpeed]:
@@ -128,7 +142,7 @@ def _unknown_deepspeed(subject: Subject, version: Version, named: list[DeepSpeed
     if named:
         pair = f"torch {target.torch} and Python {target.python.minor}"
         text = f"deepspeed {version} is not known to work with {pair}."
-    return _deepspeed(Verdict.UNKNOWN, text, named, fix=_known(subject, named))
+    return replace(_deepspeed(Verdict.UNKNOWN, text, named), fix=_known(subject, named))
 
 
 def _known(subject: Subject, named: Iterable[DeepSpeed]) -> str:
@@ -158,16 +172,12 @@ def _deepspeed(
     rows: Iterable[DeepSpeed],
     *,
     against: Iterable[DeepSpeed] = (),
-    place: Place = (),
-    fix: str = "",
 ) -> Finding:
     return Finding(
         component="deepspeed",
         verdict=verdict,
         text=text,
         key="deepspeed",
-        place=place,
         rows=best_first(rows),
         against=best_first(against),
-        fix=fix,
     )

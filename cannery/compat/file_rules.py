@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from cannery.compat.file_names import file_name
 from cannery.compat.finding import Finding, Place, Subject, Verdict
@@ -52,15 +53,20 @@ def _wrong(subject: Subject, component: str, release: CannRelease, name: str) ->
     if suffix != "run":
         return "it is not a .run file, which is what the image runs"
     match = next((match for form in _FORMS if (match := form.fullmatch(stem))), None)
-    if match is None:
-        return ""
-    target, named = subject.target, match.groupdict()
-    kind = named["component"].lower().replace("ops", "kernels")
+    return _wrong_name(subject, component, release, match.groupdict()) if match else ""
+
+
+def _wrong_name(
+    subject: Subject, component: str, release: CannRelease, named: Mapping[str, str | None]
+) -> str:
+    """What the parts of a vendor's file name say against the target."""
+    target = subject.target
+    kind = (named["component"] or "").lower().replace("ops", "kernels")
     if kind != component:
         return f"it is a {kind} package"
     if (chip := (named.get("chip") or "").lower()) and chip != target.chip.lower():
         return f"it is for chip {chip}, and the target's chip is {target.chip}"
-    if not _same_version(named["version"], release.version):
+    if not _same_version(named["version"] or "", release.version):
         return f"it is of CANN {named['version']}"
     if (named["machine"] or target.machine) != target.machine:
         return f"it is for {named['machine']}, and the target's machine is {target.machine}"

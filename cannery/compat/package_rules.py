@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -63,7 +64,7 @@ def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator
         return
     if refused := [row for row in rows if row.refused]:
         text = f"{_listed(asked)} is refused: {refused[0].refused}."
-        yield _package(name, Verdict.FORBIDDEN, text, asked[0], rows=refused, fix="Remove it.")
+        yield replace(_package(name, Verdict.FORBIDDEN, text, asked[0], refused), fix="Remove it.")
         return
     bad = [finding for each in asked for finding in _out_of_bounds(name, each, asked, rows)]
     yield from bad
@@ -72,7 +73,9 @@ def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator
         return
     if not admits_both(wanted, SpecifierSet()):
         text = f"{_listed(asked)} exclude each other: no version of {name} satisfies both."
-        yield _package(name, Verdict.FORBIDDEN, text, asked[0], rows=[], fix="Remove one of them.")
+        yield replace(
+            _package(name, Verdict.FORBIDDEN, text, asked[0], []), fix="Remove one of them."
+        )
         return
     yield from _judge_pins(name, asked, wanted, rows)
 
@@ -106,12 +109,12 @@ def _out_of_bounds(
         fix = f"Write {name}{row.bound}."
         if not admits_both(each.requirement.specifier, row.bound):
             text = f"{each} contradicts {name}{row.bound}{_because(row)}."
-            yield _package(name, Verdict.FORBIDDEN, text, each, rows=[row], fix=fix)
+            yield replace(_package(name, Verdict.FORBIDDEN, text, each, [row]), fix=fix)
             return
         if each is asked[0] and lets_out(_together(asked), row.bound):
             verb = "does" if len(asked) == 1 else "do"
             text = f"{_listed(asked)} {verb} not keep {name}{row.bound}{_because(row)}."
-            yield _package(name, Verdict.FORBIDDEN, text, each, rows=[row], fix=fix)
+            yield replace(_package(name, Verdict.FORBIDDEN, text, each, [row]), fix=fix)
             return
 
 
@@ -132,7 +135,7 @@ def _judge_pins(
     if pins and not kept:
         known = " or ".join(f"{name}{row.pin}" for row in pins)
         what = f"{text} {verb} not known to work; {known} is."
-        yield _package(name, Verdict.UNKNOWN, what, asked[0], rows=pins, fix=f"Write {known}.")
+        yield replace(_package(name, Verdict.UNKNOWN, what, asked[0], pins), fix=f"Write {known}.")
     elif kept or bounds or seen:
         verdict = Verdict.DISPUTED if against else Verdict.ALLOWED
         what = f"{text} {verb} known to work."
@@ -140,7 +143,7 @@ def _judge_pins(
             other = " or ".join(f"{name}{row.pin}" for row in against)
             what = f"{text} {verb} known to work; another source has {other}."
         found = [*kept, *bounds, *seen]
-        yield _package(name, verdict, what, asked[0], rows=found, against=against)
+        yield replace(_package(name, verdict, what, asked[0], found), against=best_first(against))
 
 
 def _because(row: Package) -> str:
@@ -156,14 +159,7 @@ def _because(row: Package) -> str:
 
 
 def _package(
-    name: str,
-    verdict: Verdict,
-    text: str,
-    asked: Asked,
-    *,
-    rows: list[Package],
-    against: Sequence[Package] = (),
-    fix: str = "",
+    name: str, verdict: Verdict, text: str, asked: Asked, rows: Iterable[Package]
 ) -> Finding:
     return Finding(
         component=name,
@@ -172,8 +168,6 @@ def _package(
         key=asked.key,
         place=asked.place,
         rows=best_first(rows),
-        against=best_first(against),
-        fix=fix,
     )
 
 

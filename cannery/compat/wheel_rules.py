@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
 from cannery.compat.finding import Finding, Place, Subject, Verdict
-from cannery.model import Python, VendorWheel
+from cannery.model import Python, Target, VendorWheel
 from cannery.syntax.specifiers import normal_name
 
 _SECTIONS = {
@@ -64,6 +64,11 @@ def _wrong(subject: Subject, component: str, wheel: VendorWheel, file: str) -> s
         return f"it is a wheel of {name}"
     if not _is_version(version, component, wheel, subject):
         return f"it is version {version}, and {wheel.version} is declared"
+    return _wrong_tags(target, tags)
+
+
+def _wrong_tags(target: Target, tags: Collection[Tag]) -> str:
+    """What the tags of a wheel say against the target's Python, machine and glibc."""
     if not any(_for_python(tag, target.python) for tag in tags):
         made_for = ", ".join(sorted({f"{tag.interpreter}-{tag.abi}" for tag in tags}))
         return f"it is for {made_for} only, and the target has another Python"

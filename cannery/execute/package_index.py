@@ -17,7 +17,7 @@ from cannery import console
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.process import run
-from cannery.matrix.updates import Question, Runtime
+from cannery.matrix.index_questions import Question, Runtime
 
 _OLDEST_GLIBC = 17
 """The minor version of glibc 2: manylinux_2_17 is the oldest platform with aarch64 wheels."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from cannery.errors import Problem, UsageError, did_you_mean
+from cannery.errors import UsageError, did_you_mean
+from cannery.image.environment import full_environment
 from cannery.image.lock import Lock, LockedWheel
-from cannery.image.record import constraints, interpreter_paths, target_record
+from cannery.image.record import interpreter_paths
 from cannery.image.requirements import sdists
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
 from cannery.model import File, PythonSource, Target
@@ -65,8 +66,7 @@ _WEIGHTS = {
     "wheels-application": 15.0,
     "guard": 1.0,
 }
-"""Measured seconds of layers: linux/arm64 under emulation on two cores, with simulated packages.
-Only the proportions matter, and only for the division into shards."""
+"""Seconds per layer, on two cores under emulation; only the proportions matter, for shards."""
 
 _OTHER_WEIGHT = 5.0
 
@@ -254,7 +254,8 @@ def _sources(target: Target) -> Iterable[Layer]:
 
 def _guard(target: Target, lock: Lock) -> Layer:
     """The layer that describes the image; it changes with every component."""
-    inputs = [_build_inputs(target), target_record(target, lock), constraints(target, lock)]
+    described = [target.id, target.platform, target.chip, target.components, lock.digest]
+    inputs = [_build_inputs(target), *described, full_environment(target)]
     return _layer("guard", LayerKind.GUARD, inputs, _components(target))
 
 
@@ -273,29 +274,6 @@ def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:
     known = {each for target in targets for each in _components(target)}
     known |= {_EVERY_LAYER, *_ALIASES}
     if name not in known:
-        what = f"no selected target has a component {name!r}."
-        raise UsageError(Problem(what=what, fix=did_you_mean(name, known)))
+        hint = did_you_mean(name, known)
+        raise UsageError(f"no selected target has a component {name!r}. {hint}")
     return frozenset(_ALIASES.get(name, (name,)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class SharedLayer:
-    """A layer that several targets have; ``targets`` are their ids."""
-
-    layer: Layer
-    targets: tuple[str, ...]
-
-
-def shared(layers: Mapping[str, Sequence[Layer]]) -> tuple[SharedLayer, ...]:
-    """The layers that several targets have; ``layers`` maps ids of targets to their layers."""
-    first: dict[str, Layer] = {}
-    users: dict[str, list[str]] = {}
-    for name, each in layers.items():
-        for layer in each:
-            first.setdefault(layer.identity, layer)
-            users.setdefault(layer.identity, []).append(name)
-    return tuple(
-        SharedLayer(layer=first[identity], targets=tuple(names))
-        for identity, names in users.items()
-        if len(names) > 1
-    )

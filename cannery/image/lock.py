@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from packaging.requirements import Requirement
 
@@ -17,7 +19,8 @@ INPUTS = "# Inputs: "
 """The beginning of the line with the hash of a lock's inputs; see ``inputs_digest``."""
 
 _PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)(?: ;[^\\]*)?(?: \\)?$")
-_HASH = re.compile(r"^    --hash=sha256:(?P<digest>[0-9a-f]{64})(?: \\)?$")
+_HASH = "    --hash=sha256:"
+_DIGITS = 64
 _VIA = re.compile(r"^    # (?:via |  )(?P<parent>(?:-r )?\S+)$")
 
 
@@ -25,21 +28,25 @@ _VIA = re.compile(r"^    # (?:via |  )(?P<parent>(?:-r )?\S+)$")
 class LockedWheel:
     """One package of a lock.
 
-    ``hashes`` are the sha256 of the files that may be installed, ``parents`` the packages that
-    require this one, and ``groups`` the requirement groups that name it.
+    ``hash_lines`` are uv's, one for each file that may be installed. ``parents`` are the packages
+    that require this one, and ``groups`` the requirement groups that name it.
     """
 
     name: str
     version: str
-    hashes: tuple[str, ...]
+    hash_lines: tuple[str, ...]
     parents: frozenset[str]
     groups: frozenset[str]
 
     @property
+    def hashes(self) -> tuple[str, ...]:
+        """The sha256 of each file that may be installed, without its algorithm."""
+        return tuple(line[len(_HASH) : len(_HASH) + _DIGITS] for line in self.hash_lines)
+
+    @property
     def requirement(self) -> str:
-        """The package as a line of a requirements file, with its hashes."""
-        hashes = [f"    --hash=sha256:{digest}" for digest in self.hashes]
-        return " \\\n".join([f"{self.name}=={self.version}", *hashes])
+        """The package in a requirements file, with its hashes."""
+        return "\n".join([f"{self.name}=={self.version} \\", *self.hash_lines])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +56,11 @@ class Lock:
     text: str
     wheels: tuple[LockedWheel, ...]
     inputs: str = ""
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of the file, as ``sha256:`` and 64 digits."""
+        return "sha256:" + hashlib.sha256(self.text.encode()).hexdigest()
 
     def version(self, name: str) -> str:
         """The version of the package ``name``; empty if the lock does not have it."""
@@ -77,13 +89,15 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
         parents.clear()
 
     for number, line in enumerate(text.splitlines(), 1):
-        if found := _PACKAGE.match(line):
+        # Nearly all lines are hashes, so they come first, and nothing is computed of them here.
+        if line.startswith(_HASH) and package:
+            hashes.append(line)
+        elif line.startswith("    #"):
+            if via := _VIA.match(line):
+                parents.add(via["parent"])
+        elif found := _PACKAGE.match(line):
             close()
             package = found
-        elif package and (digest := _HASH.match(line)):
-            hashes.append(digest["digest"])
-        elif package and (via := _VIA.match(line)):
-            parents.add(via["parent"])
         elif line.startswith(INPUTS):
             inputs = line.removeprefix(INPUTS)
         elif line.strip() and not line.lstrip().startswith("#"):
@@ -101,7 +115,7 @@ def _wheel(package: re.Match[str], hashes: list[str], parents: set[str]) -> Lock
     return LockedWheel(
         name=normal_name(package["name"]),
         version=package["version"],
-        hashes=tuple(hashes),
+        hash_lines=tuple(hashes),
         parents=frozenset(normal_name(p) for p in parents if not p.startswith("-r ")),
         groups=frozenset(groups),
     )
@@ -118,7 +132,7 @@ def check_lock(target: Target, lock: Lock) -> None:
                 problems.append(f"{requirement} is not locked.")
             elif not _admits(target, requirement, wheel):
                 problems.append(f"{requirement} is locked as {wheel.version}.")
-    problems += [f"{wheel.name} has no hash." for wheel in lock.wheels if not wheel.hashes]
+    problems += [f"{wheel.name} has no hash." for wheel in lock.wheels if not wheel.hash_lines]
     if not problems and lock.inputs != inputs_digest(target):
         problems.append("the requirements of the target have changed since it was locked.")
     if problems:

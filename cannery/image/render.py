@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -170,7 +169,7 @@ def _labels(target: Target, lock: Lock) -> dict[str, str]:
         "org.opencontainers.image.description": target.summary,
         f"{NAMESPACE}.target": target.id,
         f"{NAMESPACE}.chip": target.chip,
-        f"{NAMESPACE}.lock": "sha256:" + hashlib.sha256(lock.text.encode()).hexdigest(),
+        f"{NAMESPACE}.lock": lock.digest,
     }
     for name, version in target.components.items():
         labels[f"{NAMESPACE}.{name.replace('_', '-')}"] = version

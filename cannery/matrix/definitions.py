@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -79,32 +79,33 @@ def read_definitions(top: Section) -> Definitions:
     """Everything that the targets of ``top`` may name; mistakes become problems."""
     definitions = Definitions()
     read = definitions.read
-    if section := top.section("bases"):
-        for name, each in section.sections():
-            definitions.bases[name] = read(each, partial(_base, name, each))
+    for name, each in _named(top, "bases"):
+        definitions.bases[name] = read(each, partial(_base, name, each))
     definitions.build_base = top.choose("build_base", definitions.bases, "base")
-    if section := top.section("pythons"):
-        for name, each in section.sections():
-            definitions.pythons[name] = read(each, partial(_python, name, each, definitions))
-    if section := top.section("cann"):
-        for name, each in section.sections():
-            definitions.cann[name] = read(each, partial(_cann, name, each))
+    for name, each in _named(top, "pythons"):
+        definitions.pythons[name] = read(each, partial(_python, name, each, definitions))
+    for name, each in _named(top, "cann"):
+        definitions.cann[name] = read(each, partial(_cann, name, each))
     for key, wheels in (
         ("apex", definitions.apex),
         ("deepspeed_plugins", definitions.plugins),
         ("torch_npu_wheels", definitions.torch_npu_wheels),
         ("deepspeed_wheels", definitions.deepspeed_wheels),
     ):
-        if section := top.section(key, required=False):
-            for name, each in section.sections():
-                wheels[name] = read(each, partial(_vendor_wheel, name, each))
-    if section := top.section("applications", required=False):
-        for name, each in section.sections():
-            definitions.applications[name] = read(each, partial(_application, name, each))
+        for name, each in _named(top, key, required=False):
+            wheels[name] = read(each, partial(_vendor_wheel, name, each))
+    for name, each in _named(top, "applications", required=False):
+        definitions.applications[name] = read(each, partial(_application, name, each))
     if section := top.section("leave_out", required=False):
         must_be = _must_be(_PATTERN, "a pattern of paths; write it as */numpy/tests")
         definitions.leave_out = {name: section.texts(name, must_be) for name in section.names()}
     return definitions
+
+
+def _named(top: Section, key: str, *, required: bool = True) -> Iterable[tuple[str, Section]]:
+    """The sections of the mapping under ``key``, by their names."""
+    section = top.section(key, required=required)
+    return section.sections() if section else ()
 
 
 def _base(name: str, section: Section) -> Base:

@@ -7,18 +7,15 @@ torch_npu that compat.yaml has no row for is news, and never a reason to change 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from packaging.version import InvalidVersion, Version
 
 from cannery.compat import Verdict, judge, passes
 from cannery.compat.facts import Compat
+from cannery.matrix.index_questions import Answers, Question, is_whole, open_uses, runtime_of
 from cannery.matrix.versions import Use, VersionChange
-from cannery.model import Target
-
-KEYS = ("torch", "torch_npu", "deepspeed")
-"""The keys of a target that an index can have news of."""
 
 _ROW_NEEDED = (
     "No index says for which CANN a torch_npu is, so nothing is written for it. Add its row to "
@@ -26,26 +23,6 @@ _ROW_NEEDED = (
 )
 
 Release = tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True, order=True)
-class Runtime:
-    """For what a wheel must be made: the Python's minor, the machine, and the newest glibc."""
-
-    python: str
-    machine: str
-    glibc: str
-
-
-@dataclass(frozen=True, kw_only=True, order=True)
-class Question:
-    """Which versions of ``package`` does the index have for ``runtime``?"""
-
-    package: str
-    runtime: Runtime
-
-
-Answers = Mapping[Question, Collection[Version]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,31 +42,6 @@ class News:
     remark: bool = False
 
 
-def questions(uses: Sequence[Use], chosen: Collection[str], compat: Compat) -> list[Question]:
-    """What to ask an index before ``compare`` can be called with the same arguments.
-
-    For every target its own runtime; and for what is wholly new also the newest Python that
-    compat.yaml knows, because new wheels may not be made for the targets' Pythons any more.
-    """
-    found = {
-        Question(package=use.key, runtime=_runtime(target))
-        for use in _open_uses(uses, chosen)
-        if use.key != "torch"
-        for target in use.targets
-    }
-    if _is_whole(uses, chosen):
-        runtimes = {question.runtime for question in found if question.package == "torch_npu"}
-        newest = max((_newest_python(compat), *(each.python for each in runtimes)), key=_numbers)
-        for machine in {each.machine for each in runtimes}:
-            ours = [each for each in runtimes if each.machine == machine]
-            glibc = max((each.glibc for each in ours), key=_numbers)
-            last = max((each.python for each in ours), key=_numbers)
-            for python in (newest, last):
-                runtime = Runtime(python=python, machine=machine, glibc=glibc)
-                found |= {Question(package=name, runtime=runtime) for name in KEYS[:2]}
-    return sorted(found)
-
-
 def compare(
     uses: Sequence[Use], chosen: Collection[str], compat: Compat, answers: Answers
 ) -> list[News]:
@@ -97,44 +49,15 @@ def compare(
 
     With all targets chosen also what is new for none of them yet.
     """
-    own = _open_uses(uses, chosen)
+    own = open_uses(uses, chosen)
     found = [
         *_torch_npu_moves([use for use in own if use.key == "torch_npu"], compat, answers),
         *_missing_rows(uses, chosen, compat, answers),
         *_deepspeed_moves([use for use in own if use.key == "deepspeed"], compat, answers),
     ]
-    if _is_whole(uses, chosen):
+    if is_whole(uses, chosen):
         found += _torch_alone(uses, compat, answers)
     return sorted(found, key=lambda news: (news.remark, not news.moves, news.on_request))
-
-
-def _open_uses(uses: Iterable[Use], chosen: Collection[str]) -> list[Use]:
-    """Those of a chosen target whose wheel comes from an index, and belongs to no plugin."""
-    return [
-        use
-        for use in uses
-        if any(target.id in chosen for target in use.targets)
-        and not any(use.key in target.vendor_wheels for target in use.targets)
-        and not (use.key == "deepspeed" and any(each.deepspeed_plugin for each in use.targets))
-    ]
-
-
-def _is_whole(uses: Iterable[Use], chosen: Collection[str]) -> bool:
-    users = {target.id for use in uses if use.key == "torch_npu" for target in use.targets}
-    return bool(users) and users <= set(chosen)
-
-
-def _runtime(target: Target) -> Runtime:
-    return Runtime(python=target.python.minor, machine=target.machine, glibc=target.base.glibc)
-
-
-def _numbers(dotted: str) -> list[int]:
-    return [int(part) for part in dotted.split(".")]
-
-
-def _newest_python(compat: Compat) -> str:
-    known = {each for row in compat.pairings for each in row.pythons}
-    return max(known, key=_numbers, default="3.11")
 
 
 def _offered(use: Use, answers: Answers) -> set[Version]:
@@ -143,7 +66,7 @@ def _offered(use: Use, answers: Answers) -> set[Version]:
     each = [
         {version for version in answers.get(question, ()) if _is_final(version) and version > now}
         for question in (
-            Question(package=use.key, runtime=_runtime(target)) for target in use.targets
+            Question(package=use.key, runtime=runtime_of(target)) for target in use.targets
         )
     ]
     return set.intersection(*each)
@@ -235,7 +158,7 @@ def _missing_rows(
         else:
             new = versions if _follows(release, newest) else []
             than = "compat.yaml has no row for this series"
-        if new and (names or _is_whole(uses, chosen)):
+        if new and (names or is_whole(uses, chosen)):
             yield News(
                 what=f"torch_npu {_listed(new)}: {than}.",
                 change=_ROW_NEEDED,

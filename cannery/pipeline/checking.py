@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cannery import console
 from cannery.deploy.run_spec import DeviceKind, RunSpec
-from cannery.errors import Problem, VerificationError, counted
+from cannery.errors import Problem, VerificationError
 from cannery.execute.engine.stand_ins import stand_ins
 from cannery.execute.engine.verify import Subject, verify
 from cannery.files import write_files
@@ -68,7 +68,7 @@ def check(
         names = sorted({check.name for _, check in result.failed})
         raise VerificationError(
             Problem(
-                what=f"{target.id}: {counted(len(names), 'check')} failed: {', '.join(names)}.",
+                what=f"{target.id}: failed checks: {', '.join(names)}.",
                 fix=f"The image is {subject.image}; no tag was moved to it.",
             )
         )

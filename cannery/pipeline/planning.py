@@ -87,7 +87,7 @@ def make_plan(
 
     Raises:
         OutOfSyncError, MatrixError: images/ is not what the matrix says.
-        EngineError: the engine, or the registry that is asked, does not answer.
+        EngineError: the engine, or the registry of --compare-with, does not answer.
         UsageError: there is no such shard, or nothing has the component.
     """
     plan_options = plan_options or PlanOptions()

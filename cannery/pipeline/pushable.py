@@ -58,15 +58,8 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
     for target in selection.targets:
         name = image_name(target.id, simulate=options.simulate)
         local = here(project, name, local_images([name]))
-        if not local.image:
-            flag = " --simulate" if options.simulate else ""
-            fix = f"Build it: python build.py --target {target.id}{flag}"
-            what = f"{target.id}: this machine has no image {name}."
-            problems.append(Problem(what=what, fix=fix))
-            continue
-        if not local.key:
-            what = f"{target.id}: {name} has no content key, which its tag would end in."
-            problems.append(Problem(what=what, fix="Build it with build.py, which adds the key."))
+        if absent := _absent(target, name, local, simulate=options.simulate):
+            problems.append(absent)
             continue
         simulated = options.simulate or bool(stand_ins(local.image, target))
         reasons, hashes = _differences(project, selection, target, local, options)
@@ -94,6 +87,18 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
     if problems:
         raise PublishError(problems)
     return found
+
+
+def _absent(target: Target, name: str, local: Local, *, simulate: bool) -> Problem | None:
+    """Why there is nothing that could be pushed."""
+    if not local.image:
+        flag = " --simulate" if simulate else ""
+        what = f"{target.id}: this machine has no image {name}."
+        return Problem(what=what, fix=f"Build it: python build.py --target {target.id}{flag}")
+    if not local.key:
+        what = f"{target.id}: {name} has no content key, which its tag would end in."
+        return Problem(what=what, fix="Build it with build.py, which adds the key.")
+    return None
 
 
 def _simulated(target: Target, name: str) -> Problem:

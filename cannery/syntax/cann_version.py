@@ -61,35 +61,13 @@ class CannVersion:
     """(major, minor, kind, number, patch, stage, number of the preview): what is compared."""
 
     @classmethod
-    @cache
     def parse(cls, text: str) -> CannVersion:
         """Read ``text``, which must have one of the forms above, without any space around it.
 
         Raises:
             ValueError: it has none of them; the message says which there are.
         """
-        match = _FORM.fullmatch(text)
-        if match is None:
-            raise ValueError(
-                f"{text!r} is not a CANN version. "
-                "Write it as in 8.0.RC2, 8.0.RC2.alpha001, 8.0.0, 9.1.0-beta.3 or 8.0.T39."
-            )
-        number = {
-            name: int(digits)
-            for name, digits in match.groupdict().items()
-            if digits and name != "community"
-        }
-        train = (number["major"], number["minor"])
-        if "interim" in number:
-            return cls(text, (*train, _INTERIM, number["interim"], 0, _RELEASED, 0))
-        kind = _CANDIDATE if "rc" in number else _FINAL
-        stage, preview = _RELEASED, 0
-        if "alpha" in number:
-            stage, preview = _ALPHA, number["alpha"]
-        elif "beta" in number:
-            stage, preview = _BETA, number["beta"]
-        release = number.get("rc", number.get("final", 0))
-        return cls(text, (*train, kind, release, number.get("patch", 0), stage, preview))
+        return _parsed(text)
 
     @property
     def train(self) -> tuple[int, int]:
@@ -128,6 +106,32 @@ _COMPARE: dict[str, Callable[[CannVersion, CannVersion], bool]] = {
     ">": operator.gt,
 }
 _CLAUSE = re.compile(r"(<=|>=|==|!=|<|>)\s*(\S+)")
+
+
+@cache
+def _parsed(text: str) -> CannVersion:
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise ValueError(
+            f"{text!r} is not a CANN version. "
+            "Write it as in 8.0.RC2, 8.0.RC2.alpha001, 8.0.0, 9.1.0-beta.3 or 8.0.T39."
+        )
+    number = {
+        name: int(digits)
+        for name, digits in match.groupdict().items()
+        if digits and name != "community"
+    }
+    train = (number["major"], number["minor"])
+    if "interim" in number:
+        return CannVersion(text, (*train, _INTERIM, number["interim"], 0, _RELEASED, 0))
+    kind = _CANDIDATE if "rc" in number else _FINAL
+    stage, preview = _RELEASED, 0
+    if "alpha" in number:
+        stage, preview = _ALPHA, number["alpha"]
+    elif "beta" in number:
+        stage, preview = _BETA, number["beta"]
+    release = number.get("rc", number.get("final", 0))
+    return CannVersion(text, (*train, kind, release, number.get("patch", 0), stage, preview))
 
 
 @dataclass(frozen=True)

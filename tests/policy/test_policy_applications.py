@@ -12,6 +12,7 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from cannery.image.build_context import CONTEXT_FILES
 from cannery.image.lock import LockedWheel, parse_lock
 from cannery.model import Application, Target
 from tests.policy.conftest import PROJECT, TARGETS
@@ -203,5 +204,6 @@ def test_what_goes_in_unverified_is_in_every_place(target: Target) -> None:
 
 def test_every_image_has_the_guard(target: Target) -> None:
     dockerfile = (PROJECT.images / target.id / "Dockerfile").read_text(encoding="utf-8")
-    for path in (PROJECT.build_context / "guard").iterdir():
-        assert f"/tmp/guard/{path.name}" in dockerfile
+    names = [name for name in CONTEXT_FILES if name.startswith("guard/")]
+    assert names
+    assert all(f"/tmp/{name}" in dockerfile for name in names)

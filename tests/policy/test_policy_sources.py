@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LONGEST_FILE = 350
-LONGEST_FUNCTION = 50
+LONGEST_FILE = 300
+LONGEST_TEST_FILE = 350
+LONGEST_FUNCTION = 45
 OWN_FILES = ("build.py", "noxfile.py", "setup.sh")
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 
@@ -52,7 +53,7 @@ def test_the_sources_were_found() -> None:
 @pytest.mark.parametrize("name", [*PYTHON, *CPP, *SHELL])
 def test_a_file_is_short_and_says_its_licence(name: str) -> None:
     lines = read(name).splitlines()
-    assert len(lines) <= LONGEST_FILE
+    assert len(lines) <= (LONGEST_TEST_FILE if name.startswith("tests/") else LONGEST_FILE)
     assert not lines or any(SPDX in line for line in lines[:3])
 
 
@@ -62,7 +63,7 @@ def test_a_function_is_short(name: str) -> None:
         node.name: node.end_lineno - node.lineno + 1
         for node in ast.walk(ast.parse(read(name)))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
-        if node.end_lineno - node.lineno >= LONGEST_FUNCTION
+        if node.end_lineno - node.lineno + 1 > LONGEST_FUNCTION
     }
     assert not long
 

@@ -30,9 +30,7 @@ def progress_mode() -> str:
     """
     code, said = run(["docker", "buildx", "version"], capture=True)
     if code:
-        raise EngineError(
-            Problem(what="docker has no buildx.", fix="Install it; 'bash setup.sh' can.")
-        )
+        raise EngineError(Problem(what="docker has no buildx.", fix="'bash setup.sh' installs it."))
     match = re.search(r"v?(\d+)\.(\d+)\.\d+", said)
     # A buildx without a version was built from a newer source.
     recent = not match or (int(match[1]), int(match[2])) >= _RAWJSON

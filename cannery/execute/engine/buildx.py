@@ -86,9 +86,7 @@ def execute(build: Build, source: PackageIndex, log: Path) -> None:
     """
     code, _ = run(["docker", "buildx", "version"], capture=True)
     if code:
-        raise EngineError(
-            Problem(what="docker has no buildx.", fix="Install it; 'bash setup.sh' can.")
-        )
+        raise EngineError(Problem(what="docker has no buildx.", fix="'bash setup.sh' installs it."))
     with _secrets(source) as secrets:
         code, tail = _stream_to([*build.argv(), *secrets, str(build.folder)], log)
     if code:

@@ -134,7 +134,7 @@ def _not_pulled(reference: str, error: docker.errors.APIError) -> Problem:
             what = f"the registry refuses {reference}: {said}."
             return Problem(what=what, fix=f"Log in with an account that has access: {login}")
     # The engine answers 500 for everything else, a login that it lacks included.
-    fix = f"See that the engine reaches the registry and that you are logged in: {login}"
+    fix = f"Check that the engine can reach the registry and that you are logged in: {login}"
     return Problem(what=f"{reference} cannot be pulled: {said}.", fix=fix)
 
 

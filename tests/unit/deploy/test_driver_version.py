@@ -63,7 +63,7 @@ def cann(target: Target, version: str) -> Target:
 def test_a_driver_that_every_source_finds_too_old() -> None:
     found = judge("24.1.rc3", TARGET, COMPAT)
     assert isinstance(found, Problem)
-    assert "is 24.1.rc3, and CANN 8.1.RC1 needs 25.0.RC1 or newer (" in found.what
+    assert "is 24.1.rc3, but CANN 8.1.RC1 needs 25.0.RC1 or newer (" in found.what
     assert "compat.yaml:" in found.what
     assert "Update the driver" in found.fix
 

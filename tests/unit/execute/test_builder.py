@@ -68,7 +68,7 @@ def test_no_buildx(docker: Docker) -> None:
     docker.says("buildx version", "1 docker: 'buildx' is not a docker command.")
     docker.says("buildx inspect", "1 docker: 'buildx' is not a docker command.")
     for ask in (progress_mode, lambda: find_builder("")):
-        with pytest.raises(EngineError, match=r"docker has no buildx\. Install it; 'bash setup"):
+        with pytest.raises(EngineError, match="docker has no buildx"):
             ask()
 
 

@@ -52,7 +52,7 @@ LOGIN = "docker login registry.example.com:5000"
         (404, "manifest unknown", f"{REFERENCE} does not exist.", "Check the name."),
         (401, "no login", f"the registry refuses {REFERENCE}: no login.", LOGIN),
         (403, "denied: 404", f"the registry refuses {REFERENCE}: denied: 404.", LOGIN),
-        (500, "port 40404", f"{REFERENCE} cannot be pulled: port 40404.", "reaches the registry"),
+        (500, "port 40404", f"{REFERENCE} cannot be pulled: port 40404.", "reach the registry"),
     ],
 )
 def test_each_refusal_is_told_apart(

@@ -106,11 +106,14 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path, docker: Engine
     found = said(local_images(tmp_path, replace(WORKLOAD, runtime="ascend"), BUILD))
     devices = ("/dev/davinci0", "/dev/davinci1", *MANAGEMENT_DEVICES)
     expected = [
-        *(f"{path} is missing. Is the NPU driver of this host loaded?" for path in devices),
-        "/usr/local/Ascend/driver/lib64 is missing: the image has no driver and takes the host's.",
-        f"this machine is x86_64, {TARGET.id} is for aarch64, and nothing here emulates that.",
+        *(
+            f"{path} is missing. Check that the NPU driver of this host is loaded."
+            for path in devices
+        ),
+        "/usr/local/Ascend/driver/lib64 is missing: images contain no driver and use that of the",
+        f"this machine is x86_64 and does not emulate aarch64, which {TARGET.id} is for.",
         "the engine has no runtime 'ascend'; it has runc. Install ascend-docker-runtime, or",
-        f"{WORKLOAD.image} is not here. Run: {BUILD}",
+        f"this machine has no {WORKLOAD.image}. Run: {BUILD}",
     ]
     assert len(found) == len(expected)
     for message, beginning in zip(found, expected, strict=True):
@@ -125,8 +128,11 @@ def no_device(path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (Path.unlink, "/dev/hisi_hdc is missing. Is the NPU driver of this host loaded?"),
-        (no_device, "/dev/hisi_hdc is no device. It must be one that is handed to containers"),
+        (
+            Path.unlink,
+            "/dev/hisi_hdc is missing. Check that the NPU driver of this host is loaded.",
+        ),
+        (no_device, "/dev/hisi_hdc is not a device. Containers need a device there"),
     ],
 )
 def test_a_device_that_cannot_be_handed_over(
@@ -145,8 +151,8 @@ def test_a_device_that_nobody_may_open(
     (root / "dev/davinci1").chmod(0o400)
     assert said(local_images(root)) == [
         (
-            "/dev/davinci1 lets nobody read and write it. It must be one that is handed to "
-            "containers: check the driver of this host."
+            "/dev/davinci1 has no permission for its owner to read and write. "
+            "Containers need a device there: check the driver of this host."
         )
     ]
 
@@ -154,14 +160,14 @@ def test_a_device_that_nobody_may_open(
 def test_a_driver_that_is_too_old(root: Path, docker: Engine) -> None:
     (root / DRIVER[1:] / "version.info").write_text("Version=24.1.rc3\n")
     [problem] = said(local_images(root))
-    assert "the driver of this host is 24.1.rc3, and CANN 8.1.RC1 needs 25.0.RC1" in problem
+    assert "the driver of this host is 24.1.rc3, but CANN 8.1.RC1 needs 25.0.RC1" in problem
 
 
 def test_a_driver_that_does_not_say_what_it_is(root: Path, docker: Engine) -> None:
     (root / DRIVER[1:] / "version.info").unlink()
     found = local_images(root)
     assert found.problems == ()
-    assert found.notes == (f"{DRIVER}/version.info does not say which driver this host has.",)
+    assert found.notes == (f"{DRIVER}/version.info does not contain the version of the driver.",)
 
 
 def test_what_a_container_can_go_without_is_told(root: Path, docker: Engine) -> None:
@@ -169,7 +175,7 @@ def test_what_a_container_can_go_without_is_told(root: Path, docker: Engine) -> 
     found = local_images(root)
     assert found.problems == ()
     assert found.notes == (
-        "this host has no /etc/ascend_install.info; the container goes without.",
+        "this host has no /etc/ascend_install.info, so the container does not get it.",
     )
     spec = host.devices_here(WORKLOAD, root)
     assert spec
@@ -181,8 +187,8 @@ def test_more_shared_memory_than_there_is_memory(root: Path, docker: Engine) -> 
     options = replace(WORKLOAD, shm_size="33g")
     assert said(local_images(root, options)) == [
         (
-            "this host has 32.0 GiB of memory in all, and 33g of shared memory were asked for. "
-            "Ask for less with --shm-size."
+            "this host has 32.0 GiB of memory, but 33g of shared memory were requested. "
+            "Request less with --shm-size."
         )
     ]
     docker.signs = ("label",)
@@ -213,7 +219,7 @@ def test_an_engine_that_is_not_there_is_one_problem_of_several(root: Path, docke
     docker.dead = True
     (root / "dev/devmm_svm").unlink()
     assert said(local_images(root, build=BUILD)) == [
-        "/dev/devmm_svm is missing. Is the NPU driver of this host loaded?",
+        "/dev/devmm_svm is missing. Check that the NPU driver of this host is loaded.",
         "the container engine does not answer. Start it",
     ]
 
@@ -230,7 +236,7 @@ def test_the_runtime_is_there(root: Path, docker: Engine) -> None:
 def test_an_image_for_another_machine(root: Path, docker: Engine) -> None:
     docker.images = {WORKLOAD.image: "amd64"}
     assert said(local_images(root)) == [
-        f"{WORKLOAD.image} is for amd64, and {TARGET.id} is for arm64. Name another image."
+        f"{WORKLOAD.image} is for amd64, but {TARGET.id} is for arm64. Name another image."
     ]
 
 
@@ -238,7 +244,7 @@ def test_a_simulated_image_cannot_use_npus(root: Path, docker: Engine) -> None:
     docker.signs = ("/usr/local/Ascend/simulated",)
     assert said(local_images(root)) == [
         (
-            f"{WORKLOAD.image} is a simulated image (/usr/local/Ascend/simulated), and cannot use"
+            f"{WORKLOAD.image} is a simulated image (/usr/local/Ascend/simulated) and cannot use"
             " an NPU. Add --simulate to run it on the simulated device, or name another image."
         )
     ]
@@ -268,7 +274,9 @@ def test_a_host_whose_driver_is_simulated_has_no_npu(root: Path, docker: Engine)
 def test_a_local_name_is_never_asked_of_a_registry(root: Path, docker: Engine) -> None:
     """Somebody else's image may have that name there."""
     docker.images = {}
-    assert said(local_images(root, build=BUILD)) == [f"{WORKLOAD.image} is not here. Run: {BUILD}"]
+    assert said(local_images(root, build=BUILD)) == [
+        f"this machine has no {WORKLOAD.image}. Run: {BUILD}"
+    ]
     assert docker.asked == []
 
 

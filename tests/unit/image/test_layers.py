@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from cannery.errors import UsageError
-from cannery.image.layers import Layer, components_named, layers_of, shared
+from cannery.image.layers import Layer, components_named, layers_of
 from cannery.image.lock import parse_lock
 from cannery.image.render import Renderer
+from cannery.image.shared_layers import shared
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.plan.plan import change_of

@@ -40,7 +40,7 @@ TEMPLATE = (("FROM build AS guard\n", BLOCK + "FROM build AS guard\n"),)
 ASK = """
 import json, sys
 from pathlib import Path
-from cannery.image.layers import shared
+from cannery.image.shared_layers import (shared)
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix

@@ -11,7 +11,8 @@ from packaging.version import Version
 
 from cannery.compat.facts import Compat, Kind, Pairing
 from cannery.errors import Span
-from cannery.matrix.updates import News, Question, Runtime, compare, questions
+from cannery.matrix.index_questions import Question, Runtime, questions
+from cannery.matrix.updates import News, compare
 from cannery.matrix.versions import Use
 from cannery.model import Target
 from cannery.syntax.cann_version import CannVersion

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.image.layers import SharedLayer
+from cannery.image.shared_layers import SharedLayer
 from cannery.plan.plan import Action, Expected, Local, choose_action, missing
 from tests.unit.plans import PLAN, layer
 

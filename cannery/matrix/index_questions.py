@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to ask a package index, before its answers can be compared with matrix.yaml. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from packaging.version import Version
+
+from cannery.compat.facts import Compat
+from cannery.matrix.versions import Use
+from cannery.model import Target
+
+KEYS = ("torch", "torch_npu", "deepspeed")
+"""The keys of a target that an index can have news of."""
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Runtime:
+    """For what a wheel must be made: the Python's minor, the machine, and the newest glibc."""
+
+    python: str
+    machine: str
+    glibc: str
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Question:
+    """Which versions of ``package`` does the index have for ``runtime``?"""
+
+    package: str
+    runtime: Runtime
+
+
+Answers = Mapping[Question, Collection[Version]]
+
+
+def questions(uses: Sequence[Use], chosen: Collection[str], compat: Compat) -> list[Question]:
+    """What to ask an index before ``compare`` can be called with the same arguments.
+
+    For every target its own runtime; and for what is wholly new also the newest Python that
+    compat.yaml knows, because new wheels may not be made for the targets' Pythons any more.
+    """
+    found = {
+        Question(package=use.key, runtime=runtime_of(target))
+        for use in open_uses(uses, chosen)
+        if use.key != "torch"
+        for target in use.targets
+    }
+    if is_whole(uses, chosen):
+        runtimes = {question.runtime for question in found if question.package == "torch_npu"}
+        newest = max((newest_python(compat), *(each.python for each in runtimes)), key=_numbers)
+        for machine in {each.machine for each in runtimes}:
+            ours = [each for each in runtimes if each.machine == machine]
+            glibc = max((each.glibc for each in ours), key=_numbers)
+            last = max((each.python for each in ours), key=_numbers)
+            for python in (newest, last):
+                runtime = Runtime(python=python, machine=machine, glibc=glibc)
+                found |= {Question(package=name, runtime=runtime) for name in KEYS[:2]}
+    return sorted(found)
+
+
+def open_uses(uses: Iterable[Use], chosen: Collection[str]) -> list[Use]:
+    """Those of a chosen target whose wheel comes from an index, and belongs to no plugin."""
+    return [
+        use
+        for use in uses
+        if any(target.id in chosen for target in use.targets)
+        and not any(use.key in target.vendor_wheels for target in use.targets)
+        and not (use.key == "deepspeed" and any(each.deepspeed_plugin for each in use.targets))
+    ]
+
+
+def is_whole(uses: Iterable[Use], chosen: Collection[str]) -> bool:
+    """Whether ``chosen`` are all targets with a torch_npu."""
+    users = {target.id for use in uses if use.key == "torch_npu" for target in use.targets}
+    return bool(users) and users <= set(chosen)
+
+
+def runtime_of(target: Target) -> Runtime:
+    """The runtime of the wheels of ``target``."""
+    return Runtime(python=target.python.minor, machine=target.machine, glibc=target.base.glibc)
+
+
+def _numbers(dotted: str) -> list[int]:
+    return [int(part) for part in dotted.split(".")]
+
+
+def newest_python(compat: Compat) -> str:
+    """The newest Python minor that compat.yaml has a pairing for."""
+    known = {each for row in compat.pairings for each in row.pythons}
+    return max(known, key=_numbers, default="3.11")
