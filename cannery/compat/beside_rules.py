@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-from cannery.compat.asked import Asked, asked_for
 from cannery.compat.facts import Pairing
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
+from cannery.compat.requested import Requested, requested_of
 from cannery.model import Target
 from cannery.syntax.specifiers import admits_both, parse_requirement
 
@@ -25,9 +25,9 @@ def judge_beside(subject: Subject) -> Iterator[Finding]:
             yield _judge(subject, package, asked)
 
 
-def _asked(target: Target, package: str) -> Asked | None:
+def _asked(target: Target, package: str) -> Requested | None:
     """What ``target`` requires of ``package``, or has as a wheel of it."""
-    for asked in asked_for(target, package):
+    for asked in requested_of(target, package):
         return asked
     application = target.application
     for component in application.wheels if application else ():
@@ -37,7 +37,7 @@ def _asked(target: Target, package: str) -> Asked | None:
             continue
         if name == package:
             assert application
-            return Asked(
+            return Requested(
                 requirement=parse_requirement(f"{name}=={version}"),
                 key="application",
                 place=("applications", application.name, "wheels", component, "file"),
@@ -53,7 +53,7 @@ def _version(row: Pairing, package: str) -> str:
     return app.removeprefix(_VLLM) if app.startswith(_VLLM) else ""
 
 
-def _judge(subject: Subject, package: str, asked: Asked) -> Finding:
+def _judge(subject: Subject, package: str, asked: Requested) -> Finding:
     target = subject.target
     named = [
         row

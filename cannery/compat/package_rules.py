@@ -9,9 +9,9 @@ from dataclasses import replace
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from cannery.compat.asked import Asked, asked_for
 from cannery.compat.facts import Package, When
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
+from cannery.compat.requested import Requested, requested_of
 from cannery.model import Target
 from cannery.syntax.specifiers import admits_both, lets_out, normal_name, parse_requirements
 
@@ -58,7 +58,7 @@ def judge_packages(subject: Subject) -> list[Finding]:
 
 
 def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator[Finding]:
-    asked = asked_for(subject.target, name)
+    asked = requested_of(subject.target, name)
     if not asked:
         yield from _unasked(name, rows)
         return
@@ -95,12 +95,12 @@ def _unasked(name: str, rows: Iterable[Package]) -> Iterator[Finding]:
             return
 
 
-def _together(asked: Iterable[Asked]) -> SpecifierSet:
+def _together(asked: Iterable[Requested]) -> SpecifierSet:
     return SpecifierSet(",".join(str(each.requirement.specifier) for each in asked))
 
 
 def _out_of_bounds(
-    name: str, each: Asked, asked: Sequence[Asked], rows: Iterable[Package]
+    name: str, each: Requested, asked: Sequence[Requested], rows: Iterable[Package]
 ) -> Iterator[Finding]:
     """A bound that ``each`` contradicts, or that no requirement keeps."""
     for row in rows:
@@ -118,12 +118,12 @@ def _out_of_bounds(
             return
 
 
-def _listed(asked: Iterable[Asked]) -> str:
+def _listed(asked: Iterable[Requested]) -> str:
     return " and ".join(dict.fromkeys(map(str, asked)))
 
 
 def _judge_pins(
-    name: str, asked: Sequence[Asked], wanted: SpecifierSet, rows: list[Package]
+    name: str, asked: Sequence[Requested], wanted: SpecifierSet, rows: list[Package]
 ) -> Iterator[Finding]:
     pins = [row for row in rows if row.pin is not None]
     kept = [row for row in pins if row.pin and admits_both(wanted, row.pin)]
@@ -159,7 +159,7 @@ def _because(row: Package) -> str:
 
 
 def _package(
-    name: str, verdict: Verdict, text: str, asked: Asked, rows: Iterable[Package]
+    name: str, verdict: Verdict, text: str, asked: Requested, rows: Iterable[Package]
 ) -> Finding:
     return Finding(
         component=name,
@@ -172,7 +172,7 @@ def _package(
 
 
 def _judge_mindspore(subject: Subject) -> list[Finding]:
-    asked = asked_for(subject.target, "mindspore")
+    asked = requested_of(subject.target, "mindspore")
     if not asked:
         return []
     wanted, minor = asked[0].requirement.specifier, subject.target.python.minor

@@ -13,7 +13,7 @@ from cannery.syntax.specifiers import normal_name, parse_requirements
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Requested:
     """A requirement, the target's key that it comes from, and where a shared one is written."""
 
     requirement: Requirement
@@ -24,7 +24,7 @@ class Asked:
         return f"'{self.requirement}'"
 
 
-def asked_for(target: Target, name: str) -> list[Asked]:
+def requested_of(target: Target, name: str) -> list[Requested]:
     """Every requirement on the package ``name``: the target's own, its application's, CANN's."""
     found = []
     application = target.application
@@ -34,9 +34,9 @@ def asked_for(target: Target, name: str) -> list[Asked]:
             place: Place = ()
             if application and number < shared:
                 place = ("applications", application.name, "requirements", number)
-            found.append(Asked(requirement=each, key="requirements", place=place))
+            found.append(Requested(requirement=each, key="requirements", place=place))
     for number, each in enumerate(parse_requirements(target.cann.requirements)):
         if normal_name(each.name) == name:
             place = ("cann", target.cann.version, "requirements", number)
-            found.append(Asked(requirement=each, key="cann", place=place))
+            found.append(Requested(requirement=each, key="cann", place=place))
     return found
