@@ -64,7 +64,7 @@ MISTAKES = {
         CANN,
         CANN.replace("kernels: 8.0.T39", "kernels: 8.0.RC2"),
         "8.0.RC2, nnal: 8.0.T39",
-        "kernels 8.0.RC2 cannot be installed on toolkit 8.0.T39: the installer demands the same",
+        "kernels 8.0.RC2 cannot be installed on toolkit 8.0.T39, only",
     ),
 }
 
