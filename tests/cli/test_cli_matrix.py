@@ -63,7 +63,7 @@ MISTAKES = {
     "kernels of another release": (
         CANN,
         CANN.replace("kernels: 8.0.T39", "kernels: 8.0.RC2"),
-        "8.0.RC2, nnal: 8.0.T39",
+        "{toolkit: 8.0.T39, kernels: 8.0.RC2",
         "kernels 8.0.RC2 cannot be installed on toolkit 8.0.T39, only",
     ),
 }
