@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interpreters that can be had as python-build-standalone archives with a published sha256."""
+"""The python-build-standalone archives that have a published sha256."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The known combinations that are nearest to one that is not, changing as little as possible."""
+"""Finds the known combinations that differ least from one that is not known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cannery.model import Target
 from cannery.syntax.cann_version import CannVersion
 
 _ORDER = ("torch_npu", "cann", "python", "torch")
-"""What is changed most readily comes first: a wheel, then CANN, then what code depends on."""
+"""The cheapest change first: a wheel, then CANN, then the versions that code depends on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ def _places(key: str, known: list[Combination], own: str) -> dict[str, int]:
 
 
 def _order(key: str) -> Callable[[str], tuple[int, ...]]:
-    """What to sort the versions of ``key`` by; what is no version comes first."""
+    """The sort key for versions of ``key``; texts that are not versions come first."""
 
     def cann(text: str) -> tuple[int, ...]:
         try:

@@ -245,7 +245,7 @@ def _check_component(section: Section, key: str, name: str) -> None:
     if name and not _COMPONENT.fullmatch(name):
         section.wrong(key, f"{name!r} cannot be a component.", "Use a-z, 0-9 and '_'.")
     elif name in _OURS:
-        section.wrong(key, f"{name!r} is a component already.", "Name it otherwise.")
+        section.wrong(key, f"{name!r} is the name of another component.", "Choose another name.")
 
 
 def _must_be(form: re.Pattern[str], noun: str) -> Callable[[str], str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Targets that differ along a few axes, written once.
+"""Expands families: targets that differ along a few axes and are written once.
 
 A family has ``axes``, each with named values; every combination of values is a target, less those
 in ``exclude``, and more those in ``include``. The names of the values, filled into ``id``, name the
@@ -51,12 +51,12 @@ class _Parts:
             joined = yaml.SequenceNode(new.tag, items, new.start_mark, new.end_mark)
             self.values[name] = (key, joined, owner)
         elif how:
-            self.problems.add(value, f"{how} works on lists, and {name!r} of {old[2]} is none.")
+            self.problems.add(value, f"{how} needs a list, and {name!r} of {old[2]} is not one.")
         else:
             self.problems.add(
                 key,
                 f"{name!r} is in {owner}, and already in {old[2]}.",
-                f"Write {name}: {{replace: ...}} if this one is meant.",
+                f"To use this one, write {name}: {{replace: ...}}.",
             )
 
     def node(self, at: yaml.Node) -> yaml.MappingNode:
@@ -87,7 +87,7 @@ def _expand(name: str, family: Section, room: int) -> list[tuple[str, Section]]:
     axes = _axes(family)
     rule = family.text("id")
     if axes and (unknown := _unknown_field(rule, axes)) is not None:
-        family.wrong("id", f"{unknown!r} is no axis of {name}.", did_you_mean(unknown, axes))
+        family.wrong("id", f"{unknown!r} is not an axis of {name}.", did_you_mean(unknown, axes))
     common = family.section("common", required=False)
     excluded = _combinations(family, "exclude", axes)
     included = _combinations(family, "include", axes)
@@ -112,10 +112,12 @@ def _expand(name: str, family: Section, room: int) -> list[tuple[str, Section]]:
         if override := overrides.pop(target, None):
             parts.add(override, f"overrides of {target}")
         if target in found:
-            family.wrong("id", f"the rule gives {target!r} twice.", "Use every axis in it.")
+            family.wrong(
+                "id", f"two combinations have the id {target!r}.", "Use every axis in the id."
+            )
         found[target] = Section(parts.node(family.node), f"{name}.{target}", family.problems)
     if not found:
-        family.wrong("exclude", f"nothing is left of {name}.", "Leave out less.")
+        family.wrong("exclude", f"all targets of {name} are excluded.", "Exclude fewer.")
     for target, override in overrides.items():
         family.problems.add(
             override.node, f"{name} has no target {target!r}.", did_you_mean(target, found)
@@ -132,7 +134,7 @@ def _axes(family: Section) -> _Axes:
         if not values:
             section.wrong(axis, f"axis {axis} has no values.")
     if not axes:
-        family.wrong("axes", "there is no axis.")
+        family.wrong("axes", "a family needs at least one axis.")
     return axes
 
 
@@ -179,7 +181,7 @@ def _combinations(family: Section, key: str, axes: _Axes) -> list[dict[str, str]
         item.done()
         if not item.nodes():
             if isinstance(item.node, yaml.MappingNode):
-                family.problems.add(item.node, f"an item of {key!r} names no value of an axis.")
+                family.problems.add(item.node, f"an item of {key!r} must name a value of an axis.")
         elif all(name in axes[axis] for axis, name in combination.items()) and (
             key == "exclude" or len(combination) == len(axes)
         ):

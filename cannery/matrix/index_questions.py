@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to ask a package index, before its answers can be compared with matrix.yaml. Pure."""
+"""The questions to a package index whose answers are compared with matrix.yaml. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from cannery.matrix.versions import Use
 from cannery.model import Target
 
 KEYS = ("torch", "torch_npu", "deepspeed")
-"""The keys of a target that an index can have news of."""
+"""The keys of a target that an index may have newer versions of."""
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Runtime:
-    """For what a wheel must be made: the Python's minor, the machine, and the newest glibc."""
+    """What a wheel must support: Python minor, machine, and the newest glibc that it may need."""
 
     python: str
     machine: str
@@ -27,7 +27,7 @@ class Runtime:
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Question:
-    """Which versions of ``package`` does the index have for ``runtime``?"""
+    """Asks which versions of ``package`` the index has for ``runtime``."""
 
     package: str
     runtime: Runtime
@@ -62,7 +62,7 @@ def questions(uses: Sequence[Use], chosen: Collection[str], compat: Compat) -> l
 
 
 def open_uses(uses: Iterable[Use], chosen: Collection[str]) -> list[Use]:
-    """Those of a chosen target whose wheel comes from an index, and belongs to no plugin."""
+    """The uses by a chosen target whose wheel comes from an index and is not tied to a plugin."""
     return [
         use
         for use in uses

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where things are in a checkout. Every path hangs on the project's root, never on the cwd."""
+"""The paths of a checkout, all below the project's root, and the selection of targets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cannery.model import Matrix, Target
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
-    """A checkout: ``root`` is the folder that holds matrix.yaml."""
+    """A checkout. ``root`` is the folder of matrix.yaml."""
 
     root: Path
 
@@ -35,7 +35,7 @@ class Project:
 
     @property
     def build_lock(self) -> Path:
-        """The lock of what runs in the Dockerfiles' ``build`` stage."""
+        """The lock of the packages in the Dockerfiles' ``build`` stage."""
         return self.build_context / "requirements.txt"
 
     @property
@@ -44,17 +44,17 @@ class Project:
 
     @property
     def state(self) -> Path:
-        """What may be deleted at any time: simulated packages and reports."""
+        """Simulated packages, reports and caches; it may be deleted at any time."""
         return self.root / ".cannery"
 
     @property
     def publish_file(self) -> Path:
-        """What images are called where they are published."""
+        """The policy for the names and tags of published images."""
         return self.root / "publish.yaml"
 
     @property
     def releases(self) -> Path:
-        """The records of what was published."""
+        """The records of published images."""
         return self.root / "releases"
 
     def lock(self, target: Target) -> Path:
@@ -66,7 +66,7 @@ class Project:
 
 
 def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = ()) -> list[Target]:
-    """The targets that any of ``patterns`` (ids or globs) names and all ``conditions`` hold for.
+    """The targets that match any of ``patterns`` (ids or globs) and all ``conditions``.
 
     A condition is as in ``python=3.9``: a component and a version of it, or the front part of one,
     or ``chip=910b``; ``cann`` is the toolkit. The order is that of the matrix.
@@ -103,7 +103,7 @@ def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = 
 
 
 def _nearest(pattern: str, ids: Collection[str]) -> str:
-    """A sentence that offers the id or the pattern that was meant by ``pattern``."""
+    """A sentence that offers the id or pattern that ``pattern`` probably stands for."""
     lower = pattern.lower()
     alike = [name for name in ids if fnmatch.fnmatchcase(name.lower(), lower)]
     if not alike:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds entries to the text of matrix.yaml; every comment, blank line and order stays as it is."""
+"""Adds entries to the text of matrix.yaml and keeps its comments, blank lines and order."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class MatrixText:
         self._root: yaml.Node | None = None
 
     def keys(self, *path: str) -> list[str]:
-        """The keys of the mapping at ``path``; none where there is no such mapping."""
+        """The keys of the mapping at ``path``; empty if there is no such mapping."""
         node = self._at(path)
         if not isinstance(node, yaml.MappingNode):
             return []
         return [str(key.value) for key, _ in node.value]
 
     def value(self, *path: str) -> str:
-        """The text of the scalar at ``path``; "" where there is none."""
+        """The text of the scalar at ``path``; "" if there is none."""
         node = self._at(path)
         return str(node.value) if isinstance(node, yaml.ScalarNode) else ""
 
     def add(self, path: Sequence[str], entry: Sequence[str]) -> None:
-        """Put ``entry``, whose first line has no indent, at the end of the mapping at ``path``."""
+        """Append ``entry``, whose first line has no indent, to the mapping at ``path``."""
         node = self._at(path)
         if node is None and len(path) == 1:
             self._add_section(path[0], entry)
@@ -42,7 +42,7 @@ class MatrixText:
         if not isinstance(node, yaml.MappingNode) or node.flow_style or not node.value:
             where = ".".join(path)
             fix = f"Write {where} as an indented mapping with at least one key, then retry."
-            what = f"matrix.yaml cannot be added to by program: {where} is not in block form."
+            what = f"cannot add to {where} in matrix.yaml: it is not an indented mapping."
             raise MatrixError(Problem(what=what, fix=fix))
         lines = self._lines()
         indent = node.value[0][0].start_mark.column
@@ -55,7 +55,7 @@ class MatrixText:
         self._insert(lines, end + 1, entry, indent=indent, spaced=spaced)
 
     def _add_section(self, name: str, entry: Sequence[str]) -> None:
-        """Add a new top-level section: the targets at the end, what they name before them all.
+        """Add a new top-level section: targets at the end of the file, others before the families.
 
         It goes just before the comment that belongs to the first family or target.
         """
@@ -87,7 +87,7 @@ class MatrixText:
 
     @staticmethod
     def _with_comments(lines: list[str], end: int, indent: int) -> int:
-        """The last line of the comment that follows ``end`` directly, if it belongs to it."""
+        """The last line of the comment that follows ``end`` and belongs to it; else ``end``."""
         while end + 1 < len(lines):
             line = lines[end + 1]
             if not line.lstrip().startswith("#") or len(line) - len(line.lstrip()) <= indent:
@@ -109,7 +109,7 @@ class MatrixText:
 
 
 def _last_line(node: yaml.Node) -> int:
-    """The line, counted from 0, where the last thing in ``node`` ends."""
+    """The line, counted from 0, on which the last value in ``node`` ends."""
     if isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
         key, value = node.value[-1]
         # The value of an alias is where its anchor is; the alias itself is beside the key.

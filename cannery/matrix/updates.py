@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a package index has that matrix.yaml and compat.yaml do not know. Pure.
+"""Compares the versions in a package index with matrix.yaml and compat.yaml. Pure.
 
-An index tells versions and nothing more. What it cannot tell is which CANN a torch_npu is for; so a
-torch_npu that compat.yaml has no row for is news, and never a reason to change matrix.yaml.
+An index lists versions, but does not say which CANN a torch_npu is for. A torch_npu without a row
+in compat.yaml is therefore reported, and never written into matrix.yaml.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Release = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class News:
-    """One thing that is newer than what is known.
+    """A newer version, and what can be done about it.
 
     ``what`` says it, ``targets`` are those that it is about, and ``change`` says what follows; that
     is the same sentence for all news of a kind. ``moves`` are what may be written; those
@@ -45,7 +45,7 @@ class News:
 def compare(
     uses: Sequence[Use], chosen: Collection[str], compat: Compat, answers: Answers
 ) -> list[News]:
-    """Everything that is new for the targets with an id in ``chosen``, what can be done first.
+    """Every newer version for the targets with an id in ``chosen``, those with changes first.
 
     With all targets chosen also what is new for none of them yet.
     """
@@ -61,7 +61,7 @@ def compare(
 
 
 def _offered(use: Use, answers: Answers) -> set[Version]:
-    """The final versions that are newer than the used one, and there for each of its targets."""
+    """The final versions that are newer than the used one and available for all of its targets."""
     now = Version(use.version)
     each = [
         {version for version in answers.get(question, ()) if _is_final(version) and version > now}
@@ -77,7 +77,7 @@ def _is_final(version: Version) -> bool:
 
 
 def _verdict(use: Use, version: Version, compat: Compat) -> Verdict:
-    """The worst that is known of ``version`` in the targets of ``use``.
+    """The worst verdict on ``version`` in the targets of ``use``.
 
     A target's own ``unverified`` was said of another version, and lets nothing through here.
     """
@@ -97,7 +97,7 @@ def _verdict(use: Use, version: Version, compat: Compat) -> Verdict:
 def _by_version(
     moves: Iterable[tuple[Use, Version]],
 ) -> Iterator[tuple[str, Version, tuple[VersionChange, ...], tuple[str, ...]]]:
-    """The old version, the new one, the moves from the one to the other, and their targets."""
+    """The old version, the new one, the changes from old to new, and their targets."""
     groups: dict[tuple[Version, Version], list[Use]] = {}
     for use, version in moves:
         groups.setdefault((version, Version(use.version)), []).append(use)
@@ -137,7 +137,7 @@ def _torch_npu_moves(uses: Iterable[Use], compat: Compat, answers: Answers) -> I
 def _missing_rows(
     uses: Sequence[Use], chosen: Collection[str], compat: Compat, answers: Answers
 ) -> Iterator[News]:
-    """A torch_npu that is newer than what both files know of its series, or its series is new."""
+    """Each torch_npu that is newer than all known ones of its series, or of a new series."""
     texts = {row.torch_npu for row in compat.pairings}
     texts |= {row.torch_npu for row in compat.rejected}
     texts |= {use.version for use in uses if use.key == "torch_npu"}
@@ -167,7 +167,7 @@ def _missing_rows(
 
 
 def _follows(release: Release, known: Collection[Release]) -> bool:
-    """Whether ``release`` comes after every known one, or every known one of its own minor.
+    """Whether ``release`` is newer than all known ones, or all known ones of its minor.
 
     What lies between known releases has been left out by whoever made the table.
     """
@@ -176,7 +176,7 @@ def _follows(release: Release, known: Collection[Release]) -> bool:
 
 
 def _deepspeed_moves(uses: Sequence[Use], compat: Compat, answers: Answers) -> Iterator[News]:
-    """Only from the newest one in use: who has an older one has chosen it."""
+    """Only for the newest one in use: older ones were chosen on purpose."""
     last = max((Version(use.version) for use in uses), default=None)
     found = []
     for use in uses:
@@ -225,7 +225,7 @@ def _all_of(package: str, answers: Answers) -> set[Version]:
 
 
 def _versions(texts: Iterable[str]) -> Iterator[Version]:
-    """Those of ``texts`` that are versions; a row may name none, and a rejected one a bad one."""
+    """Those of ``texts`` that are versions; rejected rows may have other texts."""
     for text in texts:
         try:
             yield Version(text)

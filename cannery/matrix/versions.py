@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where matrix.yaml writes a version, for whom, and how to write another there.
+"""Finds the versions in the text of matrix.yaml, with the targets that use each, and changes them.
 
-One place may be shared: what a family's ``common`` or one value of an axis has is the version of
-several targets. Only the version's own characters are replaced; all else stays as it is.
+Several targets may share one place: the ``common`` of a family, or one value of an axis. A change
+replaces only the characters of the version.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAME = "matrix.yaml"
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """One place with the version of ``key``, and every target that takes it from there."""
+    """A place in matrix.yaml with the version of ``key``, and the targets that use it."""
 
     key: str
     version: str
@@ -32,14 +32,14 @@ class Use:
 
 @dataclass(frozen=True, kw_only=True)
 class VersionChange:
-    """A use, and the version that it could have."""
+    """A new version for a use."""
 
     use: Use
     version: str
 
 
 def find_uses(text: str, matrix: Matrix, keys: Sequence[str]) -> list[Use]:
-    """Every place in ``text``, from which ``matrix`` was loaded, that gives one of ``keys``."""
+    """Every place with a version of one of ``keys`` in ``text``, which ``matrix`` was read from."""
     places: dict[tuple[str, Span], str] = {}
     users: dict[tuple[str, Span], list[Target]] = {}
     for name, section in _targets(text):
@@ -66,7 +66,7 @@ def _targets(text: str) -> Iterable[tuple[str, Section]]:
 
 
 def rewrite(text: str, moves: Iterable[VersionChange]) -> str:
-    """``text`` with the version of every move.
+    """``text`` with the version of every change.
 
     Raises:
         MatrixError: a version is not written as it is read, as in a text with escapes.
@@ -78,14 +78,14 @@ def rewrite(text: str, moves: Iterable[VersionChange]) -> str:
         line, start = lines[where.line - 1], where.column - 1
         start = _value_at(line, start)
         if line[start : start + len(old)] != old:
-            what = f"{move.use.key} {old} cannot be changed by program: it is not written plainly."
+            what = f"cannot change {move.use.key} {old}: it is not written as a plain text."
             raise MatrixError(Problem(what=what, fix=f"Write {move.version} there.", where=where))
         lines[where.line - 1] = line[:start] + move.version + line[start + len(old) :]
     return "".join(lines)
 
 
 def _value_at(line: str, start: int) -> int:
-    """Where the text itself begins: after an anchor and the quote, if there are any."""
+    """Where the text itself begins, after an anchor and a quote if there are any."""
     if line[start : start + 1] == "&":
         start += len(line[start:].split(maxsplit=1)[0])
         start += len(line[start:]) - len(line[start:].lstrip())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares version specifiers with each other: what one lets in, and what two have in common.
+"""Compares version specifiers: whether two have a version in common, or one contains the other.
 
 PEP 440 has no algebra for this. Both questions are decided at probes: every version that a
 specifier names, and one just below and just above it, because only there can an answer change.
@@ -29,13 +29,13 @@ def lets_out(wanted: SpecifierSet, bound: SpecifierSet) -> bool:
 
 
 def parse_requirements(texts: Iterable[str]) -> Sequence[Requirement]:
-    """``texts`` as requirements; the schema has made sure that each is one."""
+    """``texts`` as requirements; each must be one."""
     return [parse_requirement(text) for text in texts]
 
 
 @cache
 def parse_requirement(text: str) -> Requirement:
-    """``text`` as a requirement. The same few stand in every target, and parsing one is slow.
+    """``text`` as a requirement. Parsing is slow, and many targets have the same requirements.
 
     Raises:
         InvalidRequirement: it is none.
@@ -45,7 +45,7 @@ def parse_requirement(text: str) -> Requirement:
 
 @cache
 def normal_name(package: str) -> str:
-    """The one form of a package's name, as PEP 503 has it."""
+    """The normalized name of a package (PEP 503)."""
     return canonicalize_name(package)
 
 

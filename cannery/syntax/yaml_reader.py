@@ -60,7 +60,7 @@ class Problems:
 
 
 class Section:
-    """One YAML mapping that is being read; ``done`` reports the keys that nobody asked for."""
+    """A YAML mapping that is being read. ``done`` reports unknown and missing keys."""
 
     def __init__(self, node: yaml.Node, name: str, problems: Problems) -> None:
         self.node = node
@@ -123,7 +123,7 @@ class Section:
         return ""
 
     def texts(self, key: str, wrong: Callable[[str], str] = lambda _: "") -> tuple[str, ...]:
-        """The list of texts under ``key``; ``wrong`` says what, if anything, is wrong with one."""
+        """The list of texts under ``key``; ``wrong`` returns the problem of a text, or ""."""
         node = self.take(key, required=False)
         if node is None:
             return ()
@@ -176,7 +176,7 @@ class Section:
         return type(self)(node, name, self.problems)
 
     def nodes(self) -> list[tuple[yaml.Node, yaml.Node]]:
-        """Every key of this mapping with its value, as they are; of a repeated key the first."""
+        """The nodes of every key and its value; of a repeated key the first."""
         return [*self._values.values()]
 
     def names(self) -> list[str]:
@@ -199,7 +199,7 @@ class Section:
         return {key: self.text(key) for key in self.names()}
 
     def choose(self, key: str, known: dict[str, T], noun: str, default: str = "") -> T | None:
-        """What ``known`` has under the name that ``key`` gives; an unknown name is a problem.
+        """The value in ``known`` for the name under ``key``; an unknown name is a problem.
 
         The key is required where there is no ``default``.
         """
@@ -232,7 +232,7 @@ class Section:
         self.problems.add(self.node_of(key), what, fix)
 
     def done(self) -> None:
-        """Report every key that was not asked for, and every required one that is not there."""
+        """Report every unknown key and every required key that is missing."""
         unknown = {key: node for key, (node, _) in self._values.items() if key not in self._known}
         for key, node in unknown.items():
             hint = did_you_mean(key, self._known)

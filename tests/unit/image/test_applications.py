@@ -125,7 +125,7 @@ PROBLEMS = {
         "component: plain",
         "component: torch",
         "torch\n",
-        "'torch' is a component already.",
+        "'torch' is the name of another component.",
     ),
     "unknown application": (
         "application: other-2.0.0",
@@ -209,7 +209,7 @@ PROBLEMS = {
         "folder: serve_lib",
         "folder: toolkit",
         "toolkit\n        file: serve",
-        "'toolkit' is a component already.",
+        "'toolkit' is the name of another component.",
     ),
     "source like another": (
         "folder: serve_extra",
@@ -234,7 +234,7 @@ PROBLEMS = {
         "serve_npu:\n",
         "apex:\n",
         "file: serve_npu",
-        "'apex' is a component",
+        "'apex' is the name of another component",
     ),
     "vendor wheel with another field": (
         "{tag}-{abi}-linux_{machine}.whl\n    origin: a release",

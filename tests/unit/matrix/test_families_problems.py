@@ -19,7 +19,7 @@ PROBLEMS = {
         "own: {base",
         "own: {summary: another, base",
         "summary: another",
-        "'summary' is in python own, and already in common of many. Write summary: {replace: ",
+        "'summary' is in python own, and already in common of many. To use this one,",
     ),
     "the same key in two values": (
         "new: {torch",
@@ -37,13 +37,13 @@ PROBLEMS = {
         "new: {torch",
         "new: {summary: {append: [x]}, torch",
         "{append",
-        "append works on lists, and 'summary' of common of many is none.",
+        "append needs a list, and 'summary' of common of many is not one.",
     ),
     "prepend of text": (
         "    common:\n",
         "    overrides: {own-old: {requirements: {prepend: x}}}\n    common:\n",
         "{prepend",
-        "prepend works on lists",
+        "prepend needs a list",
     ),
     "a misspelt replace": (
         "new: {torch",
@@ -89,51 +89,56 @@ PROBLEMS = {
         "{python}-",
         "{pyton}-",
         '"{pyton}',
-        "'pyton' is no axis of many. Did you mean 'python'?",
+        "'pyton' is not an axis of many. Did you mean 'python'?",
     ),
     "a rule with an attribute": (
         "{python}-",
         "{python.x}-",
         '"{python.x}',
-        "'python.x' is no axis",
+        "'python.x' is not an axis",
     ),
-    "a rule with a number": ("{python}-", "{0}-", '"{0}', "'0' is no axis of many. Known: pair, "),
-    "a rule with nothing": ("{python}-", "{}-", '"{}', "'' is no axis of many. Known: pair, "),
+    "a rule with a number": (
+        "{python}-",
+        "{0}-",
+        '"{0}',
+        "'0' is not an axis of many. Known: pair, ",
+    ),
+    "a rule with nothing": ("{python}-", "{}-", '"{}', "'' is not an axis of many. Known: pair, "),
     "a rule with a format": (
         "{python}-",
         "{python:>9}-",
         '"{python:',
-        "is no axis of many. Did you mean 'python'?",
+        "is not an axis of many. Did you mean 'python'?",
     ),
     "a rule with a number's format": (
         "{python}-",
         "{python:d}-",
         '"{python:',
-        "is no axis of many. Did you mean 'python'?",
+        "is not an axis of many. Did you mean 'python'?",
     ),
     "a rule with a conversion": (
         "{python}-",
         "{python!z}-",
         '"{python!',
-        "is no axis of many. Did you mean 'python'?",
+        "is not an axis of many. Did you mean 'python'?",
     ),
     "a rule in a rule": (
         "{python}-",
         "{python:{pair}}-",
         '"{python:',
-        "is no axis of many. Did you mean 'python'?",
+        "is not an axis of many. Did you mean 'python'?",
     ),
     "a rule with an open bracket": (
         "{python}-",
         "{python-",
         '"{python-',
-        "'{python-{pair}' is no axis of many.",
+        "'{python-{pair}' is not an axis of many.",
     ),
     "a rule that leaves out an axis": (
         "{python}-{pair}",
         "{pair}",
         '"{pair}',
-        "the rule gives 'new' twice. Use every axis in it.",
+        "two combinations have the id 'new'. Use every axis in the id.",
     ),
     "a misspelt key": (
         "common:",
@@ -190,7 +195,7 @@ ADDED = {
     "an exclude of everything": (
         "exclude: [{}]",
         "{}",
-        "an item of 'exclude' names no value of an axis.",
+        "an item of 'exclude' must name a value of an axis.",
     ),
     "a list in exclude": ("exclude: [[own]]", "[own]", "must be a mapping"),
     "text for exclude": ("exclude: own", "own\n", "'exclude' in matrix.yaml.families.many must be"),
@@ -210,12 +215,12 @@ ADDED = {
     "an override of what is there": (
         "overrides: {own-new: {torch: 2.1.0}}",
         "torch: 2.1.0}}",
-        "'torch' is in overrides of own-new, and already in pair new. Write torch: {replace: ...}",
+        "'torch' is in overrides of own-new, and already in pair new. To use this one",
     ),
     "nothing left": (
         "exclude: [{pair: new}, {pair: old}]",
         "[{pair: new}",
-        "nothing is left of many.",
+        "all targets of many are excluded.",
     ),
 }
 
@@ -231,7 +236,7 @@ def test_one_problem_with_combinations(tmp_path: Path, text: str, anchor: str, s
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("families: {x: {id: y, axes: {}}}", ":63:29: there is no axis."),
+        ("families: {x: {id: y, axes: {}}}", ":63:29: a family needs at least one axis."),
         ("families: {x: {id: y, axes: {a: {}}}}", ":63:33: axis a has no values."),
         ("families: {x: {id: y}}", ":63:15: matrix.yaml.families.x has no 'axes'. Add it."),
         ("families: {x: []}", ":63:15: matrix.yaml.families.x must be a mapping"),

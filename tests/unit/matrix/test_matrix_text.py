@@ -136,7 +136,10 @@ def test_the_line_ends_of_the_file_are_kept() -> None:
 
 @pytest.mark.parametrize("text", ["targets: {}", "targets: {a: 1}", "targets:\n", "targets: []"])
 def test_what_cannot_be_added_to(text: str) -> None:
-    with pytest.raises(MatrixError, match=r"targets is not in block form\. Write targets as"):
+    with pytest.raises(
+        MatrixError,
+        match=r"cannot add to targets in matrix\.yaml: it is not an indented",
+    ):
         added(text, ("targets",), "b: 2")
 
 

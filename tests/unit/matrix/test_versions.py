@@ -89,7 +89,5 @@ def test_a_version_that_is_not_written_as_it_is_read() -> None:
     text = 'targets:\n  one: {torch_npu: "2.9\\u002e0"}\n'
     [use] = uses(text).values()
     assert use.version == "2.9.0"
-    with pytest.raises(
-        MatrixError, match=r"matrix\.yaml:2:20: torch_npu 2\.9\.0 cannot be changed"
-    ):
+    with pytest.raises(MatrixError, match=r"matrix\.yaml:2:20: cannot change torch_npu 2\.9\.0"):
         rewrite(text, [VersionChange(use=use, version="2.9.1")])
