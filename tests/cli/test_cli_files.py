@@ -114,13 +114,13 @@ def test_locks_are_written_and_then_stay(checkout: Checkout, uv: dict[str, str])
     result.accepted(
         "wrote cannery/image/context/requirements.txt",
         f"wrote images/{TARGET}/requirements.lock",
-        "1 targets locked, 2 locks changed",
+        "1 target locked, 2 locks changed",
         "now run: python build.py render",
     )
     assert "torch==2.3.1" in (images / TARGET / "requirements.lock").read_text(encoding="utf-8")
     before = checkout.state()
     again = checkout.run("lock", "--target", TARGET, env=uv)
-    again.accepted("1 targets locked, 0 locks changed")
+    again.accepted("1 target locked, 0 locks changed")
     assert checkout.state() == before
 
 

@@ -41,7 +41,7 @@ def test_a_change_of_the_matrix_shows_in_the_images_it_is_about(checkout: Checko
     checkout.edit("summary: PyTorch 2.3.1", "summary: The PyTorch 2.3.1")
     result = checkout.run("render", "--check")
     result.refused(4, f"--- {DOCKERFILE}\n", MEND)
-    checkout.run("render", "--check", "--target", OTHER).accepted("in sync (1 targets)")
+    checkout.run("render", "--check", "--target", OTHER).accepted("in sync (1 target)")
 
 
 def test_a_file_that_was_rendered_once(checkout: Checkout) -> None:
@@ -50,7 +50,7 @@ def test_a_file_that_was_rendered_once(checkout: Checkout) -> None:
     (checkout.root / name).write_text("old", encoding="utf-8")
     said = f"{name}: no target has this file any more."
     checkout.run("render", "--check").refused(4, said, MEND)
-    checkout.run("render", "--target", OTHER).accepted("1 targets rendered")
+    checkout.run("render", "--target", OTHER).accepted("1 target rendered")
     assert (checkout.root / name).exists()
     checkout.run("render").accepted(f"removed {name}")
     assert checkout.state() == before
