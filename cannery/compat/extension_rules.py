@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of apex, DeepSpeed and triton-ascend beside a target's torch, Python and CANN."""
+"""What is known of apex and DeepSpeed with a target's torch and Python."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from cannery.compat.facts import Apex, Compat, DeepSpeed
 from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
 from cannery.model import Target
-from cannery.syntax.specifiers import admits_both, normal_name, parse_requirements
 
 
 def judge_apex(subject: Subject) -> list[Finding]:
@@ -183,40 +181,3 @@ def _deepspeed(
         rows=best_first(rows),
         against=best_first(against),
     )
-
-
-def judge_triton_ascend(subject: Subject) -> list[Finding]:
-    """Whether a source has this triton-ascend beside this torch_npu and CANN."""
-    texts = parse_requirements(subject.target.requirements)
-    asked = [each for each in texts if normal_name(each.name) == "triton-ascend"]
-    if not asked:
-        return []
-    name = "triton_ascend"
-    here = [
-        row
-        for row in subject.compat.pairings
-        if subject.is_cann(row.cann)
-        and row.torch_npu == subject.target.torch_npu
-        and row.beside.get(name, "N/A") != "N/A"
-    ]
-    rows = [
-        row
-        for row in here
-        if admits_both(asked[0].specifier, SpecifierSet(f"=={row.beside[name]}"))
-    ]
-    pair = f"torch_npu {subject.target.torch_npu} on {subject.cann_name}"
-    verdict, text, fix = Verdict.ALLOWED, f"'{asked[0]}' goes with {pair}.", ""
-    if not rows:
-        verdict, text = Verdict.UNKNOWN, f"'{asked[0]}' is not known to go with {pair}."
-        known = ", ".join(dict.fromkeys(row.beside[name] for row in here))
-        fix = f"Known there: {known}." if known else ""
-    return [
-        Finding(
-            component="triton-ascend",
-            verdict=verdict,
-            text=text,
-            key="requirements",
-            rows=best_first(rows),
-            fix=fix,
-        )
-    ]

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from cannery.compat.facts import Package, When
-from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
+from cannery.compat.finding import Finding, Subject, Verdict, best_first
+from cannery.compat.requested import Requested, requested_of
 from cannery.model import Target
 from cannery.syntax.specifiers import admits_both, lets_out, normal_name, parse_requirements
 
@@ -42,36 +43,6 @@ def _asks_for(target: Target, wanted: Requirement) -> bool:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """A requirement, the target's key that it comes from, and where a shared one is written."""
-
-    requirement: Requirement
-    key: str
-    place: Place
-
-    def __str__(self) -> str:
-        return f"'{self.requirement}'"
-
-
-def _asked(target: Target, name: str) -> list[_Asked]:
-    """Every requirement on the package ``name``: the target's own, its application's, CANN's."""
-    found = []
-    application = target.application
-    shared = len(application.requirements) if application else 0
-    for number, each in enumerate(parse_requirements(target.requirements)):
-        if normal_name(each.name) == name:
-            place: Place = ()
-            if application and number < shared:
-                place = ("applications", application.name, "requirements", number)
-            found.append(_Asked(requirement=each, key="requirements", place=place))
-    for number, each in enumerate(parse_requirements(target.cann.requirements)):
-        if normal_name(each.name) == name:
-            place = ("cann", target.cann.version, "requirements", number)
-            found.append(_Asked(requirement=each, key="cann", place=place))
-    return found
-
-
 def judge_packages(subject: Subject) -> list[Finding]:
     """Every package that some row is about."""
     findings: list[Finding] = []
@@ -87,7 +58,7 @@ def judge_packages(subject: Subject) -> list[Finding]:
 
 
 def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator[Finding]:
-    asked = _asked(subject.target, name)
+    asked = requested_of(subject.target, name)
     if not asked:
         yield from _unasked(name, rows)
         return
@@ -124,12 +95,12 @@ def _unasked(name: str, rows: Iterable[Package]) -> Iterator[Finding]:
             return
 
 
-def _together(asked: Iterable[_Asked]) -> SpecifierSet:
+def _together(asked: Iterable[Requested]) -> SpecifierSet:
     return SpecifierSet(",".join(str(each.requirement.specifier) for each in asked))
 
 
 def _out_of_bounds(
-    name: str, each: _Asked, asked: Sequence[_Asked], rows: Iterable[Package]
+    name: str, each: Requested, asked: Sequence[Requested], rows: Iterable[Package]
 ) -> Iterator[Finding]:
     """A bound that ``each`` contradicts, or that no requirement keeps."""
     for row in rows:
@@ -147,12 +118,12 @@ def _out_of_bounds(
             return
 
 
-def _listed(asked: Iterable[_Asked]) -> str:
+def _listed(asked: Iterable[Requested]) -> str:
     return " and ".join(dict.fromkeys(map(str, asked)))
 
 
 def _judge_pins(
-    name: str, asked: Sequence[_Asked], wanted: SpecifierSet, rows: list[Package]
+    name: str, asked: Sequence[Requested], wanted: SpecifierSet, rows: list[Package]
 ) -> Iterator[Finding]:
     pins = [row for row in rows if row.pin is not None]
     kept = [row for row in pins if row.pin and admits_both(wanted, row.pin)]
@@ -188,7 +159,7 @@ def _because(row: Package) -> str:
 
 
 def _package(
-    name: str, verdict: Verdict, text: str, asked: _Asked, rows: Iterable[Package]
+    name: str, verdict: Verdict, text: str, asked: Requested, rows: Iterable[Package]
 ) -> Finding:
     return Finding(
         component=name,
@@ -201,7 +172,7 @@ def _package(
 
 
 def _judge_mindspore(subject: Subject) -> list[Finding]:
-    asked = _asked(subject.target, "mindspore")
+    asked = requested_of(subject.target, "mindspore")
     if not asked:
         return []
     wanted, minor = asked[0].requirement.specifier, subject.target.python.minor

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from cannery.compat import facts
 from cannery.compat.reader import Reader, optional, python_range, value, wheel_version, when
@@ -27,7 +27,9 @@ def pairing(section: Section, reader: Reader) -> facts.Pairing | None:
     branch = section.text("branch", required=False)
     beside = {key: section.text(key, required=False) for key in _BESIDE}
     if beside["triton_ascend"] not in ("", "N/A"):
-        value(section, "triton_ascend", Version)
+        _check_version(section, "triton_ascend", beside["triton_ascend"])
+    if (app := beside["app"]).startswith("vllm-ascend v"):
+        _check_version(section, "app", app.removeprefix("vllm-ascend v"))
     beta = section.flag("beta")
     common = reader.common(section)
     if common is None or torch is None or torch_npu is None or cann is None:
@@ -43,6 +45,13 @@ def pairing(section: Section, reader: Reader) -> facts.Pairing | None:
         beta=beta,
         beside={key: text for key, text in beside.items() if text},
     )
+
+
+def _check_version(section: Section, key: str, text: str) -> None:
+    try:
+        Version(text)
+    except InvalidVersion as error:
+        section.wrong(key, f"{key!r} cannot be read: {error}.")
 
 
 def suite(section: Section, reader: Reader) -> facts.Suite | None:

@@ -9,8 +9,9 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from cannery.compat.base_rules import judge_base
+from cannery.compat.beside_rules import judge_beside
 from cannery.compat.cann_rules import judge_cann
-from cannery.compat.extension_rules import judge_apex, judge_deepspeed, judge_triton_ascend
+from cannery.compat.extension_rules import judge_apex, judge_deepspeed
 from cannery.compat.facts import Compat, Kind, KnownBad, Pairing
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
 from cannery.compat.package_rules import holds, judge_packages
@@ -44,7 +45,7 @@ def judge(target: Target, compat: Compat) -> list[Finding]:
     findings += judge_wheels(subject)
     findings += judge_apex(subject)
     findings += judge_deepspeed(subject)
-    findings += judge_triton_ascend(subject)
+    findings += judge_beside(subject)
     findings += judge_packages(subject)
     return findings + _judge_known_bad(subject)
 

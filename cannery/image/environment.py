@@ -18,9 +18,11 @@ DRIVER_LIBRARIES = (
     f"{ASCEND}/driver/lib64/common",
     f"{ASCEND}/driver/lib64/driver",
 )
-"""Mounted from the host. Only the set_env.sh of CANN 9.x has these folders. Where it finds no driver
-in them, it appends the toolkit's devlib (hicann/runtime, scripts/package/runtime/set_env.sh). ENV
-never has devlib, because a driver may be mounted later."""
+"""Mounted from the host. Only the set_env.sh of CANN 9.x has these folders.
+
+Where that finds no driver in them, it appends the toolkit's devlib (hicann/runtime,
+scripts/package/runtime/set_env.sh). ENV never has devlib, because a driver may be mounted later.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,8 @@ from cannery.syntax.cann_version import CannVersion
 Entry = tuple[tuple[str, ...], tuple[str, ...]]
 """Where in matrix.yaml something is added, and its lines."""
 
-_COMMUNITY = "Huawei's CANN community downloads (hiascend.com/software/cann/community-history)"
+_COMMUNITY = "Huawei's CANN community downloads (www.hiascend.com/software/cann/community-history)"
+_ARCHIVES = "github.com/astral-sh/python-build-standalone/releases/tag"
 _PLATFORMS = {"aarch64": "linux/arm64", "x86_64": "linux/amd64"}
 
 
@@ -110,7 +111,7 @@ def _python(
                 "  archive:",
                 f"    file: {archive.file(options.machine)}",
                 f"    sha256: {archive.sha256[options.machine]}",
-                f"    origin: python-build-standalone, release {archive.release}",
+                f"    origin: {_ARCHIVES}/{archive.release}",
             )
             return name, base, [(("pythons",), lines)]
     known = ", ".join(each.version for each in archives if options.machine in each.sha256)

@@ -32,7 +32,7 @@ def test_check_says_first_that_all_is_well(original: Checkout) -> None:
 def test_check_of_one_target(original: Checkout) -> None:
     done = original.run("check", "--target", LAST)
     done.accepted()
-    assert done.out.startswith("1 target checked: all of its components are known to work.")
+    assert done.out.startswith("1 target checked: all of its components are known to work.\n")
 
 
 def test_check_of_no_target_is_wrong_use(original: Checkout) -> None:
@@ -57,14 +57,14 @@ BROKEN = {
     "kernels of another chip": (
         "Ascend-cann-kernels-910b_8.0.T39_linux",
         "Ascend-cann-kernels-310p_8.0.T39_linux",
-        "Ascend-cann-kernels-310p_8.0.T39",
+        "Ascend-cann-kernels-310p",
         "it is for chip 310p, and the target's chip is 910b",
     ),
     "numpy 2": (
         f"{INDENT}torch_npu: 2.3.1.post2\n",
         f"{INDENT}torch_npu: 2.3.1.post2\n{INDENT}requirements: [numpy>=2]\n",
         "[numpy>=2]",
-        "contradicts numpy<2, which CANN <=8.2.RC2 needs. Source: vllm-project/vllm-ascend#2210",
+        "contradicts numpy<2, which CANN <=8.2.RC2 needs",
     ),
     "Python outside the range": (
         "version: 3.8.18",
@@ -76,7 +76,7 @@ BROKEN = {
         "deepspeed: 0.15.0",
         "deepspeed: 0.10.0",
         "0.10.0\n    common:",
-        "deepspeed 0.10.0 does not work here: it has an accelerator for the NPU, but neither",
+        "deepspeed 0.10.0 does not work here",
     ),
     "public release that does not fit": (
         "nearest_public: 8.0.RC3",
@@ -227,9 +227,7 @@ def test_new_writes_a_target_and_keeps_every_line(
     name = done.err.split("--target ")[1].strip()
     assert name in checkout.run("list").out
     checkout.run("check", "--target", name).accepted()
-    checkout.run("new", *options, "--write").refused(
-        2, f"target {name} exists already. Choose another id"
-    )
+    checkout.run("new", *options, "--write").refused(2, f"target {name} exists already")
 
 
 def test_new_knows_the_targets_of_families(original: Checkout) -> None:
@@ -258,12 +256,12 @@ WRONG_OPTIONS = {
     "no such pair": (
         ("--python", "3.12", "--torch", "2.1.0"),
         3,
-        "no known combination has python 3.12, torch 2.1.0, chip 910b. Known: --python 3.8 or 3.9",
+        "no known combination has python 3.12, torch 2.1.0, chip 910b. Known: --python",
     ),
     "refused deepspeed": (
         ("--python", "3.9", "--cann", "8.0.RC2", "--deepspeed", "0.10.0"),
         3,
-        "Known: without --deepspeed. deepspeed 0.10.0 does not work: it has an accelerator",
+        "deepspeed 0.10.0 does not work: it has an accelerator for the NPU, but neither",
     ),
     "chip": (("--python", "3.9", "--cann", "8.0.RC2", "--chip", "b200"), 3, "--chip 910b"),
 }

@@ -187,6 +187,18 @@ TRAPS = {
         "mindspore==2.0.0",
         "'mindspore==2.0.0' is not known to work with Python 3.9 on CANN 6.3.RC1.alpha003.",
     ),
+    "a triton-ascend of another torch_npu": (
+        "requirements: [llamafactory==0.9.0, ",
+        "requirements: [triton-ascend==3.2.1, llamafactory==0.9.0, ",
+        "triton-ascend==3.2.1",
+        "'triton-ascend==3.2.1' is not known to go with torch_npu 2.3.1.post2 and Python 3.9 on",
+    ),
+    "a vllm-ascend of another CANN": (
+        "vllm_ascend-0.7.3-py3-none-any.whl",
+        "vllm_ascend-0.18.0-py3-none-any.whl",
+        "vllm_ascend-0.18.0",
+        "It is known with torch_npu 2.9.0.post1+git4c901a4 on CANN 8.5.1.",
+    ),
     "requirements that exclude each other": (
         "requirements: [llamafactory==0.9.0, accelerate>=0.34.0,",
         "requirements: [llamafactory==0.9.0, protobuf>=4, accelerate>=0.34.0,",

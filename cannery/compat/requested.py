@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who asks for a package, and where in matrix.yaml."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from packaging.requirements import Requirement
+
+from cannery.compat.finding import Place
+from cannery.model import Target
+from cannery.syntax.specifiers import normal_name, parse_requirements
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requested:
+    """A requirement, the target's key that it comes from, and where a shared one is written."""
+
+    requirement: Requirement
+    key: str
+    place: Place
+
+    def __str__(self) -> str:
+        return f"'{self.requirement}'"
+
+
+def requested_of(target: Target, name: str) -> list[Requested]:
+    """Every requirement on the package ``name``: the target's own, its application's, CANN's."""
+    found = []
+    application = target.application
+    shared = len(application.requirements) if application else 0
+    for number, each in enumerate(parse_requirements(target.requirements)):
+        if normal_name(each.name) == name:
+            place: Place = ()
+            if application and number < shared:
+                place = ("applications", application.name, "requirements", number)
+            found.append(Requested(requirement=each, key="requirements", place=place))
+    for number, each in enumerate(parse_requirements(target.cann.requirements)):
+        if normal_name(each.name) == name:
+            place = ("cann", target.cann.version, "requirements", number)
+            found.append(Requested(requirement=each, key="cann", place=place))
+    return found
