@@ -40,8 +40,7 @@ def test_missing_files_are_listed_before_any_engine_is_asked(
     names = vendor_files(original, target)
     said = [f"{folder}/{name} is missing. Get it from: " for name in names]
     result.refused(5, *said, f"Put the files into {folder}")
-    advice = "add --simulate" if target == TARGET else "(--simulate) needs 1 of them too: cpython-"
-    assert advice in result.messages[-1]
+    assert ("add --simulate" in result.messages[-1]) == (target == TARGET)
     assert ("nearest public release is 8.0.RC3" in result.messages[-1]) == (target == TARGET)
     assert original.state() == before
 
