@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery import deploy
 from cannery.catalog.entries import Entry
+from cannery.deploy import formats
 
 CARDS = (1, 8)
 """There is a text for each of these numbers of NPUs of one host: one, and all of a server."""
@@ -52,10 +52,10 @@ def _run(entry: Entry, simulated_host: Path | None) -> Iterator[Command]:
     for use, nodes in _NODES.items():
         here = entry.local if use in ("shell", "compose") else entry.future
         for cards in CARDS if nodes == 1 else CARDS[-1:]:
-            for runtime in deploy.RUNTIMES:
-                text = deploy.text(
+            for runtime in formats.RUNTIMES:
+                text = formats.text(
                     use,
-                    deploy.Workload(
+                    formats.Workload(
                         image=entry.by_digest or here,
                         target=entry.target,
                         cards=tuple(range(cards)),
@@ -70,8 +70,8 @@ def _run(entry: Entry, simulated_host: Path | None) -> Iterator[Command]:
 def _run_simulated(entry: Entry, host: Path | None) -> Iterator[Command]:
     """Only for this machine: a simulated image is of no use in a cluster."""
     for use in ("shell", "compose") if host else ():
-        text = deploy.text(
-            use, deploy.Workload(image=entry.by_digest, target=entry.target, simulate_host=host)
+        text = formats.text(
+            use, formats.Workload(image=entry.by_digest, target=entry.target, simulate_host=host)
         )
         yield Command(use=use, text=text.rstrip("\n"))
 

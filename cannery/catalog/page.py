@@ -21,7 +21,7 @@ from cannery.catalog.entries import Entry, size_text
 from cannery.catalog.facets import FACETS, NONE, choices, facets, places
 from cannery.catalog.figure import figure
 from cannery.catalog.strings import LANGUAGES, for_script, say, strings
-from cannery.deploy import RUNTIMES
+from cannery.deploy.formats import RUNTIMES
 from cannery.image.layers import Layer
 from cannery.image.shared_layers import shared
 

@@ -97,7 +97,7 @@ def _local(project: Project, targets: Sequence[Target]) -> dict[str, tuple[Resul
     """The results of the last checks on this machine; the engine is not asked for the images."""
     if not (project.state / "reports").is_dir():
         return {}
-    from cannery.pipeline.images import report_text
+    from cannery.report.stored import report_text
 
     found: dict[str, tuple[Result, ...]] = {}
     for target in targets:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from cannery import console, deploy
+from cannery import console
 from cannery.cli.common import read, selected
 from cannery.compat import facts_beside
 from cannery.compat.facts import Compat
-from cannery.deploy import Workload
+from cannery.deploy import formats
 from cannery.deploy.run_spec import cards_of
+from cannery.deploy.workload import Workload
 from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute import preflight as host
 from cannery.execute.engine import client as engine
@@ -53,7 +54,7 @@ def run(given: Given, project: Project) -> int:
         command=options.command,
     )
     if options.format != "shell":
-        print(deploy.text(options.format, workload), end="")
+        print(formats.text(options.format, workload), end="")
         return 0
     workload.check("shell")
     if not options.print:
@@ -61,7 +62,7 @@ def run(given: Given, project: Project) -> int:
         _run(workload, facts_beside(project.root / "matrix.yaml"), build=build)
     if workload.ascend:
         _ask_for_runtime()
-    print(deploy.shell(workload, host.devices_here(workload)), end="")
+    print(formats.shell(workload, host.devices_here(workload)), end="")
     return 0
 
 
@@ -125,7 +126,7 @@ def _run(workload: Workload, facts: Compat | None, *, build: str) -> NoReturn:
         console.say(note)
     if found.problems:
         raise EngineError(found.problems)
-    spec = deploy.run_spec(workload, host.devices_here(workload))
+    spec = formats.run_spec(workload, host.devices_here(workload))
     argv = spec.docker_argv(workload.image, workload.target.platform, workload.command)
     if os.isatty(0):
         argv[2:2] = ["--interactive", "--tty"]

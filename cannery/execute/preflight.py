@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.compat.facts import Compat
-from cannery.deploy import Workload, driver
+from cannery.deploy import driver
 from cannery.deploy.run_spec import DRIVER, DRIVER_MOUNTS, RunSpec, ascend_runtime, npus
+from cannery.deploy.workload import Workload
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.stand_ins import stand_ins

@@ -12,7 +12,7 @@ from typing import Any
 
 import jinja2
 
-from cannery import deploy
+from cannery.deploy import formats
 from cannery.errors import MatrixError, Problem, Span
 from cannery.files import read_text
 from cannery.image import simulated
@@ -149,8 +149,8 @@ def _layers_text(layers: Iterable[Layer]) -> str:
 
 def _compose(target: Target) -> str:
     more = f"For more cards: python build.py run --target {target.id} --format compose --cards 8"
-    workload = deploy.Workload(image=image_name(target.id, simulate=False), target=target)
-    text = deploy.text("compose", workload)
+    workload = formats.Workload(image=image_name(target.id, simulate=False), target=target)
+    text = formats.text("compose", workload)
     return f"# {BANNER}\n# {more}\n#\n{text}"
 
 

@@ -15,7 +15,7 @@ from cannery.execute.engine.stand_ins import stand_ins
 from cannery.execute.engine.verify import Subject, verify
 from cannery.files import write_files
 from cannery.matrix.project import Project
-from cannery.pipeline.images import report_path
+from cannery.report.stored import report_path
 from cannery.report.verification import Verification
 from cannery.report.verification_text import to_brief, to_text
 

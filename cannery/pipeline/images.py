@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from cannery.deploy.run_spec import DeviceKind, RunSpec, no_device, npu_device, simulated_device
-from cannery.errors import EngineError, FileError, Problem
+from cannery.errors import EngineError, Problem
 from cannery.execute.engine.images import Images
 from cannery.execute.engine.simulator import simulated
-from cannery.files import read_text
 from cannery.image.checks import checks_digest
 from cannery.image.content_key import LABEL
-from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.plan.plan import Local
+from cannery.report.stored import report_text
 from cannery.report.verification import passed_on
 
 
@@ -62,27 +60,3 @@ def here(project: Project, name: str, images: Images) -> Local:
     report = report_text(project, name)
     passed = passed_on(report, image_id=image.id, checks=checks_digest(project))
     return Local(image=image.id, key=image.labels.get(LABEL, ""), passed=passed)
-
-
-def report_text(project: Project, name: str) -> str:
-    """The last report on ``name``, a target's own image name; empty if there is none."""
-    try:
-        return read_text(_own_report(project, name))
-    except (FileNotFoundError, FileError):
-        return ""
-
-
-def report_path(project: Project, target: Target, name: str, *, simulated: bool) -> Path:
-    """The path of the report on the image ``name`` as one of ``target``.
-
-    Builds and pushes use only the report on the target's own image: on an image that has the
-    target's own name and is simulated exactly if that name says so.
-    """
-    if name == image_name(target.id, simulate=simulated):
-        return _own_report(project, name)
-    digest = hashlib.sha256(name.encode()).hexdigest()
-    return project.state / "reports" / "others" / f"{target.id}-{digest[:12]}.json"
-
-
-def _own_report(project: Project, name: str) -> Path:
-    return project.state / "reports" / f"{name.replace(':', '_')}.json"

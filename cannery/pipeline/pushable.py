@@ -19,10 +19,11 @@ from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.build import BuildOptions
 from cannery.options.publish import PushOptions
-from cannery.pipeline.images import device_kinds, here, report_text
+from cannery.pipeline.images import device_kinds, here
 from cannery.pipeline.planning import make_plan
 from cannery.pipeline.selection import Selection
 from cannery.plan.plan import Local
+from cannery.report.stored import report_text
 
 
 @dataclass(frozen=True, kw_only=True)

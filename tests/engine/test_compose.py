@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cannery import deploy
+from cannery.deploy import formats
 from cannery.deploy.chips import CHIPS
 from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES, DeviceKind
 from cannery.execute.engine.verify import Subject, checks_in
@@ -61,8 +61,8 @@ def test_compose_accepts_every_target(tmp_path: Path, name: str) -> None:
     for cards in (1, next(iter(CHIPS[target.chip].hosts))):
         service = read(
             tmp_path,
-            deploy.text(
-                "compose", deploy.Workload(image="a:b", target=target, cards=tuple(range(cards)))
+            formats.text(
+                "compose", formats.Workload(image="a:b", target=target, cards=tuple(range(cards)))
             ),
         )
         assert service["image"] == "a:b"
@@ -85,11 +85,11 @@ def test_compose_accepts_every_target(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 def test_compose_accepts_the_runtime_and_the_simulated_host(tmp_path: Path, name: str) -> None:
     more: dict[str, Any] = {"image": "a:b", "target": TARGETS[name], "cards": 2}
-    service = read(tmp_path, deploy.text("compose", deploy.Workload(runtime="ascend", **more)))
+    service = read(tmp_path, formats.text("compose", formats.Workload(runtime="ascend", **more)))
     assert service["runtime"] == "ascend"
     assert service["environment"]["ASCEND_VISIBLE_DEVICES"] == "0-1"
     service = read(
-        tmp_path, deploy.text("compose", deploy.Workload(simulate_host=Path("/a $host"), **more))
+        tmp_path, formats.text("compose", formats.Workload(simulate_host=Path("/a $host"), **more))
     )
     assert meant(service["volumes"][0]["source"]) == f"/a $host{DRIVER_MOUNTS[0]}"
     assert "devices" not in service
@@ -108,7 +108,9 @@ def test_compose_reads_the_words_that_were_meant(
     tmp_path_factory: pytest.TempPathFactory, words: list[str]
 ) -> None:
     target = TARGETS["py39-torch231-cann8t39"]
-    text = deploy.text("compose", deploy.Workload(image="a:b", target=target, command=tuple(words)))
+    text = formats.text(
+        "compose", formats.Workload(image="a:b", target=target, command=tuple(words))
+    )
     service = read(tmp_path_factory.mktemp("words"), text)
     assert [meant(word) for word in service["command"]] == words
 
@@ -120,8 +122,9 @@ def project_of(
     """A compose file for the simulated image, and a project's name; all is taken down."""
     file, project = folder / "compose.yaml", f"cannery-test-{os.getpid()}"
     host = host or main.simulated.host
-    text = deploy.text(
-        "compose", deploy.Workload(image=main.image, target=main.target, simulate_host=host, **more)
+    text = formats.text(
+        "compose",
+        formats.Workload(image=main.image, target=main.target, simulate_host=host, **more),
     )
     file.write_text(text, encoding="utf-8")
     try:
@@ -161,7 +164,7 @@ def test_the_driver_is_found_in_a_folder_of_any_name(main: Built, tmp_path: Path
     shutil.copytree(main.simulated.host, host)
     more: dict[str, Any] = {"image": main.image, "target": main.target, "simulate_host": host}
     command = ["npu-smi", "info"]
-    text = deploy.text("shell", deploy.Workload(**more, command=tuple(command)))
+    text = formats.text("shell", formats.Workload(**more, command=tuple(command)))
     done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "910B3" in done.stdout

@@ -22,7 +22,7 @@ import pytest
 import yaml
 from kubernetes_validate import utils
 
-from cannery import deploy
+from cannery.deploy import formats
 from cannery.deploy.chips import CHIPS
 from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES
 from cannery.model import Target
@@ -62,9 +62,9 @@ def cards_of(target: Target, cards: int) -> int:
 
 def documents(target: Target, form: str, shape: str) -> list[Json]:
     cards, nodes, runtime, simulated = SHAPES[shape]
-    text = deploy.text(
+    text = formats.text(
         form,
-        deploy.Workload(
+        formats.Workload(
             image=IMAGE,
             target=target,
             cards=tuple(range(cards_of(target, cards))),
@@ -181,9 +181,9 @@ def test_on_this_chip_a_whole_host_is(target: Target) -> None:
 @pytest.mark.parametrize("shape", [name for name, shape in SHAPES.items() if shape[1] == 1])
 def test_a_shell_reads_it(target: Target, shape: str) -> None:
     cards, _, runtime, simulated = SHAPES[shape]
-    text = deploy.text(
+    text = formats.text(
         "shell",
-        deploy.Workload(
+        formats.Workload(
             image=IMAGE,
             target=target,
             cards=tuple(range(cards_of(target, cards))),
@@ -207,7 +207,9 @@ def test_a_shell_reads_it(target: Target, shape: str) -> None:
 def test_the_committed_compose_file_is_the_same_text(target: Target) -> None:
     path = PROJECT.images / target.id / "compose.yaml"
     if target.application and target.application.ports:
-        text = deploy.text("compose", deploy.Workload(image=f"cannery:{target.id}", target=target))
+        text = formats.text(
+            "compose", formats.Workload(image=f"cannery:{target.id}", target=target)
+        )
         assert path.read_text(encoding="utf-8").endswith(f"\n#\n{text}")
     else:
         assert not path.exists()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery import deploy
 from cannery.catalog.commands import CARDS, Command, commands
 from cannery.catalog.entries import Entry
+from cannery.deploy import formats
 from tests.unit.catalogues import entry, release
 from tests.unit.matrices import Checkout
 from tests.unit.publications import sha
@@ -48,18 +48,18 @@ def test_there_is_one_text_for_each_kind_of_host(published: Entry) -> None:
     found = commands(published)
     for use in ("shell", "compose", "k8s"):
         hosts = [(each.cards, each.runtime) for each in found if each.use == use]
-        assert hosts == [(cards, runtime) for cards in CARDS for runtime in deploy.RUNTIMES]
+        assert hosts == [(cards, runtime) for cards in CARDS for runtime in formats.RUNTIMES]
     hosts = [(each.cards, each.runtime) for each in found if each.use == "volcano"]
-    assert hosts == [(0, runtime) for runtime in deploy.RUNTIMES]
+    assert hosts == [(0, runtime) for runtime in formats.RUNTIMES]
 
 
 def test_the_texts_are_those_that_run_prints(published: Entry) -> None:
     for each in commands(published):
-        if each.use in deploy.FORMATS:
+        if each.use in formats.FORMATS:
             several = each.use == "volcano"
-            text = deploy.text(
+            text = formats.text(
                 each.use,
-                deploy.Workload(
+                formats.Workload(
                     image=BY_DIGEST,
                     target=published.target,
                     cards=tuple(range(each.cards or CARDS[-1])),

@@ -13,8 +13,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery import deploy
-from cannery.deploy import FORMATS, Workload
+from cannery.deploy import formats
+from cannery.deploy.formats import FORMATS, Workload
 from cannery.deploy.yaml_text import dump
 from cannery.errors import UsageError
 from cannery.matrix.project import Project
@@ -27,7 +27,7 @@ IMAGE = "registry.example.com:5000/ascend@sha256:" + "0" * 64
 
 def text(form: str, cards: int = 1, **more: Any) -> str:
     more["cards"] = tuple(range(cards))
-    return deploy.text(form, deploy.Workload(**{"image": IMAGE, "target": TARGET, **more}))
+    return formats.text(form, formats.Workload(**{"image": IMAGE, "target": TARGET, **more}))
 
 
 def documents(form: str, **more: Any) -> list[dict[str, Any]]:

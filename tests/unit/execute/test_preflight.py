@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from cannery.compat import OWN_FACTS, load_compat
-from cannery.deploy import Workload, run_spec
+from cannery.deploy.docker import run_spec
 from cannery.deploy.run_spec import DRIVER, MANAGEMENT_DEVICES, cards_of
+from cannery.deploy.workload import Workload
 from cannery.errors import EngineError, Problem
 from cannery.execute import preflight as host
 from cannery.execute.engine import client as engine

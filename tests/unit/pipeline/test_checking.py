@@ -16,7 +16,7 @@ from cannery.execute.engine.verify import Subject
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.pipeline import checking
-from cannery.pipeline.images import report_path, report_text
+from cannery.report.stored import report_path, report_text
 from cannery.report.verification import Check, DeviceRun, Verification
 from tests.unit.matrices import load
 

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes how to run an image: for a shell, Compose, Kubernetes and Volcano.
+
+workload is the image with its cards and hosts, pods a pod for it. Each other module writes one
+format. docs/running.md explains each line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from cannery.deploy.compose import compose_text
+from cannery.deploy.docker import run_spec
+from cannery.deploy.kubernetes import kubernetes_text
+from cannery.deploy.run_spec import RunSpec, shell_text
+from cannery.deploy.volcano import volcano_text
+from cannery.deploy.workload import Workload
+from cannery.errors import Problem, UsageError, did_you_mean
+from cannery.options.run import RUN_FORMATS, RUNTIMES
+
+__all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text"]
+
+
+def shell(workload: Workload, devices: RunSpec | None = None) -> str:
+    """``docker run`` for a shell; ``devices`` are those of the host, if they are known."""
+    spec = run_spec(workload, devices)
+    platform = workload.target.platform
+    return shell_text(spec.docker_argv(workload.image, platform, workload.command)) + "\n"
+
+
+_WRITERS: Mapping[str, Callable[[Workload], str]] = {
+    "shell": shell,
+    "compose": compose_text,
+    "k8s": kubernetes_text,
+    "volcano": volcano_text,
+}
+
+FORMATS = RUN_FORMATS
+
+
+def text(format: str, workload: Workload) -> str:  # noqa: A002 - as the command line calls it
+    """How to run ``workload``, in one of FORMATS. Ends with a newline.
+
+    Raises:
+        UsageError: with all problems of the workload; or the format is unknown.
+    """
+    if format not in _WRITERS:
+        hint = did_you_mean(format, FORMATS)
+        raise UsageError(Problem(what=f"unknown format {format!r}.", fix=hint))
+    workload.check(format)
+    return _WRITERS[format](workload)

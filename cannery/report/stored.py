@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the reports of this checkout are."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from cannery.errors import FileError
+from cannery.files import read_text
+from cannery.image.names import image_name
+from cannery.matrix.project import Project
+from cannery.model import Target
+
+
+def report_text(project: Project, name: str) -> str:
+    """The last report on ``name``, a target's own image name; empty if there is none."""
+    try:
+        return read_text(_own_report(project, name))
+    except (FileNotFoundError, FileError):
+        return ""
+
+
+def report_path(project: Project, target: Target, name: str, *, simulated: bool) -> Path:
+    """The path of the report on the image ``name`` as one of ``target``.
+
+    Builds and pushes use only the report on the target's own image: on an image that has the
+    target's own name and is simulated exactly if that name says so.
+    """
+    if name == image_name(target.id, simulate=simulated):
+        return _own_report(project, name)
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    return project.state / "reports" / "others" / f"{target.id}-{digest[:12]}.json"
+
+
+def _own_report(project: Project, name: str) -> Path:
+    return project.state / "reports" / f"{name.replace(':', '_')}.json"
