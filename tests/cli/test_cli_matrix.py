@@ -44,7 +44,7 @@ MISTAKES = {
         "          deepspeed: 0.15.0\n",
         "          deepspeed: 0.15.0\n          base: debian-12\n",
         "base: debian-12\n    common",
-        "'base' is in pair torch231-cann8t39, and already in common of training. To use this one, write base: {repl",
+        "'base' is in pair torch231-cann8t39, and already in common of training. To use this one",
     ),
     "wrong type": ("torch: 2.3.1\n", "torch: [2.3.1]\n", "[2.3.1]", "must be text, not a list."),
     "bad yaml": ("pythons:\n", "pythons:\n\tx: 1\n", "\tx: 1", "this is not YAML"),
