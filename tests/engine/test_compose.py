@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,7 @@ def test_compose_accepts_every_target(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_compose_accepts_the_runtime_and_the_simulated_host(tmp_path: Path, name: str) -> None:
-    more: dict[str, Any] = {"image": "a:b", "target": TARGETS[name], "cards": 2}
+    more: dict[str, Any] = {"image": "a:b", "target": TARGETS[name], "cards": (0, 1)}
     service = read(tmp_path, formats.text("compose", formats.Workload(runtime="ascend", **more)))
     assert service["runtime"] == "ascend"
     assert service["environment"]["ASCEND_VISIBLE_DEVICES"] == "0-1"
@@ -117,15 +117,24 @@ def test_compose_reads_the_words_that_were_meant(
 
 @contextmanager
 def project_of(
-    main: Built, folder: Path, *, host: Path | None = None, **more: Any
+    main: Built,
+    folder: Path,
+    *,
+    host: Path | None = None,
+    cards: int = 1,
+    command: Sequence[str] = (),
 ) -> Iterator[tuple[Path, str]]:
     """A compose file for the simulated image, and a project's name; all is taken down."""
     file, project = folder / "compose.yaml", f"cannery-test-{os.getpid()}"
     host = host or main.simulated.host
-    text = formats.text(
-        "compose",
-        formats.Workload(image=main.image, target=main.target, simulate_host=host, **more),
+    workload = formats.Workload(
+        image=main.image,
+        target=main.target,
+        simulate_host=host,
+        cards=tuple(range(cards)),
+        command=tuple(command),
     )
+    text = formats.text("compose", workload)
     file.write_text(text, encoding="utf-8")
     try:
         yield file, project
