@@ -100,9 +100,9 @@ def copy(main: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy
     for name in ("build.py", "matrix.yaml", "compat.yaml"):
         shutil.copy2(ROOT / name, root / name)
     shutil.copytree(ROOT / "tests" / "image", root / "tests" / "image")
-    place = root / "cannery" / "pipeline" / "images.py"
+    place = root / "cannery" / "image" / "names.py"
     text = place.read_text(encoding="utf-8")
-    renamed = text.replace('REPOSITORY = "cannery"', f'REPOSITORY = "{NAMES}"')
+    renamed = text.replace('_LOCAL = "cannery"', f'_LOCAL = "{NAMES}"')
     assert renamed != text
     place.write_text(renamed, encoding="utf-8")
     found = Copy(root=root)
