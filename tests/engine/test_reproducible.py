@@ -62,6 +62,7 @@ def _build(elsewhere: Engine, built: Built, packages: PackageIndex) -> Image:
     elsewhere.docker("builder", "prune", "--all", "--force", "--filter", "type=regular")
     words = ["buildx", "build", "--platform", built.target.platform, "--progress", "plain"]
     words += ["--build-context", f"artifacts={built.simulated.artifacts}", "--provenance=false"]
+    words += ["--build-context", f"cannery={ROOT / 'cannery' / 'image' / 'context'}"]
     words += ["--build-arg", "SIMULATED=true"]
     for name, image in _bases(built.target).items():
         words += ["--build-arg", f"{name}={image}"]

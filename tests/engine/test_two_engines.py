@@ -265,7 +265,7 @@ def slow_second(world: World, torch: str) -> list[ImageBuild]:
     """Two builds of which the second takes seconds longer, on an engine that has built them too."""
     one, two = world.builds(torch=f"{torch} {uuid4()}")
     slow = two.dockerfile.with_name("Dockerfile.slow")
-    slow.write_text(DOCKERFILE.replace("cp /tmp/wheels.txt", "sleep 4; cp /tmp/wheels.txt"))
+    slow.write_text(DOCKERFILE.replace("cp /tmp/wheels.txt", "sleep 15; cp /tmp/wheels.txt"))
     return [one, ImageBuild(**{**vars(two), "dockerfile": slow})]
 
 
