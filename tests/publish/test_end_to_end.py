@@ -21,7 +21,9 @@ import pytest
 
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.http import PATIENCE
+from cannery.matrix.project import Project
 from cannery.publish.records import Record, read_records
+from cannery.report.stored import report_path
 from tests.engine.engines import engine
 
 from .servers import PASSWORD, USER, Authority, Server, registry
@@ -163,9 +165,11 @@ def test_it_is_pulled_and_checked_by_an_engine_that_has_nothing(
         other.docker("--config", str(site.login), "pull", "--platform", "linux/arm64", pushed)
         words = ["test", "--target", MAIN, "--simulate", "--image", pushed]
         site.run(*words, DOCKER_HOST=other.host)
-    report = ROOT / ".cannery" / "reports"
-    [kept] = report.glob(f"{pushed.replace('/', '_').replace(':', '_')}.json")
-    kept.unlink()
+    project = Project(root=ROOT)
+    target = project.matrix().targets[MAIN]
+    report = report_path(project, target, pushed, simulated=True)
+    assert json.loads(report.read_text(encoding="utf-8"))["image"] == pushed
+    report.unlink()
 
 
 def test_the_same_push_again_changes_nothing(site: Site, pushed: str) -> None:
