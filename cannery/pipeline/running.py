@@ -12,6 +12,7 @@ from threading import Lock
 from cannery.errors import CanneryError
 from cannery.execute.board import Board, shown
 from cannery.execute.engine import client as engine
+from cannery.execute.engine import containers
 from cannery.execute.engine.bake import BakeSettings, Failures, bake
 from cannery.execute.engine.builder import Builder, check_cache_export, find_builder
 from cannery.execute.engine.simulator import Simulated, simulate
@@ -50,7 +51,7 @@ def carry_out(
     builder = find_builder(options.builder)
     if options.cache_to:
         check_cache_export(builder)
-    engine.remove_abandoned()
+    containers.remove_abandoned()
     board = Board([step.id for step in planned.plan.steps])
     assembly = Assembly(project, selection.matrix, options, builder)
     run = _Run(project, options, planned, journal, builder, board, assembly)

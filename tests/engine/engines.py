@@ -112,6 +112,8 @@ def engine(folder: Path, number: int, *, containerd: bool) -> Iterator[Engine]:
     host = f"unix://{folder}/docker.sock"
     # A bridge without an address of its own takes those of containers that come and go.
     mac = f"02:63:61:6e:74:{number:02x}"
+    # A run of the tests that was killed has left its bridge.
+    subprocess.run(["ip", "link", "delete", bridge], capture_output=True, check=False)
     _ip("link", "add", "name", bridge, "address", mac, "type", "bridge")
     try:
         _ip("address", "add", name, "dev", bridge)

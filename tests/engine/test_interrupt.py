@@ -18,7 +18,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from cannery.execute.engine.client import LABEL_TEST
+from cannery.execute.engine.containers import LABEL_TEST
 from cannery.plan.journal import Entry, Progress, read_journal
 
 from .conftest import MAIN, ROOT, Built
@@ -59,7 +59,8 @@ class Copy:
         log = self.root / "said.log"
         with log.open("w") as said:
             process = subprocess.Popen(
-                self.argv("--target", MAIN, "--simulate", *words),
+                # A shell's background jobs ignore SIGINT, and so does what they start.
+                ["env", "--default-signal=INT", *self.argv("--target", MAIN, "--simulate", *words)],
                 env={**os.environ, "PYTHONFAULTHANDLER": "1"},
                 stderr=said,
                 start_new_session=True,
@@ -127,7 +128,9 @@ def _test_containers(process: int) -> list[str]:
 
 
 def _checking(process: int) -> bool:
-    return bool(_test_containers(process))
+    # Running ones only: an image is first read in a container that never starts.
+    found = docker.from_env().containers.list(filters={"label": LABEL_TEST})
+    return any(f":{process}:" in str(each.labels[LABEL_TEST]) for each in found)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from cannery.deploy.run_spec import no_device
-from cannery.execute.engine import client as engine
+from cannery.execute.engine import containers
 from cannery.execute.engine.buildx import PackageIndex
 
 from .conftest import Built
@@ -51,9 +51,9 @@ class Shell:
 
 @pytest.fixture(scope="module")
 def shell(main: Built, packages: PackageIndex) -> Iterator[Shell]:
-    with engine.container(main.image, main.target.platform, no_device(), packages.ca) as name:
+    with containers.container(main.image, main.target.platform, no_device(), packages.ca) as name:
         variables = ["PIP_CERT", "SSL_CERT_FILE"] if packages.ca else []
-        options = [f"--env={variable}={engine.TRUSTED}" for variable in variables]
+        options = [f"--env={variable}={containers.TRUSTED}" for variable in variables]
         if packages.index_url:
             options += [f"--env={v}={packages.index_url}" for v in ("PIP_INDEX_URL", "UV_INDEX")]
         made = Shell(container=name, trust=tuple(options))

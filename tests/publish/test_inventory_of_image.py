@@ -12,7 +12,7 @@ import pytest
 
 from cannery.errors import EngineError
 from cannery.execute.engine import client as engine
-from cannery.execute.engine.client import LABEL_TEST
+from cannery.execute.engine.containers import LABEL_TEST
 from cannery.execute.engine.inventory import image_inventory
 from cannery.image.names import image_name
 from cannery.matrix.project import Project

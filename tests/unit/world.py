@@ -13,7 +13,7 @@ import pytest
 
 from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import BuildError, VerificationError
-from cannery.execute.engine import base
+from cannery.execute.engine import base, containers
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.bake import Built, Failures
 from cannery.execute.engine.builder import Builder
@@ -181,7 +181,7 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         monkeypatch.setattr(module, "local_images", found.local_images)
     monkeypatch.setattr(pushable, "stand_ins", found.stand_ins)
     monkeypatch.setattr(engine, "tag_image", found.tag_image)
-    monkeypatch.setattr(engine, "remove_abandoned", lambda: None)
+    monkeypatch.setattr(containers, "remove_abandoned", lambda: None)
     monkeypatch.setattr(base, "ensure_base", lambda base, _: base.image)
     monkeypatch.setattr(images, "npu_device", lambda: None)
     monkeypatch.setattr(building, "bake", found.bake)

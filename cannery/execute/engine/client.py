@@ -1,29 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Access to the container engine through its SDK: images, and containers for tests."""
+"""Access to the container engine through its SDK: what it is, and its images."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import docker
 import docker.errors
 import requests
-from docker.models.containers import Container
-from docker.types import Mount
 
-from cannery.deploy.run_spec import RunSpec
 from cannery.errors import EngineError, Problem
-from cannery.execute.owner import is_gone, own_mark
-
-LABEL_TEST = "io.cannery.test-container"
-"""The label of test containers; its value is the mark of the run that created the container."""
-
-TRUSTED = "/run/cannery-ca.crt"
-"""The path in test containers of the certificates to trust for package indexes."""
 
 
 @cache
@@ -47,7 +36,12 @@ def connect() -> docker.DockerClient:
 
 
 @contextmanager
-def _talking() -> Iterator[docker.DockerClient]:
+def talking() -> Iterator[docker.DockerClient]:
+    """A client of the engine, whose errors are told as problems.
+
+    Raises:
+        EngineError: the engine does not answer, or refuses.
+    """
     try:
         yield connect()
     except docker.errors.APIError as error:
@@ -62,7 +56,7 @@ def image_id(reference: str) -> str:
     Raises:
         EngineError: the engine does not answer, or rejects the name ``reference``.
     """
-    with _talking() as client:
+    with talking() as client:
         try:
             return str(client.images.get(reference).id)
         except docker.errors.ImageNotFound:
@@ -71,7 +65,7 @@ def image_id(reference: str) -> str:
 
 def image_architecture(reference: str) -> str:
     """The architecture of a local image, as the engine names it."""
-    with _talking() as client:
+    with talking() as client:
         return str(client.images.get(reference).attrs["Architecture"])
 
 
@@ -81,7 +75,7 @@ def image_details(reference: str) -> dict[str, Any]:
     Raises:
         EngineError: the engine does not answer.
     """
-    with _talking() as client:
+    with talking() as client:
         try:
             return dict(client.images.get(reference).attrs)
         except docker.errors.ImageNotFound:
@@ -90,7 +84,7 @@ def image_details(reference: str) -> dict[str, Any]:
 
 def uses_containerd() -> bool:
     """Whether the engine has the containerd image store."""
-    with _talking() as client:
+    with talking() as client:
         status = client.info().get("DriverStatus") or []
     return any("io.containerd.snapshotter" in str(value) for _, value in status)
 
@@ -101,7 +95,7 @@ def machine_and_runtimes() -> tuple[str, frozenset[str]]:
     Raises:
         EngineError: the engine does not answer.
     """
-    with _talking() as client:
+    with talking() as client:
         info = client.info()
     return str(info.get("Architecture", "")), frozenset(info.get("Runtimes") or {})
 
@@ -112,7 +106,7 @@ def why_not_pulled(reference: str, platform: str) -> Problem | None:
     Raises:
         EngineError: the engine does not answer.
     """
-    with _talking() as client:
+    with talking() as client:
         try:
             data = client.images.get_registry_data(reference)
         except docker.errors.APIError as error:
@@ -138,20 +132,10 @@ def _not_pulled(reference: str, error: docker.errors.APIError) -> Problem:
     return Problem(what=f"{reference} cannot be pulled: {said}.", fix=fix)
 
 
-def remove_abandoned() -> None:
-    """Remove the test containers of runs that were killed."""
-    with _talking() as client:
-        found = client.containers.list(all=True, filters={"label": LABEL_TEST})
-        for each in found:
-            if is_gone(str(each.labels.get(LABEL_TEST, ""))):
-                with suppress(docker.errors.APIError):
-                    each.remove(force=True)
-
-
 def tag_image(image: str, reference: str) -> None:
     """Give the image with the id ``image`` the name ``reference``."""
     repository, tag = reference.rsplit(":", 1)
-    with _talking() as client:
+    with talking() as client:
         client.images.get(image).tag(repository, tag)
 
 
@@ -161,7 +145,7 @@ def saved(image: str) -> Iterator[bytes]:
     Raises:
         EngineError: the engine cannot save the image.
     """
-    with _talking() as client:
+    with talking() as client:
         yield from client.images.get(image).save(chunk_size=1 << 20)
 
 
@@ -175,7 +159,7 @@ def pull_digest(repository: str, digest: str, platform: str, login: tuple[str, s
     """
     name, password = login
     auth = {"username": name, "password": password} if name else None
-    with _talking() as client:
+    with talking() as client:
         try:
             # Not images.pull(), which hides the engine's errors about single layers.
             heard = client.api.pull(
@@ -208,62 +192,3 @@ def remove_name(reference: str) -> None:
     """Remove the name ``reference``, but not other names of the same image."""
     with suppress(docker.errors.APIError, requests.RequestException):
         connect().images.remove(reference)
-
-
-@contextmanager
-def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iterator[str]:
-    """The id of a running, idle container of ``image``, which is always removed at the end.
-
-    ``ca`` is mounted as ``TRUSTED``.
-
-    Raises:
-        EngineError: the container does not start.
-    """
-    running: Container | None = None
-    mounts = {**spec.mounts, **({str(ca): TRUSTED} if ca else {})}
-    try:
-        running = connect().containers.create(
-            image,
-            ["sleep", "infinity"],
-            platform=platform,
-            labels={LABEL_TEST: own_mark()},
-            init=True,
-            shm_size=spec.shm_size,
-            devices=[f"{path}:{path}:rwm" for path in spec.devices],
-            # As mounts, because a volume would create an empty folder for a missing path.
-            mounts=[
-                Mount(target=where, source=source, type="bind", read_only=True)
-                for source, where in mounts.items()
-            ],
-        )
-        running.start()
-        yield str(running.id)
-    except docker.errors.APIError as error:
-        what = f"the engine could not run {image}: {error.explanation or error}."
-        raise EngineError(what) from error
-    except requests.RequestException as error:
-        raise EngineError(f"the engine stopped answering: {error}.") from error
-    finally:
-        if running:
-            with suppress(docker.errors.APIError, requests.RequestException):
-                running.remove(force=True)
-
-
-@contextmanager
-def unstarted(image: str, platform: str) -> Iterator[Container]:
-    """A container of ``image`` that is never started, for reading files; always removed at the end.
-
-    Raises:
-        EngineError: there is no such image for ``platform``, or the engine does not answer.
-    """
-    made: Container | None = None
-    with _talking() as client:
-        try:
-            made = client.containers.create(
-                image, ["true"], platform=platform, labels={LABEL_TEST: own_mark()}
-            )
-            yield made
-        finally:
-            if made:
-                with suppress(docker.errors.APIError, requests.RequestException):
-                    made.remove(force=True)

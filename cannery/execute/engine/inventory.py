@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cannery.errors import EngineError, Problem
-from cannery.execute.engine import client as engine
+from cannery.execute.engine import containers
 from cannery.execute.engine.image_files import ImageFiles
 from cannery.execute.engine.stand_ins import stand_ins_in
 from cannery.model import Target
@@ -39,7 +39,7 @@ def image_inventory(
     Raises:
         EngineError: it is not an image of ``target``, or the engine does not answer.
     """
-    with engine.unstarted(image, platform) as container:
+    with containers.unstarted(image, platform) as container:
         reader = ImageFiles(container)
         record = _record(reader, image, target)
         config = container.attrs["Config"]

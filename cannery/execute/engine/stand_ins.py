@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from docker.models.containers import Container
 
-from cannery.execute.engine import client as engine
+from cannery.execute.engine import containers
 from cannery.execute.engine.image_files import ImageFiles
 from cannery.image.simulated import LABEL, marker_paths
 from cannery.model import Target
@@ -21,7 +21,7 @@ def stand_ins(image: str, target: Target) -> tuple[str, ...]:
     Raises:
         EngineError: there is no such image for the platform, or the engine does not answer.
     """
-    with engine.unstarted(image, target.platform) as container:
+    with containers.unstarted(image, target.platform) as container:
         return stand_ins_in(container, target)
 
 

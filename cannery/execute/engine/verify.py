@@ -14,7 +14,7 @@ from pathlib import Path
 from cannery import console
 from cannery.deploy.run_spec import DeviceKind, RunSpec
 from cannery.errors import CanneryError
-from cannery.execute.engine import client as engine
+from cannery.execute.engine import containers
 from cannery.execute.hardware import hardware
 from cannery.execute.process import run
 from cannery.execute.threads import each_in_thread
@@ -59,7 +59,7 @@ def verify(
 
     def checked(spec: RunSpec) -> DeviceRun:
         console.say(f"{target.id}: checking {subject.name} (device: {spec.kind})")
-        with engine.container(subject.image, target.platform, spec, ca) as container:
+        with containers.container(subject.image, target.platform, spec, ca) as container:
             checks = checks_in(project, subject, container, spec.kind, only=only)
         ran_on = hardware(spec.kind, target.machine)
         return DeviceRun(device=spec.kind, checks=checks, hardware=ran_on)

@@ -89,7 +89,7 @@ def image(target: Target, monkeypatch: pytest.MonkeyPatch) -> Image:
         yield found
         found.removed = True
 
-    monkeypatch.setattr("cannery.execute.engine.client.unstarted", unstarted)
+    monkeypatch.setattr("cannery.execute.engine.containers.unstarted", unstarted)
     return found
 
 

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers in which images are checked and read. None is left behind."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import docker
+import docker.errors
+import requests
+from docker.models.containers import Container
+from docker.types import Mount
+
+from cannery.deploy.run_spec import RunSpec
+from cannery.errors import EngineError
+from cannery.execute.engine.client import connect, talking
+from cannery.execute.owner import is_gone, own_mark
+
+LABEL_TEST = "io.cannery.test-container"
+"""The label of test containers; its value is the mark of the run that created the container."""
+
+TRUSTED = "/run/cannery-ca.crt"
+"""The path in test containers of the certificates to trust for package indexes."""
+
+
+def remove_abandoned() -> None:
+    """Remove the test containers of runs that were killed."""
+    with talking() as client:
+        for each in client.containers.list(all=True, filters={"label": LABEL_TEST}):
+            if is_gone(str(each.labels.get(LABEL_TEST, ""))):
+                _remove(client, str(each.id))
+
+
+@contextmanager
+def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iterator[str]:
+    """The id of a running, idle container of ``image``, which is always removed at the end.
+
+    ``ca`` is mounted as ``TRUSTED``.
+
+    Raises:
+        EngineError: the container does not start.
+    """
+    client, name = connect(), _new_name()
+    mounts = {**spec.mounts, **({str(ca): TRUSTED} if ca else {})}
+    try:
+        running = client.containers.create(
+            image,
+            ["sleep", "infinity"],
+            name=name,
+            platform=platform,
+            labels={LABEL_TEST: own_mark()},
+            init=True,
+            shm_size=spec.shm_size,
+            devices=[f"{path}:{path}:rwm" for path in spec.devices],
+            # As mounts, because a volume would create an empty folder for a missing path.
+            mounts=[
+                Mount(target=where, source=source, type="bind", read_only=True)
+                for source, where in mounts.items()
+            ],
+        )
+        running.start()
+        yield str(running.id)
+    except docker.errors.APIError as error:
+        what = f"the engine could not run {image}: {error.explanation or error}."
+        raise EngineError(what) from error
+    except requests.RequestException as error:
+        raise EngineError(f"the engine stopped answering: {error}.") from error
+    finally:
+        _remove(client, name)
+
+
+@contextmanager
+def unstarted(image: str, platform: str) -> Iterator[Container]:
+    """A container of ``image`` that is never started, for reading files; always removed at the end.
+
+    Raises:
+        EngineError: there is no such image for ``platform``, or the engine does not answer.
+    """
+    name = _new_name()
+    with talking() as client:
+        try:
+            yield client.containers.create(
+                image, ["true"], name=name, platform=platform, labels={LABEL_TEST: own_mark()}
+            )
+        finally:
+            _remove(client, name)
+
+
+def _new_name() -> str:
+    # Chosen here, because a run that is interrupted while the engine creates a container
+    # would not know the id of what it has to remove.
+    return f"cannery-test-{uuid.uuid4().hex[:16]}"
+
+
+def _remove(client: docker.DockerClient, container: str) -> None:
+    with suppress(docker.errors.APIError, requests.RequestException):
+        client.api.remove_container(container, v=True, force=True)
