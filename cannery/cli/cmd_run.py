@@ -50,6 +50,8 @@ def run(given: Given, project: Project) -> int:
         runtime=options.runtime,
         simulate_host=simulated,
         shm_size=options.shm_size,
+        user=options.user,
+        read_only=options.read_only,
         mounts=_mounts(options.mounts),
         command=options.command,
     )

@@ -74,6 +74,19 @@ class RunOptions(OptionSet):
             metavar="SIZE", parse=values.size, help="the size of shared memory, as in 64g"
         ),
     )
+    user: str = field(
+        default="",
+        metadata=option(
+            metavar="UID[:GID]",
+            parse=values.matching(r"\d{1,9}(:\d{1,9})?", "user", "1000 or 1000:1000"),
+            help="run as this user, with a home directory in /tmp",
+            default_text="root",
+        ),
+    )
+    read_only: bool = field(
+        default=False,
+        metadata=option(help="make the root file system read-only, except for /tmp"),
+    )
     mounts: tuple[str, ...] = field(
         default=(),
         metadata=option(
