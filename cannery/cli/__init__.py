@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cannery.cli.parser import parse, print_help
-from cannery.errors import INTERRUPTED, CanneryError, FileError
+from cannery.errors import INTERRUPTED, CanneryError, EngineError, FileError
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout that this code is part of."""
@@ -31,6 +31,11 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
         for problem in error.problems:
             print(f"build.py: {problem}", file=sys.stderr)
         return error.exit_code
+    except ModuleNotFoundError as error:
+        if not error.name or error.name.partition(".")[0] == "cannery":
+            raise
+        print(f"build.py: {_not_installed(error.name)}", file=sys.stderr)
+        return EngineError.exit_code
     except KeyboardInterrupt:
         print("build.py: interrupted; what was running has been stopped.", file=sys.stderr)
         return INTERRUPTED
@@ -60,6 +65,16 @@ def _run(arguments: list[str], root: Path) -> int:
         # How argparse ends after --help and --version.
         return 0
     return command.run(given, root)
+
+
+def _not_installed(module: str) -> str:
+    """What to do where Python has no ``module``, which requirements.txt would have installed."""
+    return (
+        f"{sys.executable} has no module {module!r}. Install the requirements of build.py:\n"
+        f"    {sys.executable} -m pip install -r {ROOT}/requirements.txt\n"
+        "or into a virtual environment:\n"
+        f"    bash {ROOT}/setup.sh --venv && . {ROOT}/.venv/bin/activate"
+    )
 
 
 def _drop_output() -> None:
