@@ -16,13 +16,13 @@ from tests.cli.checkout import Checkout
 TARGET = "py39-torch231-cann8t39"
 SECOND = "py39-torch210-cann8rc2"
 NEEDS_A_FILE = "py38-torch210-cann8rc2"
-NO_ENGINE = "the container engine does not answer: "
+NO_ENGINE = "the container engine is not running: "
 
 
 def test_the_whole_matrix(original: Checkout) -> None:
     before = original.state()
     result = original.run("--all", "--simulate", "--plan")
-    result.accepted("the container engine does not answer")
+    result.accepted("the container engine is not running: ")
     lines = {line.split()[1]: line for line in result.out.split("\n\n")[0].splitlines()}
     assert {*lines} == {*Project(root=original.root).matrix().targets}
     assert lines[TARGET].startswith("build ")

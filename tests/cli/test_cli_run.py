@@ -100,7 +100,7 @@ def test_docker_is_not_installed(
 @pytest.mark.usefixtures("host")
 def test_an_engine_that_does_not_answer(checkout: Checkout, path: dict[str, str]) -> None:
     result = checkout.run("run", *COMMAND, env=path)
-    result.refused(6, "the container engine does not answer: ")
+    result.refused(6, "the container engine is not running: ")
 
 
 @pytest.mark.usefixtures("host")
