@@ -24,6 +24,7 @@ REFUSED = (
     'retries exceeded with url: /version (Caused by NewConnectionError("HTTPConnection(host='
     "'127.0.0.1', port=9): Failed to establish a new connection: [Errno 111] Connection refused\"))"
 )
+NOWHERE = "unix:///nonexistent/d.sock"
 NOT_RUNNING = "the container engine is not running: "
 
 SAID = {
@@ -31,8 +32,8 @@ SAID = {
         "",
         (
             "permission denied while trying to connect to the Docker daemon socket at "
-            f'unix://{SOCKET}: Get "http://%2Fvar%2Frun%2Fdocker.sock/v1.50/images/a/json": dial unix '
-            f"{SOCKET}: connect: permission denied"
+            f'unix://{SOCKET}: Get "http://%2Fvar%2Frun%2Fdocker.sock/v1.50/images/a/json": dial '
+            f"unix {SOCKET}: connect: permission denied"
         ),
         DENIED,
     ),
@@ -50,23 +51,17 @@ SAID = {
         DENIED,
     ),
     "docker without a socket": (
-        "unix:///nonexistent/d.sock",
-        (
-            "Cannot connect to the Docker daemon at unix:///nonexistent/d.sock. Is the docker daemon "
-            "running?"
-        ),
+        NOWHERE,
+        f"Cannot connect to the Docker daemon at {NOWHERE}. Is the docker daemon running?",
         f"{NOT_RUNNING}there is no socket /nonexistent/d.sock. Start it, for example with",
     ),
     "another context of docker": (
         "",
-        (
-            "Cannot connect to the Docker daemon at unix:///nonexistent/d.sock. Is the docker daemon "
-            "running?"
-        ),
+        f"Cannot connect to the Docker daemon at {NOWHERE}. Is the docker daemon running?",
         f"{NOT_RUNNING}there is no socket /nonexistent/d.sock. Start it, for example with",
     ),
     "the SDK without a socket": (
-        "unix:///nonexistent/d.sock",
+        NOWHERE,
         (
             "Error while fetching server API version: ('Connection aborted.', FileNotFoundError(2, "
             "'No such file or directory'))"
