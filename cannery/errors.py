@@ -8,7 +8,7 @@ turns an error into text and a code.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,6 +104,24 @@ class PublishError(CanneryError):
     """What was asked of a registry is refused, or was undone; no tag has moved."""
 
     exit_code = 10
+
+
+def raise_all(failures: Mapping[str, CanneryError], *, single: bool) -> None:
+    """Raise one error for all of ``failures``, target to error, if there are any.
+
+    ``single`` says that only one target was selected, whose name then needs no mention.
+    """
+    if not failures:
+        return
+    if single and len(failures) == 1:
+        raise next(iter(failures.values()))
+    problems = [
+        Problem(what=f"[{name}] {problem}")
+        for name, error in failures.items()
+        for problem in error.problems
+    ]
+    kinds = {type(error) for error in failures.values()}
+    raise (kinds.pop() if len(kinds) == 1 else CanneryError)(problems)
 
 
 INTERRUPTED = 130

@@ -61,7 +61,7 @@ class RenderOptions(TargetOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class LockOptions(TargetOptions):
-    """Which pinned packages may move."""
+    """Which pinned packages may move, and where packages are looked for."""
 
     upgrade: tuple[str, ...] = field(
         default=(),
@@ -69,6 +69,8 @@ class LockOptions(TargetOptions):
             metavar="PACKAGE", help="move this package to its newest version that fits"
         ),
     )
+    ca: Path | None = field(default=None, metadata=CA)
+    index_url: str = field(default="", metadata=INDEX_URL)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from cannery import console
-from cannery.errors import CanneryError, Problem
+from cannery.errors import raise_all
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.pipeline.planning import Planned
@@ -49,18 +49,3 @@ def _nothing_to_do(planned: Planned, *, single: bool) -> None:
     elif not done:
         raise_all(planned.unavailable | planned.failures, single=single)
     raise_all(planned.failures, single=single)
-
-
-def raise_all(failures: dict[str, CanneryError], *, single: bool) -> None:
-    """Raise one error for all of ``failures``, if there are any."""
-    if not failures:
-        return
-    if single and len(failures) == 1:
-        raise next(iter(failures.values()))
-    problems = [
-        Problem(what=f"[{name}] {problem}")
-        for name, error in failures.items()
-        for problem in error.problems
-    ]
-    kinds = {type(error) for error in failures.values()}
-    raise (kinds.pop() if len(kinds) == 1 else CanneryError)(problems)
