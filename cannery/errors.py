@@ -115,13 +115,22 @@ def raise_all(failures: Mapping[str, CanneryError], *, single: bool) -> None:
         return
     if single and len(failures) == 1:
         raise next(iter(failures.values()))
-    problems = [
+    raise kind_of(failures.values())(named_problems(failures))
+
+
+def named_problems(failures: Mapping[str, CanneryError]) -> list[Problem]:
+    """The problems of all of ``failures``, each with its target."""
+    return [
         Problem(what=f"[{name}] {problem}")
         for name, error in failures.items()
         for problem in error.problems
     ]
-    kinds = {type(error) for error in failures.values()}
-    raise (kinds.pop() if len(kinds) == 1 else CanneryError)(problems)
+
+
+def kind_of(errors: Iterable[CanneryError]) -> type[CanneryError]:
+    """The kind of all of ``errors``; the general one if they are of several kinds."""
+    kinds = {type(error) for error in errors}
+    return kinds.pop() if len(kinds) == 1 else CanneryError
 
 
 INTERRUPTED = 130
