@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cannery.cli.parser import parse, print_help
+from cannery.cli.parser import DEFAULT, parse, print_help
 from cannery.errors import INTERRUPTED, CanneryError, EngineError, FileError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,7 +58,7 @@ def _run(arguments: list[str], root: Path) -> int:
         print_help()
         return 0
     if arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version"):
-        arguments.insert(0, "build")
+        arguments.insert(0, DEFAULT)
     try:
         command, given = parse(arguments)
     except SystemExit:

@@ -178,6 +178,15 @@ _EVERY = (
         "docs/publishing.md.",
         options=("publish.PruneOptions",),
     ),
+    Command(
+        name="completion",
+        summary="print the script with which bash or zsh completes words",
+        description="Prints a script with which bash or zsh completes commands, options, files "
+        "and the ids of targets after ./build.py. The script asks build.py for the ids, so it "
+        "knows new targets at once. Print it again after an update of build.py. Needs no engine. "
+        "See docs/command-line.md.",
+        options=("completion.CompletionOptions",),
+    ),
 )
 
 COMMANDS = {command.name: command for command in _EVERY}
