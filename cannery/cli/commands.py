@@ -92,7 +92,7 @@ _EVERY = (
         "CANN, Python, NNAL, apex, DeepSpeed and their packages. For each conflict, names the "
         "reason, the source and the nearest known combinations. Builds nothing and needs no "
         "engine.",
-        options=("shared.TargetOptions",),
+        options=("matrix.CheckOptions",),
     ),
     Command(
         name="explain",

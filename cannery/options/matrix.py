@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cannery.options import values
 from cannery.options.option import OptionSet, changed, option
-from cannery.options.shared import CA, INDEX_URL, VERBOSE, TargetOptions
+from cannery.options.shared import CA, FORMAT, INDEX_URL, VERBOSE, TargetOptions
 
 USUAL_CHIP = "910b"
 
@@ -31,6 +31,13 @@ class ListOptions(TargetOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CheckOptions(TargetOptions):
+    """Which targets are checked, and how that is shown."""
+
+    format: str = field(default="text", metadata=FORMAT)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExplainOptions(TargetOptions):
     """Which targets are explained."""
 
@@ -47,6 +54,7 @@ class ExplainOptions(TargetOptions):
             help="a target, or a pattern such as 'py39-*'",
         ),
     )
+    format: str = field(default="text", metadata=FORMAT)
 
 
 @dataclass(frozen=True, kw_only=True)
