@@ -29,15 +29,15 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
         return code
     except CanneryError as error:
         for problem in error.problems:
-            print(f"build.py: {problem}", file=sys.stderr)
+            _tell(str(problem))
         return error.exit_code
     except ModuleNotFoundError as error:
         if not error.name or error.name.partition(".")[0] == "cannery":
             raise
-        print(f"build.py: {_not_installed(error.name)}", file=sys.stderr)
+        _tell(_not_installed(error.name))
         return EngineError.exit_code
     except KeyboardInterrupt:
-        print("build.py: interrupted; what was running has been stopped.", file=sys.stderr)
+        _tell("interrupted; what was running has been stopped.")
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has gone: as with 'build.py list | head'.
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
         _drop_output()
         place = f"{error.filename}: " if error.filename else ""
         said = f"{place}{os.strerror(error.errno).lower()}."
-        print(f"build.py: {said} Check disk space and permissions, then retry.", file=sys.stderr)
+        _tell(f"{said} Check disk space and permissions, then retry.")
         return FileError.exit_code
 
 
@@ -65,6 +65,13 @@ def _run(arguments: list[str], root: Path) -> int:
         # How argparse ends after --help and --version.
         return 0
     return command.run(given, root)
+
+
+def _tell(message: str) -> None:
+    # Imported here, because help does not need it.
+    from cannery import console
+
+    console.error(message)
 
 
 def _not_installed(module: str) -> str:

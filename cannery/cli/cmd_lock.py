@@ -30,7 +30,10 @@ def run(given: Given, project: Project) -> int:
     locked = counted(len(targets), "target")
     if done.failures:
         locked = f"{len(targets) - len(done.failures)} of {locked}"
-    console.say(f"{locked} locked, {counted(len(done.changed), 'lock')} changed")
+    console.say(
+        f"{locked} locked, {counted(len(done.changed), 'lock')} changed",
+        "" if done.failures else "ok",
+    )
     if done.changed:
         console.say("now run: python build.py render")
     raise_all(done.failures, single=len(targets) == 1)

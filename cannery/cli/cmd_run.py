@@ -113,7 +113,9 @@ def _ask_for_runtime() -> None:
     try:
         _, runtimes = engine.machine_and_runtimes()
     except EngineError:
-        console.say("no engine answers here, so nobody knows whether it has the runtime 'ascend'")
+        console.say(
+            "no engine answers here, so nobody knows whether it has the runtime 'ascend'", "warning"
+        )
         return
     if problem := host.without_runtime(runtimes):
         raise EngineError(problem)
@@ -123,7 +125,7 @@ def _run(workload: Workload, facts: Compat | None, *, build: str) -> NoReturn:
     """Become ``docker run``, if this host can do it."""
     found = host.check_host(workload, facts, build=build)
     for note in found.notes:
-        console.say(note)
+        console.say(note, "warning")
     if found.problems:
         raise EngineError(found.problems)
     spec = formats.run_spec(workload, host.devices_here(workload))

@@ -189,3 +189,11 @@ def test_a_container_on_a_device_that_was_not_made(original: Checkout) -> None:
     original.run("run", "--target", TARGETS[2], "--simulate", "--print").refused(
         6, f"Run: python build.py --target {TARGETS[2]} --simulate"
     )
+
+
+@pytest.mark.parametrize(("name", "coloured"), [("NO_COLOR", False), ("FORCE_COLOR", True)])
+def test_colour_is_what_the_user_wants(original: Checkout, name: str, coloured: bool) -> None:
+    wrong, right = (original.run(*words, env={name: "1"}) for words in (["lst"], ["list"]))
+    assert wrong.err.startswith("\x1b[31mbuild.py:\x1b[0m unknown" if coloured else "build.py: unk")
+    # What is on stdout is for programs, too.
+    assert "\x1b" not in right.out
