@@ -44,9 +44,11 @@ def show_result(text: str, *, failed: bool) -> None:
 
 
 def show(text: str) -> None:
-    """Show the user ``text``. That nobody reads it any more does not stop a build."""
+    """Show the user ``text``. That nobody reads it, or stderr is closed, does not stop a build."""
     if _writers:
         _writers[-1](text)
+        return
+    if sys.stderr is None:
         return
     with suppress(BrokenPipeError):
         print(text, file=sys.stderr, flush=True, end="")
@@ -71,4 +73,6 @@ def _has_colour() -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    return (
+        bool(sys.stderr) and sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    )

@@ -197,3 +197,10 @@ def test_colour_is_what_the_user_wants(original: Checkout, name: str, coloured: 
     assert wrong.err.startswith("\x1b[31mbuild.py:\x1b[0m unknown" if coloured else "build.py: unk")
     # What is on stdout is for programs, too.
     assert "\x1b" not in right.out
+
+
+@pytest.mark.parametrize(("words", "code"), [(["lst"], 2), (["render", "--check"], 0)])
+def test_stderr_that_is_closed(program: Checkout, words: list[str], code: int) -> None:
+    argv = ["bash", "-c", '"$@" 2>&-', "bash", *program.argv(*words)]
+    done = subprocess.run(argv, stdout=subprocess.PIPE, env=program.environ(), check=False)
+    assert (done.returncode, done.stdout) == (code, b"")
