@@ -53,8 +53,11 @@ def run(given: Given, project: Project) -> int:
         mounts=_mounts(options.mounts),
         command=options.command,
     )
-    if options.format != "shell":
+    if _for_other_hosts(options):
         print(formats.text(options.format, workload), end="")
+        if options.elsewhere and not options.image:
+            note = f"{workload.image} is a local name. Name an image in a registry with --image."
+            console.say(note, "warning")
         return 0
     workload.check("shell")
     if not options.print:
@@ -64,6 +67,11 @@ def run(given: Given, project: Project) -> int:
         _ask_for_runtime()
     print(formats.shell(workload, host.devices_here(workload)), end="")
     return 0
+
+
+def _for_other_hosts(options: RunOptions) -> bool:
+    """Whether a text is asked for that does not depend on this host."""
+    return options.elsewhere or options.format != "shell"
 
 
 def _mounts(words: Sequence[str]) -> dict[str, str]:
@@ -87,14 +95,17 @@ def _mounts(words: Sequence[str]) -> dict[str, str]:
 def _cards(options: RunOptions, simulated: Path | None) -> tuple[int, ...]:
     """The numbers of the first cards of this host, or of one elsewhere."""
     number = options.cards
-    if options.format != "shell":
+    if _for_other_hosts(options):
         number = number or 1
         if not simulated:
             return tuple(range(number))
     cards = tuple(range(DEVICES)) if simulated else cards_of()
     if not cards:
         what = "this host has no NPU (/dev/davinci*)."
-        fix = "Add --simulate, or use another --format than shell for a host elsewhere."
+        fix = (
+            "Add --simulate; or for another host, --print --elsewhere or another --format than "
+            "shell."
+        )
         raise EngineError(Problem(what=what, fix=fix))
     if number and number > len(cards):
         have = ", ".join(map(str, cards))

@@ -181,7 +181,7 @@ def test_output_that_cannot_be_written(program: Checkout, arguments: list[str]) 
 @pytest.mark.skipif(bool([*Path("/dev").glob("davinci[0-9]*")]), reason="this machine has an NPU")
 def test_a_container_where_there_is_no_npu(original: Checkout) -> None:
     original.run("run", "--target", TARGETS[2], "--print").refused(
-        6, "this host has no NPU (/dev/davinci*). Add --simulate, or use"
+        6, "this host has no NPU (/dev/davinci*). Add --simulate; or for"
     )
 
 
