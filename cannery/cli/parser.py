@@ -52,6 +52,16 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid value {value!r}. {hint}".rstrip())
 
 
+class _Help(argparse.HelpFormatter):
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Keep the lines of ``text`` apart, and fold those that are not commands."""
+        fill = super()._fill_text
+        lines = text.split("\n")
+        return "\n".join(
+            line if line.startswith(" ") else fill(line, width, indent) for line in lines
+        )
+
+
 def parse(words: Sequence[str]) -> tuple[Command, Given]:
     """The command that ``words`` name first, and the options that it is given.
 
@@ -95,7 +105,12 @@ def _parser(*names: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     for each in COMMANDS.values():
         own = commands.add_parser(
-            each.name, help=each.summary, description=each.description, allow_abbrev=False
+            each.name,
+            help=each.summary,
+            description=each.description,
+            epilog=each.notes,
+            formatter_class=_Help,
+            allow_abbrev=False,
         )
         if each.name in names:
             add_options(own, each.declared)
