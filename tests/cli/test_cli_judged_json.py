@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cannery.compat import Verdict
 from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout, Result
 
 TARGET = "py39-torch231-cann8t39"
 COMMANDS = [["check", "--target"], ["explain"]]
-VERDICTS = {"allowed", "ending", "disputed", "unknown", "forbidden"}
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def loaded(result: Result) -> Any:
@@ -37,7 +40,7 @@ def test_every_finding_with_its_sources(original: Checkout, command: list[str]) 
     assert target["components"]["torch"] == "2.3.1"
     for each in target["findings"]:
         assert {*each} == {"component", "verdict", "text", "rows", "against"}
-        assert each["verdict"] in VERDICTS
+        assert each["verdict"] in [*Verdict]
         for row in (*each["rows"], *each["against"]):
             assert {*row} == {"line", "note", "sources"}
             assert all({*source} == {"cite", "date", "url"} for source in row["sources"])
@@ -99,3 +102,25 @@ def test_a_missing_matrix(checkout: Checkout) -> None:
     result = checkout.run("check", "--format", "json")
     assert result.code == 9
     assert loaded(result)["problems"][0]["what"].startswith("cannot read ")
+
+
+def shape(value: Any) -> Any:
+    """The fields of a document, and of everything in it."""
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    if isinstance(value, dict):
+        return {key: shape(each) for key, each in value.items() if key != "components"}
+    return type(value)
+
+
+def test_the_documentation_has_these_fields(original: Checkout) -> None:
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"^    \{\n(?:    .*\n)+", text, re.MULTILINE)
+    documented = json.loads(block)
+    found = loaded(original.run("explain", TARGET, "--format", "json"))
+    [finding] = [e for e in found["targets"][0]["findings"] if e["component"] == "torch_npu"]
+    found["targets"][0]["findings"] = [finding]
+    assert shape(documented) == shape(found)
+    assert {f"`{verdict}`" for verdict in Verdict} <= {*re.findall(r"`\w+`", text)} | {
+        "`forbidden`"
+    }
