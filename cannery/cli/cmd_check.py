@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from cannery.cli.common import read, selected
-from cannery.compat import OWN_FACTS, judge, load_compat
+from cannery.cli.common import read
+from cannery.cli.judging import judged, show
 from cannery.matrix.project import Project
 from cannery.options.given import Given
-from cannery.options.shared import TargetOptions
+from cannery.options.matrix import CheckOptions
 from cannery.report.judged import summary
 
 
@@ -15,11 +15,11 @@ def run(given: Given, project: Project) -> int:
     """Print how many targets were checked, what is unverified, and what sources disagree on.
 
     Raises:
-        MatrixError: with everything that is wrong, each with its line.
-        UsageError, FileError: as ``selected``.
+        MatrixError, UsageError, FileError: as ``judged``.
     """
-    targets = selected(read(TargetOptions, given, project), project)
-    compat = load_compat(project.root / OWN_FACTS.name)
-    for line in summary([(target, judge(target, compat)) for target in targets]):
-        print(line)
-    return 0
+    options = read(CheckOptions, given, project)
+    return show(
+        lambda: judged(project, options.targets, options.where),
+        lambda found: "\n".join(summary(found)),
+        as_json=options.format == "json",
+    )
