@@ -33,6 +33,14 @@ class Layout(StrEnum):
     """``cann-VERSION``: 8.5 and later."""
 
 
+class DeviceKind(StrEnum):
+    """The kind of device in a container. A pass on one kind proves nothing about another."""
+
+    NONE = "none"
+    SIMULATED = "simulated"
+    NPU = "npu"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Base:
     """An operating system image, and the Debian suite it can be made from."""

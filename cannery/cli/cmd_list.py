@@ -10,8 +10,8 @@ from functools import partial
 
 from cannery import console
 from cannery.cli.common import read, selected
-from cannery.image.artifacts import missing_files
 from cannery.image.names import image_name
+from cannery.image.needed_files import missing_files
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.given import Given

@@ -18,8 +18,8 @@ from cannery.deploy.workload import Workload
 from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute import preflight as host
 from cannery.execute.engine import client as engine
-from cannery.execute.engine.simulator import DEVICES
 from cannery.image.names import image_name
+from cannery.image.simulator_spec import DEVICES
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.given import Given

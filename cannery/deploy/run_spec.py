@@ -14,9 +14,9 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
 
+from cannery.model import DeviceKind
 from cannery.options.run import SHM_SIZE
 
 DRIVER = "/usr/local/Ascend/driver"
@@ -38,14 +38,6 @@ VISIBLE_TO_RUNTIME = "ASCEND_VISIBLE_DEVICES"
 
 VISIBLE_TO_CANN = "ASCEND_RT_VISIBLE_DEVICES"
 """The variable with the cards that CANN uses, numbered from 0 in the container."""
-
-
-class DeviceKind(StrEnum):
-    """The kind of device in a container. A pass on one kind proves nothing about another."""
-
-    NONE = "none"
-    SIMULATED = "simulated"
-    NPU = "npu"
 
 
 @dataclass(frozen=True, kw_only=True)

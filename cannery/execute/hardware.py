@@ -7,9 +7,9 @@ import platform
 import re
 from collections import Counter
 
-from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import CanneryError
 from cannery.execute.process import run
+from cannery.model import DeviceKind
 
 # As in "| 0     910B3               | OK            |"; the second row of a device has no name.
 _NPU = re.compile(r"^\| *\d+ +(\S+) *\| *\S+ *\|", re.MULTILINE)

@@ -8,12 +8,12 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
 from cannery.errors import ArtifactError, Problem, file_error, some_of
 from cannery.image.file_hashes import sha256_of
+from cannery.image.needed_files import missing_files
 from cannery.model import SIMULATED_CHIPS, File, Target
 
 _MACHINES = {183: "aarch64", 62: "x86_64"}
@@ -39,29 +39,6 @@ _DAMAGED = (
     ValueError,
 )
 """Errors of the standard library for archives that are truncated, altered or encrypted."""
-
-
-def needed_files(target: Target, *, simulate: bool) -> dict[str, File]:
-    """Component to vendor file, for all files that a build needs, less simulated ones."""
-    return target.real_artifacts if simulate else target.artifacts
-
-
-def files_of_build(target: Target, *, simulate: bool) -> dict[str, File]:
-    """Component to file, for all files of the ``artifacts`` context, also simulated ones.
-
-    A simulated file has no published sha256.
-    """
-    needed = needed_files(target, simulate=simulate)
-    return {
-        name: file if name in needed else replace(file, sha256="")
-        for name, file in target.artifacts.items()
-    }
-
-
-def missing_files(target: Target, folder: Path, *, simulate: bool) -> dict[str, str]:
-    """Name to origin of the files that a build of ``target`` needs but ``folder`` does not have."""
-    needed = needed_files(target, simulate=simulate).values()
-    return {file.name: file.origin for file in needed if not (folder / file.name).is_file()}
 
 
 def check_artifacts(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from cannery.image.artifacts import needed_files
+from cannery.image.needed_files import needed_files
 from cannery.model import Base, File, Target
 
 LABEL = "io.cannery.key"

@@ -15,11 +15,12 @@ from cannery.execute.engine import base
 from cannery.execute.engine.builder import Builder
 from cannery.execute.engine.images import local_images
 from cannery.execute.engine.simulator import Simulated, simulated
-from cannery.image.artifacts import check_artifacts, files_of_build
+from cannery.image.artifacts import check_artifacts
 from cannery.image.bake_file import ImageBuild, bake_file
 from cannery.image.content_key import LABEL
 from cannery.image.file_hashes import Hashes
 from cannery.image.names import image_tag
+from cannery.image.needed_files import files_of_build
 from cannery.image.origin_labels import origin_labels
 from cannery.image.simulated import ARGUMENT as SIMULATED
 from cannery.image.simulated import LABEL as SIMULATED_LABEL

@@ -9,12 +9,13 @@ from enum import StrEnum
 from pathlib import Path
 
 from cannery import console
-from cannery.deploy.run_spec import DeviceKind, RunSpec
+from cannery.deploy.run_spec import RunSpec
 from cannery.errors import Problem, VerificationError
 from cannery.execute.engine.stand_ins import stand_ins
 from cannery.execute.engine.verify import Subject, verify
 from cannery.files import write_files
 from cannery.matrix.project import Project
+from cannery.model import DeviceKind
 from cannery.report.stored import report_path
 from cannery.report.verification import Verification
 from cannery.report.verification_text import to_brief, to_text

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from cannery import console
 from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute import git
-from cannery.execute.engine.simulator import package_spec
-from cannery.image.artifacts import missing_files
+from cannery.image.needed_files import missing_files
 from cannery.image.render import Renderer
+from cannery.image.simulator_spec import package_spec
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.ci import CiOptions

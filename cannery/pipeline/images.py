@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cannery.deploy.run_spec import DeviceKind, RunSpec, no_device, npu_device, simulated_device
+from cannery.deploy.run_spec import RunSpec, no_device, npu_device, simulated_device
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine.images import Images
 from cannery.execute.engine.simulator import simulated
 from cannery.image.checks import checks_digest
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
-from cannery.model import Target
+from cannery.model import DeviceKind, Target
 from cannery.plan.plan import Local
 from cannery.report.stored import report_text
 from cannery.report.verification import passed_on

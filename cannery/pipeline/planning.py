@@ -11,14 +11,15 @@ from cannery import console
 from cannery.errors import ArtifactError, CanneryError, EngineError, UsageError
 from cannery.execute.engine import base
 from cannery.execute.engine.images import Images, local_images
-from cannery.execute.engine.simulator import recipe
-from cannery.image.artifacts import check_artifacts, missing_files, needed_files
+from cannery.image.artifacts import check_artifacts
 from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of, context_files
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.file_hashes import Hashes
 from cannery.image.layers import Layer
 from cannery.image.names import image_name, image_tag
+from cannery.image.needed_files import missing_files, needed_files
 from cannery.image.render import Rendered, Renderer
+from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import Project
 from cannery.model import Base, Target
 from cannery.options.build import BuildOptions, PlanOptions

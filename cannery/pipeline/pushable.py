@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import OutOfSyncError, Problem, PublishError
 from cannery.execute import cosign, git
 from cannery.execute.engine.images import local_images
@@ -16,7 +15,7 @@ from cannery.image.layers import Layer, layers_of
 from cannery.image.lock import Lock, parse_lock
 from cannery.image.names import image_name
 from cannery.matrix.project import Project
-from cannery.model import Target
+from cannery.model import DeviceKind, Target
 from cannery.options.build import BuildOptions
 from cannery.options.publish import PushOptions
 from cannery.pipeline.images import device_kinds, here

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from cannery import console
 from cannery.errors import UsageError
-from cannery.execute.engine.simulator import recipe
 from cannery.files import read_text, write_files
 from cannery.image.build_context import read_context
 from cannery.image.content_key import KeyInputs, context_files
+from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.report.tested import results

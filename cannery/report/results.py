@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from cannery.deploy.run_spec import DeviceKind
 from cannery.matrix.project import Project
-from cannery.model import Target
+from cannery.model import DeviceKind, Target
 from cannery.publish.records import Record, Tested, latest
 from cannery.report.verified import Verified, read_verified
 

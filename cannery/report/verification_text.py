@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from cannery.deploy.run_spec import DeviceKind
+from cannery.model import DeviceKind
 from cannery.report.columns import columns
 from cannery.report.verification import Check, Verification
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import yaml
 
-from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import MatrixError, Problem
+from cannery.model import DeviceKind
 from cannery.publish.records import Tested
 from cannery.syntax.yaml_reader import Section, read_yaml
 

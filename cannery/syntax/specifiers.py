@@ -18,11 +18,13 @@ from packaging.version import Version
 _ABOVE = 99999
 
 
+@cache
 def admits_both(first: SpecifierSet, second: SpecifierSet) -> bool:
     """Whether some version satisfies both."""
     return any(_in(first, probe) and _in(second, probe) for probe in _probes(first, second))
 
 
+@cache
 def lets_out(wanted: SpecifierSet, bound: SpecifierSet) -> bool:
     """Whether some version satisfies ``wanted`` and not ``bound``."""
     return any(_in(wanted, probe) and not _in(bound, probe) for probe in _probes(wanted, bound))

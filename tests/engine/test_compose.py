@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from cannery.deploy import formats
 from cannery.deploy.chips import CHIPS
-from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES, DeviceKind
+from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES
 from cannery.execute.engine.verify import Subject, checks_in
 from cannery.matrix.project import Project
-from cannery.model import Target
+from cannery.model import DeviceKind, Target
 
 from .conftest import ROOT, Built
 

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from cannery.deploy.run_spec import DeviceKind, RunSpec, simulated_device
+from cannery.deploy.run_spec import RunSpec, simulated_device
 from cannery.errors import BuildError
 from cannery.execute.engine.base import ensure_base
 from cannery.execute.engine.verify import Subject, verify
 from cannery.matrix.project import Project
+from cannery.model import DeviceKind
 from cannery.options.build import BuildOptions
 from cannery.pipeline import running
 from cannery.report.verification import Verification

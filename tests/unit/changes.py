@@ -13,10 +13,10 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from cannery.execute.engine.simulator import package_spec
 from cannery.files import write_files
 from cannery.image.content_key import KeyInputs
 from cannery.image.render import Renderer
+from cannery.image.simulator_spec import package_spec
 from cannery.matrix.project import Project
 
 HARMLESS = (

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cannery.deploy.run_spec import DeviceKind
+from cannery.model import DeviceKind
 from cannery.report.verification import Check, DeviceRun, Verification
 
 PASSED = Check(name="torch/test_torch.py::test_a", title="it imports", outcome="passed", why="")

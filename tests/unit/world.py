@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import BuildError, VerificationError
 from cannery.execute.engine import base, containers
 from cannery.execute.engine import client as engine
@@ -23,7 +22,7 @@ from cannery.files import write_files
 from cannery.image.bake_file import ImageBuild
 from cannery.image.checks import checks_digest
 from cannery.image.render import Renderer
-from cannery.model import Target
+from cannery.model import DeviceKind, Target
 from cannery.options.build import BuildOptions
 from cannery.pipeline import assembly, images, planning, pushable
 from cannery.pipeline import running as building

@@ -3,35 +3,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 import tempfile
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from cannery import console
-from cannery.errors import Problem, UsageError, file_error
+from cannery.errors import file_error
 from cannery.execute.engine.base import building_architecture, ensure_base
 from cannery.execute.engine.buildx import Build, PackageIndex, execute
 from cannery.execute.owner import is_gone, own_mark
 from cannery.image.artifacts import check_artifacts
+from cannery.image.simulator_spec import SOURCES, package_spec, recipe
 from cannery.matrix.project import Project
-from cannery.model import SIMULATED_CHIPS, Target
-
-SOURCES = Path(__file__).parents[2] / "simulator"
+from cannery.model import Target
 
 _MAKING = ".making-"
 """The beginning of the names of temporary folders."""
-
-_DRIVER_VERSION = "24.1.rc3"
-DEVICES = 8
-"""The number of cards of a simulated host."""
-
-_HBM_MB = 65536
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,45 +32,6 @@ class Simulated:
     host: Path
 
 
-def package_spec(target: Target) -> dict[str, Any]:
-    """The packer's specification for ``target``; see simulator/packages/pack.py.
-
-    Raises:
-        UsageError: there is no software device of this chip or of this mixture of versions.
-    """
-    if target.chip not in SIMULATED_CHIPS:
-        known = " and ".join(SIMULATED_CHIPS)
-        what = f"{target.id} has chip {target.chip}, but the software device supports only {known}."
-        raise UsageError(Problem(what=what, fix="Build it from the vendor's files."))
-    versions = {target.cann.version, target.kernels.version, target.nnal.version}
-    if len(versions) > 1:
-        mixed = ", ".join(sorted(versions))
-        what = f"{target.id} has packages of CANN {mixed}, and a simulated CANN has one version."
-        raise UsageError(Problem(what=what, fix="Build it from the vendor's files."))
-    files = target.artifacts
-    packages = [
-        {"component": component, "file": files[component].name}
-        for component in ("toolkit", "kernels", "nnal")
-        if component in files
-    ]
-    for package in packages:
-        if package["component"] == "kernels":
-            package["chip"] = target.chip
-    return {
-        "arch": target.machine,
-        "cann": target.cann.version,
-        "layout": str(target.cann.layout),
-        "packages": packages,
-        "apex": {"file": files["apex"].name} if "apex" in files else None,
-        "driver": {
-            "version": _DRIVER_VERSION,
-            "chip_name": SIMULATED_CHIPS[target.chip],
-            "devices": DEVICES,
-            "hbm_mb": _HBM_MB,
-        },
-    }
-
-
 def simulated(project: Project, target: Target) -> Simulated:
     """The folders of the simulated files of ``target``, which need not exist yet.
 
@@ -88,18 +39,6 @@ def simulated(project: Project, target: Target) -> Simulated:
     """
     folder = project.state / "simulator" / f"{target.id}-{recipe(target)[:12]}"
     return Simulated(artifacts=folder / "artifacts", host=folder / "host")
-
-
-def recipe(target: Target) -> str:
-    """A hash of all inputs of the simulated files of ``target``."""
-    spec = json.dumps(package_spec(target), sort_keys=True).encode()
-    return hashlib.sha256(spec + _sources()).hexdigest()
-
-
-@cache
-def _sources() -> bytes:
-    found = [p for p in sorted(SOURCES.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
-    return b"".join(str(p.relative_to(SOURCES)).encode() + b"\0" + p.read_bytes() for p in found)
 
 
 def simulate(project: Project, target: Target, source: PackageIndex, real: Path) -> Simulated:

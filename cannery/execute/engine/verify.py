@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cannery import console
-from cannery.deploy.run_spec import DeviceKind, RunSpec
+from cannery.deploy.run_spec import RunSpec
 from cannery.errors import CanneryError
 from cannery.execute.engine import containers
 from cannery.execute.hardware import hardware
@@ -20,7 +20,7 @@ from cannery.execute.process import run
 from cannery.execute.threads import each_in_thread
 from cannery.image.checks import checks_digest, folder_of_checks
 from cannery.matrix.project import Project
-from cannery.model import Target
+from cannery.model import DeviceKind, Target
 from cannery.report.verification import Check, DeviceRun, Verification
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from cannery.deploy.run_spec import (
     DRIVER_MOUNTS,
-    DeviceKind,
     RunSpec,
     no_device,
     npu_device,
     shell_text,
     simulated_device,
 )
+from cannery.model import DeviceKind
 
 BEGIN = ["docker", "run", "--rm", "--platform", "linux/arm64", "--shm-size", "16g"]
 

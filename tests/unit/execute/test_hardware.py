@@ -7,10 +7,10 @@ import platform
 
 import pytest
 
-from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import EngineError
 from cannery.execute import hardware as module
 from cannery.execute.hardware import hardware, npus
+from cannery.model import DeviceKind
 
 # The form of `npu-smi info`, shortened to what is read; facts of a driver 24.1.rc3.
 SAID = """\

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from cannery.deploy.run_spec import DeviceKind, RunSpec, no_device, simulated_device
+from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
 from cannery.errors import VerificationError
 from cannery.execute.engine.verify import Subject
 from cannery.matrix.project import Project
-from cannery.model import Target
+from cannery.model import DeviceKind, Target
 from cannery.pipeline import checking
 from cannery.report.stored import report_path, report_text
 from cannery.report.verification import Check, DeviceRun, Verification

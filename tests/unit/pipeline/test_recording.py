@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.deploy.run_spec import DeviceKind
 from cannery.errors import MatrixError, VerificationError
 from cannery.files import write_files
+from cannery.model import DeviceKind
 from cannery.pipeline.recording import record, state_key
 from cannery.plan.plan import Action
 from cannery.report.results import Basis, Result, known_results

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.deploy.run_spec import DeviceKind
+from cannery.model import DeviceKind
 from cannery.report.verification import Check, DeviceRun, passed_on
 from tests.unit.verifications import FAILED, NOT_RUN, PASSED, REPORT
 

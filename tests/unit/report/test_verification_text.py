@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.deploy.run_spec import DeviceKind
+from cannery.model import DeviceKind
 from cannery.report.verification import Check, DeviceRun, Verification
 from cannery.report.verification_text import to_brief, to_text
 from tests.unit.verifications import NOT_RUN, PASSED, REPORT

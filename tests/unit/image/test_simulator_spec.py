@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import UsageError
-from cannery.execute.engine.simulator import SOURCES, package_spec
+from cannery.image.simulator_spec import SOURCES, package_spec
 from cannery.matrix.schema import parse_matrix
 from tests.unit.applications import TEXT
 from tests.unit.matrices import load

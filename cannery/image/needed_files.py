@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files in no registry that a target needs, and those of them that a folder lacks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from cannery.model import File, Target
+
+
+def needed_files(target: Target, *, simulate: bool) -> dict[str, File]:
+    """Component to vendor file, for all files that a build needs, less simulated ones."""
+    return target.real_artifacts if simulate else target.artifacts
+
+
+def files_of_build(target: Target, *, simulate: bool) -> dict[str, File]:
+    """Component to file, for all files of the ``artifacts`` context, also simulated ones.
+
+    A simulated file has no published sha256.
+    """
+    needed = needed_files(target, simulate=simulate)
+    return {
+        name: file if name in needed else replace(file, sha256="")
+        for name, file in target.artifacts.items()
+    }
+
+
+def missing_files(target: Target, folder: Path, *, simulate: bool) -> dict[str, str]:
+    """Name to origin of the files that a build of ``target`` needs but ``folder`` does not have."""
+    needed = needed_files(target, simulate=simulate).values()
+    return {file.name: file.origin for file in needed if not (folder / file.name).is_file()}

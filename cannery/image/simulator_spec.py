@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated packages of a target: what they are, and a hash of all that they are made from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cannery.errors import Problem, UsageError
+from cannery.model import SIMULATED_CHIPS, Target
+
+SOURCES = Path(__file__).parents[1] / "simulator"
+
+_DRIVER_VERSION = "24.1.rc3"
+DEVICES = 8
+"""The number of cards of a simulated host."""
+
+_HBM_MB = 65536
+
+
+def package_spec(target: Target) -> dict[str, Any]:
+    """The packer's specification for ``target``; see simulator/packages/pack.py.
+
+    Raises:
+        UsageError: there is no software device of this chip or of this mixture of versions.
+    """
+    if target.chip not in SIMULATED_CHIPS:
+        known = " and ".join(SIMULATED_CHIPS)
+        what = f"{target.id} has chip {target.chip}, but the software device supports only {known}."
+        raise UsageError(Problem(what=what, fix="Build it from the vendor's files."))
+    versions = {target.cann.version, target.kernels.version, target.nnal.version}
+    if len(versions) > 1:
+        mixed = ", ".join(sorted(versions))
+        what = f"{target.id} has packages of CANN {mixed}, and a simulated CANN has one version."
+        raise UsageError(Problem(what=what, fix="Build it from the vendor's files."))
+    files = target.artifacts
+    packages = [
+        {"component": component, "file": files[component].name}
+        for component in ("toolkit", "kernels", "nnal")
+        if component in files
+    ]
+    for package in packages:
+        if package["component"] == "kernels":
+            package["chip"] = target.chip
+    return {
+        "arch": target.machine,
+        "cann": target.cann.version,
+        "layout": str(target.cann.layout),
+        "packages": packages,
+        "apex": {"file": files["apex"].name} if "apex" in files else None,
+        "driver": {
+            "version": _DRIVER_VERSION,
+            "chip_name": SIMULATED_CHIPS[target.chip],
+            "devices": DEVICES,
+            "hbm_mb": _HBM_MB,
+        },
+    }
+
+
+def recipe(target: Target) -> str:
+    """A hash of all inputs of the simulated files of ``target``."""
+    spec = json.dumps(package_spec(target), sort_keys=True).encode()
+    return hashlib.sha256(spec + _sources()).hexdigest()
+
+
+@cache
+def _sources() -> bytes:
+    found = [p for p in sorted(SOURCES.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
+    return b"".join(str(p.relative_to(SOURCES)).encode() + b"\0" + p.read_bytes() for p in found)
