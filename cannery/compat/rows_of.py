@@ -229,8 +229,6 @@ def rejected(section: Section, reader: Reader) -> facts.Rejected | None:
     """A row of rejected."""
     torch, torch_npu = section.text("torch"), section.text("torch_npu")
     cann, why = section.text("cann"), section.text("why")
-    for key in ("pythons", "branch"):
-        section.text(key, required=False)
     common = reader.common(section)
     if common is None:
         return None

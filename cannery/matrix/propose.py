@@ -76,8 +76,10 @@ def propose(
     entries = [*python_entries, *cann_entries, *_apex(choice, matrix)]
     entries += _plugin(choice.deepspeed, compat, matrix)
     entries.append((("targets",), tuple(lines)))
-    notes = (*choice.notes, f"torch, torch_npu, CANN and Python: {found.row.cited}")
-    return Proposal(id=name, entries=tuple(entries), notes=notes)
+    notes = [*choice.notes, f"torch, torch_npu, CANN and Python: {found.row.cited}"]
+    if any(where == ("cann",) for where, _ in cann_entries):
+        notes.append(f"requirements of CANN's Python parts: {compat.cann_python_by}")
+    return Proposal(id=name, entries=tuple(entries), notes=tuple(notes))
 
 
 def target_id(python: str, torch: str, cann: str, chip: str) -> str:

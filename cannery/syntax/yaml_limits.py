@@ -40,7 +40,9 @@ def read_limited(path: Path, name: str) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise MatrixError(Problem(what=f"{name} is not UTF-8 text: {error.reason}.")) from error
+        where = place(name, content[: error.start].decode("utf-8"))
+        what = f"this is not UTF-8 text: {error.reason}."
+        raise MatrixError(Problem(what=what, fix="Save the file as UTF-8.", where=where)) from error
 
 
 def require_within_limits(text: str, name: str) -> None:
@@ -64,6 +66,12 @@ def require_within_limits(text: str, name: str) -> None:
             raise _at(event, name, f"values are nested more than {MAX_DEPTH} deep.")
         if values > MAX_VALUES:
             raise _at(event, name, f"the file has more than {MAX_VALUES:,} values.")
+
+
+def place(name: str, before: str) -> Span:
+    """The place in the file ``name`` that the text ``before`` ends at."""
+    lines = before.split("\n")
+    return Span(file=name, line=len(lines), column=len(lines[-1]) + 1)
 
 
 def _not_regular(path: Path, mode: int) -> FileError:

@@ -91,7 +91,9 @@ def _end(node: yaml.Node) -> int:
     """Where ``node`` ends; the mark of a block ends only where the next thing begins."""
     if isinstance(node, yaml.ScalarNode) or node.flow_style or not node.value:
         return node.end_mark.index
-    return max(_end(each) for each in _inner(node) if each.start_mark.index >= node.start_mark.index)
+    return max(
+        _end(each) for each in _inner(node) if each.start_mark.index >= node.start_mark.index
+    )
 
 
 def _inner(node: yaml.CollectionNode) -> Iterator[yaml.Node]:

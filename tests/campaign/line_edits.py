@@ -111,7 +111,17 @@ def whole_file(random: Random, file: Document) -> str:
         [
             *("\ufeff" + text, text.replace("\n", "\r\n"), text.replace("\n", "\r"), last),
             *("---\n" + text, text + "---\n" + text, text + "...\n", "%YAML 1.2\n---\n" + text),
-            *("", "\n", "# nothing\n", "null\n", "[]\n", "{}\n", "text\n", "\0" + text, text + "\t"),
+            *(
+                "",
+                "\n",
+                "# nothing\n",
+                "null\n",
+                "[]\n",
+                "{}\n",
+                "text\n",
+                "\0" + text,
+                text + "\t",
+            ),
             "\n" * 100 + text,
         ]
     )

@@ -80,7 +80,9 @@ class Outputs:
         return "\n".join([*lines, *files, *explain([target], self._before.compat)])
 
     def _definitions_differ(self, after: Meaning, names: dict[str, str]) -> bool:
-        changed = [each for each in {*names, *self._names} if names.get(each) != self._names.get(each)]
+        changed = [
+            each for each in {*names, *self._names} if names.get(each) != self._names.get(each)
+        ]
         old = of_definitions(self._stock, self._before.definitions, changed)
         new = of_definitions(self._stock, after.definitions, changed)
         return [self._listed(each) for each in old] != [self._listed(each) for each in new]
@@ -118,7 +120,9 @@ def _changed(compat: Compat, other: Compat) -> Iterator[Row]:
 
 def _cited(compat: Compat, source: Source) -> list[Row]:
     every = [getattr(compat, each.name) for each in fields(compat) if each.name != "sources"]
-    cited = [row for part in every for row in part if isinstance(row, Row) and source in row.sources]
+    cited = [
+        row for part in every for row in part if isinstance(row, Row) and source in row.sources
+    ]
     return cited[:_ROWS_OF_A_SOURCE]
 
 

@@ -146,5 +146,3 @@ def _using(stock: Target, kind: str, value: Any) -> list[Target]:
     keys = {"apex": "apex", "plugins": "deepspeed_plugin", "torch_npu_wheels": "torch_npu_wheel"}
     key = keys.get(kind, "deepspeed_wheel")
     return [replace(stock, **{key: value})] if isinstance(value, VendorWheel) else []
-
-

@@ -11,9 +11,30 @@ from tests.campaign.line_edits import Edit
 
 _OTHERS = [
     *("null", "~", "", "''", '" "', "true", "false", "0", "-1", "1.5", "1e999", "0x1F", "1_000"),
-    *("9" * 400, "x" * 5000, "中文名字", "'中文'", "2026-01-01", ".inf", "[]", "{}", "[[]]", "[null]"),
+    *(
+        "9" * 400,
+        "x" * 5000,
+        "中文名字",
+        "'中文'",
+        "2026-01-01",
+        ".inf",
+        "[]",
+        "{}",
+        "[[]]",
+        "[null]",
+    ),
     *("{a: b}", "[a, b]", "!!int 3", "!!binary aGk=", "!x y", "|\n  text", ">-\n  text", "..", "*"),
-    *("../../etc/passwd", "$HOME", "`id`", "a b", "{0}", "{target}", "%s", '"\\u0000"', "x; rm -r /"),
+    *(
+        "../../etc/passwd",
+        "$HOME",
+        "`id`",
+        "a b",
+        "{0}",
+        "{target}",
+        "%s",
+        '"\\u0000"',
+        "x; rm -r /",
+    ),
 ]
 _KEYS = ["", "x", "<<", "? [a]", "中文", "note", "schema", "0", "null", "'a b'", "requirement"]
 _VERSION = re.compile(r"\d+")
@@ -69,7 +90,9 @@ def quote(random: Random, file: Document) -> str:
 def space_in_quotes(random: Random, file: Document) -> str:
     piece = _scalar(random, file)[1]
     text = file.of(piece).strip("'\"")
-    return file.replaced(piece, random.choice(('" {}"', '"{} "', '"{}\\n"', '"{}\\t"')).format(text))
+    return file.replaced(
+        piece, random.choice(('" {}"', '"{} "', '"{}\\n"', '"{}\\t"')).format(text)
+    )
 
 
 def anchor(random: Random, file: Document) -> str:
