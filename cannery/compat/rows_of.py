@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
@@ -14,6 +15,7 @@ from cannery.syntax.cann_version import CannRange, CannVersion
 from cannery.syntax.yaml_reader import Section
 
 _SUITE = ("suite", "distribution", "release", "glibc", "python")
+_CHIP = re.compile(r"[a-z0-9]+")
 _BESIDE = ("driver", "deepspeed", "apex", "app", "triton_ascend")
 
 
@@ -86,7 +88,7 @@ def cxx_abi(section: Section, reader: Reader) -> facts.CxxAbi | None:
 def release(section: Section, reader: Reader) -> facts.Release | None:
     """A row of cann."""
     cann = value(section, "cann", CannVersion.parse)
-    chips, nnal = section.texts("chips"), section.flag("nnal")
+    chips, nnal = section.texts("chips", _wrong_chip), section.flag("nnal")
     common = reader.common(section)
     if common is None or cann is None:
         return None
@@ -115,13 +117,17 @@ def _wrong_cann(text: str) -> str:
     return ""
 
 
+def _wrong_chip(text: str) -> str:
+    return "" if _CHIP.fullmatch(text) else f"{text!r} is not a chip. Write it as in 910b."
+
+
 def file_name(section: Section, reader: Reader) -> facts.FileName | None:
     """A row of files."""
     component = section.choose(
         "component", {name: name for name in ("toolkit", "kernels", "nnal")}, "component"
     )
     cann, file = value(section, "cann", CannRange.parse), section.text("file")
-    chips, common = section.texts("chips"), reader.common(section)
+    chips, common = section.texts("chips", _wrong_chip), reader.common(section)
     try:
         file.format(version="", chip="", machine="")
     except (KeyError, IndexError, ValueError):

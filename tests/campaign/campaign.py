@@ -25,7 +25,7 @@ from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from tests.campaign.document import Document
 from tests.campaign.line_edits import LINE_EDITS, encoded
-from tests.campaign.meaning import Meaning, data, names_of, read, rows
+from tests.campaign.meaning import Meaning, data, names_of, normal, read, rows
 from tests.campaign.outputs import Outputs
 from tests.campaign.structure_edits import STRUCTURE_EDITS
 
@@ -121,17 +121,18 @@ class Campaign:
     def _judged(self, edit: Edit, after: Meaning) -> Verdict:
         before = self._before
         try:
-            same_data = data(edit.after.removeprefix("\ufeff")) == self._data[edit.file]
+            said = data(edit.after.removeprefix("\ufeff"))
         except (yaml.YAMLError, UnicodeEncodeError):
             why = "accepted, and it is not YAML"
             return Verdict(edit=edit, outcome=Outcome.FAILURE, why=why)
         differ = self._outputs.differ(after)
-        if same_data:
-            why = "the same data, and another output" if differ else ""
-            outcome = Outcome.FAILURE if differ else Outcome.SAME
-            return Verdict(edit=edit, outcome=outcome, why=why)
         if differ:
-            return Verdict(edit=edit, outcome=Outcome.DIFFERENT)
+            same_data = said == self._data[edit.file]
+            why = "the same data, and another output" if same_data else ""
+            outcome = Outcome.FAILURE if same_data else Outcome.DIFFERENT
+            return Verdict(edit=edit, outcome=outcome, why=why)
+        if normal(said) == normal(self._data[edit.file]):
+            return Verdict(edit=edit, outcome=Outcome.SAME)
         same = (
             (before.targets, before.publishing) == (after.targets, after.publishing)
             and rows(before.compat) == rows(after.compat)

@@ -82,20 +82,24 @@ def names_of(definitions: Definitions) -> dict[str, str]:
 
 
 def data(text: str) -> Any:
-    """The YAML in ``text`` as it can be compared: two of these are equal if they say the same.
+    """What the YAML in ``text`` says, all scalars as text."""
+    return yaml.load(text, Loader=yaml.CBaseLoader)
 
-    The order of a list says nothing, one value says the same as a list of it, and what is empty,
-    false or the default says the same as what is left out.
+
+def normal(value: Any) -> Any:
+    """``value`` so that two of these are equal if they may mean the same.
+
+    The order of a list may mean nothing, one value may mean the same as a list of it, and what is
+    empty, false or the default the same as what is left out. The names of families are labels.
     """
-    return _normal(yaml.load(text, Loader=yaml.CBaseLoader))
-
-
-def _normal(value: Any) -> Any:
     if isinstance(value, dict):
-        pairs = {key: _normal(each) for key, each in value.items()}
+        families = value.get("families")
+        if isinstance(families, dict):
+            value = {**value, "families": [*families.values()]}
+        pairs = {key: normal(each) for key, each in value.items()}
         return {k: v for k, v in pairs.items() if v not in ([], {}, "false", _DEFAULTS.get(k, []))}
     if isinstance(value, list):
-        found = sorted((_normal(each) for each in value), key=repr)
+        found = sorted((normal(each) for each in value), key=repr)
         return found[0] if len(found) == 1 else found
     text = str(value)
     return "true" if text.lower() in _TRUE else "false" if text.lower() == "false" else text

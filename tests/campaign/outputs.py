@@ -37,7 +37,7 @@ class Outputs:
     def differ(self, after: Meaning) -> bool:
         """Whether anything that a user sees is another after the edit."""
         before = self._before
-        if [*before.targets] != [*after.targets]:
+        if [*before.targets] != [*after.targets] or before.matrix.unused != after.matrix.unused:
             return True
         if before.publishing != after.publishing and self._published_differs(after):
             return True
@@ -83,16 +83,24 @@ class Outputs:
         changed = [
             each for each in {*names, *self._names} if names.get(each) != self._names.get(each)
         ]
+        if self._kept(self._before) != self._kept(after):
+            return True
         old = of_definitions(self._stock, self._before.definitions, changed)
         new = of_definitions(self._stock, after.definitions, changed)
         return [self._listed(each) for each in old] != [self._listed(each) for each in new]
+
+    @staticmethod
+    def _kept(meaning: Meaning) -> list[tuple[str, tuple[str, ...]]]:
+        """What 'keep' of a target may name, and what it then keeps."""
+        return [*meaning.definitions.leave_out.items()]
 
     def _facts_differ(self, after: Meaning, found: object) -> bool:
         old, new = self._before.compat, after.compat
         targets = [*after.targets.values()]
         if explain(targets, old) != explain(targets, new):
             return True
-        if old.cann_python != new.cann_python:
+        # What 'new' writes for a release that matrix.yaml lacks, and says of it.
+        if _proposed(old) != _proposed(new):
             return True
         asked = [
             probe
@@ -100,6 +108,10 @@ class Outputs:
             for probe in of_row(row, self._stock)
         ]
         return any(explain([each], old) != explain([each], new) for each in asked)
+
+
+def _proposed(compat: Compat) -> list[str]:
+    return [*compat.cann_python, _LINE.sub(r"\1", compat.cann_python_by)]
 
 
 def _changed(compat: Compat, other: Compat) -> Iterator[Row]:

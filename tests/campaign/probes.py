@@ -20,8 +20,8 @@ from cannery.matrix.definitions import Definitions
 from cannery.model import Base, CannRelease, File, Layout, Python, Target, VendorWheel
 from cannery.syntax.cann_version import CannRange, CannVersion
 
-_MOST = 40
-"""How many probes one row may have."""
+_MOST = 60
+"""About how many probes one row may have."""
 
 
 def of_row(row: facts.Row, stock: Target) -> list[Target]:
@@ -32,8 +32,12 @@ def of_row(row: facts.Row, stock: Target) -> list[Target]:
     choices = [[*_asked(name, value, row)] for name, value in values.items()]
     combined = itertools.product(*[each for each in choices if each])
     found = [_filled(stock, dict(each for part in parts for each in part)) for parts in combined]
-    return found[: _MOST // 2] + found[-_MOST // 2 :]
+    return found[:: 1 + len(found) // _MOST]
 
+
+_RELEASES = ("8.0.RC2", "8.1.RC1", "8.3.RC1", "8.5.1", "9.0.0")
+_MORE = {"toolkits": ("8.0.RC3",), "chips": ("other",)}
+"""What a row need not name, and what asks about all that it does name."""
 
 _Part = list[tuple[str, Any]]
 
@@ -47,13 +51,16 @@ def _asked(name: str, value: Any, row: facts.Row) -> Iterator[_Part]:
     """The values of the targets that ask about the field ``name``, one list for each choice."""
     if isinstance(row, facts.Package) and name == "package":
         yield from ([("package", text)] for text in _requirements(row))
+    elif isinstance(row, facts.FileName) and name == "file":
+        # Another name than Huawei's, so that the message says that one.
+        yield [("file", "x.zip")]
     elif name in ("requirement", "without") and value:
         yield from ([(name, text)] for text in (str(value), ""))
     elif name in _ASKED:
         key = name
         if name == "version" and not isinstance(row, facts.OnToolkit):
             key = type(row).__name__.lower()
-        yield from ([(key, each)] for each in _versions(value))
+        yield from ([(key, each)] for each in (*_versions(value), *_MORE.get(name, ())))
 
 
 def _requirements(row: facts.Package) -> list[str]:
@@ -68,7 +75,7 @@ def _versions(value: Any) -> list[str]:
     if isinstance(value, tuple):
         return [str(each) for each in value]
     if isinstance(value, CannRange):
-        return [str(bound) for _, bound in value.clauses]
+        return [*(str(bound) for _, bound in value.clauses), *_RELEASES]
     return [text for each in value or () for text in _around(Version(each.version.rstrip(".*")))]
 
 
@@ -76,7 +83,8 @@ def _around(version: Version) -> list[str]:
     """``version`` and the ones just below and above it."""
     *head, last = (*version.release, 0, 0)[:3]
     numbers = [last + 1, last - 1] if last else [last + 1]
-    return [str(version), *(".".join(map(str, (*head, number))) for number in numbers)]
+    near = [".".join(map(str, (*head, number))) for number in numbers]
+    return [str(version), f"{version.base_version}.1", *near]
 
 
 def _filled(stock: Target, asked: dict[str, Any]) -> Target:
@@ -109,7 +117,7 @@ def _filled(stock: Target, asked: dict[str, Any]) -> Target:
 
 def made_release(version: str, chip: str, asked: Mapping[str, str]) -> CannRelease:
     """A release that matrix.yaml need not have."""
-    file = File(name="x.run", origin="")
+    file = File(name=asked.get("file", "x.run"), origin="")
     known = {str(each): each for each in Layout}
     return CannRelease(
         version=version,
