@@ -8,18 +8,18 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import yaml
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import InvalidSpecifier
 from packaging.version import InvalidVersion, Version
 
 from cannery.compat import facts
 from cannery.errors import did_you_mean
 from cannery.syntax.cann_version import CannRange
+from cannery.syntax.specifiers import parse_requirement, specifiers
 from cannery.syntax.yaml_reader import Section
 
 T = TypeVar("T")
 
-_PYTHONS = re.compile(r"3\.(\d+)(?:-3\.(\d+))?")
+_PYTHONS = re.compile(r"3\.(\d\d?)(?:-3\.(\d\d?))?")
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 
 
@@ -133,10 +133,10 @@ def when(section: Section) -> facts.When:
     """The conditions of a row."""
     return facts.When(
         cann=optional(section, "cann", CannRange.parse),
-        torch=optional(section, "torch", SpecifierSet),
-        torch_npu=optional(section, "torch_npu", SpecifierSet),
-        requirement=optional(section, "with", Requirement),
-        without=optional(section, "without", Requirement),
+        torch=optional(section, "torch", specifiers),
+        torch_npu=optional(section, "torch_npu", specifiers),
+        requirement=optional(section, "with", parse_requirement),
+        without=optional(section, "without", parse_requirement),
         pythons=optional(section, "pythons", python_range) or (),
     )
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from cannery.compat import facts
 from cannery.compat.reader import Reader, optional, python_range, value, wheel_version, when
 from cannery.syntax.cann_version import CannRange, CannVersion
+from cannery.syntax.specifiers import specifiers
 from cannery.syntax.yaml_reader import Section
 
 _SUITE = ("suite", "distribution", "release", "glibc", "python")
@@ -148,11 +148,14 @@ def layout(section: Section, reader: Reader) -> facts.LayoutRow | None:
 
 def deepspeed(section: Section, reader: Reader) -> facts.DeepSpeed | None:
     """A row of deepspeed."""
-    version = value(section, "version", SpecifierSet)
-    torch = optional(section, "torch", SpecifierSet)
+    version = value(section, "version", specifiers)
+    torch = optional(section, "torch", specifiers)
     pythons = optional(section, "pythons", python_range) or ()
     plugin = section.text("plugin", required=False)
     refused, advised = section.text("refused", required=False), section.flag("advised")
+    if advised and version and not re.fullmatch(r"==[^,*]+", str(version)):
+        what = "only one version can be advised."
+        section.wrong("version", what, "Write it as in ==0.18.4.")
     common = reader.common(section)
     if common is None or version is None:
         return None
@@ -169,7 +172,7 @@ def deepspeed(section: Section, reader: Reader) -> facts.DeepSpeed | None:
 
 def apex(section: Section, reader: Reader) -> facts.Apex | None:
     """A row of apex."""
-    version, torch = section.text("version"), value(section, "torch", SpecifierSet)
+    version, torch = section.text("version"), value(section, "torch", specifiers)
     pythons = value(section, "pythons", python_range)
     common = reader.common(section)
     if common is None or torch is None or pythons is None:
@@ -184,7 +187,7 @@ def package(section: Section, reader: Reader) -> facts.Package | None:
     if sum(section.take(key, required=False) is not None for key in keys) != 1:
         what = f"{section.name} needs exactly one of bound, pin, seen and refused."
         section.problems.add(section.node, what)
-    bound, pin, seen = (optional(section, key, SpecifierSet) for key in keys[:3])
+    bound, pin, seen = (optional(section, key, specifiers) for key in keys[:3])
     refused, required = section.text("refused", required=False), section.flag("required")
     common = reader.common(section)
     if common is None:
@@ -216,6 +219,8 @@ def known_bad(section: Section, reader: Reader) -> facts.KnownBad | None:
     """A row of known_bad."""
     conditions, why = when(section), section.text("why")
     below = section.text("python_below", required=False)
+    if below:
+        _check_version(section, "python_below", below)
     common = reader.common(section)
     if common is None:
         return None

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 import yaml
-from yaml.reader import ReaderError
 
 from cannery.errors import MatrixError, Problem, Span, did_you_mean
-from cannery.syntax.yaml_limits import place, read_limited, require_within_limits
+from cannery.syntax.yaml_errors import not_yaml, place
+from cannery.syntax.yaml_limits import read_limited, require_within_limits
 
 T = TypeVar("T")
 
@@ -276,22 +276,10 @@ def parse_yaml(text: str, name: str, parse: Callable[[Section], T]) -> T:
     try:
         require_within_limits(text, name)
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
-    except UnicodeEncodeError as error:
-        # Text with lone surrogates, as git may hand it out, cannot be encoded as UTF-8.
-        where = place(name, text[: error.start])
-        raise MatrixError(Problem(what="this is not UTF-8 text.", where=where)) from error
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = Span(file=name, line=mark.line + 1, column=mark.column + 1) if mark else None
-        what = f"this is not YAML: {error.problem or error.context}."
-        raise MatrixError(Problem(what=what, where=where)) from error
-    except ReaderError as error:
-        where = place(name, text.partition(chr(error.character))[0])
-        what = f"the character U+{error.character:04X} cannot be in a YAML file."
-        raise MatrixError(Problem(what=what, fix="Remove it.", where=where)) from error
+    except (UnicodeEncodeError, yaml.YAMLError) as error:
+        raise not_yaml(text, name, error) from error
     if node is None:
-        where = Span(file=name, line=1, column=1)
-        raise MatrixError(Problem(what="the file is empty.", where=where))
+        raise MatrixError(Problem(what="the file is empty.", where=place(name, "")))
     section = Section(node, name, problems)
     result = parse(section)
     section.done()

@@ -20,7 +20,7 @@ from random import Random
 
 import yaml
 
-from cannery.errors import CanneryError
+from cannery.errors import CanneryError, Span
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from tests.campaign.document import Document
@@ -81,7 +81,7 @@ class Campaign:
         self._projects = {name: _copy(root, scratch / name) for name in FILES}
         self._before = read(self._projects["matrix.yaml"])
         renderer = Renderer(Project(root=root))
-        self._outputs = Outputs(renderer, self._before)
+        self._outputs = Outputs(renderer, self._before, self._texts["matrix.yaml"])
 
     def edit(self, number: int) -> Edit:
         """The edit ``number``; the same number gives the same edit."""
@@ -112,7 +112,7 @@ class Campaign:
         finally:
             path.write_bytes(encoded(edit.before))
 
-    def _is_placed(self, edit: Edit, where: object) -> bool:
+    def _is_placed(self, edit: Edit, where: Span | None) -> bool:
         if where is None or where.file not in FILES:
             return False
         text = edit.after if where.file == edit.file else self._texts[where.file]

@@ -42,7 +42,9 @@ class Document:
     def __post_init__(self) -> None:
         self._seen: set[int] = set()
         # Not the C loader, whose places in a text with a BOM or other letters are bytes.
-        self._walk(yaml.compose(self.text, Loader=yaml.SafeLoader), "")
+        top = yaml.compose(self.text, Loader=yaml.SafeLoader)
+        assert top is not None
+        self._walk(top, "")
 
     def of(self, piece: Piece) -> str:
         return self.text[piece.start : piece.end]
@@ -89,7 +91,7 @@ def _piece(node: yaml.Node) -> Piece:
 
 def _end(node: yaml.Node) -> int:
     """Where ``node`` ends; the mark of a block ends only where the next thing begins."""
-    if isinstance(node, yaml.ScalarNode) or node.flow_style or not node.value:
+    if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
         return node.end_mark.index
     return max(
         _end(each) for each in _inner(node) if each.start_mark.index >= node.start_mark.index

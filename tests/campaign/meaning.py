@@ -73,7 +73,7 @@ def plain(row: Row | str) -> str:
 
 def names_of(definitions: Definitions) -> dict[str, str]:
     """Every definition as text, by its kind and name."""
-    found = {}
+    found: dict[str, str] = {}
     for each in fields(definitions):
         mapping = getattr(definitions, each.name)
         if isinstance(mapping, dict):

@@ -3,31 +3,48 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from typing import Any
 
 from cannery.compat import Compat, judge
+from cannery.compat.archives import load_archives
 from cannery.compat.facts import Row, Source
 from cannery.deploy import driver
 from cannery.errors import CanneryError, Problem
 from cannery.image.render import Renderer
+from cannery.matrix.propose import propose
+from cannery.matrix.text import MatrixText
 from cannery.model import Target
+from cannery.options.matrix import NewOptions
 from cannery.publish.policy import Publishing
 from cannery.report.judged import explained, summary
 from tests.campaign.meaning import Meaning, names_of, plain, rows
 from tests.campaign.probes import of_definitions, of_row
 
 _LINE = re.compile(r"(\.yaml):\d+(:\d+)?")
+_NEW: dict[str, Any] = {
+    "torch": "",
+    "cann": "",
+    "chip": "910b",
+    "deepspeed": "",
+    "machine": "aarch64",
+    "apex": False,
+    "write": False,
+}
 _KEY = "sha256:" + "0" * 64
 _ROWS_OF_A_SOURCE = 8
 
 
 class Outputs:
-    """Compares what is printed and written before and after an edit of the files of ``renderer``."""
+    """Compares what is printed and written before and after an edit of the YAML files."""
 
-    def __init__(self, renderer: Renderer, before: Meaning) -> None:
+    def __init__(self, renderer: Renderer, before: Meaning, text: str) -> None:
         self._renderer = renderer
+        self._text = MatrixText(text)
+        self._archives = load_archives()
         self._before = before
         self._stock = next(iter(before.targets.values()))
         self._rows = rows(before.compat)
@@ -47,7 +64,7 @@ class Outputs:
         if names != self._names and self._definitions_differ(after, names):
             return True
         found = rows(after.compat)
-        return found != self._rows and self._facts_differ(after, found)
+        return found != self._rows and self._facts_differ(after)
 
     def _published_differs(self, after: Meaning) -> bool:
         names = [*self._before.targets]
@@ -89,18 +106,30 @@ class Outputs:
         new = of_definitions(self._stock, after.definitions, changed)
         return [self._listed(each) for each in old] != [self._listed(each) for each in new]
 
+    def _proposed(self, compat: Compat) -> list[str]:
+        """What new says for some options, and writes for a release that matrix.yaml lacks."""
+        lines = [*compat.cann_python, _LINE.sub(r"\1", compat.cann_python_by)]
+        more: list[dict[str, Any]] = [{"apex": True}, {"chip": "a3"}]
+        for python, other in itertools.product(("3.9", "3.11"), more):
+            options = NewOptions(python=python, id="new", **{**_NEW, **other})
+            try:
+                proposal = propose(options, compat, self._text, self._archives, {"": self._stock})
+                lines += [_LINE.sub(r"\1", str(each)) for each in proposal.entries]
+            except CanneryError as error:
+                lines.append(str(error))
+        return lines
+
     @staticmethod
     def _kept(meaning: Meaning) -> list[tuple[str, tuple[str, ...]]]:
         """What 'keep' of a target may name, and what it then keeps."""
         return [*meaning.definitions.leave_out.items()]
 
-    def _facts_differ(self, after: Meaning, found: object) -> bool:
+    def _facts_differ(self, after: Meaning) -> bool:
         old, new = self._before.compat, after.compat
         targets = [*after.targets.values()]
         if explain(targets, old) != explain(targets, new):
             return True
-        # What 'new' writes for a release that matrix.yaml lacks, and says of it.
-        if _proposed(old) != _proposed(new):
+        if self._proposed(old) != self._proposed(new):
             return True
         asked = [
             probe
@@ -108,10 +137,6 @@ class Outputs:
             for probe in of_row(row, self._stock)
         ]
         return any(explain([each], old) != explain([each], new) for each in asked)
-
-
-def _proposed(compat: Compat) -> list[str]:
-    return [*compat.cann_python, _LINE.sub(r"\1", compat.cann_python_by)]
 
 
 def _changed(compat: Compat, other: Compat) -> Iterator[Row]:

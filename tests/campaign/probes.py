@@ -43,7 +43,6 @@ _Part = list[tuple[str, Any]]
 
 _ASKED = {
     *("version", "toolkits", "cann", "torch", "torch_npu", "pythons", "chips", "suite", "layout"),
-    "python_below",
 }
 
 
@@ -56,6 +55,10 @@ def _asked(name: str, value: Any, row: facts.Row) -> Iterator[_Part]:
         yield [("file", "x.zip")]
     elif name in ("requirement", "without") and value:
         yield from ([(name, text)] for text in (str(value), ""))
+    elif name == "python_below" and value:
+        yield from ([(name, each)] for each in _around(Version(value)))
+    elif isinstance(row, facts.CxxAbi) and name == "torch" and not value:
+        yield from ([(name, each)] for each in ("2.3.1", "2.7.1"))
     elif name in _ASKED:
         key = name
         if name == "version" and not isinstance(row, facts.OnToolkit):
@@ -81,10 +84,10 @@ def _versions(value: Any) -> list[str]:
 
 def _around(version: Version) -> list[str]:
     """``version`` and the ones just below and above it."""
-    *head, last = (*version.release, 0, 0)[:3]
-    numbers = [last + 1, last - 1] if last else [last + 1]
-    near = [".".join(map(str, (*head, number))) for number in numbers]
-    return [str(version), f"{version.base_version}.1", *near]
+    major, minor, last = (*version.release, 0, 0)[:3]
+    below = f"{major}.{minor}.{last - 1}" if last else f"{major}.{minor - 1}.99"
+    near = [f"{version.base_version}.1", f"{major}.{minor}.{last + 1}"]
+    return [str(version), *near, *([below] if last or minor else [])]
 
 
 def _filled(stock: Target, asked: dict[str, Any]) -> Target:
@@ -94,12 +97,14 @@ def _filled(stock: Target, asked: dict[str, Any]) -> Target:
     other = made_release(asked["version"], chip, asked) if "version" in asked else None
     apex = VendorWheel(version=asked["apex"], file="a", origin="") if "apex" in asked else None
     minor = asked.get("python_below") or asked.get("pythons", "3.9") + ".1"
+    # No suite has this glibc, so that the message says what it has.
+    suite = {"suite": asked["suite"], "glibc": "0.0"} if "suite" in asked else {}
     needed = [asked.get(key, "") for key in ("package", "requirement", "without")]
     if mindspore := asked.get("mindspore"):
         needed.append(f"mindspore=={mindspore}")
     return replace(
         stock,
-        base=replace(stock.base, suite=asked.get("suite", stock.base.suite)),
+        base=replace(stock.base, **suite),
         python=replace(stock.python, version=minor),
         cann=release,
         kernels_release=other,
@@ -153,4 +158,5 @@ def _using(stock: Target, kind: str, value: Any) -> list[Target]:
         return [replace(stock, application=value, requirements=value.requirements)]
     keys = {"apex": "apex", "plugins": "deepspeed_plugin", "torch_npu_wheels": "torch_npu_wheel"}
     key = keys.get(kind, "deepspeed_wheel")
-    return [replace(stock, **{key: value})] if isinstance(value, VendorWheel) else []
+    changes: dict[str, Any] = {key: value} if isinstance(value, VendorWheel) else {}
+    return [replace(stock, **changes)]

@@ -68,8 +68,8 @@ def value_of_same_key(random: Random, file: Document) -> str:
 
 def next_version(random: Random, file: Document) -> str:
     """One number of a value, one more or one less."""
-    found = [(piece, each) for _, piece in file.scalars for each in _numbers(file, piece)]
-    piece, (start, end) = random.choice(found)
+    found = [each for _, piece in file.scalars for each in _numbers(file, piece)]
+    start, end = random.choice(found)
     number = int(file.text[start:end]) + random.choice((-1, 1))
     return file.text[:start] + str(number) + file.text[end:]
 
@@ -201,6 +201,13 @@ def add_entry(random: Random, file: Document) -> str:
     return file.replaced(random.choice(empty or [each.value for each in file.pairs]), entry)
 
 
+def other_operator(random: Random, file: Document) -> str:
+    found = [*re.finditer("[<>=!~]=|[<>]", file.text)] or [*re.finditer(":", file.text)]
+    old = random.choice(found)
+    new = random.choice(("==", "===", "!=", "~=", "<", "<=", ">", ">=", "=", ""))
+    return file.text[: old.start()] + new + file.text[old.end() :]
+
+
 STRUCTURE_EDITS: dict[str, Edit] = {
     "another type": other_type,
     "a value from elsewhere": value_from_elsewhere,
@@ -220,4 +227,5 @@ STRUCTURE_EDITS: dict[str, Edit] = {
     "a list or a scalar": list_or_scalar,
     "an item of a list": item,
     "add an entry": add_entry,
+    "another operator": other_operator,
 }

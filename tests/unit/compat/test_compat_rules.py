@@ -52,6 +52,11 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
         "torch_npu",
         "change torch_npu to 2.3.1.post2 (CANN 8.0.RC3, Ascend/pytorch@HEAD:COMPATIBILITY.md)",
     ),
+    "torch_npu that is no version in its source": (
+        changed(torch="2.1.0", torch_npu="2.1.0.post3-20240523"),
+        "torch_npu",
+        "is a mistake in its source: 2.1.0.post3-20240523 is no PEP 440 version",
+    ),
     "torch_npu that never was": (
         changed(torch_npu="2.3.1.post99"),
         "torch_npu",

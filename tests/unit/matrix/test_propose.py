@@ -103,6 +103,14 @@ def test_what_huawei_pairs_goes_before_what_others_have_tried() -> None:
     assert target(python="3.8", torch="2.3.1", cann="8.0.RC3")["torch_npu"] == "2.3.1.post2"
 
 
+def test_who_names_the_requirements_of_a_new_release_is_said() -> None:
+    found, _ = proposed(python="3.10", cann="9.1.0")
+    notes = [each for each in found.notes if "requirements of CANN's Python parts" in each]
+    assert bool(notes) == any(where == ("cann",) for where, _ in found.entries)
+    assert all("Ascend/cann-container-image@HEAD" in each for each in notes)
+    assert notes
+
+
 def test_what_the_matrix_has_is_used() -> None:
     found, _ = proposed(python="3.9", cann="8.0.RC2", id="mine")
     assert [where for where, _ in found.entries] == [("targets",)]

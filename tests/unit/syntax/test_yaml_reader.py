@@ -49,6 +49,7 @@ SPACE = "begins or ends with a space or a line break. Remove it."
         "a tab after": ('key: "1.0\\t"', f"file.yaml:1:6: 'key' in file.yaml {SPACE}"),
         "a line break": ("key: |\n  1.0\n", f"file.yaml:1:6: 'key' in file.yaml {SPACE}"),
         "a space in a key": ('"key ": 1', f"file.yaml:1:1: the key 'key ' in file.yaml {SPACE}"),
+        "a tag": ("key: !x 1", "file.yaml:1:6: the tag '!x' has no meaning here. Remove it."),
         "nothing": ("", "file.yaml:1:1: the file is empty."),
         "a control character": (
             "key: 中\n  a\x07b",
