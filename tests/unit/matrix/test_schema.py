@@ -226,6 +226,12 @@ PROBLEMS = {
         "numpy=<2",
         "'numpy=<2' is not a requirement",
     ),
+    "requirement that compares text": (
+        "- numpy<2",
+        "- numpy===banana",
+        "numpy===banana",
+        "'numpy===banana' is not a requirement",
+    ),
     "requirement with an address": (
         "- numpy<2",
         "- numpy @ file:///x",
