@@ -42,7 +42,7 @@ _MORE = {"toolkits": ("8.0.RC3",), "chips": ("other",)}
 _Part = list[tuple[str, Any]]
 
 _ASKED = {
-    *("version", "toolkits", "cann", "torch", "torch_npu", "pythons", "chips", "suite", "layout"),
+    *("version", "toolkits", "cann", "torch", "torch_npu", "pythons", "chips", "suite"),
 }
 
 
@@ -55,6 +55,8 @@ def _asked(name: str, value: Any, row: facts.Row) -> Iterator[_Part]:
         yield [("file", "x.zip")]
     elif name in ("requirement", "without") and value:
         yield from ([(name, text)] for text in (str(value), ""))
+    elif name == "layout":
+        yield from ([(name, str(each))] for each in Layout)
     elif name == "python_below" and value:
         yield from ([(name, each)] for each in _around(Version(value)))
     elif isinstance(row, facts.CxxAbi) and name == "torch" and not value:
