@@ -127,7 +127,8 @@ class Campaign:
             return Verdict(edit=edit, outcome=Outcome.FAILURE, why=why)
         differ = self._outputs.differ(after)
         if differ:
-            same_data = said == self._data[edit.file]
+            # As text, because the order of keys shows as that of targets.
+            same_data = repr(said) == repr(self._data[edit.file])
             why = "the same data, and another output" if same_data else ""
             outcome = Outcome.FAILURE if same_data else Outcome.DIFFERENT
             return Verdict(edit=edit, outcome=outcome, why=why)

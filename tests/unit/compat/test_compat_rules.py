@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cannery.compat import OWN_FACTS, Verdict, judge
-from cannery.model import File, Target
+from cannery.model import Application, File, Target
 from tests.unit.compat_targets import (
     COMPAT,
     GOOD,
@@ -17,6 +17,34 @@ from tests.unit.compat_targets import (
     problems,
     python,
 )
+
+
+def with_override(text: str) -> Target:
+    application = Application(
+        name="mine-1",
+        component="mine",
+        version="1",
+        requirements=(),
+        overrides=(text,),
+        sdists=(),
+        wheels={},
+        packages=(),
+        environment={},
+        sources=(),
+        ports=(),
+        volumes={},
+    )
+    return changed(application=application)
+
+
+def test_an_override_replaces_what_is_required() -> None:
+    for text in ("numpy==2.0.2", "numpy==2.0.2; python_version < '3.10'"):
+        [said] = problems(with_override(text))
+        assert said.startswith("application: ")
+        assert "contradicts numpy<2, which CANN <=8.2.RC2 needs." in said
+    [said] = problems(with_override("numpy; python_version < '3'"))
+    assert "no requirement keeps numpy at numpy<2, which CANN <=8.2.RC2 needs." in said
+    assert problems(with_override("numpy==1.26.4")) == []
 
 
 def test_what_is_known_to_work_passes() -> None:
