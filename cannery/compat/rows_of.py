@@ -240,6 +240,9 @@ def rejected(section: Section, reader: Reader) -> facts.Rejected | None:
     """A row of rejected."""
     torch, torch_npu = section.text("torch"), section.text("torch_npu")
     cann, why = section.text("cann"), section.text("why")
+    # These are only shown.
+    optional(section, "pythons", python_range)
+    section.text("branch", required=False)
     common = reader.common(section)
     if common is None:
         return None

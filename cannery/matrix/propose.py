@@ -76,10 +76,16 @@ def propose(
     entries = [*python_entries, *cann_entries, *_apex(choice, matrix)]
     entries += _plugin(choice.deepspeed, compat, matrix)
     entries.append((("targets",), tuple(lines)))
-    notes = [*choice.notes, f"torch, torch_npu, CANN and Python: {found.row.cited}"]
+    notes = _notes(choice, cann_entries, compat)
+    return Proposal(id=name, entries=tuple(entries), notes=notes)
+
+
+def _notes(choice: Choice, cann_entries: Sequence[Entry], compat: Compat) -> tuple[str, ...]:
+    """What the user should know, and who names the versions and requirements."""
+    notes = [*choice.notes, f"torch, torch_npu, CANN and Python: {choice.combination.row.cited}"]
     if any(where == ("cann",) for where, _ in cann_entries):
         notes.append(f"requirements of CANN's Python parts: {compat.cann_python_by}")
-    return Proposal(id=name, entries=tuple(entries), notes=tuple(notes))
+    return tuple(notes)
 
 
 def target_id(python: str, torch: str, cann: str, chip: str) -> str:

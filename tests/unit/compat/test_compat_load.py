@@ -134,10 +134,10 @@ WRONG = {
         'version: "==0.15.*", torch: ">=2.1,<2.4"',
         "only one version can be advised. Write it as in ==0.18.4.",
     ),
-    "a key that nothing reads": (
-        "cann: 8.0.T13, source: research-readme",
-        "cann: 8.0.T13, pythons: 3.9, source: research-readme",
-        "unknown key 'pythons' in a row of rejected",
+    "Pythons that are only shown": (
+        "cann: 8.0.T13, pythons: 3.9",
+        "cann: 8.0.T13, pythons: 39",
+        "'39' is not a range of Pythons",
     ),
     "section": ("\nlayouts:\n", "\nlayout:\n", "unknown key 'layout'"),
 }
