@@ -6,7 +6,13 @@ import gc
 import sys
 
 if sys.version_info < (3, 11):
-    sys.exit("build.py needs Python 3.11 or newer; this is " + sys.version.split()[0] + ".")
+    # An older Python reads this whole file before it runs, so the syntax here is that of 3.7.
+    this = ".".join(str(number) for number in sys.version_info[:3])
+    sys.stderr.write(
+        f"build.py: Python 3.11 or newer is needed; {sys.executable} is {this}. "
+        f"Use a newer one, for example: python3.11 build.py {' '.join(sys.argv[1:])}\n"
+    )
+    sys.exit(6)
 
 from cannery.cli import main
 

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Talk goes to stderr, so that stdout holds nothing but what was asked for."""
+"""Talk goes to stderr, so that stdout holds nothing but what was asked for.
+
+Colour is for a terminal only, and follows no-color.org and force-color.org. Nothing on stdout has
+it.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -10,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 _start = time.monotonic()
+_COLOURS = {"error": "31", "warning": "33", "ok": "32"}
 _writers: list[Callable[[str], None]] = []
 
 
@@ -18,15 +24,31 @@ def width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
-def say(message: str) -> None:
-    """Tell the user what is going on, with the seconds since the start."""
-    show(f"[{time.monotonic() - _start:6.1f} s] {message}\n")
+def say(message: str, kind: str = "") -> None:
+    """Tell the user what is going on, with the seconds since the start.
+
+    ``kind`` is "error", "warning", "ok" or nothing, and decides on the colour.
+    """
+    show(f"[{time.monotonic() - _start:6.1f} s] {_coloured(message, kind)}\n")
+
+
+def error(message: str) -> None:
+    """Tell the user why build.py ends without doing what it was asked to."""
+    show(f"{_coloured('build.py:', 'error')} {message}\n")
+
+
+def show_result(text: str, *, failed: bool) -> None:
+    """Show a report, whose first line says whether something has ``failed``."""
+    head, newline, rest = text.partition("\n")
+    show(_coloured(head, "error" if failed else "ok") + newline + rest)
 
 
 def show(text: str) -> None:
-    """Show the user ``text``. That nobody reads it any more does not stop a build."""
+    """Show the user ``text``. That nobody reads it, or stderr is closed, does not stop a build."""
     if _writers:
         _writers[-1](text)
+        return
+    if sys.stderr is None:
         return
     with suppress(BrokenPipeError):
         print(text, file=sys.stderr, flush=True, end="")
@@ -40,3 +62,17 @@ def written_by(writer: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         _writers.remove(writer)
+
+
+def _coloured(text: str, kind: str) -> str:
+    return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if kind and _has_colour() else text
+
+
+def _has_colour() -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return (
+        bool(sys.stderr) and sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    )

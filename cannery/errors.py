@@ -8,7 +8,7 @@ turns an error into text and a code.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,6 +104,33 @@ class PublishError(CanneryError):
     """What was asked of a registry is refused, or was undone; no tag has moved."""
 
     exit_code = 10
+
+
+def raise_all(failures: Mapping[str, CanneryError], *, single: bool) -> None:
+    """Raise one error for all of ``failures``, target to error, if there are any.
+
+    ``single`` says that only one target was selected, whose name then needs no mention.
+    """
+    if not failures:
+        return
+    if single and len(failures) == 1:
+        raise next(iter(failures.values()))
+    raise kind_of(failures.values())(named_problems(failures))
+
+
+def named_problems(failures: Mapping[str, CanneryError]) -> list[Problem]:
+    """The problems of all of ``failures``, each with its target."""
+    return [
+        Problem(what=f"[{name}] {problem}")
+        for name, error in failures.items()
+        for problem in error.problems
+    ]
+
+
+def kind_of(errors: Iterable[CanneryError]) -> type[CanneryError]:
+    """The kind of all of ``errors``; the general one if they are of several kinds."""
+    kinds = {type(error) for error in errors}
+    return kinds.pop() if len(kinds) == 1 else CanneryError
 
 
 INTERRUPTED = 130

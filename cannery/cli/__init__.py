@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cannery.cli.parser import parse, print_help
-from cannery.errors import INTERRUPTED, CanneryError, FileError
+from cannery.cli.parser import DEFAULT, parse, print_help
+from cannery.errors import INTERRUPTED, CanneryError, EngineError, FileError
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout that this code is part of."""
@@ -26,20 +26,21 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     if sys.stderr is None:
         sys.stderr = io.TextIOWrapper(io.FileIO(os.devnull, "w"))
-    if sys.stdout is None:
-        # Its number would be given to the next file that is opened, and written to.
-        print("build.py: standard output is closed.", file=sys.stderr)
-        return FileError.exit_code
     try:
         code = _run(arguments, root)
         sys.stdout.flush()
         return code
     except CanneryError as error:
         for problem in error.problems:
-            print(f"build.py: {problem}", file=sys.stderr)
+            _tell(str(problem))
         return error.exit_code
+    except ModuleNotFoundError as error:
+        if not error.name or error.name.partition(".")[0] == "cannery":
+            raise
+        _tell(_not_installed(error.name))
+        return EngineError.exit_code
     except KeyboardInterrupt:
-        print("build.py: interrupted; what was running has been stopped.", file=sys.stderr)
+        _tell("interrupted; what was running has been stopped.")
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has gone: as with 'build.py list | head'.
@@ -51,22 +52,42 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
         _drop_output()
         place = f"{error.filename}: " if error.filename else ""
         said = f"{place}{os.strerror(error.errno).lower()}."
-        print(f"build.py: {said} Check disk space and permissions, then retry.", file=sys.stderr)
+        _tell(f"{said} Check disk space and permissions, then retry.")
         return FileError.exit_code
 
 
 def _run(arguments: list[str], root: Path) -> int:
+    if sys.stdout is None:
+        # Its number would be given to the next file that is opened, and written to.
+        raise FileError("standard output is closed.")
     if not arguments:
         print_help()
         return 0
     if arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version"):
-        arguments.insert(0, "build")
+        arguments.insert(0, DEFAULT)
     try:
         command, given = parse(arguments)
     except SystemExit:
         # How argparse ends after --help and --version.
         return 0
     return command.run(given, root)
+
+
+def _tell(message: str) -> None:
+    # Imported here, because help does not need it.
+    from cannery import console
+
+    console.error(message)
+
+
+def _not_installed(module: str) -> str:
+    """What to do where Python has no ``module``, which requirements.txt would have installed."""
+    return (
+        f"{sys.executable} has no module {module!r}. Install the requirements of build.py:\n"
+        f"    {sys.executable} -m pip install -r {ROOT}/requirements.txt\n"
+        "or into a virtual environment:\n"
+        f"    bash {ROOT}/setup.sh --venv && . {ROOT}/.venv/bin/activate"
+    )
 
 
 def _drop_output() -> None:

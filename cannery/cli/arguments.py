@@ -10,6 +10,9 @@ from typing import Any
 
 from cannery.options.option import Declared
 
+TARGETS = "targets"
+"""The kind of word, for the completion in a shell, that is the id of a target."""
+
 
 def add_options(parser: argparse.ArgumentParser, options: Iterable[Declared]) -> None:
     """Add ``options``, each below its heading. What is not typed is not in the namespace."""
@@ -21,7 +24,10 @@ def add_options(parser: argparse.ArgumentParser, options: Iterable[Declared]) ->
         if title and title not in groups:
             groups[title] = parser.add_argument_group(title)
         place = groups[title] if title else parser
-        place.add_argument(*(each.flags or (each.name,)), **_arguments(each, labels))
+        action = place.add_argument(*(each.flags or (each.name,)), **_arguments(each, labels))
+        if kind := _completed(each):
+            # Where 'completion' looks for it.
+            vars(action)["complete"] = kind
 
 
 def _arguments(each: Declared, labels: Mapping[str, str]) -> dict[str, Any]:
@@ -40,6 +46,15 @@ def _arguments(each: Declared, labels: Mapping[str, str]) -> dict[str, Any]:
     if each.repeated and each.flags:
         found |= {"action": "extend" if own.count else "append"}
     return found
+
+
+def _completed(each: Declared) -> str:
+    """What a shell completes the value to: the ids of targets, files, or folders."""
+    if each.name in ("targets", "names"):
+        return TARGETS
+    if each.kind is Path:
+        return "directory" if each.option.metavar == "DIR" else "file"
+    return ""
 
 
 def _help(each: Declared, labels: Mapping[str, str]) -> str:

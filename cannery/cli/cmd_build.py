@@ -15,7 +15,7 @@ from cannery.matrix.project import Project, select
 from cannery.options.build import BuildOptions, PlanOptions, SelectionOptions
 from cannery.options.given import Given
 from cannery.options.remembered import resumed
-from cannery.pipeline.build import build_all, raise_all
+from cannery.pipeline.build import build_all, raise_for_plan
 from cannery.pipeline.planning import make_plan
 from cannery.pipeline.selection import Selection, caches_of
 from cannery.plan.journal import Journal, read_journal
@@ -62,7 +62,7 @@ def run(given: Given, project: Project) -> int:
         from cannery.pipeline.assembly import printed
 
         print(printed(project, selection, options, planned), end="")
-    raise_all(planned.failures, single=len(selection.targets) == 1)
+    raise_for_plan(planned, simulate=options.simulate, single=len(selection.targets) == 1)
     return 0
 
 

@@ -38,7 +38,7 @@ def run(given: Given, project: Project) -> int:
     after = inserted(before, table(found.entries), readme.name)
     if options.check:
         _require_equal(before, after, readme.name)
-        console.say(f"the table in {readme.name} is in sync ({len(found.entries)} images)")
+        console.say(f"the table in {readme.name} is in sync ({len(found.entries)} images)", "ok")
         return 0
     texts = {each.id: commands(each, simulated_host=_host(project, each)) for each in found.entries}
     place = options.out / "index.html"

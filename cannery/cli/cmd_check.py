@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from cannery.cli.common import read
-from cannery.compat import OWN_FACTS, judge, load_compat
+from cannery.cli.judging import judged, show
 from cannery.errors import some_of
-from cannery.matrix.project import Project, select
+from cannery.matrix.project import Project
 from cannery.options.given import Given
-from cannery.options.shared import TargetOptions
-from cannery.report.judged import summary
+from cannery.options.matrix import CheckOptions
+from cannery.report.judged import Judged, summary
 
 
 def run(given: Given, project: Project) -> int:
@@ -18,15 +18,18 @@ def run(given: Given, project: Project) -> int:
     Where all targets were checked, the definitions that none of them uses are named too.
 
     Raises:
-        MatrixError: with everything that is wrong, each with its line.
-        UsageError, FileError: as ``select`` and ``load_matrix``.
+        MatrixError, UsageError, FileError: as ``judged``.
     """
-    options = read(TargetOptions, given, project)
+    options = read(CheckOptions, given, project)
+    return show(
+        lambda: judged(project, options.targets, options.where),
+        lambda found: "\n".join([*summary(found), *_unused(project, found)]),
+        as_json=options.format == "json",
+    )
+
+
+def _unused(project: Project, found: Judged) -> list[str]:
     matrix = project.matrix()
-    targets = select(matrix, options.targets or ["*"], options.where)
-    compat = load_compat(project.root / OWN_FACTS.name)
-    for line in summary([(target, judge(target, compat)) for target in targets]):
-        print(line)
-    if matrix.unused and len(targets) == len(matrix.targets):
-        print(f"No target uses {some_of(matrix.unused, 20)}.")
-    return 0
+    if not matrix.unused or len(found) < len(matrix.targets):
+        return []
+    return [f"No target uses {some_of(matrix.unused, 20)}."]

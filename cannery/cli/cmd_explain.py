@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from cannery.cli.common import read
-from cannery.compat import OWN_FACTS, judge, load_compat
-from cannery.matrix.project import Project, select
+from cannery.cli.judging import judged, show
+from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.matrix import ExplainOptions
-from cannery.report.judged import explained
+from cannery.report.judged import explanation
 
 _WIDTH = 100
 
@@ -17,22 +17,11 @@ def run(given: Given, project: Project) -> int:
     """Print every finding on the named targets, with the rows for it and those against it.
 
     Raises:
-        MatrixError, UsageError, FileError: as ``select`` and ``load_compat``.
+        MatrixError, UsageError, FileError: as ``judged``.
     """
     options = read(ExplainOptions, given, project)
-    patterns = [*options.names, *options.targets] or ["*"]
-    targets = select(project.matrix(), patterns, options.where)
-    compat = load_compat(project.root / OWN_FACTS.name)
-    for number, target in enumerate(targets):
-        if number:
-            print()
-        print(f"{target.id}: {target.summary}")
-        if target.unverified:
-            print(f"  UNVERIFIED: {target.unverified}")
-        if target.cann.interim:
-            public = target.cann.nearest_public
-            print(f"  CANN {target.cann.version} is an interim build; it is judged as {public}.")
-        for finding in judge(target, compat):
-            for line in explained(finding, _WIDTH):
-                print(line)
-    return 0
+    return show(
+        lambda: judged(project, [*options.names, *options.targets], options.where),
+        lambda found: "\n\n".join(explanation(*each, _WIDTH) for each in found),
+        as_json=options.format == "json",
+    )

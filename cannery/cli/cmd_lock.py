@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from cannery import console
-from cannery.cli.common import read, selected
-from cannery.errors import counted
-from cannery.execute.lock import write_locks
+from cannery.cli.common import existing, read, selected
+from cannery.errors import counted, raise_all
+from cannery.execute.engine.buildx import package_index
+from cannery.execute.lock import check_upgrades, write_locks
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.matrix import LockOptions
@@ -16,16 +17,24 @@ def run(given: Given, project: Project) -> int:
     """Lock the selected targets and say which locks changed.
 
     Raises:
-        MatrixError, FileError: as ``write_locks``.
+        UsageError: a target, a package or the file of certificates does not exist.
+        CanneryError: one or more targets cannot be locked; or as ``write_locks``.
     """
     options = read(LockOptions, given, project)
+    source = package_index(existing(options.ca), options.index_url)
     targets = selected(options, project)
-    changed = write_locks(project, targets, options.upgrade)
-    for path in changed:
+    check_upgrades(project, targets, options.upgrade)
+    done = write_locks(project, targets, options.upgrade, source)
+    for path in done.changed:
         console.say(f"wrote {path.relative_to(project.root)}")
+    locked = counted(len(targets), "target")
+    if done.failures:
+        locked = f"{len(targets) - len(done.failures)} of {locked}"
     console.say(
-        f"{counted(len(targets), 'target')} locked, {counted(len(changed), 'lock')} changed"
+        f"{locked} locked, {counted(len(done.changed), 'lock')} changed",
+        "" if done.failures else "ok",
     )
-    if changed:
+    if done.changed:
         console.say("now run: python build.py render")
+    raise_all(done.failures, single=len(targets) == 1)
     return 0

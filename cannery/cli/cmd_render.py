@@ -28,7 +28,7 @@ def run(given: Given, project: Project) -> int:
     if options.check:
         targets, difference, _ = _compared(project, options)
         require_in_sync(project, difference, "python build.py render")
-        console.say(f"images/ is in sync ({counted(len(targets), 'target')})")
+        console.say(f"images/ is in sync ({counted(len(targets), 'target')})", "ok")
         return 0
     # Two runs at once would take each other's temporary files for strays, and remove files twice.
     with exclusive(project.state / "render.lock"):

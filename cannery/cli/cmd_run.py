@@ -50,11 +50,16 @@ def run(given: Given, project: Project) -> int:
         runtime=options.runtime,
         simulate_host=simulated,
         shm_size=options.shm_size,
+        user=options.user,
+        read_only=options.read_only,
         mounts=_mounts(options.mounts),
         command=options.command,
     )
-    if options.format != "shell":
+    if _for_other_hosts(options):
         print(formats.text(options.format, workload), end="")
+        if options.elsewhere and not options.image:
+            note = f"{workload.image} is a local name. Name an image in a registry with --image."
+            console.say(note, "warning")
         return 0
     workload.check("shell")
     if not options.print:
@@ -64,6 +69,11 @@ def run(given: Given, project: Project) -> int:
         _ask_for_runtime()
     print(formats.shell(workload, host.devices_here(workload)), end="")
     return 0
+
+
+def _for_other_hosts(options: RunOptions) -> bool:
+    """Whether a text is asked for that does not depend on this host."""
+    return options.elsewhere or options.format != "shell"
 
 
 def _mounts(words: Sequence[str]) -> dict[str, str]:
@@ -87,14 +97,17 @@ def _mounts(words: Sequence[str]) -> dict[str, str]:
 def _cards(options: RunOptions, simulated: Path | None) -> tuple[int, ...]:
     """The numbers of the first cards of this host, or of one elsewhere."""
     number = options.cards
-    if options.format != "shell":
+    if _for_other_hosts(options):
         number = number or 1
         if not simulated:
             return tuple(range(number))
     cards = tuple(range(DEVICES)) if simulated else cards_of()
     if not cards:
         what = "this host has no NPU (/dev/davinci*)."
-        fix = "Add --simulate, or use another --format than shell for a host elsewhere."
+        fix = (
+            "Add --simulate; or for another host, --print --elsewhere or another --format than "
+            "shell."
+        )
         raise EngineError(Problem(what=what, fix=fix))
     if number and number > len(cards):
         have = ", ".join(map(str, cards))
@@ -113,7 +126,9 @@ def _ask_for_runtime() -> None:
     try:
         _, runtimes = engine.machine_and_runtimes()
     except EngineError:
-        console.say("no engine answers here, so nobody knows whether it has the runtime 'ascend'")
+        console.say(
+            "no engine answers here, so nobody knows whether it has the runtime 'ascend'", "warning"
+        )
         return
     if problem := host.without_runtime(runtimes):
         raise EngineError(problem)
@@ -123,7 +138,7 @@ def _run(workload: Workload, facts: Compat | None, *, build: str) -> NoReturn:
     """Become ``docker run``, if this host can do it."""
     found = host.check_host(workload, facts, build=build)
     for note in found.notes:
-        console.say(note)
+        console.say(note, "warning")
     if found.problems:
         raise EngineError(found.problems)
     spec = formats.run_spec(workload, host.devices_here(workload))

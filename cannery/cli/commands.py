@@ -18,12 +18,16 @@ class Command:
 
     ``options`` are the classes of its options, as MODULE.CLASS below ``cannery.options``, so that
     only those of the command in use are imported. ``one_of`` are fields of them of which it needs
-    at least one. The module ``cannery.cli.cmd_NAME`` has ``run(given, project)``.
+    at least one. ``reads`` and ``writes`` name files and what else it uses, and ``example`` the
+    words after build.py. The module ``cannery.cli.cmd_NAME`` has ``run(given, project)``.
     """
 
     name: str
     summary: str
     description: str
+    reads: str
+    writes: str
+    example: str
     options: tuple[str, ...]
     one_of: tuple[str, ...] = ()
 
@@ -31,6 +35,12 @@ class Command:
     def declared(self) -> tuple[Declared, ...]:
         """Its options, in the order of its help."""
         return all_declared(map(_options_class, self.options))
+
+    @property
+    def notes(self) -> str:
+        """What the help says after the options, in lines."""
+        lines = [f"reads: {self.reads}", f"writes: {self.writes}", "example:"]
+        return "\n".join([*lines, f"  python build.py {self.example}"])
 
     def run(self, given: Given, root: Path) -> int:
         """Do it in the checkout that is in ``root``, and return the exit code.
@@ -57,6 +67,9 @@ _EVERY = (
         description="Builds all selected targets at once, with the layers that they share built "
         "once. Checks each image and tags it when it passes. Images that are up to date are "
         "skipped. A target that fails does not stop the others.",
+        reads="matrix.yaml, compat.yaml, images/, and the vendor's files in artifacts/",
+        writes="images of the engine, .cannery/, and with --record verified/",
+        example="--target py39-torch231-cann8t39 --simulate",
         options=("build.SelectionOptions", "build.BuildOptions", "build.PlanOptions"),
         one_of=("targets", "where", "all", "resume"),
     ),
@@ -67,6 +80,9 @@ _EVERY = (
         "without a device, on the simulated NPU with --simulate, and on the NPUs of this host. "
         "Writes a report for each image below .cannery/reports/. Builds and tags nothing. Exits "
         "with code 8 if a check fails.",
+        reads="images of the engine, matrix.yaml, and the checks in tests/image/",
+        writes="a report for each image in .cannery/reports/",
+        example="test --target 'py39-*' --simulate --component torch",
         options=("shared.RequiredTargetOptions", "run.CheckImageOptions"),
     ),
     Command(
@@ -75,6 +91,9 @@ _EVERY = (
         description="Starts a container of one target's image with the devices, the driver and "
         "the shared memory that it needs, after checking that this host has them. Can print the "
         "command, or a file for another host, instead. See docs/running.md.",
+        reads="matrix.yaml, and the devices and the driver of this host",
+        writes="nothing",
+        example="run --target py39-torch231-cann8t39 --simulate -- npu-smi info",
         options=("shared.RequiredTargetOptions", "run.RunOptions"),
     ),
     Command(
@@ -83,6 +102,9 @@ _EVERY = (
         description="Lists the targets of matrix.yaml with their state: where they were verified, "
         "whether they are published, and the files that they lack. --verbose adds the versions. "
         "Builds nothing and needs no engine.",
+        reads="matrix.yaml, compat.yaml, artifacts/, verified/, releases/ and .cannery/reports/",
+        writes="nothing",
+        example="list --where python=3.9 chip=910b --verbose",
         options=("matrix.ListOptions",),
     ),
     Command(
@@ -92,13 +114,19 @@ _EVERY = (
         "CANN, Python, NNAL, apex, DeepSpeed and their packages. For each conflict, names the "
         "reason, the source and the nearest known combinations. Builds nothing and needs no "
         "engine.",
-        options=("shared.TargetOptions",),
+        reads="matrix.yaml and compat.yaml",
+        writes="nothing",
+        example="check --target 'py39-*' --format json",
+        options=("matrix.CheckOptions",),
     ),
     Command(
         name="explain",
         summary="show the source that allows each component of a target",
         description="For each component of a target, shows the row of compat.yaml that allows "
         "it, with its source and date. Where sources disagree, shows both sides.",
+        reads="matrix.yaml and compat.yaml",
+        writes="nothing",
+        example="explain py39-torch231-cann8t39",
         options=("matrix.ExplainOptions",),
         one_of=("names", "targets", "where"),
     ),
@@ -107,7 +135,10 @@ _EVERY = (
         summary="propose a target that is known to work",
         description="Picks the newest CANN, torch and torch_npu that are known to work with the "
         "given versions, with kernels, NNAL and DeepSpeed, and prints the lines for matrix.yaml. "
-        "Only --python is required: python build.py new --python 3.10 --torch 2.6.0 --write",
+        "Only --python is required.",
+        reads="matrix.yaml and compat.yaml",
+        writes="with --write matrix.yaml",
+        example="new --python 3.10 --torch 2.6.0 --write",
         options=("matrix.NewOptions",),
     ),
     Command(
@@ -117,6 +148,9 @@ _EVERY = (
         "matrix.yaml, the templates and the locks. Removes the folders of targets that no longer "
         "exist. Run it after every change of matrix.yaml, and commit the result; builds refuse "
         "to start while images/ is out of date.",
+        reads="matrix.yaml, compat.yaml, images/ID/requirements.lock and the templates",
+        writes="images/; only files that build.py has written are replaced or removed",
+        example="render --target py39-torch231-cann8t39",
         options=("matrix.RenderOptions",),
     ),
     Command(
@@ -125,6 +159,9 @@ _EVERY = (
         description="Resolves the Python packages of each target and pins them with their hashes "
         "in images/ID/requirements.lock. Pinned packages keep their versions unless matrix.yaml "
         "or --upgrade asks for others. Needs the package index. Run 'build.py render' after it.",
+        reads="matrix.yaml, compat.yaml, the locks, and the package index",
+        writes="images/ID/requirements.lock, and cannery/image/context/requirements.txt",
+        example="lock --target 'py39-*' --upgrade numpy",
         options=("matrix.LockOptions",),
     ),
     Command(
@@ -134,6 +171,9 @@ _EVERY = (
         "versions are newer than those in matrix.yaml and compat.yaml, and which targets they "
         "would change. No index names the CANN that a torch_npu needs: where compat.yaml has no "
         "row for it, you are asked to add one.",
+        reads="matrix.yaml, compat.yaml, and the package index",
+        writes="with --write matrix.yaml",
+        example="update --check",
         options=("matrix.UpdateOptions",),
     ),
     Command(
@@ -142,6 +182,9 @@ _EVERY = (
         description="Prints the jobs for a CI service: the selected targets that can be built "
         "there and have changed, divided into shards. Says on stderr why each target is included "
         "or left out. See docs/ci.md.",
+        reads="matrix.yaml, compat.yaml, images/, artifacts/, and git",
+        writes="nothing",
+        example="ci --format github --simulate --since origin/main",
         options=("shared.TargetOptions", "ci.CiOptions"),
     ),
     Command(
@@ -150,6 +193,9 @@ _EVERY = (
         description="Writes the table of all images into README.md, and a page on which people "
         "choose an image and copy its commands. The page is one file without external resources; "
         "it can be opened from disk or published anywhere. Needs no engine.",
+        reads="matrix.yaml, compat.yaml, publish.yaml, verified/ and releases/",
+        writes="the table in README.md, and index.html in the folder of --out",
+        example="catalog --out site",
         options=("publish.CatalogOptions",),
     ),
     Command(
@@ -158,6 +204,9 @@ _EVERY = (
         description="Uploads the selected images by digest, pulls and tests them again, writes a "
         "record below releases/, and moves the tags last. If anything fails, no tag has moved. "
         "See docs/publishing.md.",
+        reads="images of the engine, matrix.yaml, publish.yaml, images/ and .cannery/reports/",
+        writes="images and tags in the registry, and records in releases/",
+        example="push --target 'py39-*' --registry registry.example.com",
         options=("shared.RequiredTargetOptions", "publish.PushOptions"),
     ),
     Command(
@@ -167,6 +216,9 @@ _EVERY = (
         "same digest, to another repository or tag. Refuses images that no file in releases/ "
         "records, and never changes an immutable tag. Nothing is built, and no engine is needed. "
         "See docs/publishing.md.",
+        reads="the registry of FROM, and releases/",
+        writes="images and tags in the registry of TO",
+        example="promote test.example.com/ascend:ID registry.example.com/ascend",
         options=("publish.PromoteOptions",),
     ),
     Command(
@@ -176,7 +228,22 @@ _EVERY = (
         "others with --yes. Images that a file in releases/ records, images with a tag that "
         "'build.py push' moves, and everything that these refer to are always kept. See "
         "docs/publishing.md.",
+        reads="the registry, matrix.yaml, publish.yaml and releases/",
+        writes="nothing; with --yes it deletes images from the registry",
+        example="prune --registry registry.example.com --keep 2",
         options=("publish.PruneOptions",),
+    ),
+    Command(
+        name="completion",
+        summary="print the script with which bash or zsh completes words",
+        description="Prints a script with which bash or zsh completes commands, options, files "
+        "and the ids of targets after ./build.py. The script asks build.py for the ids, so it "
+        "knows new targets at once. Print it again after an update of build.py. Needs no engine. "
+        "See docs/command-line.md.",
+        reads="nothing",
+        writes="nothing",
+        example="completion bash >~/.build.py.bash",
+        options=("completion.CompletionOptions",),
     ),
 )
 

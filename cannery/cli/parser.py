@@ -32,6 +32,9 @@ exit codes:
   130 interrupted
 """
 
+DEFAULT = "build"
+"""The command that is meant where the words begin with an option."""
+
 HELP = "help"
 """The command that shows the help of another one."""
 
@@ -47,6 +50,16 @@ class _Parser(argparse.ArgumentParser):
             if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - has no public name
                 self.error(f"unknown command {value!r}. {hint}")
             raise argparse.ArgumentError(action, f"invalid value {value!r}. {hint}".rstrip())
+
+
+class _Help(argparse.HelpFormatter):
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Keep the lines of ``text`` apart, and fold those that are not commands."""
+        fill = super()._fill_text
+        lines = text.split("\n")
+        return "\n".join(
+            line if line.startswith(" ") else fill(line, width, indent) for line in lines
+        )
 
 
 def parse(words: Sequence[str]) -> tuple[Command, Given]:
@@ -69,11 +82,18 @@ def parse(words: Sequence[str]) -> tuple[Command, Given]:
 
 def print_help() -> None:
     """Print which commands there are."""
-    _parser("").print_help()
+    _parser().print_help()
 
 
-def _parser(name: str) -> argparse.ArgumentParser:
-    """The parser, with the options of the command ``name``."""
+def complete_parser() -> argparse.ArgumentParser:
+    """The parser with the options of every command, and those of the default one without it."""
+    parser = _parser(*COMMANDS)
+    add_options(parser, COMMANDS[DEFAULT].declared)
+    return parser
+
+
+def _parser(*names: str) -> argparse.ArgumentParser:
+    """The parser, with the options of the commands ``names``."""
     parser = _Parser(
         prog="build.py",
         description="Builds and checks container images for Huawei Ascend NPUs.",
@@ -85,13 +105,19 @@ def _parser(name: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     for each in COMMANDS.values():
         own = commands.add_parser(
-            each.name, help=each.summary, description=each.description, allow_abbrev=False
+            each.name,
+            help=each.summary,
+            description=each.description,
+            epilog=each.notes,
+            formatter_class=_Help,
+            allow_abbrev=False,
         )
-        if each.name == name:
+        if each.name in names:
             add_options(own, each.declared)
     text = "show the options of a command"
     own = commands.add_parser(HELP, help=text, description=text, allow_abbrev=False)
-    own.add_argument("name", nargs="?", metavar="COMMAND", help="the command (default: all)")
+    text = "the command (default: all)"
+    own.add_argument("name", nargs="?", choices=[*COMMANDS], metavar="COMMAND", help=text)
     return parser
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from cannery.deploy.docker import run_spec
+from cannery.deploy.run_spec import tmpfs_option
 from cannery.deploy.workload import IDLE, Workload
 from cannery.deploy.yaml_text import comment, dump
 
@@ -34,6 +35,12 @@ def _service(workload: Workload) -> dict[str, Any]:
         "init": True,
         "shm_size": spec.shm_size,
     }
+    if spec.user:
+        service["user"] = spec.user
+    if spec.read_only:
+        service["read_only"] = True
+    if spec.tmpfs:
+        service["tmpfs"] = [tmpfs_option(path) for path in spec.tmpfs]
     if spec.runtime:
         service["runtime"] = spec.runtime
     if spec.environment:

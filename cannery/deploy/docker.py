@@ -15,6 +15,9 @@ def run_spec(workload: Workload, devices: RunSpec | None = None) -> RunSpec:
     return replace(
         devices,
         shm_size=workload.shm_size,
+        user=workload.user,
+        read_only=workload.read_only,
+        tmpfs=workload.tmpfs,
         volumes={**workload.volumes, **workload.mounts},
         ports=workload.ports,
         environment={**devices.environment, **workload.environment},

@@ -55,6 +55,7 @@ def pod_spec(
         "env": [*environment, *_environment(workload)],
         "ports": [*_ports(workload)],
         "resources": _resources(workload),
+        "securityContext": _security(workload),
         "volumeMounts": [mount for _, mount in found],
     }
     spec: Json = {"restartPolicy": "Never", "nodeSelector": dict(architecture)}
@@ -130,6 +131,14 @@ def _resources(workload: Workload) -> Json:
     return {"requests": dict(amount), "limits": dict(amount)}
 
 
+def _security(workload: Workload) -> Json:
+    user, _, group = workload.user.partition(":")
+    found: Json = {"runAsUser": int(user)} if user else {}
+    if group:
+        found["runAsGroup"] = int(group)
+    return found | ({"readOnlyRootFilesystem": True} if workload.read_only else {})
+
+
 def _apart(workload: Workload) -> Json:
     """The affinity that puts each pod on a different node."""
     term = {
@@ -144,6 +153,9 @@ def _volumes(workload: Workload) -> Iterator[tuple[Json, Json]]:
     number, unit = workload.shm.number, workload.shm.unit
     size = {"medium": "Memory", "sizeLimit": f"{number}{_UNITS[unit]}"}
     yield {"name": "shm", "emptyDir": size}, {"name": "shm", "mountPath": _SHM}
+    for path in workload.tmpfs:
+        name = _word(path)
+        yield {"name": name, "emptyDir": {}}, {"name": name, "mountPath": path}
     driver: tuple[str, ...] = NOT_IN_BASE_LIST if workload.ascend else DRIVER_MOUNTS
     if workload.nodes > 1 and not workload.simulate_host:
         driver += MULTI_NODE_MOUNTS

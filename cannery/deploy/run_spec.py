@@ -54,6 +54,7 @@ class RunSpec:
 
     ``mounts`` (read only) and ``volumes`` map paths of the host to paths of the container; docker
     creates missing folders of ``volumes``. ``ports`` are the same on the host and in the container.
+    ``user`` is a UID, or a UID and a GID with a colon; ``tmpfs`` are folders in memory.
     """
 
     kind: DeviceKind
@@ -64,6 +65,9 @@ class RunSpec:
     ports: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     shm_size: str = SHM_SIZE
+    user: str = ""
+    read_only: bool = False
+    tmpfs: tuple[str, ...] = ()
 
     def found_below(self, root: Path) -> RunSpec:
         """The same, without devices and mounts that do not exist below ``root``."""
@@ -82,6 +86,12 @@ class RunSpec:
         argv = ["docker", "run", "--rm", "--platform", platform, "--shm-size", self.shm_size]
         if self.runtime:
             argv += ["--runtime", self.runtime]
+        if self.user:
+            argv += ["--user", self.user]
+        if self.read_only:
+            argv += ["--read-only"]
+        for path in self.tmpfs:
+            argv += ["--tmpfs", tmpfs_option(path)]
         for device in self.devices:
             argv += ["--device", device]
         for source, where in self.mounts.items():
@@ -93,6 +103,14 @@ class RunSpec:
         for name, value in self.environment.items():
             argv += ["--env", f"{name}={value}"]
         return [*argv, image, *command]
+
+
+def tmpfs_option(path: str) -> str:
+    """The option that puts a folder in memory at ``path``, from which programs can be loaded.
+
+    By default docker forbids that, and operators that are compiled on first use are in it.
+    """
+    return f"{path}:exec"
 
 
 def _mount(source: str, where: str) -> str:

@@ -30,6 +30,8 @@ _NAME_LENGTH = 50
 
 _TAKEN = {"", *DRIVER_MOUNTS, "/dev/shm"}  # noqa: S108 - where every Linux has it
 
+_TEMPORARY = "/tmp"  # noqa: S108 - where every Linux has it
+
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*", re.ASCII)
 
 
@@ -39,7 +41,8 @@ class Workload:
 
     It uses ``cards``, numbered as on the host, on each of ``nodes`` hosts. ``runtime`` is one of
     RUNTIMES, ``simulate_host`` is a simulated host tree that replaces NPUs, ``shm_size`` has
-    docker's format, and ``mounts`` maps folders of a host to folders of the container.
+    docker's format, and ``mounts`` maps folders of a host to folders of the container. ``user`` is
+    a UID, or a UID and a GID with a colon; empty is root. With ``read_only`` only /tmp is writable.
     """
 
     image: str
@@ -49,6 +52,8 @@ class Workload:
     runtime: str = RUNTIMES[0]
     simulate_host: Path | None = None
     shm_size: str = SHM_SIZE
+    user: str = ""
+    read_only: bool = False
     mounts: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
 
@@ -92,8 +97,19 @@ class Workload:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables for several cards. The application's variables are in the image."""
-        return dict(HCCL_WAITS) if len(self.cards) * self.nodes > 1 else {}
+        """Variables for several cards and of a user. Those of the application are in the image."""
+        found = dict(HCCL_WAITS) if len(self.cards) * self.nodes > 1 else {}
+        if self.user:
+            # The image's /etc/passwd does not have the user. Without these variables the home
+            # directory is '/', and programs that look up the user's name fail.
+            found |= {"HOME": _TEMPORARY, "USER": f"user{self.user.partition(':')[0]}"}
+        return found
+
+    @property
+    def tmpfs(self) -> tuple[str, ...]:
+        """The folders in memory that a read-only root file system needs."""
+        needed = self.read_only and _TEMPORARY not in self.mounts.values()
+        return (_TEMPORARY,) if needed else ()
 
     @property
     def shm(self) -> Size:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _WORTH_A_LINE = 3.0
 """Seconds that a step has to take to be told of where lines cannot be redrawn."""
 
+_KINDS = {"done": "ok", "failed": "error"}
 _STYLES = {"done": "green", "failed": "red", "skipped": "dim", "waiting": "dim"}
 
 
@@ -50,7 +51,8 @@ class Board:
                 row.took = time.monotonic() - row.since
         if changed and not self.live:
             after = f" after {row.took:.1f} s" if row.took and row.took >= 0.1 else ""
-            console.say(f"{target}: {state}{after}" + (f": {detail}" if detail else ""))
+            said = f"{target}: {state}{after}" + (f": {detail}" if detail else "")
+            console.say(said, _KINDS.get(state, ""))
 
     def step(self, target: str, text: str, seconds: float) -> None:
         """Say that a step of ``target`` took ``seconds``."""

@@ -3,15 +3,30 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.errors import EngineError, MatrixError
+from packaging.requirements import InvalidRequirement
+
+from cannery import console
+from cannery.errors import (
+    CanneryError,
+    EngineError,
+    MatrixError,
+    Problem,
+    Span,
+    UsageError,
+    closest,
+)
+from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.process import run
 from cannery.files import read_text, write_files
-from cannery.image.lock import INPUTS
+from cannery.image.lock import INPUTS, parse_lock
 from cannery.image.requirements import (
     inputs_digest,
     overrides,
@@ -21,6 +36,7 @@ from cannery.image.requirements import (
 )
 from cannery.matrix.project import Project
 from cannery.model import Target
+from cannery.syntax.specifiers import normal_name, parse_requirement, parse_requirements
 
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
 
@@ -33,93 +49,216 @@ _BUILD = (_BUILD_CONSTRAINT, "uv", "wheel", "packaging", "py-cpuinfo")
 _BUILD_PYTHON = "3.11"
 """The Python version of the ``build`` stage."""
 
+_FIXED = (
+    *("--build-constraint", "build.txt", "--generate-hashes", "--no-header", "--quiet"),
+    *("--annotation-style", "split"),
+)
 
-def lock_target(project: Project, target: Target, upgrade: Iterable[str] = ()) -> str:
+_NO_UV = re.compile(r"No module named '?uv\b")
+_UNREACHED = re.compile(r"Failed to fetch|Request failed|certificate|invalid value")
+_REACH = (
+    "Check the network, the proxy and --index-url; name a file with your own certificates with "
+    "--ca."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Locking:
+    """What became of locks. ``failures`` maps a target's id to the reason why it has no new one."""
+
+    changed: tuple[Path, ...]
+    failures: Mapping[str, CanneryError]
+
+
+class _UnsolvedError(MatrixError):
+    """No versions satisfy all requirements."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """What uv is asked: groups of requirements, and options. ``old`` is the lock that is there."""
+
+    name: str
+    groups: Mapping[str, tuple[str, ...]]
+    old: Path
+    options: tuple[str, ...]
+    override: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that uv reads, besides the old lock."""
+        found = {f"{group}.in": "\n".join(texts) + "\n" for group, texts in self.groups.items()}
+        if self.override:
+            found["overrides.txt"] = "\n".join(self.override)
+        return found | {"build.txt": _BUILD_CONSTRAINT + "\n"}
+
+    def argv(self, output: str) -> list[str]:
+        argv = [
+            sys.executable,
+            "-m",
+            "uv",
+            "pip",
+            "compile",
+            *(f"{each}.in" for each in self.groups),
+        ]
+        override = ("--override", "overrides.txt") if self.override else ()
+        return [*argv, *_FIXED, *self.options, *override, "--output-file", output]
+
+
+def write_locks(
+    project: Project, targets: Sequence[Target], upgrade: Sequence[str], source: PackageIndex
+) -> Locking:
+    """Lock the build stage and every target; a target that fails does not keep the others from it.
+
+    Raises:
+        FileError: a lock cannot be written; no lock has changed.
+        MatrixError, EngineError: the build stage cannot be locked; no lock has changed.
+    """
+    console.say("resolving the packages of the build stage")
+    texts = {project.build_lock: lock_build_stage(project, source)}
+    failures: dict[str, CanneryError] = {}
+    for number, target in enumerate(targets, 1):
+        console.say(f"resolving the packages of {target.id} ({number} of {len(targets)})")
+        try:
+            texts[project.lock(target)] = lock_target(project, target, upgrade, source)
+        except CanneryError as error:
+            failures[target.id] = error
+    changed = {
+        path: text for path, text in texts.items() if not path.exists() or read_text(path) != text
+    }
+    write_files(changed)
+    return Locking(changed=tuple(changed), failures=failures)
+
+
+def lock_target(
+    project: Project, target: Target, upgrade: Iterable[str], source: PackageIndex
+) -> str:
     """The text of the lock of ``target``; locked versions stay, except those in ``upgrade``.
 
     Raises:
-        MatrixError: the requirements cannot be satisfied; the message has uv's explanation.
+        MatrixError: the requirements cannot be satisfied; the message has uv's explanation. Or the
+            lock that is there has an invalid line.
         EngineError: uv failed for another reason, such as an index that cannot be reached.
     """
-    text = _compile(
-        requirement_groups(target),
-        override=overrides(target),
-        old=project.lock(target),
+    job = _Job(
         name=target.id,
-        options=[
+        groups=requirement_groups(target),
+        old=project.lock(target),
+        override=overrides(target),
+        options=(
             *("--python-version", target.python.version),
             *("--python-platform", uv_platform(target)),
             *("--only-binary", ":all:"),
             *(word for name in sdists(target) for word in ("--no-binary", name)),
             *(option for package in upgrade for option in ("--upgrade-package", package)),
-        ],
+        ),
     )
+    try:
+        text = _compile(project, job, source)
+    except _UnsolvedError as error:
+        problem = Problem(what=error.problems[0].what, where=_place(project, target, str(error)))
+        raise MatrixError(problem) from error
     return f"{HEADER}{INPUTS}{inputs_digest(target)}\n{text}"
 
 
-def lock_build_stage(project: Project) -> str:
+def lock_build_stage(project: Project, source: PackageIndex) -> str:
     """The text of the lock of the ``build`` stage, for all building platforms."""
-    return HEADER + _compile(
-        {"build": _BUILD},
-        old=project.build_lock,
+    job = _Job(
         name="the build stage",
-        options=["--python-version", _BUILD_PYTHON, "--universal", "--only-binary", ":all:"],
+        groups={"build": _BUILD},
+        old=project.build_lock,
+        options=("--python-version", _BUILD_PYTHON, "--universal", "--only-binary", ":all:"),
     )
+    return HEADER + _compile(project, job, source)
 
 
-def write_locks(project: Project, targets: Iterable[Target], upgrade: Iterable[str]) -> list[Path]:
-    """Lock the build stage and every target; return the changed files.
+def check_upgrades(project: Project, targets: Iterable[Target], upgrade: Iterable[str]) -> None:
+    """Check that each package of ``upgrade``, a name or a requirement, is in a lock.
 
     Raises:
-        FileError: a lock cannot be written; no lock has changed.
-        MatrixError: the requirements of a target cannot be satisfied; no lock has changed.
+        UsageError: with every one that is not.
     """
-    upgrade = list(upgrade)
-    texts = {project.build_lock: lock_build_stage(project)}
-    for target in targets:
-        texts[project.lock(target)] = lock_target(project, target, upgrade)
-    changed = {
-        path: text for path, text in texts.items() if not path.exists() or read_text(path) != text
-    }
-    write_files(changed)
-    return [*changed]
+    if not (wanted := list(upgrade)):
+        return
+    known = {name for target in targets for name in _packages(project, target)}
+    problems = []
+    for text in wanted:
+        try:
+            name = normal_name(parse_requirement(text).name)
+        except InvalidRequirement:
+            what = f"{text!r} is not the name of a package."
+            problems.append(Problem(what=what, fix="Write it as in numpy, or numpy<2."))
+            continue
+        if name not in known:
+            near = closest(name, known)
+            hint = f"Did you mean {near!r}?" if near else ""
+            what = f"no selected target has a package {text!r} in its lock."
+            problems.append(Problem(what=what, fix=hint))
+    if problems:
+        raise UsageError(problems)
 
 
-def _compile(
-    groups: dict[str, tuple[str, ...]],
-    *,
-    old: Path,
-    name: str,
-    options: list[str],
-    override: tuple[str, ...] = (),
-) -> str:
-    with tempfile.TemporaryDirectory(prefix="cannery-lock-") as folder:
-        inputs = []
-        for group, texts in groups.items():
-            (Path(folder) / f"{group}.in").write_text("\n".join(texts) + "\n", encoding="utf-8")
-            inputs.append(f"{group}.in")
-        if override:
-            (Path(folder) / "overrides.txt").write_text("\n".join(override), encoding="utf-8")
-            options = [*options, "--override", "overrides.txt"]
-        (Path(folder) / "build.txt").write_text(_BUILD_CONSTRAINT + "\n", encoding="utf-8")
-        output = Path(folder) / "lock.txt"
-        if old.exists():
-            output.write_text(read_text(old), encoding="utf-8")
-        fixed = [
-            "--build-constraint",
-            "build.txt",
-            "--generate-hashes",
-            "--no-header",
-            "--quiet",
-            "--annotation-style",
-            "split",
-        ]
-        argv = [sys.executable, "-m", "uv", "pip", "compile", *inputs, *fixed, *options]
-        code, said = run([*argv, "--output-file", output.name], cwd=Path(folder), capture=True)
-        if code and "No solution found" in said:
-            what = f"the requirements of {name} cannot be satisfied. uv says:\n{said.strip()}"
-            raise MatrixError(what)
+def _packages(project: Project, target: Target) -> Iterator[str]:
+    """The packages of a target: those that it requires, and all in its lock."""
+    for texts in requirement_groups(target).values():
+        yield from (normal_name(each.name) for each in parse_requirements(texts))
+    path = project.lock(target)
+    if path.exists():
+        # A line that is wrong is told when the target is locked.
+        with suppress(MatrixError):
+            yield from (wheel.name for wheel in parse_lock(read_text(path)).wheels)
+
+
+def _place(project: Project, target: Target, said: str) -> Span:
+    """Where matrix.yaml has the requirement that uv names; the target, if that is not clear."""
+    lines = read_text(project.root / "matrix.yaml").splitlines()
+    for text in (*target.requirements, *overrides(target), *target.cann.requirements):
+        word = re.compile(rf"(?<![\w.-]){re.escape(text)}(?![\w.-])")
+        if word.search(said):
+            places = [
+                (line, found) for line, each in enumerate(lines, 1) if (found := word.search(each))
+            ]
+            if len(places) == 1:
+                [(line, found)] = places
+                return Span(file=target.span.file, line=line, column=found.start() + 1)
+    return target.span
+
+
+def _compile(project: Project, job: _Job, source: PackageIndex) -> str:
+    before = read_text(job.old) if job.old.exists() else ""
+    # uv would name a temporary file for a line that is wrong.
+    parse_lock(before, str(job.old.relative_to(project.root)))
+    with tempfile.TemporaryDirectory(prefix="cannery-lock-") as place:
+        folder = Path(place)
+        for name, text in job.files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        output = folder / "lock.txt"
+        if before:
+            output.write_text(before, encoding="utf-8")
+        code, said = run(
+            job.argv(output.name),
+            cwd=folder,
+            capture=True,
+            env=_environment(source),
+            waiting=lambda: console.say(f"still resolving the packages of {job.name}"),
+        )
         if code:
-            raise EngineError(f"uv could not lock {name}. uv says:\n{said.strip()}")
+            raise _failure(source.redacted(said).strip(), job.name)
         lines = output.read_text(encoding="utf-8").splitlines(keepends=True)
         return "".join(line for line in lines if not line.startswith((HEADER.strip(), INPUTS)))
+
+
+def _environment(source: PackageIndex) -> dict[str, str]:
+    """Settings for uv, as variables, because everybody can see the arguments of a process."""
+    found = {"UV_DEFAULT_INDEX": source.index_url} if source.index_url else {}
+    return found | ({"SSL_CERT_FILE": str(source.ca)} if source.ca else {})
+
+
+def _failure(said: str, name: str) -> Exception:
+    """The error for what uv ``said`` about the packages of ``name``."""
+    if _NO_UV.search(said):
+        return ModuleNotFoundError(said, name="uv")
+    if "No solution found" in said:
+        return _UnsolvedError(f"the requirements of {name} cannot be satisfied. uv says:\n{said}")
+    what = f"uv could not lock {name}. uv says:\n{said}\n"
+    return EngineError(Problem(what=what, fix=_REACH if _UNREACHED.search(said) else ""))

@@ -21,6 +21,9 @@ _stopping: list[bool] = []
 _SECONDS = 0.2
 """The maximum delay until a signal is handled."""
 
+_PATIENCE = 10.0
+"""Seconds without news after which users believe that nothing happens any more."""
+
 
 class Stopped(BaseException):
     """The run is being stopped, and a program was stopped with it; its output is incomplete."""
@@ -49,11 +52,12 @@ def run(
     cwd: Path | None = None,
     capture: bool = False,
     env: Mapping[str, str] | None = None,
+    waiting: Callable[[], None] | None = None,
 ) -> tuple[int, str]:
     """Run ``argv``; return its exit code and, with ``capture``, its output (both streams).
 
     ``env`` is added to the environment. Without ``capture`` the output goes to this process's
-    stderr, because stdout is for data.
+    stderr, because stdout is for data. ``waiting`` is called every 10 seconds while it runs.
 
     Raises:
         EngineError: the program is not installed.
@@ -61,7 +65,13 @@ def run(
         Stopped: the same, in a thread other than the main one.
     """
     with _started(argv, cwd=cwd, env=env, pipe=capture) as process:
-        output, _ = process.communicate()
+        while True:
+            try:
+                output, _ = process.communicate(timeout=_PATIENCE if waiting else None)
+                break
+            except subprocess.TimeoutExpired:
+                assert waiting
+                waiting()
     return process.returncode, output or ""
 
 

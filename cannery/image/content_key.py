@@ -15,6 +15,9 @@ from cannery.model import Base, File, Target
 LABEL = "io.cannery.key"
 """The label of an image that holds its key."""
 
+KEY_DIGITS = 12
+"""The length of a key in the tag and the version of an image."""
+
 SIMULATOR = "simulator"
 """The name of the simulated packages among the inputs."""
 
@@ -119,3 +122,8 @@ class KeyInputs:
             for name in sorted(mine.keys() | theirs.keys())
             if mine.get(name) != theirs.get(name)
         ]
+
+
+def short_key(key: str) -> str:
+    """The first digits of the content key ``key``, which is ``sha256:`` and 64 digits."""
+    return key.removeprefix("sha256:")[:KEY_DIGITS]

@@ -92,7 +92,8 @@ _ATB_SETTINGS_BEFORE_8_5 = {
     "ASDOPS_LOG_TO_FILE": "1",
     "ASDOPS_LOG_TO_FILE_FLUSH": "0",
     "ASDOPS_LOG_TO_BOOST_TYPE": "atb",
-    "ASDOPS_LOG_PATH": "/root",
+    # The scripts' value is $HOME. ENV has one for every user.
+    "ASDOPS_LOG_PATH": "/tmp",  # noqa: S108
     "ASDOPS_TILING_PARSE_CACHE_DISABLE": "0",
 }
 

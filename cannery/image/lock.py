@@ -103,7 +103,8 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
         elif line.strip() and not line.lstrip().startswith("#"):
             where = Span(file=name, line=number, column=1)
             what = f"invalid line in a lock: {line.strip()!r}."
-            problems.append(Problem(what=what, where=where, fix="Restore it, or lock again."))
+            fix = "Restore the file, or delete it and run 'python build.py lock'."
+            problems.append(Problem(what=what, where=where, fix=fix))
     close()
     if problems:
         raise MatrixError(problems)

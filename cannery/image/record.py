@@ -39,6 +39,18 @@ def interpreter_paths(target: Target) -> dict[str, str]:
     return {"prefix": prefix, "interpreter": f"{prefix}/bin/python{minor}", "site_packages": site}
 
 
+def compiled_folders(target: Target) -> tuple[str, ...]:
+    """The folders of the image in which Python files are compiled.
+
+    CANN's are left out, because images with different Pythons share its layers. None are compiled
+    for an archive's Python, which is no program of every building machine.
+    """
+    if target.python.source is not PythonSource.DEBIAN:
+        return ()
+    own = f"/usr/lib/python{target.python.minor}"
+    return own, "/usr/lib/python3", interpreter_paths(target)["site_packages"], "/opt"
+
+
 def target_record(target: Target, lock: Lock) -> dict[str, Any]:
     """The content of target.json, which is in the image; the image tests compare both."""
     return {
@@ -52,6 +64,7 @@ def target_record(target: Target, lock: Lock) -> dict[str, Any]:
         "toolkit_home": toolkit_home(target),
         "overridden": [normal_name(each.name) for each in parse_requirements(overrides(target))],
         **interpreter_paths(target),
+        "compiled": compiled_folders(target),
         "wheels": {wheel.name: wheel.version for wheel in lock.wheels},
         "vendor_wheels": {name: wheel.version for name, wheel in target.vendor_wheels.items()},
         "held": [each.requirement for each in held(target, lock)],

@@ -26,7 +26,12 @@ from cannery.image.environment import (
 from cannery.image.layers import Layer, LayerKind, layers_of
 from cannery.image.lock import Lock, check_lock, parse_lock
 from cannery.image.names import image_name
-from cannery.image.record import constraints, interpreter_paths, target_record
+from cannery.image.record import (
+    compiled_folders,
+    constraints,
+    interpreter_paths,
+    target_record,
+)
 from cannery.image.requirements import uv_platform
 from cannery.matrix.project import Project
 from cannery.model import Target
@@ -119,6 +124,7 @@ class Renderer:
             "simulated_env": simulated.ENVIRONMENT,
             "simulated_labels": simulated.simulated_labels(target),
             "labels": _labels(target, lock),
+            "compiled_folders": compiled_folders(target),
             "uv_platform": uv_platform(target),
             **interpreter_paths(target),
         }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cannery.options import values
 from cannery.options.option import OptionSet, changed, option
-from cannery.options.shared import CA, INDEX_URL, VERBOSE, TargetOptions
+from cannery.options.shared import CA, FORMAT, INDEX_URL, VERBOSE, TargetOptions
 
 USUAL_CHIP = "910b"
 
@@ -31,6 +31,13 @@ class ListOptions(TargetOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CheckOptions(TargetOptions):
+    """Which targets are checked, and how that is shown."""
+
+    format: str = field(default="text", metadata=FORMAT)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExplainOptions(TargetOptions):
     """Which targets are explained."""
 
@@ -47,6 +54,7 @@ class ExplainOptions(TargetOptions):
             help="a target, or a pattern such as 'py39-*'",
         ),
     )
+    format: str = field(default="text", metadata=FORMAT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +69,7 @@ class RenderOptions(TargetOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class LockOptions(TargetOptions):
-    """Which pinned packages may move."""
+    """Which pinned packages may move, and where packages are looked for."""
 
     upgrade: tuple[str, ...] = field(
         default=(),
@@ -69,6 +77,8 @@ class LockOptions(TargetOptions):
             metavar="PACKAGE", help="move this package to its newest version that fits"
         ),
     )
+    ca: Path | None = field(default=None, metadata=CA)
+    index_url: str = field(default="", metadata=INDEX_URL)
 
 
 @dataclass(frozen=True, kw_only=True)

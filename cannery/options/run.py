@@ -30,6 +30,15 @@ class RunOptions(OptionSet):
     print: bool = field(
         default=False, metadata=option(help="print the command instead of running it")
     )
+    elsewhere: bool = field(
+        default=False,
+        metadata=option(
+            help="print the command for another host, which has the whole driver; no path of this "
+            "host is in it",
+            needs="print",
+            conflicts=("simulate",),
+        ),
+    )
     format: str = field(
         default=RUN_FORMATS[0],
         metadata=option(
@@ -44,7 +53,7 @@ class RunOptions(OptionSet):
             metavar="N",
             parse=values.number(1, MAX_CARDS),
             help="the number of cards of each host",
-            default_text="all of this host, or 1 with another --format than shell",
+            default_text="all of this host; 1 with --elsewhere or another --format than shell",
         ),
     )
     nodes: int = field(
@@ -73,6 +82,19 @@ class RunOptions(OptionSet):
         metadata=option(
             metavar="SIZE", parse=values.size, help="the size of shared memory, as in 64g"
         ),
+    )
+    user: str = field(
+        default="",
+        metadata=option(
+            metavar="UID[:GID]",
+            parse=values.matching(r"\d{1,9}(:\d{1,9})?", "user", "1000 or 1000:1000"),
+            help="run as this user, with a home directory in /tmp",
+            default_text="root",
+        ),
+    )
+    read_only: bool = field(
+        default=False,
+        metadata=option(help="make the root file system read-only, except for /tmp"),
     )
     mounts: tuple[str, ...] = field(
         default=(),

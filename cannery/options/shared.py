@@ -36,6 +36,10 @@ INDEX_URL = option(
     default_text="UV_DEFAULT_INDEX or PIP_INDEX_URL, else PyPI",
 )
 VERBOSE = option(help="show every check", with_resume=True)
+FORMAT = option(
+    choices=("text", "json"),
+    help="text for people, or JSON for programs; docs/command-line.md has its fields",
+)
 REGISTRY = option(
     metavar="REGISTRY",
     help="the registry, optionally with a path: registry.example.com, registry.example.com/team",

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
 
 from cannery import console
 from cannery.errors import ArtifactError
+from cannery.execute import git
 from cannery.execute.engine import base
 from cannery.execute.engine.builder import Builder
 from cannery.execute.engine.images import local_images
@@ -17,6 +20,7 @@ from cannery.image.bake_file import ImageBuild, bake_file
 from cannery.image.content_key import LABEL
 from cannery.image.file_hashes import Hashes
 from cannery.image.names import image_tag
+from cannery.image.origin_labels import origin_labels
 from cannery.image.simulated import ARGUMENT as SIMULATED
 from cannery.image.simulated import LABEL as SIMULATED_LABEL
 from cannery.matrix.project import Project
@@ -55,14 +59,21 @@ class Assembly:
         contexts = {"artifacts": str(folder), "cannery": str(self.project.build_context)}
         if not self.builder.local:
             contexts |= self._foreign(used.values())
-        return _image(
-            self,
-            ready,
-            arguments={**used, **_sha_arguments(found)},
-            contexts=contexts,
-            # Computed last, because pulling or bootstrapping decides the bases.
-            key=expected_key(ready, self.options, local_images(base_names(ready.target))),
-        )
+        # Computed last, because pulling or bootstrapping decides the bases.
+        key = expected_key(ready, self.options, local_images(base_names(ready.target)))
+        arguments = {**used, **_sha_arguments(found)}
+        build = _image(self, ready, arguments=arguments, contexts=contexts, key=key)
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        labels = origin_labels(key=key, commit=self._commit, origin=self._origin, created=now)
+        return replace(build, labels={**build.labels, **labels})
+
+    @cached_property
+    def _commit(self) -> str:
+        return git.commit(self.project.root)
+
+    @cached_property
+    def _origin(self) -> str:
+        return git.origin(self.project.root)
 
     def _ensured(self, each: Base, architecture: str) -> str:
         key = (each.name, architecture)

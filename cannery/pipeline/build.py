@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from cannery import console
-from cannery.errors import CanneryError, Problem
+from cannery.errors import ArtifactError, Problem, kind_of, named_problems, raise_all
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.pipeline.planning import Planned
@@ -41,26 +41,35 @@ def build_all(
 
 def _nothing_to_do(planned: Planned, *, single: bool) -> None:
     steps = planned.plan.steps
-    done = [step for step in steps if step.id not in planned.unavailable]
     for step in steps:
         console.say(f"{step.id}: {step.why}")
     if not steps and not planned.failures:
         console.say(f"shard {planned.plan.shard} has no targets")
-    elif not done:
-        raise_all(planned.unavailable | planned.failures, single=single)
-    raise_all(planned.failures, single=single)
+    left_out = planned.unavailable if _all_left_out(planned) else {}
+    raise_all(left_out | planned.failures, single=single)
 
 
-def raise_all(failures: dict[str, CanneryError], *, single: bool) -> None:
-    """Raise one error for all of ``failures``, if there are any."""
-    if not failures:
+def raise_for_plan(planned: Planned, *, simulate: bool, single: bool) -> None:
+    """Raise the error with whose exit code a build of ``planned`` would end now, if it would fail.
+
+    The plan that the user has already seen says what each target lacks.
+    """
+    if not _all_left_out(planned):
+        raise_all(planned.failures, single=single)
         return
-    if single and len(failures) == 1:
-        raise next(iter(failures.values()))
-    problems = [
-        Problem(what=f"[{name}] {problem}")
-        for name, error in failures.items()
-        for problem in error.problems
-    ]
-    kinds = {type(error) for error in failures.values()}
-    raise (kinds.pop() if len(kinds) == 1 else CanneryError)(problems)
+    every = planned.unavailable | planned.failures
+    what = f"none of the {len(every)} selected targets can be built."
+    fix = ""
+    if len(every) == 1:
+        what = "the selected target cannot be built."
+    if any(isinstance(error, ArtifactError) for error in every.values()):
+        fix = "Put the missing files into the folder of --artifacts"
+        fix += "." if simulate else ", or add --simulate."
+    last = Problem(what=what, fix=fix)
+    raise kind_of(every.values())([*named_problems(planned.failures), last])
+
+
+def _all_left_out(planned: Planned) -> bool:
+    """Whether nothing is left of the plan but targets that lack something."""
+    steps = planned.plan.steps
+    return bool(steps) and all(step.id in planned.unavailable for step in steps)

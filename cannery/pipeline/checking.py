@@ -61,7 +61,7 @@ def check(
     result = verify(project, subject, specs, ca=options.ca, only=options.only)
     report = report_path(project, target, subject.name, simulated=subject.simulated)
     write_files({report: result.to_json()})
-    console.show(_text(result, options.detail))
+    console.show_result(_text(result, options.detail), failed=bool(result.failed))
     console.say(f"{target.id}: the report is in {report}")
     options.record(result)
     if result.failed:

@@ -221,7 +221,7 @@ def _local(planned: Planned, options: BuildOptions, plan_options: PlanOptions) -
     except EngineError as error:
         if not plan_options.plan:
             raise
-        console.say(str(error))
+        console.say(str(error), "warning")
         return None
 
 

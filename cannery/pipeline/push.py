@@ -114,7 +114,7 @@ class Push:
             [no_device()],
             only=only,
         )
-        console.show(to_brief(result))
+        console.show_result(to_brief(result), failed=bool(result.failed))
         if result.failed:
             what = f"{name}: {counted(len(result.failed), 'check')} failed."
             fix = "The image differs from the local one: look at the failed checks above."

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.errors import did_you_mean
+from cannery.image.content_key import KEY_DIGITS, short_key
 from cannery.image.names import REPOSITORY, SIMULATED, TAG, tag_end
 from cannery.model import Matrix, Target
 from cannery.syntax.yaml_reader import Section, read_yaml
 
 _TAG = re.compile(TAG)
 _REPOSITORY = re.compile(REPOSITORY)
-_KEY_DIGITS = 12
 _TAG_FORM = "Use up to 128 letters, digits, '_', '.' and '-', and no '.' or '-' at the beginning."
 
 
@@ -46,8 +46,9 @@ class Publishing:
 
     def immutable_tag(self, target_id: str, key: str, *, simulate: bool) -> str:
         """The tag that always names the image with the content key ``key``."""
-        digits = key.removeprefix("sha256:")[:_KEY_DIGITS]
-        return self.immutable.format(target=target_id, key=digits) + tag_end(simulate=simulate)
+        return self.immutable.format(target=target_id, key=short_key(key)) + tag_end(
+            simulate=simulate
+        )
 
     def moving_tags(self, target_id: str, *, simulate: bool) -> tuple[str, ...]:
         """The tags that follow the newest image of a target: its own, then its aliases.
@@ -200,7 +201,7 @@ def _check_names(top: Section, found: Publishing, matrix: Matrix) -> None:
             other = taken.setdefault(tag, f"target {name}")
             if other != f"target {name}":
                 top.wrong("tags", f"{tag!r} would be the tag of {other} and of target {name}.")
-            example = found.immutable_tag(name, "0" * _KEY_DIGITS, simulate=simulate)
+            example = found.immutable_tag(name, "0" * KEY_DIGITS, simulate=simulate)
             for each in (tag, example):
                 if not _TAG.fullmatch(each):
                     top.wrong("tags", f"{each!r} would be an invalid tag of {name}.", _TAG_FORM)
@@ -224,7 +225,7 @@ def _check_immutable(
         name: re.compile(
             re.escape(found.immutable)
             .replace(re.escape("{target}"), re.escape(name))
-            .replace(re.escape("{key}"), f"[0-9a-f]{{{_KEY_DIGITS}}}")
+            .replace(re.escape("{key}"), f"[0-9a-f]{{{KEY_DIGITS}}}")
             + f"({SIMULATED})?"
         )
         for name in matrix.targets

@@ -15,6 +15,7 @@ from packageurl import PackageURL
 
 from cannery import __version__
 from cannery.image.lock import LockedWheel
+from cannery.image.origin_labels import source_uri
 from cannery.model import Base, Target
 from cannery.publish.inventory import Inventory, Origin
 from cannery.publish.sbom import package_url
@@ -25,7 +26,6 @@ BUILD_TYPE = "urn:cannery:build:v1"
 LOCAL_BUILDER = "urn:cannery:builder:local"
 """The builder of an image that was not built by a CI job."""
 
-_USER = re.compile(r"://[^/?#]*@")
 _PINNED = re.compile(
     r"(?P<repository>[^@\s]+?)(?::(?P<tag>[^:/@]+))?@sha256:(?P<digest>[0-9a-f]{64})"
 )
@@ -131,19 +131,10 @@ def _commit(source: Source) -> Iterable[dict[str, Any]]:
         return
     found: dict[str, Any] = {"name": "source", "digest": {"gitCommit": source.commit}}
     if source.repository:
-        found["uri"] = f"git+{_without_user(source.repository)}@{source.commit}"
+        found["uri"] = f"git+{source_uri(source.repository)}@{source.commit}"
     if source.changed:
         found["annotations"] = {"changed": True}
     yield found
-
-
-def _without_user(address: str) -> str:
-    """``address`` as a URI, without a user name and a password."""
-    if "://" in address:
-        return _USER.sub("://", address, count=1)
-    # The form of ssh: git@host:path.
-    host, colon, path = address.rpartition("@")[2].partition(":")
-    return f"ssh://{host}/{path.lstrip('/')}" if colon else f"file://{address}"
 
 
 def _base(name: str, each: UsedBase) -> dict[str, Any]:

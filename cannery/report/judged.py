@@ -68,8 +68,19 @@ def _endings(judged: Judged) -> list[str]:
     return [f"{counted(number, 'target')}: {text}" for text, number in targets.items()]
 
 
+def explanation(target: Target, findings: Iterable[Finding], width: int) -> str:
+    """Everything that is known of ``target``, with the sources, in lines of about ``width``."""
+    lines = [f"{target.id}: {target.summary}"]
+    if target.unverified:
+        lines.append(f"  UNVERIFIED: {target.unverified}")
+    if target.cann.interim:
+        public = target.cann.nearest_public
+        lines.append(f"  CANN {target.cann.version} is an interim build; it is judged as {public}.")
+    return "\n".join([*lines, *(line for each in findings for line in explained(each, width))])
+
+
 def explained(finding: Finding, width: int) -> list[str]:
-    """``finding`` with its sources and those against it, in lines of at most ``width``."""
+    """``finding`` with its sources and those against it."""
     mark = "" if finding.verdict is Verdict.ALLOWED else f" [{finding.verdict}]"
     lines = fold([f"  {finding.component}{mark}: {finding.text}"], width)
     for label, rows in (("by", finding.rows), ("against", finding.against)):

@@ -43,7 +43,7 @@ class Problems:
         """
         if len(self._found) >= MAX_PROBLEMS:
             what = f"There are more problems; only the first {MAX_PROBLEMS:,} are listed."
-            raise MatrixError([*self._in_order(), Problem(what=what)])
+            raise MatrixError([*self._in_order(), Problem(what=what, where=self.span(node))])
         self._found.append(Problem(what=what, fix=fix, where=self.span(node)))
 
     @property

@@ -63,7 +63,12 @@ class Checkout:
 
     def environ(self, env: Mapping[str, str] | None = None) -> dict[str, str]:
         """This environment, in which no engine can be reached."""
-        own = {name: value for name, value in os.environ.items() if name[:6] != "PYTHON"}
+        others = ("NO_COLOR", "FORCE_COLOR")
+        own = {
+            name: value
+            for name, value in os.environ.items()
+            if name[:6] != "PYTHON" and name not in others
+        }
         return {**own, "DOCKER_HOST": "unix:///nonexistent/docker.sock", **(env or {})}
 
     @property

@@ -16,13 +16,13 @@ from tests.cli.checkout import Checkout
 TARGET = "py39-torch231-cann8t39"
 SECOND = "py39-torch210-cann8rc2"
 NEEDS_A_FILE = "py38-torch210-cann8rc2"
-NO_ENGINE = "the container engine does not answer: "
+NO_ENGINE = "the container engine is not running: "
 
 
 def test_the_whole_matrix(original: Checkout) -> None:
     before = original.state()
     result = original.run("--all", "--simulate", "--plan")
-    result.accepted("the container engine does not answer")
+    result.accepted("the container engine is not running: ")
     lines = {line.split()[1]: line for line in result.out.split("\n\n")[0].splitlines()}
     assert {*lines} == {*Project(root=original.root).matrix().targets}
     assert lines[TARGET].startswith("build ")
@@ -56,6 +56,29 @@ def test_what_was_named_and_cannot_be_built_is_an_error_of_a_plan_too(original: 
     assert result.code == 5
     assert f"build  {TARGET}  " in result.out
     assert f"build.py: [{NEEDS_A_FILE}] " in result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        (["--all"], 18),
+        (["--target", "py3[89]-torch210-*"], 2),
+        (["--target", "py38-*", "--simulate"], 1),
+        (["--target", NEEDS_A_FILE, "--target", "py311-*210*"], 2),
+    ],
+)
+@pytest.mark.parametrize("instead", [["--plan"], ["--plan", "--format", "json"], ["--print"]])
+def test_a_plan_of_nothing_ends_as_the_build_would(
+    original: Checkout, words: list[str], count: int, instead: list[str]
+) -> None:
+    built, planned = original.run(*words), original.run(*words, *instead)
+    assert (built.code, planned.code) == (5, 5)
+    assert planned.out
+    said = planned.messages[-1]
+    several = f"none of the {count} selected targets can be built."
+    assert said.startswith(several if count > 1 else "the selected target cannot be built.")
+    assert len(planned.messages) == (1 if NEEDS_A_FILE not in words else 7)
+    assert ("add --simulate" in said) == ("--simulate" not in words)
 
 
 def test_shards_are_the_selection(original: Checkout) -> None:

@@ -19,7 +19,7 @@ WRONG = {
     "no such CA": (["push", *TARGET, *NOWHERE, "--ca", "none.pem"], 2, "none.pem, named with --ca"),
     "a tag": (["push", *TARGET, "--registry", "r.example.com/a:b"], 2, "has a tag or a digest"),
     "no host": (["push", *TARGET, "--registry", "team"], 2, "'team' does not name a registry"),
-    "no engine": (["push", *TARGET, *NOWHERE], 6, "the container engine does not answer"),
+    "no engine": (["push", *TARGET, *NOWHERE], 6, "the container engine is not running: "),
     "from": (["promote", "ascend", "r.example.com/a"], 2, "'ascend' does not name a registry"),
     "which": (["promote", "r.example.com/a", "r.example.com/b"], 2, "names no image"),
     "to": (

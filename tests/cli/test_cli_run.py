@@ -100,7 +100,7 @@ def test_docker_is_not_installed(
 @pytest.mark.usefixtures("host")
 def test_an_engine_that_does_not_answer(checkout: Checkout, path: dict[str, str]) -> None:
     result = checkout.run("run", *COMMAND, env=path)
-    result.refused(6, "the container engine does not answer: ")
+    result.refused(6, "the container engine is not running: ")
 
 
 @pytest.mark.usefixtures("host")
@@ -186,3 +186,57 @@ def test_a_file_for_several_hosts(original: Checkout) -> None:
     assert pod["containers"][0]["resources"]["limits"] == {"huawei.com/Ascend910": 8}
     assert pod["volumes"][0]["emptyDir"]["sizeLimit"] == "64Gi"
     assert pod["volumes"][-1]["hostPath"]["path"] == "/x"
+
+
+def test_the_command_for_another_host(original: Checkout, path: dict[str, str]) -> None:
+    """It has all devices and mounts, whatever this host has, and none of this host's paths."""
+    name = "registry.example.com/ascend:1"
+    more = ["--cards", "2", "--image", name, "-v", "/data:/data", "--", "npu-smi"]
+    result = original.run("run", "--target", TARGET, "--print", "--elsewhere", *more)
+    result.accepted()
+    assert result.err == ""
+    printed = subprocess.run(
+        ["/bin/bash", "-c", result.out], env=path, capture_output=True, text=True, check=False
+    )
+    assert printed.stdout.splitlines() == [
+        *("run", "--rm", "--platform", "linux/arm64", "--shm-size", "16g"),
+        *("--device", "/dev/davinci0", "--device", "/dev/davinci1"),
+        *("--device", "/dev/davinci_manager", "--device", "/dev/devmm_svm"),
+        *("--device", "/dev/hisi_hdc"),
+        *(
+            word
+            for where in MOUNTS
+            for word in ("--mount", f"type=bind,source={where},target={where},readonly")
+        ),
+        *("--volume", "/data:/data"),
+        *("--env", "HCCL_CONNECT_TIMEOUT=7200", "--env", "HCCL_EXEC_TIMEOUT=7200"),
+        *(name, "npu-smi"),
+    ]
+
+
+def test_another_host_does_not_have_the_local_image(original: Checkout) -> None:
+    words = ["run", "--target", TARGET, "--print", "--elsewhere"]
+    for more, device in ([], "--device /dev/davinci0"), (["--runtime", "ascend"], "DEVICES=0"):
+        result = original.run(*words, *more)
+        result.accepted(f"cannery:{TARGET} is a local name. Name an image in a registry with --im")
+        assert device in result.out
+        assert str(original.root) not in result.out
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--elsewhere"], "--elsewhere needs --print."),
+        (
+            ["--print", "--elsewhere", "--simulate"],
+            "--elsewhere and --simulate cannot be combined.",
+        ),
+    ],
+)
+def test_what_another_host_cannot_do(original: Checkout, more: list[str], said: str) -> None:
+    original.run("run", "--target", TARGET, *more).refused(2, said)
+
+
+def test_too_many_cards_for_another_host(original: Checkout) -> None:
+    words = ["run", "--target", TARGET, "--print", "--elsewhere", "--cards", "99"]
+    original.run(*words).refused(2, " cards of 910b, not 99.")

@@ -181,7 +181,7 @@ def test_output_that_cannot_be_written(program: Checkout, arguments: list[str]) 
 @pytest.mark.skipif(bool([*Path("/dev").glob("davinci[0-9]*")]), reason="this machine has an NPU")
 def test_a_container_where_there_is_no_npu(original: Checkout) -> None:
     original.run("run", "--target", TARGETS[2], "--print").refused(
-        6, "this host has no NPU (/dev/davinci*). Add --simulate, or use"
+        6, "this host has no NPU (/dev/davinci*). Add --simulate; or for"
     )
 
 
@@ -189,3 +189,18 @@ def test_a_container_on_a_device_that_was_not_made(original: Checkout) -> None:
     original.run("run", "--target", TARGETS[2], "--simulate", "--print").refused(
         6, f"Run: python build.py --target {TARGETS[2]} --simulate"
     )
+
+
+@pytest.mark.parametrize(("name", "coloured"), [("NO_COLOR", False), ("FORCE_COLOR", True)])
+def test_colour_is_what_the_user_wants(original: Checkout, name: str, coloured: bool) -> None:
+    wrong, right = (original.run(*words, env={name: "1"}) for words in (["lst"], ["list"]))
+    assert wrong.err.startswith("\x1b[31mbuild.py:\x1b[0m unknown" if coloured else "build.py: unk")
+    # What is on stdout is for programs, too.
+    assert "\x1b" not in right.out
+
+
+@pytest.mark.parametrize(("words", "code"), [(["lst"], 2), (["render", "--check"], 0)])
+def test_stderr_that_is_closed(program: Checkout, words: list[str], code: int) -> None:
+    argv = ["bash", "-c", '"$@" 2>&-', "bash", *program.argv(*words)]
+    done = subprocess.run(argv, stdout=subprocess.PIPE, env=program.environ(), check=False)
+    assert (done.returncode, done.stdout) == (code, b"")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import docker
 
@@ -49,10 +50,36 @@ def test_printed_run_command_runs_the_snippet(main: Built, build_py: Callable[..
     assert _output("bash", "-c", command, stdin=program) == "8.0"
 
 
+HOME = """\
+import ctypes, getpass, glob, os, shutil, site
+os.makedirs(site.getusersitepackages())
+# A program that was compiled on first use can be loaded.
+ctypes.CDLL(shutil.copy(glob.glob("/lib/*/libz.so.1")[0], os.path.expanduser("~/libz.so")))
+try:
+    open("/etc/written", "w")
+except OSError as error:
+    print(getpass.getuser(), os.getuid(), error.strerror)
+"""
+
+
+def test_any_user_on_a_read_only_root_can_work(main: Built, build_py: Callable[..., Said]) -> None:
+    options = ["--simulate", "--user", "12345", "--read-only", "--print"]
+    said = build_py("run", "--target", main.target.id, *options, "python3", "-")
+    assert said.code == 0, said.text
+    command = said.text.replace("docker run", "docker run --interactive", 1)
+    expected = "user12345 12345 Read-only file system"
+    assert _output("bash", "-c", command, stdin=SNIPPET + HOME) == expected
+
+
 def test_labels_say_what_is_inside(main: Built) -> None:
     labels = docker.from_env().images.get(main.image).labels
     assert labels["io.cannery.simulated"] == "true"
     assert labels["io.cannery.python"] == "3.9.2"
+    prefix = "org.opencontainers.image"
+    assert labels["io.cannery.key"].startswith(f"sha256:{labels[f'{prefix}.version']}")
+    assert len(labels[f"{prefix}.revision"]) == 40
+    built = datetime.strptime(labels[f"{prefix}.created"], "%Y-%m-%dT%H:%M:%S%z")
+    assert built <= datetime.now(UTC)
     for name, version in main.target.components.items():
         assert labels[f"io.cannery.{name.replace('_', '-')}"] == version
 

@@ -75,7 +75,8 @@ def test_no_module_imports_itself_in_the_end() -> None:
 
 @pytest.mark.parametrize("module", [name for name in MODULES if room(name) not in OUTSIDE])
 def test_what_is_left_of_execute_does_not_touch_the_world(module: str) -> None:
-    allowed = {"time"} if module == "cannery.console" else set()
+    # The clock, and what the terminal and NO_COLOR say, are the business of who talks to people.
+    allowed = {"time", "environ"} if module == "cannery.console" else set()
     names = imports(MODULES[module]) - {"urllib.parse"}
     assert {name.split(".")[0] for name in names} & WORLD <= allowed
     tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
@@ -84,7 +85,7 @@ def test_what_is_left_of_execute_does_not_touch_the_world(module: str) -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr in OF_OS | {"cwd", "home", "expanduser"}
     }
-    assert not touched
+    assert touched <= allowed
     assert not {name for name in names if name.startswith("os.")}
     assert "from os import" not in MODULES[module].read_text(encoding="utf-8")
 
@@ -97,6 +98,6 @@ def test_help_needs_nothing_heavy() -> None:
         module = waiting.pop()
         light.add(module)
         waiting |= (imports(MODULES[module]) & MODULES.keys()) - light
-    assert {room(name) for name in light} - {""} == {"cli", "errors", "options"}
+    assert {room(name) for name in light} - {""} == {"cli", "console", "errors", "options"}
     outside = {name.partition(".")[0] for name in light for name in imports(MODULES[name])}
     assert outside <= {"cannery", "__future__", *sys.stdlib_module_names}

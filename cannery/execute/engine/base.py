@@ -10,6 +10,7 @@ import re
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from cannery import console
@@ -18,8 +19,10 @@ from cannery.execute.engine.images import Images, LocalImage, local_images
 from cannery.execute.process import run
 from cannery.model import Base
 
-# The Release file of an archived suite has expired.
-_APT_OPTIONS = ('Acquire::Check-Valid-Until "false"',)
+_DEBIAN = ("stable", "bullseye", "bookworm", "trixie", "forky")
+"""Names of Debian's suites in the sources of this machine; another distribution has others."""
+
+_UPDATES = ("-updates", "-security")
 
 _LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
 """As in Debian's own slim images."""
@@ -123,17 +126,30 @@ def bootstrap(base: Base, architecture: str) -> None:
         )
     with tempfile.TemporaryDirectory(prefix="cannery-base-") as folder:
         archive = str(Path(folder) / "root.tar")
-        argv = ["mmdebstrap", "--variant=minbase", f"--architectures={architecture}"]
-        argv += ["--include=ca-certificates", "--quiet"]
-        argv += [f"--aptopt={option}" for option in _APT_OPTIONS]
-        argv += [f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT]
-        argv += [base.suite, archive, *_own_mirror()]
-        _checked(argv, f"Debian {base.suite} for {architecture} could not be bootstrapped")
+        _mmdebstrap(base, architecture, archive)
         changes = ('CMD ["bash"]', f"LABEL io.cannery.bootstrap={base.suite}")
         argv = ["docker", "import", "--platform", f"linux/{architecture}"]
         argv += [word for change in changes for word in ("--change", change)]
         argv += [archive, base.bootstrap_tag(architecture)]
         _checked(argv, f"the engine could not import Debian {base.suite}")
+
+
+def _mmdebstrap(base: Base, architecture: str, archive: str) -> None:
+    argv = ["mmdebstrap", "--variant=minbase", f"--architectures={architecture}"]
+    argv += ["--include=ca-certificates", "--quiet"]
+    argv += [f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT]
+    first, *updates = own_sources(base.suite) or [""]
+    # Without the name of a suite, essential packages come from all of them.
+    if updates and not run([*argv, "", archive, first, *updates], capture=True)[0]:
+        return
+    if updates:
+        console.say(
+            f"base {base.name}: the mirror of this machine has no complete updates of Debian "
+            f"{base.suite}, so the base has no security updates"
+        )
+    words = [base.suite, archive, *([first] if first else [])]
+    what = f"Debian {base.suite} for {architecture} could not be bootstrapped"
+    _checked([*argv, *words], what)
 
 
 def _checked(argv: list[str], what: str) -> None:
@@ -142,15 +158,30 @@ def _checked(argv: list[str], what: str) -> None:
         raise EngineError(f"{what}:\n{said.strip()}")
 
 
-def _own_mirror() -> list[str]:
-    """The Debian mirror of this machine; empty if it has none."""
-    sources = Path("/etc/apt/sources.list.d/debian.sources")
-    if sources.is_file():
-        found = re.search(r"^URIs: *(\S+)", sources.read_text(encoding="utf-8"), re.MULTILINE)
-        return [found[1]] if found else []
-    sources = Path("/etc/apt/sources.list")
-    if sources.is_file():
-        text = sources.read_text(encoding="utf-8")
-        found = re.search(r"^deb (?:\[[^\]]*\] )?(\S+/debian/?) ", text, re.MULTILINE)
-        return [found[1]] if found else []
-    return []
+def own_sources(suite: str, apt: Path = Path("/etc/apt")) -> list[str]:
+    """The lines of sources.list for ``suite``, updates included, at the mirrors of this machine.
+
+    ``apt`` is its folder with apt's settings. Without any, mmdebstrap uses Debian's own mirrors.
+    """
+    found: dict[str, str] = {}
+    for address, own in _suites(apt):
+        kind = next((end for end in _UPDATES if own.endswith(end)), "")
+        if own.removesuffix(kind) in _DEBIAN:
+            found.setdefault(kind, address)
+    if "" not in found:
+        return []
+    found.setdefault("-updates", found[""])
+    return [f"deb {found[kind]} {suite}{kind} main" for kind in ("", *_UPDATES) if kind in found]
+
+
+def _suites(apt: Path) -> Iterator[tuple[str, str]]:
+    """The address and the name of each suite in sources.list and in files of deb822."""
+    for path in (apt / "sources.list", *sorted(apt.glob("sources.list.d/*.list"))):
+        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+            if match := re.match(r"deb (?:\[[^\]]*\] )?(\S+) (\S+) ", line):
+                yield match[1], match[2]
+    for path in sorted(apt.glob("sources.list.d/*.sources")):
+        for stanza in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
+            fields = dict(re.findall(r"^(\w+): *(.+)$", stanza, re.MULTILINE))
+            for name in fields.get("Suites", "").split():
+                yield fields["URIs"].split()[0], name

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
 
 from cannery import console
 from cannery.errors import BuildError, EngineError, Problem
@@ -19,6 +20,9 @@ from cannery.execute.process import run, stream
 _SYSTEM_CA = Path("/etc/ssl/certs/ca-certificates.crt")
 _CA_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 _INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "PIP_INDEX_URL")
+
+_LOGIN = re.compile(r"://([^/]+)@")
+"""Matches the user name and the password in a URL, valid or not."""
 
 _REASON = re.compile(r"ERROR|error:|\bcause:|Caused by:")
 """Matches the lines with the reason of a failure; uv writes the causes of an error below it."""
@@ -37,6 +41,16 @@ class PackageIndex:
 
     ca: Path | None
     index_url: str
+
+    def redacted(self, text: str) -> str:
+        """``text`` with asterisks in place of the user name and password in the index's URL."""
+        login = _LOGIN.search(self.index_url)
+        secrets = [login[1], unquote(login[1])] if login else []
+        # Some programs keep the user name and show the password in another notation.
+        secrets += [each.partition(":")[2] for each in secrets]
+        for secret in filter(None, secrets):
+            text = text.replace(secret, "****")
+        return text
 
 
 def package_index(

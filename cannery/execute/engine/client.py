@@ -13,6 +13,7 @@ import docker.errors
 import requests
 
 from cannery.errors import EngineError, Problem
+from cannery.execute.engine.unreachable import unreachable
 
 
 @cache
@@ -24,15 +25,10 @@ def connect() -> docker.DockerClient:
     """
     try:
         # This asks the engine for its version.
-        client = docker.from_env()
-    except docker.errors.DockerException as error:
-        raise EngineError(
-            Problem(
-                what=f"the container engine does not answer: {error}.",
-                fix="Start it, for example with 'bash setup.sh', or set DOCKER_HOST.",
-            )
-        ) from error
-    return client
+        return docker.from_env()
+    except (docker.errors.DockerException, ValueError) as error:
+        # ValueError for a DOCKER_HOST that is no URL.
+        raise unreachable(str(error)) from error
 
 
 @contextmanager

@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from cannery.errors import EngineError, Problem
 from cannery.execute.process import run
 
 
@@ -44,11 +43,10 @@ def local_images(references: Iterable[str]) -> Images:
     # docker ends with 1 for a missing image and for a missing engine; only its text differs.
     absent = [line for line in lines if "No such image: " in line]
     if len(found) + len(absent) < len(names) or (code and not absent):
-        # docker repeats the error for each name.
-        rest = " ".join(dict.fromkeys(line for line in lines if line not in found)).strip()
-        what = f"the container engine does not answer: {rest.rstrip('.')}."
-        fix = "Start it, for example with 'bash setup.sh', or set DOCKER_HOST."
-        raise EngineError(Problem(what=what, fix=fix))
+        # Imported here, because 'list' imports this module and never gets here.
+        from cannery.execute.engine.unreachable import unreachable
+
+        raise unreachable("\n".join(line for line in lines if line not in found))
     missing = {line.partition("No such image: ")[2] for line in absent}
     here = [name for name in names if name not in missing]
     return dict(zip(here, map(_image, found), strict=True))

@@ -30,7 +30,8 @@ def sourced_environment():
     if "nnal" in RECORD["components"]:
         scripts += " && . %s/nnal/atb/set_env.sh --cxx_abi=%d" % (ASCEND, RECORD["cxx_abi"])
     start = {
-        "HOME": os.environ.get("HOME", "/root"),
+        # ENV has one folder for the logs of every user.
+        "HOME": "/tmp",
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LD_LIBRARY_PATH": ":".join(
             "%s/driver/%s" % (ASCEND, lib) for lib in ("lib64", "lib64/common", "lib64/driver")

@@ -3,7 +3,22 @@
 
 import importlib
 import json
+import os
 import sys
+
+# Of every file in a layer. A file that Python compiles now is younger.
+DATE = 946684800
+
+
+def not_compiled():
+    """The sources of modules that no layer has compiled."""
+    for module in list(sys.modules.values()):
+        source, cached = getattr(module, "__file__", None), getattr(module, "__cached__", None)
+        if not source or not cached or not source.endswith(".py"):
+            continue
+        if not os.path.exists(cached) or int(os.path.getmtime(cached)) != DATE:
+            yield source
+
 
 answer = {}
 for name in sys.argv[1:]:
@@ -16,4 +31,5 @@ if "torch" in sys.modules:
     torch = sys.modules["torch"]
     answer["cxx11_abi"] = bool(torch.compiled_with_cxx11_abi())
     answer["npu_available"] = bool(torch.npu.is_available()) if hasattr(torch, "npu") else None
+answer["not_compiled"] = sorted(not_compiled())
 print(json.dumps(answer))

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 Facts = dict[str, Any]
 
 
@@ -13,3 +15,11 @@ def test_imports(probe: Any, record: Facts) -> None:
     torch = probe("imports", "torch")["torch"]
     assert not torch["error"], torch["error"]
     assert torch["version"].split("+")[0] == record["components"]["torch"]
+
+
+def test_is_compiled(imported: Facts, record: Facts) -> None:
+    """Importing torch and torch_npu compiles no Python file: the layers have compiled them."""
+    if not record["compiled"]:
+        pytest.skip("the base has no interpreter of this version to compile with")
+    folders = tuple(record["compiled"])
+    assert [path for path in imported["not_compiled"] if path.startswith(folders)] == []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from cannery.cli.commands import COMMANDS, Command
 from cannery.cli.common import read
-from cannery.cli.parser import parse
+from cannery.cli.parser import DEFAULT, parse
 from cannery.errors import UsageError
 from cannery.matrix.project import Project
 from cannery.options import build
@@ -70,6 +71,23 @@ def test_every_option_has_help(command: Command, capsys: pytest.CaptureFixture[s
         assert not each.option.help.endswith(".")
         assert each.option.help in said
         assert all(flag in said for flag in each.flags or [each.option.metavar])
+
+
+def test_help_names_files_and_has_an_example(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "82")
+    with pytest.raises(SystemExit):
+        parse([command.name, "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    [reads] = [index for index, line in enumerate(lines) if line.startswith("reads: ")]
+    assert any(line.startswith("writes: ") for line in lines[reads:])
+    assert lines[-2] == "example:"
+    assert lines[-1].startswith("  python build.py ")
+    typed = shlex.split(lines[-1].partition(">")[0])[2:]
+    used, _ = parse(typed if typed[0] in COMMANDS else [DEFAULT, *typed])
+    assert used == command
 
 
 def test_help_of_a_command(command: Command, capsys: pytest.CaptureFixture[str]) -> None:

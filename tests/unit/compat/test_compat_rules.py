@@ -119,7 +119,7 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
     "kernels of another chip": (
         with_file("kernels", "Ascend-cann-kernels-310p_8.0.RC3_linux-aarch64.run"),
         "cann",
-        "it is for chip 310p, and the target's chip is 910b. Huawei's name for it is Ascend-cann-",
+        "it is for chip 310p, and the target's chip is 910b. Source: Huawei's community downloads",
     ),
     "kernels of another chip, A3": (
         with_file("kernels", "Atlas-A3-cann-kernels_8.0.RC3_linux-aarch64.run"),
@@ -134,7 +134,7 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
     "kernels of another release": (
         with_file("kernels", "Ascend-cann-kernels-910b_8.0.RC2_linux.run"),
         "cann",
-        "package of CANN 8.0.RC3: it is of CANN 8.0.RC2. Huawei's name for it is Ascend-cann-",
+        "package of CANN 8.0.RC3: it is of CANN 8.0.RC2. Source: Huawei's community downloads",
     ),
     "toolkit for another machine": (
         with_file("toolkit", "Ascend-cann-toolkit_8.0.RC3_linux-x86_64.run"),

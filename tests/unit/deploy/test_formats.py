@@ -87,6 +87,43 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
     )
 
 
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_user_gets_a_name_and_a_home(form: str) -> None:
+    found = text(form, user="1000:1001")
+    assert "HOME" in found and "USER" in found
+    assert "HOME" not in text(form)
+
+
+def test_a_user_and_a_read_only_root_in_each_format() -> None:
+    options: dict[str, Any] = {"user": "1000:1001", "read_only": True}
+    words = text("shell", **options).split()
+    for option in (
+        *("--user 1000:1001", "--read-only --tmpfs", "--tmpfs /tmp:exec"),
+        *("--env HOME=/tmp", "--env USER=user1000"),
+    ):
+        assert f" {option} " in " ".join(word for word in words if word != "\\")
+    service = documents("compose", **options)[0]["services"]["ascend"]
+    assert service["user"] == "1000:1001"
+    assert service["read_only"] is True
+    assert service["tmpfs"] == ["/tmp:exec"]
+    assert service["environment"] == {"HOME": "/tmp", "USER": "user1000"}
+    for form in ("k8s", "volcano"):
+        made = container(form, **options)
+        assert made["securityContext"] == {
+            "runAsUser": 1000,
+            "runAsGroup": 1001,
+            "readOnlyRootFilesystem": True,
+        }
+        assert {"name": "tmp", "mountPath": "/tmp"} in made["volumeMounts"]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_folder_at_tmp_is_the_one_that_can_be_written(form: str) -> None:
+    found = text(form, read_only=True, mounts={"/scratch": "/tmp"})
+    assert "/tmp:exec" not in found
+    assert "emptyDir: {}" not in found
+
+
 @pytest.mark.parametrize("form", ["shell", "compose"])
 def test_a_folder_beside_may_be_mounted_where_files_are_read(form: str) -> None:
     text(form, mounts={"./data": "/data", "../x": "/x"})

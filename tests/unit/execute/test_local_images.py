@@ -61,7 +61,6 @@ def test_nothing_is_asked_about_nothing(answers: Path) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?",
         "invalid reference format",
         inspected("1") + "\nError response from daemon: broken pipe",
     ],
@@ -74,3 +73,10 @@ def test_an_engine_that_does_not_say(answers: Path, said: str) -> None:
     assert str(caught.value).startswith(f"the container engine does not answer: {last}")
     assert str(caught.value).count(last) == 1
     assert "Start it" in str(caught.value)
+
+
+def test_an_engine_that_is_not_there(answers: Path) -> None:
+    said = "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?"
+    answers.write_text(f"{said}\n{said}\n1", encoding="utf-8")
+    with pytest.raises(EngineError, match="the container engine is not running: "):
+        local_images(["a:1", "b:2"])

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from cannery.errors import EngineError, MatrixError
+from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.lock import lock_build_stage, lock_target, write_locks
 from tests.unit.applications import lock_of, stacked_checkout
 from tests.unit.matrices import Checkout
+
+INDEX = PackageIndex(ca=None, index_url="")
 
 UV = """
 import json, os, pathlib, sys
@@ -33,7 +36,7 @@ class Uv:
     checkout: Checkout
 
     def lock(self, name: str, *upgrade: str) -> None:
-        lock_target(self.checkout.project, self.checkout.matrix.targets[name], upgrade)
+        lock_target(self.checkout.project, self.checkout.matrix.targets[name], upgrade, INDEX)
 
     def noted(self) -> tuple[list[str], dict[str, str]]:
         argv, files = json.loads(self.note.read_text(encoding="utf-8"))
@@ -152,7 +155,7 @@ def test_what_is_locked_is_where_uv_begins(uv: Uv) -> None:
 
 
 def test_the_build_stage_is_for_any_building_machine(uv: Uv) -> None:
-    lock_build_stage(uv.checkout.project)
+    lock_build_stage(uv.checkout.project, INDEX)
     argv, files = uv.noted()
     assert "--universal" in argv
     assert "--python-platform" not in argv
@@ -162,9 +165,9 @@ def test_the_build_stage_is_for_any_building_machine(uv: Uv) -> None:
 def test_a_lock_that_stays_as_it_is_is_not_written(uv: Uv) -> None:
     targets = [uv.checkout.matrix.targets[name] for name in ("served", "other")]
     paths = [uv.checkout.project.build_lock, *map(uv.checkout.project.lock, targets)]
-    assert write_locks(uv.checkout.project, targets, []) == paths
+    assert [*write_locks(uv.checkout.project, targets, [], INDEX).changed] == paths
     before = [path.stat().st_mtime_ns for path in paths]
-    assert write_locks(uv.checkout.project, targets, []) == []
+    assert write_locks(uv.checkout.project, targets, [], INDEX).changed == ()
     assert [path.stat().st_mtime_ns for path in paths] == before
 
 

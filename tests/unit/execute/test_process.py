@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import EngineError
+from cannery.execute import process
 from cannery.execute.process import run, stream
 
 # Starts a child that outlives it, writes down both, and waits.
@@ -40,6 +41,15 @@ def test_where_it_runs_and_what_it_is_told(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", program]
     _, said = run(argv, cwd=tmp_path, capture=True, env={"ADDED": "1"})
     assert said == f"{tmp_path} 1 True\n"
+
+
+def test_a_program_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_PATIENCE", 0.05)
+    waited: list[int] = []
+    program = "import time; print('a', flush=True); time.sleep(0.4); print('b')"
+    argv = [sys.executable, "-c", program]
+    assert run(argv, capture=True, waiting=lambda: waited.append(1)) == (0, "a\nb\n")
+    assert len(waited) >= 2
 
 
 def test_nothing_waits_for_the_keyboard() -> None:

@@ -35,7 +35,7 @@ FROM build AS {{ layer.stage }}
 RUN mkdir /layer; echo hello >/layer/notice; seal-layer
 {% endfor %}
 """
-TEMPLATE = (("FROM build AS guard\n", BLOCK + "FROM build AS guard\n"),)
+TEMPLATE = (("FROM build-python AS guard\n", BLOCK + "FROM build-python AS guard\n"),)
 
 ASK = """
 import json, sys

@@ -89,6 +89,7 @@ def test_stages_of_a_full_target(checkout: Checkout) -> None:
             "cannery",
             "build",
             "base",
+            "build-python",
             "os",
             "installer-base",
             "installer-packages",

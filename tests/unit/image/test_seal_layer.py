@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import marshal
 import os
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,12 +50,13 @@ def seal(layer: Path, leave_out: Path, monkeypatch: pytest.MonkeyPatch) -> Seal:
     loader.exec_module(module)
     monkeypatch.setattr(module, "LAYER", layer)
     monkeypatch.setattr(module, "LEAVE_OUT", leave_out)
+    monkeypatch.setattr(module, "PYTHON", sys.executable)
 
     def run(*options: str | Path) -> dict[str, str]:
         monkeypatch.setattr("sys.argv", ["seal-layer", *map(str, options)])
         module.main()
         return {
-            str(path.relative_to(layer)): path.read_text()
+            str(path.relative_to(layer)): path.read_text(errors="replace")
             for path in sorted(layer.rglob("*"))
             if path.is_file() and not path.is_symlink()
         }
@@ -199,3 +202,24 @@ def test_what_is_left_out_goes_with_all_that_is_in_it(
 def test_nothing_is_left_out_unless_something_is_named(seal: Seal, layer: Path) -> None:
     write(layer / "tests" / "x", "x")
     assert seal() == {"tests/x": "x"}
+
+
+def test_python_files_are_compiled_for_their_place(
+    seal: Seal, layer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(layer / "site" / "p" / "a.py", "def f():\n    return {'a', 'b', None}\n")
+    write(layer / "site" / "broken.py", "def\n")
+    write(layer / "elsewhere" / "c.py", "")
+    monkeypatch.setenv("COMPILE", "/site /missing")
+    tag = sys.implementation.cache_tag
+    compiled = source.parent / "__pycache__" / f"a.{tag}.pyc"
+    seal()
+    assert [*layer.rglob("*.pyc")] == [compiled]
+    assert {int(path.stat().st_mtime) for path in layer.rglob("*")} == {DATE}
+    first = compiled.read_bytes()
+    assert marshal.loads(first[16:]).co_filename == "/site/p/a.py"
+    # Python takes it as it is, but not for a source that has been edited.
+    assert int.from_bytes(first[8:12], "little") == DATE
+    assert int.from_bytes(first[12:16], "little") == source.stat().st_size
+    seal()
+    assert compiled.read_bytes() == first

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine on which nothing of the project has been installed yet."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.checkout import Checkout
+
+OLD_PYTHON = """
+import runpy, sys
+sys.version_info, sys.version = (3, 7, 17, "final", 0), "3.7.17 (default)"
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def said(*argv: str) -> tuple[int, str, str]:
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["list"], ["check"], ["--all", "--simulate"], ["run", "--target", "x"]]
+)
+def test_without_the_requirements(program: Checkout, words: list[str]) -> None:
+    # Without site-packages, nothing but Python's own modules can be imported.
+    _, build, *_ = program.argv()
+    code, out, err = said(sys.executable, "-S", build, *words)
+    assert (code, out) == (6, ""), err
+    assert err == (
+        f"build.py: {sys.executable} has no module 'packaging'. Install the requirements of "
+        f"build.py:\n    {sys.executable} -m pip install -r {program.root}/requirements.txt\n"
+        "or into a virtual environment:\n"
+        f"    bash {program.root}/setup.sh --venv && . {program.root}/.venv/bin/activate\n"
+    )
+
+
+def test_help_needs_no_requirements(program: Checkout) -> None:
+    code, out, err = said(sys.executable, "-S", *program.argv()[1:], "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith("usage: build.py")
+
+
+def test_an_older_python(program: Checkout) -> None:
+    code, out, err = said(sys.executable, "-c", OLD_PYTHON, *program.argv()[1:], "list")
+    assert (code, out) == (6, "")
+    assert err == (
+        f"build.py: Python 3.11 or newer is needed; {sys.executable} is 3.7.17. Use a newer one, "
+        "for example: python3.11 build.py list\n"
+    )
+
+
+def test_build_py_is_also_read_by_an_older_python(program: Checkout) -> None:
+    text = (program.root / "build.py").read_text(encoding="utf-8")
+    ast.parse(text, feature_version=(3, 7))
+    # The syntax of what is imported need not be old, so the version has to be checked before.
+    checked, imported = text.index("sys.version_info"), text.index("from cannery")
+    assert checked < imported

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``check`` and ``explain`` for programs: the fields that docs/command-line.md names, always."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.compat import Verdict
+from cannery.matrix.project import Project
+from tests.cli.checkout import Checkout, Result
+
+TARGET = "py39-torch231-cann8t39"
+COMMANDS = [["check", "--target"], ["explain"]]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def loaded(result: Result) -> Any:
+    found = json.loads(result.out)
+    assert {*found} == {"targets", "problems"}
+    for problem in found["problems"]:
+        assert {*problem} == {"what", "fix", "file", "line", "column"}
+    return found
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_finding_with_its_sources(original: Checkout, command: list[str]) -> None:
+    result = original.run(*command, TARGET, "--format", "json")
+    result.accepted()
+    found = loaded(result)
+    assert found["problems"] == []
+    [target] = found["targets"]
+    own = Project(root=original.root).matrix().targets[TARGET]
+    assert (target["id"], target["summary"]) == (TARGET, own.summary)
+    assert {*target} == {"id", "summary", "unverified", "components", "findings"}
+    assert target["components"]["torch"] == "2.3.1"
+    for each in target["findings"]:
+        assert {*each} == {"component", "verdict", "text", "rows", "against"}
+        assert each["verdict"] in [*Verdict]
+        for row in (*each["rows"], *each["against"]):
+            assert {*row} == {"line", "says", "note", "sources"}
+            for source in row["sources"]:
+                assert {*source} == {"cite", "date", "kind", "rank", "about", "url"}
+    [pair] = [each for each in target["findings"] if each["component"] == "torch_npu"]
+    assert pair["verdict"] == "allowed"
+    row = pair["rows"][0]
+    facts = (original.root / "compat.yaml").read_text(encoding="utf-8").splitlines()
+    assert "2.3.1" in facts[row["line"] - 1]
+    assert row["sources"][0]["url"].startswith("https://")
+
+
+def test_all_targets(original: Checkout) -> None:
+    everything = loaded(original.run("check", "--format", "json"))
+    ids = [*Project(root=original.root).matrix().targets]
+    assert [each["id"] for each in everything["targets"]] == ids
+    assert loaded(original.run("explain", *ids, "--format", "json")) == everything
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_conflicts_have_their_place(checkout: Checkout, command: list[str]) -> None:
+    place = checkout.place("torch_npu: 2.1.0.post6")
+    checkout.edit("torch_npu: 2.1.0.post6", "torch_npu: 2.3.1.post2")
+    result = checkout.run(*command, TARGET, "--format", "json")
+    assert result.code == 3
+    found = loaded(result)
+    assert found["targets"] == []
+    assert [
+        f"{each['file']}:{each['line']}:{each['column']}: {each['what']} {each['fix']}".strip()
+        for each in found["problems"]
+    ] == result.messages
+    assert found["problems"]
+    line = int(place.split(":")[1])
+    assert line in [each["line"] for each in found["problems"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("text", "words", "code"),
+    [("[", [TARGET], 3), (None, ["py37"], 2), ("\0", [TARGET], 3)],
+)
+def test_every_failure_is_a_document(
+    checkout: Checkout, command: list[str], text: str | None, words: list[str], code: int
+) -> None:
+    if text is not None:
+        (checkout.root / "matrix.yaml").write_text(text, encoding="utf-8")
+    result = checkout.run(*command, *words, "--format", "json")
+    assert result.code == code
+    found = loaded(result)
+    assert found["targets"] == []
+    assert len(found["problems"]) == len(result.messages)
+    if code == 2:
+        [problem] = found["problems"]
+        assert problem["what"] == "there is no target 'py37'."
+        assert (problem["file"], problem["line"], problem["column"]) == ("", 0, 0)
+
+
+def test_a_missing_matrix(checkout: Checkout) -> None:
+    (checkout.root / "matrix.yaml").unlink()
+    result = checkout.run("check", "--format", "json")
+    assert result.code == 9
+    assert loaded(result)["problems"][0]["what"].startswith("cannot read ")
+
+
+def shape(value: Any) -> Any:
+    """The fields of a document, and of everything in it."""
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    if isinstance(value, dict):
+        return {key: shape(each) for key, each in value.items() if key != "components"}
+    return type(value)
+
+
+def test_the_documentation_has_these_fields(original: Checkout) -> None:
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"^    \{\n(?:    .*\n)+", text, re.MULTILINE)
+    documented = json.loads(block)
+    found = loaded(original.run("explain", TARGET, "--format", "json"))
+    [finding] = [e for e in found["targets"][0]["findings"] if e["component"] == "torch_npu"]
+    found["targets"][0]["findings"] = [finding]
+    assert shape(documented) == shape(found)
+    assert {f"`{verdict}`" for verdict in Verdict} <= {*re.findall(r"`\w+`", text)} | {
+        "`forbidden`"
+    }

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``lock`` with a stand-in for uv: failures of some targets, an own index, wrong packages."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checkout import Checkout
+
+TARGET = "py39-torch231-cann8t39"
+SECOND = "py39-torch210-cann8rc2"
+BOTH = ["--target", TARGET, "--target", SECOND]
+
+# Stands in for uv: locks what is asked of it, except the targets with the requirement in UV_FAILS.
+UV = """
+import json, os, pathlib, re, sys, time
+note = pathlib.Path(os.environ["UV_NOTE"])
+names = ("UV_DEFAULT_INDEX", "SSL_CERT_FILE")
+found = {name: os.environ.get(name) for name in names} | {"argv": sys.argv}
+with note.open("a") as file:
+    file.write(json.dumps(found) + "\\n")
+folder = pathlib.Path()
+requirements = " ".join(path.read_text() for path in sorted(folder.glob("*.in")))
+fails = os.environ.get("UV_FAILS")
+if fails and fails in requirements:
+    sys.exit(os.environ["UV_SAYS"])
+text = ""
+for path in sorted(folder.glob("*.in")):
+    for line in path.read_text().split():
+        name, _, version = re.sub("[<>].*", "", line).partition("==")
+        text += f"{name}=={version or 26} \\\\\\n    --hash=sha256:{'0' * 64}\\n"
+        text += f"    # via -r {path.name}\\n"
+(folder / sys.argv[sys.argv.index("--output-file") + 1]).write_text(text)
+"""
+UNSOLVED = "No solution found when resolving dependencies: torch wants another world"
+INDEX = "https://reader:s3cret%21@index.example.com/simple"
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    return tmp_path / "note"
+
+
+@pytest.fixture
+def uv(tmp_path: Path, note: Path) -> dict[str, str]:
+    package = tmp_path / "stand-in" / "uv"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(UV, encoding="utf-8")
+    unset = dict.fromkeys(("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "PIP_CERT", "SSL_CERT_FILE"), "")
+    return {"PYTHONPATH": str(package.parent), "UV_NOTE": str(note), "UV_SAYS": UNSOLVED, **unset}
+
+
+def heard(note: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in note.read_text(encoding="utf-8").splitlines()]
+
+
+def lock_file(checkout: Checkout, target: str) -> Path:
+    return checkout.root / "images" / target / "requirements.lock"
+
+
+def test_a_target_that_fails_does_not_keep_the_others(
+    checkout: Checkout, uv: dict[str, str]
+) -> None:
+    before = lock_file(checkout, TARGET).read_bytes()
+    result = checkout.run("lock", *BOTH, env={**uv, "UV_FAILS": "torch==2.3.1"})
+    result.refused(3, f"[{TARGET}] matrix.yaml:")
+    assert f"the requirements of {TARGET} cannot be satisfied. uv says:\n{UNSOLVED}" in result.err
+    assert "1 of 2 targets locked" in result.err
+    assert f"wrote images/{SECOND}/requirements.lock" in result.err
+    assert lock_file(checkout, TARGET).read_bytes() == before
+
+
+def test_every_target_that_fails_is_named(checkout: Checkout, uv: dict[str, str]) -> None:
+    before = checkout.state()
+    words = [*BOTH, "--target", "py38-*"]
+    result = checkout.run("lock", *words, env={**uv, "UV_FAILS": "torch==2"})
+    targets = ["py38-torch210-cann8rc2", SECOND, TARGET]
+    result.refused(3, *(f"[{name}] matrix.yaml:" for name in targets))
+    assert {name: text for name, text in checkout.state().items() if "images/" in name} == {
+        name: text for name, text in before.items() if "images/" in name
+    }
+
+
+def test_one_target_that_fails(checkout: Checkout, uv: dict[str, str]) -> None:
+    result = checkout.run("lock", "--target", TARGET, env={**uv, "UV_FAILS": "torch=="})
+    said = f"the requirements of {TARGET} cannot be satisfied."
+    result.refused(3, said)
+    assert re.match(r"matrix.yaml:\d+:\d+: " + re.escape(said), result.messages[0])
+
+
+def test_the_requirement_that_uv_names_is_found(checkout: Checkout, uv: dict[str, str]) -> None:
+    target = "py39-torch231-cann8t39-llamafactory090"
+    checkout.edit("jieba, nltk", "jieba==9.9.9, nltk")
+    says = f"{UNSOLVED}: there is no version of jieba==9.9.9 and you require jieba==9.9.9"
+    env = {**uv, "UV_FAILS": "jieba==", "UV_SAYS": says}
+    checkout.run("lock", "--target", target, env=env).refused(
+        3, f"{checkout.place('jieba==9.9.9')}the requirements of {target} cannot be satisfied."
+    )
+
+
+def test_a_bad_line_in_a_lock_is_named_with_its_place(
+    checkout: Checkout, uv: dict[str, str]
+) -> None:
+    path = lock_file(checkout, TARGET)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([*lines[:4], "nonsense here", *lines[4:], ""]), encoding="utf-8")
+    result = checkout.run("lock", *BOTH, env=uv)
+    result.refused(
+        3,
+        f"[{TARGET}] images/{TARGET}/requirements.lock:5:1: invalid line in a lock: 'nonsense here'"
+        ". Restore the file, or delete it and run 'python build.py lock'.",
+    )
+    assert f"wrote images/{SECOND}/requirements.lock" in result.err
+
+
+def test_a_bad_line_in_the_lock_of_the_build_stage(checkout: Checkout, uv: dict[str, str]) -> None:
+    path = checkout.root / "cannery/image/context/requirements.txt"
+    path.write_text("what is this\n", encoding="utf-8")
+    before = checkout.state()
+    checkout.run("lock", *BOTH, env=uv).refused(
+        3, "cannery/image/context/requirements.txt:1:1: invalid line in a lock: 'what is this'."
+    )
+    assert checkout.state() == before
+
+
+def test_work_is_announced_when_it_begins(checkout: Checkout, uv: dict[str, str]) -> None:
+    result = checkout.run("lock", *BOTH, env=uv)
+    said = [line.partition("] ")[2] for line in result.err.splitlines()]
+    assert said[:3] == [
+        "resolving the packages of the build stage",
+        f"resolving the packages of {SECOND} (1 of 2)",
+        f"resolving the packages of {TARGET} (2 of 2)",
+    ]
+
+
+def test_an_own_index_and_own_certificates(
+    checkout: Checkout, tmp_path: Path, note: Path, uv: dict[str, str]
+) -> None:
+    ca = tmp_path / "ca.pem"
+    ca.write_text("certificate", encoding="utf-8")
+    words = ["--index-url", INDEX, "--ca", str(ca)]
+    checkout.run("lock", "--target", TARGET, *words, env=uv).accepted()
+    for each in heard(note):
+        assert each["UV_DEFAULT_INDEX"] == INDEX
+        assert each["SSL_CERT_FILE"] == str(ca)
+        # Everybody on a machine can see the arguments of a process.
+        assert "s3cret" not in " ".join(each["argv"])
+    assert "index.example.com" not in lock_file(checkout, TARGET).read_text(encoding="utf-8")
+
+
+def test_the_index_of_pip_is_used_as_in_a_build(
+    checkout: Checkout, note: Path, uv: dict[str, str]
+) -> None:
+    env = {**uv, "PIP_INDEX_URL": "https://index.example.com/simple"}
+    checkout.run("lock", "--target", TARGET, env=env).accepted()
+    assert {each["UV_DEFAULT_INDEX"] for each in heard(note)} == {env["PIP_INDEX_URL"]}
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        f"error: invalid value '{INDEX}' for '--default-index': invalid port number",
+        "error: Failed to fetch: https://reader:s3cret!@index.example.com/simple/torch/",
+        f"{UNSOLVED}\nhint: reader:s3cret%21@index.example.com",
+    ],
+)
+def test_passwords_are_not_printed(checkout: Checkout, uv: dict[str, str], says: str) -> None:
+    env = {**uv, "UV_FAILS": "torch==", "UV_SAYS": says}
+    result = checkout.run("lock", "--target", TARGET, "--index-url", INDEX, env=env)
+    assert result.code in (3, 6)
+    assert "s3cret" not in result.err
+    assert "****@index.example.com" in result.err or "'****'" in result.err
+
+
+def test_an_index_that_cannot_be_reached_is_told_once(
+    checkout: Checkout, uv: dict[str, str]
+) -> None:
+    before = checkout.state()
+    says = "error: Request failed after 3 retries\n  cause: Failed to fetch: https://r.test/uv/"
+    result = checkout.run("lock", *BOTH, env={**uv, "UV_FAILS": "py-cpuinfo", "UV_SAYS": says})
+    result.refused(6, "uv could not lock the build stage. uv says:\nerror: Request failed")
+    assert result.messages[0].endswith(
+        "Check the network, the proxy and --index-url; name a file with your own certificates with "
+        "--ca."
+    )
+    assert checkout.state() == before
+
+
+def test_certificates_that_are_not_there(original: Checkout) -> None:
+    words = ["lock", "--target", TARGET, "--ca", "/nonexistent"]
+    original.run(*words).refused(2, "there is no file /nonexistent, named with --ca.")
+
+
+def test_packages_that_are_not_locked_cannot_be_upgraded(
+    checkout: Checkout, note: Path, uv: dict[str, str]
+) -> None:
+    before = checkout.state()
+    words = ["--upgrade", "nosuchpackage", "--upgrade", "nunpy", "--upgrade", "!"]
+    checkout.run("lock", *BOTH, *words, env=uv).refused(
+        2,
+        "no selected target has a package 'nosuchpackage' in its lock.",
+        "no selected target has a package 'nunpy' in its lock. Did you mean 'numpy'?",
+        "'!' is not the name of a package. Write it as in numpy, or numpy<2.",
+    )
+    assert not note.exists()
+    assert checkout.state() == before
+
+
+@pytest.mark.parametrize("package", ["numpy", "PyYAML", "torch_npu", "numpy<2"])
+def test_locked_packages_can_be_upgraded(
+    checkout: Checkout, note: Path, uv: dict[str, str], package: str
+) -> None:
+    checkout.run("lock", "--target", TARGET, "--upgrade", package, env=uv).accepted()
+    argv = heard(note)[-1]["argv"]
+    assert argv[argv.index("--upgrade-package") + 1] == package
+
+
+def test_uv_that_is_not_installed(checkout: Checkout, tmp_path: Path, uv: dict[str, str]) -> None:
+    (tmp_path / "stand-in" / "uv" / "__main__.py").unlink()
+    result = checkout.run("lock", "--target", TARGET, env=uv)
+    assert result.code == 6
+    assert "has no module 'uv'. Install the requirements" in result.err

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of an engine that cannot be reached, by the words of docker and of its SDK."""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import EngineError
+from cannery.execute.engine import client
+from cannery.execute.engine.unreachable import unreachable
+
+SOCKET = "/var/run/docker.sock"
+DENIED = f"no permission to use the container engine's socket {SOCKET}. Add this user to the group"
+REFUSED = (
+    "Error while fetching server API version: HTTPConnectionPool(host='127.0.0.1', port=9): Max "
+    'retries exceeded with url: /version (Caused by NewConnectionError("HTTPConnection(host='
+    "'127.0.0.1', port=9): Failed to establish a new connection: [Errno 111] Connection refused\"))"
+)
+NOWHERE = "unix:///nonexistent/d.sock"
+NOT_RUNNING = "the container engine is not running: "
+
+SAID = {
+    "docker without permission": (
+        "",
+        (
+            "permission denied while trying to connect to the Docker daemon socket at "
+            f'unix://{SOCKET}: Get "http://%2Fvar%2Frun%2Fdocker.sock/v1.50/images/a/json": dial '
+            f"unix {SOCKET}: connect: permission denied"
+        ),
+        DENIED,
+    ),
+    "a newer docker without permission": (
+        "",
+        f"permission denied while trying to connect to the docker API at unix://{SOCKET}",
+        DENIED,
+    ),
+    "the SDK without permission": (
+        "",
+        (
+            "Error while fetching server API version: ('Connection aborted.', PermissionError(13, "
+            "'Permission denied'))"
+        ),
+        DENIED,
+    ),
+    "docker without a socket": (
+        NOWHERE,
+        f"Cannot connect to the Docker daemon at {NOWHERE}. Is the docker daemon running?",
+        f"{NOT_RUNNING}there is no socket /nonexistent/d.sock. Start it, for example with",
+    ),
+    "another context of docker": (
+        "",
+        f"Cannot connect to the Docker daemon at {NOWHERE}. Is the docker daemon running?",
+        f"{NOT_RUNNING}there is no socket /nonexistent/d.sock. Start it, for example with",
+    ),
+    "the SDK without a socket": (
+        NOWHERE,
+        (
+            "Error while fetching server API version: ('Connection aborted.', FileNotFoundError(2, "
+            "'No such file or directory'))"
+        ),
+        f"{NOT_RUNNING}there is no socket /nonexistent/d.sock. Start it, for example with",
+    ),
+    "docker at a closed port": (
+        "tcp://127.0.0.1:9",
+        "Cannot connect to the Docker daemon at tcp://127.0.0.1:9. Is the docker daemon running?",
+        f"{NOT_RUNNING}nothing answers at tcp://127.0.0.1:9. Start it",
+    ),
+    "the SDK at a closed port": (
+        "tcp://127.0.0.1:9",
+        REFUSED,
+        f"{NOT_RUNNING}nothing answers at tcp://127.0.0.1:9. Start it",
+    ),
+    "docker with a strange address": (
+        "nonsense://x",
+        (
+            "Failed to initialize: unable to resolve docker endpoint: invalid bind address format: "
+            "nonsense://x"
+        ),
+        f"invalid DOCKER_HOST 'nonsense://x'. Write it as in unix://{SOCKET} or tcp://HOST:2375",
+    ),
+    "the SDK with a strange address": (
+        "garbage",
+        "Invalid bind address format: port is required: garbage",
+        "invalid DOCKER_HOST 'garbage'. Write it",
+    ),
+    "docker, which takes a path for a host": (
+        SOCKET,
+        (
+            f"Cannot connect to the Docker daemon at tcp://localhost:2375{SOCKET}. Is the docker "
+            "daemon running?"
+        ),
+        f"invalid DOCKER_HOST '{SOCKET}'. Write it",
+    ),
+    "a port that cannot be": (
+        "tcp://127.0.0.1:99999",
+        "Port out of range 0-65535",
+        "invalid DOCKER_HOST 'tcp://127.0.0.1:99999'. Write it",
+    ),
+    "anything else, after a warning": (
+        "tcp://nohost.invalid:2375",
+        "WARNING: Error loading config file: permission denied\n\nno such host\nno such host\n",
+        "the container engine does not answer: no such host. Start it",
+    ),
+    "nothing": ("", "", "the container engine does not answer: no reason is given. Start it"),
+}
+
+
+@pytest.mark.parametrize(("host", "said", "message"), SAID.values(), ids=SAID)
+def test_the_reason_and_what_to_do(host: str, said: str, message: str) -> None:
+    error = unreachable(f"{said}\n{said}", {"DOCKER_HOST": host})
+    assert isinstance(error, EngineError)
+    assert str(error).startswith(message)
+    assert len(str(error)) < 300
+    assert "\n" not in str(error)
+
+
+@contextmanager
+def without_privileges() -> Iterator[None]:
+    """Every file with mode 0 is closed to this process, even if it was started by root."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The path at which the SDK looks for an engine."""
+    path = tmp_path / "docker.sock"
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
+    client.connect.cache_clear()
+    yield path
+    client.connect.cache_clear()
+    # The SDK leaves the socket of an engine that does not answer to the collector.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+def test_the_sdk_at_a_socket_that_is_closed_to_this_user(place: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(place))
+        server.listen()
+        place.chmod(0)
+        with without_privileges(), pytest.raises(EngineError) as caught:
+            client.connect()
+    said = f"no permission to use the container engine's socket {place}. Add"
+    assert str(caught.value).startswith(said)
+
+
+def test_the_sdk_at_a_socket_that_nobody_serves(place: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(place))
+    with pytest.raises(EngineError, match=f"not running: nothing answers at {place}"):
+        client.connect()
+
+
+@pytest.mark.parametrize("host", ["tcp://127.0.0.1:99999", "http://[::1", "nonsense://x"])
+def test_the_sdk_with_an_address_of_a_wrong_form(
+    place: Path, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    assert not place.exists()
+    monkeypatch.setenv("DOCKER_HOST", host)
+    with pytest.raises(EngineError) as caught:
+        client.connect()
+    assert str(caught.value).startswith(f"invalid DOCKER_HOST {host!r}. ")
