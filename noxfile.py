@@ -70,8 +70,14 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def unit(session: nox.Session) -> None:
-    """Tests of single modules, and of the command line with bad input; without an engine."""
-    session.run("pytest", "--quiet", "tests/unit", "tests/cli", *session.posargs)
+    """Tests of single modules, of the command line with bad input, and 300 edits at random."""
+    session.run("pytest", "--quiet", "tests/unit", "tests/cli", "tests/campaign", *session.posargs)
+
+
+@nox.session
+def campaign(session: nox.Session) -> None:
+    """10,000 edits of the YAML files at random: refused with their place, or with an effect."""
+    session.run("python", "-m", "tests.campaign", *session.posargs)
 
 
 @nox.session

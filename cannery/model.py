@@ -282,6 +282,10 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Matrix:
-    """Every target of a matrix.yaml, in the order of the file."""
+    """Every target of a matrix.yaml, in the order of the file.
+
+    ``unused`` are the definitions that no target uses, each as in "pythons: cpython-3.9.2".
+    """
 
     targets: Mapping[str, Target]
+    unused: tuple[str, ...] = ()

@@ -18,14 +18,16 @@ def document(title: str, seen: Sequence[Recorder]) -> Schema:
     Raises:
         MatrixError: the sample does not show the value of a key, or when a key is required.
     """
+    texts = {"type": "array", "items": {"$ref": "#/definitions/text"}, "uniqueItems": True}
     # Editors know draft-07 best. The readers take a number as the text that was written.
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": title,
         **_mapping(seen),
         "definitions": {
-            "text": {"type": ["string", "number"], "pattern": r"\S"},
-            "texts": {"type": "array", "items": {"$ref": "#/definitions/text"}},
+            "text": {"type": ["string", "number"], "pattern": r"^\S([\s\S]*\S)?$"},
+            "texts": texts,
+            "some_texts": {**texts, "minItems": 1},
         },
     }
 
@@ -57,8 +59,8 @@ def _value(asked: Sequence[Request], key: str, parent: Recorder) -> Schema:
     for kind in sorted({kind for each in asked for kind in each.kinds}):
         if kind == "text":
             forms.append({"enum": choices} if choices else {"$ref": "#/definitions/text"})
-        elif kind == "texts":
-            forms.append({"$ref": "#/definitions/texts"})
+        elif kind in ("texts", "some texts"):
+            forms.append({"$ref": f"#/definitions/{kind.replace(' ', '_')}"})
         elif kind == "flag":
             forms.append({"type": "boolean"})
         elif below:

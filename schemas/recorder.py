@@ -79,7 +79,7 @@ class Recorder(Section):
 
     def text_or_texts(self, key: str) -> tuple[str, ...]:
         self._note(key, "text")
-        self._note(key, "texts")
+        self._note(key, "some texts")
         return super().text_or_texts(key)
 
     def flag(self, key: str, *, default: bool = False) -> bool:

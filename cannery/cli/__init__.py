@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -23,6 +24,8 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     signal.signal(signal.SIGTERM, _interrupt)
+    if sys.stderr is None:
+        sys.stderr = io.TextIOWrapper(io.FileIO(os.devnull, "w"))
     try:
         code = _run(arguments, root)
         sys.stdout.flush()
@@ -54,6 +57,9 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
 
 
 def _run(arguments: list[str], root: Path) -> int:
+    if sys.stdout is None:
+        # Its number would be given to the next file that is opened, and written to.
+        raise FileError("standard output is closed.")
     if not arguments:
         print_help()
         return 0

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from cannery.cli.common import read
 from cannery.cli.judging import judged, show
+from cannery.errors import some_of
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.matrix import CheckOptions
-from cannery.report.judged import summary
+from cannery.report.judged import Judged, summary
 
 
 def run(given: Given, project: Project) -> int:
     """Print how many targets were checked, what is unverified, and what sources disagree on.
+
+    Where all targets were checked, the definitions that none of them uses are named too.
 
     Raises:
         MatrixError, UsageError, FileError: as ``judged``.
@@ -20,6 +23,13 @@ def run(given: Given, project: Project) -> int:
     options = read(CheckOptions, given, project)
     return show(
         lambda: judged(project, options.targets, options.where),
-        lambda found: "\n".join(summary(found)),
+        lambda found: "\n".join([*summary(found), *_unused(project, found)]),
         as_json=options.format == "json",
     )
+
+
+def _unused(project: Project, found: Judged) -> list[str]:
+    matrix = project.matrix()
+    if not matrix.unused or len(found) < len(matrix.targets):
+        return []
+    return [f"No target uses {some_of(matrix.unused, 20)}."]

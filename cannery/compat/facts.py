@@ -47,11 +47,13 @@ class Source:
 class Row:
     """One row: its line in compat.yaml, counted from 1, and its sources, the best one first.
 
-    Two rows are never the same row, even if they say the same.
+    ``says`` is the rest of it as it is written, without the note. Two rows are never the same row,
+    even if they say the same.
     """
 
     line: int
     sources: tuple[Source, ...]
+    says: str
     note: str = ""
 
     @property
@@ -281,3 +283,5 @@ class Compat:
     rejected: tuple[Rejected, ...]
     cann_python: tuple[str, ...]
     """The requirements of CANN's own Python parts."""
+    cann_python_by: str
+    """Who names them, as rows are cited."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cannery.compat.facts import Compat
+from cannery.compat.facts import Compat, FileName
 from cannery.model import CannRelease
 from cannery.syntax.cann_version import CannVersion
 
@@ -19,6 +19,19 @@ def judged_as(release: CannRelease) -> CannVersion:
     return CannVersion.parse(release.nearest_public if release.interim else release.version)
 
 
+def file_row(compat: Compat, component: str, release: CannRelease, chip: str) -> FileName | None:
+    """The row with Huawei's name for the file of ``component``, if there is one.
+
+    Raises:
+        ValueError: as ``judged_as``.
+    """
+    cann = judged_as(release)
+    for row in compat.files:
+        if row.component == component and cann in row.cann and chip in (row.chips or (chip,)):
+            return row
+    return None
+
+
 def file_name(
     compat: Compat, component: str, release: CannRelease, chip: str, platform: str
 ) -> str:
@@ -27,13 +40,12 @@ def file_name(
     Raises:
         ValueError: as ``judged_as``.
     """
-    cann, machine = judged_as(release), _MACHINES.get(platform, "")
-    for row in compat.files:
-        if row.component == component and cann in row.cann and chip in (row.chips or (chip,)):
-            # The community's files drop the .beta1 of the release's name.
-            version = release.version.removesuffix(".beta1")
-            return row.file.format(version=version, chip=chip, machine=machine)
-    return ""
+    row = file_row(compat, component, release, chip)
+    if row is None:
+        return ""
+    # The community's files drop the .beta1 of the release's name.
+    version = release.version.removesuffix(".beta1")
+    return row.file.format(version=version, chip=chip, machine=_MACHINES.get(platform, ""))
 
 
 def has_chip(compat: Compat, release: CannRelease, chip: str) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from cannery.compat.file_names import file_name
+from cannery.compat.file_names import file_name, file_row
 from cannery.compat.finding import Finding, Place, Subject, Verdict
 from cannery.model import CannRelease, File
 from cannery.syntax.cann_version import CannVersion
@@ -33,6 +33,7 @@ def judge_file(subject: Subject, component: str, release: CannRelease, file: Fil
         wrong = "Huawei writes other letters of it in capitals"
     if not wrong:
         return []
+    row = file_row(subject.compat, component, release, target.chip)
     parts: Place = ("kernels", target.chip) if component == "kernels" else (component,)
     package = f"the {component} package of CANN {release.version}"
     fix = f"Huawei's name for it is {expected}." if expected else "Correct the file name."
@@ -43,6 +44,7 @@ def judge_file(subject: Subject, component: str, release: CannRelease, file: Fil
             text=f"{file.name} cannot be {package}: {wrong}.",
             key="cann",
             place=("cann", release.version, *parts, "file"),
+            rows=(row,) if row else (),
             fix=fix,
         )
     ]

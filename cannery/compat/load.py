@@ -43,10 +43,12 @@ def compat_of(top: Section) -> facts.Compat:
                 reader.sources[name] = found
     python = top.section("cann_python")
     requirements = python.texts("requirements") if python else ()
+    cited = ""
     if python:
-        reader.common(python)
+        common = reader.common(python)
+        cited = facts.Row(**common).cited if common else ""
         python.done()
-    return facts.Compat(
+    compat = facts.Compat(
         sources=reader.sources,
         suites=reader.rows("suites", lambda each: rows.suite(each, reader)),
         pairings=reader.rows("torch_npu", lambda each: rows.pairing(each, reader)),
@@ -64,4 +66,8 @@ def compat_of(top: Section) -> facts.Compat:
         endings=reader.rows("endings", lambda each: rows.ending(each, reader)),
         rejected=reader.rows("rejected", lambda each: rows.rejected(each, reader)),
         cann_python=requirements,
+        cann_python_by=cited,
     )
+    if section and not section.is_faulty:
+        reader.require_cited(section)
+    return compat

@@ -7,18 +7,20 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+import yaml
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import InvalidSpecifier
 from packaging.version import InvalidVersion, Version
 
 from cannery.compat import facts
 from cannery.errors import did_you_mean
 from cannery.syntax.cann_version import CannRange
+from cannery.syntax.specifiers import parse_requirement, specifiers
 from cannery.syntax.yaml_reader import Section
 
 T = TypeVar("T")
 
-_PYTHONS = re.compile(r"3\.(\d+)(?:-3\.(\d+))?")
+_PYTHONS = re.compile(r"3\.(\d\d?)(?:-3\.(\d\d?))?")
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 
 
@@ -40,22 +42,41 @@ class Reader:
     def __init__(self, top: Section) -> None:
         self.top = top
         self.sources: dict[str, facts.Source] = {}
+        self._cited: set[str] = set()
+        self._lines: dict[tuple[object, ...], int] = {}
 
     def rows(self, key: str, parse: Callable[[Section], T | None]) -> tuple[T, ...]:
         """Each mapping of the list ``key``, parsed; None stands for one that has a problem."""
         items = self.top.mappings(key, required=True, item=f"a row of {key}")
         return tuple(row for each in items if (row := self._row(each, parse)))
 
-    @staticmethod
-    def _row(section: Section, parse: Callable[[Section], T | None]) -> T | None:
+    def _row(self, section: Section, parse: Callable[[Section], T | None]) -> T | None:
         row = parse(section)
         section.done()
+        if isinstance(row, facts.Row):
+            self._require_new(section, row)
         return row
+
+    def _require_new(self, section: Section, row: facts.Row) -> None:
+        """Report a row that says what an earlier one says, by the same sources."""
+        content = (type(row).__name__, *sorted(row.says.split(", ")), row.note, *row.sources)
+        first = self._lines.setdefault(content, row.line)
+        if first != row.line:
+            what = f"{section.name} says the same as the one in line {first}."
+            section.problems.add(section.node, what, "Remove one of them.")
+
+    def require_cited(self, sources: Section) -> None:
+        """Report every one of ``sources`` that nothing cites."""
+        for name in self.sources:
+            if name not in self._cited:
+                what = f"nothing in compat.yaml cites source {name!r}."
+                sources.wrong(name, what, "Remove it, or add what it says.")
 
     def common(self, section: Section) -> dict[str, Any] | None:
         """What every row has: its line, its sources and its note."""
         found = []
         for name in filter(None, section.text_or_texts("source")):
+            self._cited.add(name)
             if name in self.sources:
                 found.append(self.sources[name])
             else:
@@ -66,7 +87,21 @@ class Reader:
             return None
         sources = tuple(sorted(found, key=lambda source: source.rank))
         line = section.node.start_mark.line + 1
-        return {"line": line, "sources": sources, "note": note}
+        return {"line": line, "sources": sources, "says": _says(section), "note": note}
+
+
+def _says(section: Section) -> str:
+    """Every key of a row with its value, but for the source and the note."""
+    pairs = ((str(key.value), value) for key, value in section.nodes())
+    return ", ".join(
+        f"{key}: {_flat(value)}" for key, value in pairs if key not in ("source", "note")
+    )
+
+
+def _flat(node: yaml.Node) -> str:
+    if isinstance(node, yaml.SequenceNode):
+        return " ".join(map(_flat, node.value))
+    return str(node.value)
 
 
 def value(
@@ -99,10 +134,10 @@ def when(section: Section) -> facts.When:
     """The conditions of a row."""
     return facts.When(
         cann=optional(section, "cann", CannRange.parse),
-        torch=optional(section, "torch", SpecifierSet),
-        torch_npu=optional(section, "torch_npu", SpecifierSet),
-        requirement=optional(section, "with", Requirement),
-        without=optional(section, "without", Requirement),
+        torch=optional(section, "torch", specifiers),
+        torch_npu=optional(section, "torch_npu", specifiers),
+        requirement=optional(section, "with", parse_requirement),
+        without=optional(section, "without", parse_requirement),
         pythons=optional(section, "pythons", python_range) or (),
     )
 

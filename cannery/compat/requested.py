@@ -25,7 +25,12 @@ class Requested:
 
 
 def requested_of(target: Target, name: str) -> list[Requested]:
-    """Every requirement on the package ``name``: the target's own, its application's, CANN's."""
+    """Every requirement on the package ``name``: the target's own, its application's, CANN's.
+
+    Overrides of the application replace them all, and those for other Pythons remove them.
+    """
+    if (replaced := _overrides(target, name)) is not None:
+        return replaced
     found = []
     application = target.application
     shared = len(application.requirements) if application else 0
@@ -40,3 +45,23 @@ def requested_of(target: Target, name: str) -> list[Requested]:
             place = ("cann", target.cann.version, "requirements", number)
             found.append(Requested(requirement=each, key="cann", place=place))
     return found
+
+
+def _overrides(target: Target, name: str) -> list[Requested] | None:
+    """The overrides of ``name`` that hold for the target's Python; None where there is none."""
+    application = target.application
+    if application is None:
+        return None
+    python = {"python_version": target.python.minor, "python_full_version": target.python.version}
+    parsed = enumerate(parse_requirements(application.overrides))
+    about = [(number, each) for number, each in parsed if normal_name(each.name) == name]
+    found = [
+        Requested(
+            requirement=each,
+            key="application",
+            place=("applications", application.name, "overrides", number),
+        )
+        for number, each in about
+        if each.marker is None or each.marker.evaluate(python)
+    ]
+    return found if about else None

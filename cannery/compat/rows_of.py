@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from cannery.compat import facts
 from cannery.compat.reader import Reader, optional, python_range, value, wheel_version, when
 from cannery.syntax.cann_version import CannRange, CannVersion
+from cannery.syntax.specifiers import specifiers
 from cannery.syntax.yaml_reader import Section
 
 _SUITE = ("suite", "distribution", "release", "glibc", "python")
+_CHIP = re.compile(r"[a-z0-9]+")
 _BESIDE = ("driver", "deepspeed", "apex", "app", "triton_ascend")
 
 
@@ -86,7 +88,7 @@ def cxx_abi(section: Section, reader: Reader) -> facts.CxxAbi | None:
 def release(section: Section, reader: Reader) -> facts.Release | None:
     """A row of cann."""
     cann = value(section, "cann", CannVersion.parse)
-    chips, nnal = section.texts("chips"), section.flag("nnal")
+    chips, nnal = section.texts("chips", _wrong_chip), section.flag("nnal")
     common = reader.common(section)
     if common is None or cann is None:
         return None
@@ -115,13 +117,17 @@ def _wrong_cann(text: str) -> str:
     return ""
 
 
+def _wrong_chip(text: str) -> str:
+    return "" if _CHIP.fullmatch(text) else f"{text!r} is not a chip. Write it as in 910b."
+
+
 def file_name(section: Section, reader: Reader) -> facts.FileName | None:
     """A row of files."""
     component = section.choose(
         "component", {name: name for name in ("toolkit", "kernels", "nnal")}, "component"
     )
     cann, file = value(section, "cann", CannRange.parse), section.text("file")
-    chips, common = section.texts("chips"), reader.common(section)
+    chips, common = section.texts("chips", _wrong_chip), reader.common(section)
     try:
         file.format(version="", chip="", machine="")
     except (KeyError, IndexError, ValueError):
@@ -142,11 +148,14 @@ def layout(section: Section, reader: Reader) -> facts.LayoutRow | None:
 
 def deepspeed(section: Section, reader: Reader) -> facts.DeepSpeed | None:
     """A row of deepspeed."""
-    version = value(section, "version", SpecifierSet)
-    torch = optional(section, "torch", SpecifierSet)
+    version = value(section, "version", specifiers)
+    torch = optional(section, "torch", specifiers)
     pythons = optional(section, "pythons", python_range) or ()
     plugin = section.text("plugin", required=False)
     refused, advised = section.text("refused", required=False), section.flag("advised")
+    if advised and version and not re.fullmatch(r"==[^,*]+", str(version)):
+        what = "only one version can be advised."
+        section.wrong("version", what, "Write it as in ==0.18.4.")
     common = reader.common(section)
     if common is None or version is None:
         return None
@@ -163,7 +172,7 @@ def deepspeed(section: Section, reader: Reader) -> facts.DeepSpeed | None:
 
 def apex(section: Section, reader: Reader) -> facts.Apex | None:
     """A row of apex."""
-    version, torch = section.text("version"), value(section, "torch", SpecifierSet)
+    version, torch = section.text("version"), value(section, "torch", specifiers)
     pythons = value(section, "pythons", python_range)
     common = reader.common(section)
     if common is None or torch is None or pythons is None:
@@ -178,7 +187,7 @@ def package(section: Section, reader: Reader) -> facts.Package | None:
     if sum(section.take(key, required=False) is not None for key in keys) != 1:
         what = f"{section.name} needs exactly one of bound, pin, seen and refused."
         section.problems.add(section.node, what)
-    bound, pin, seen = (optional(section, key, SpecifierSet) for key in keys[:3])
+    bound, pin, seen = (optional(section, key, specifiers) for key in keys[:3])
     refused, required = section.text("refused", required=False), section.flag("required")
     common = reader.common(section)
     if common is None:
@@ -210,6 +219,8 @@ def known_bad(section: Section, reader: Reader) -> facts.KnownBad | None:
     """A row of known_bad."""
     conditions, why = when(section), section.text("why")
     below = section.text("python_below", required=False)
+    if below:
+        _check_version(section, "python_below", below)
     common = reader.common(section)
     if common is None:
         return None
@@ -229,8 +240,9 @@ def rejected(section: Section, reader: Reader) -> facts.Rejected | None:
     """A row of rejected."""
     torch, torch_npu = section.text("torch"), section.text("torch_npu")
     cann, why = section.text("cann"), section.text("why")
-    for key in ("pythons", "branch"):
-        section.text(key, required=False)
+    # These are only shown.
+    optional(section, "pythons", python_range)
+    section.text("branch", required=False)
     common = reader.common(section)
     if common is None:
         return None

@@ -47,7 +47,10 @@ def judge(target: Target, compat: Compat) -> list[Finding]:
     findings += judge_deepspeed(subject)
     findings += judge_beside(subject)
     findings += judge_packages(subject)
-    return findings + _judge_known_bad(subject)
+    findings += _judge_known_bad(subject)
+    rejected = _judge_rejected(target, compat)
+    # Whatever else is said of such a pair follows from the mistake in its source.
+    return [each for each in findings if not rejected or each.key != "torch_npu"] + rejected
 
 
 def _unreadable(release: CannRelease) -> Finding | None:
@@ -233,6 +236,21 @@ def _judge_known_bad(subject: Subject) -> list[Finding]:
         )
         for row in subject.compat.known_bad
         if _is_bad(subject, row)
+    ]
+
+
+def _judge_rejected(target: Target, compat: Compat) -> list[Finding]:
+    """A pair that a source has by mistake."""
+    return [
+        _torch_npu(
+            Verdict.FORBIDDEN,
+            f"torch_npu {row.torch_npu} with torch {row.torch} is a mistake in its source: "
+            f"{row.why}.",
+            rows=(row,),
+            pairs=True,
+        )
+        for row in compat.rejected
+        if (row.torch, row.torch_npu) == (target.torch, target.torch_npu)
     ]
 
 

@@ -76,8 +76,16 @@ def propose(
     entries = [*python_entries, *cann_entries, *_apex(choice, matrix)]
     entries += _plugin(choice.deepspeed, compat, matrix)
     entries.append((("targets",), tuple(lines)))
-    notes = (*choice.notes, f"torch, torch_npu, CANN and Python: {found.row.cited}")
+    notes = _notes(choice, cann_entries, compat)
     return Proposal(id=name, entries=tuple(entries), notes=notes)
+
+
+def _notes(choice: Choice, cann_entries: Sequence[Entry], compat: Compat) -> tuple[str, ...]:
+    """What the user should know, and who names the versions and requirements."""
+    notes = [*choice.notes, f"torch, torch_npu, CANN and Python: {choice.combination.row.cited}"]
+    if any(where == ("cann",) for where, _ in cann_entries):
+        notes.append(f"requirements of CANN's Python parts: {compat.cann_python_by}")
+    return tuple(notes)
 
 
 def target_id(python: str, torch: str, cann: str, chip: str) -> str:
@@ -136,32 +144,50 @@ def _cann(
 ) -> tuple[str, bool, list[Entry]]:
     """The release's name in matrix.yaml, whether it has NNAL, and what it lacks there."""
     release = choice.combination.cann
-    files = {
-        row.component: row.file.format(version=release, chip=options.chip, machine=options.machine)
-        for row in compat.files
-        if release in row.cann and options.chip in (row.chips or (options.chip,))
-    }
-    kernels = (f"{options.chip}:", f"  file: {files['kernels']}", f"  origin: {_COMMUNITY}")
     cann = options.cann or str(release)
     for name in matrix.keys("cann"):
         if _is_release(name, cann):
-            missing = options.chip not in matrix.keys("cann", name, "kernels")
-            entries: list[Entry] = [(("cann", name, "kernels"), kernels)] if missing else []
+            entries: list[Entry] = []
+            if options.chip not in matrix.keys("cann", name, "kernels"):
+                kernels = _kernels(release, options, compat)
+                entries = [(("cann", name, "kernels"), kernels)]
             return name, "nnal" in matrix.keys("cann", name), entries
     has_nnal = any(row.nnal and row.cann == release for row in compat.releases)
     lines = [
         f"{cann}:",
         f"  layout: {choice.layout}",
         "  toolkit:",
-        f"    file: {files['toolkit']}",
-        f"    origin: {_COMMUNITY}",
+        *("  " + line for line in _file("toolkit", release, options, compat)),
         "  kernels:",
-        *("    " + line for line in kernels),
+        *("    " + line for line in _kernels(release, options, compat)),
     ]
     if has_nnal:
-        lines += ["  nnal:", f"    file: {files['nnal']}", f"    origin: {_COMMUNITY}"]
+        nnal = _file("nnal", release, options, compat)
+        lines += ["  nnal:", *("  " + line for line in nnal)]
     lines += ["  requirements:", *(f"    - {each}" for each in compat.cann_python)]
     return cann, has_nnal, [(("cann",), tuple(lines))]
+
+
+def _kernels(release: CannVersion, options: NewOptions, compat: Compat) -> tuple[str, ...]:
+    return (f"{options.chip}:", *_file("kernels", release, options, compat))
+
+
+def _file(
+    component: str, release: CannVersion, options: NewOptions, compat: Compat
+) -> tuple[str, str]:
+    """The lines that declare the vendor's file of ``component``.
+
+    Raises:
+        MatrixError: compat.yaml does not have its name.
+    """
+    for row in compat.files:
+        fits = release in row.cann and options.chip in (row.chips or (options.chip,))
+        if fits and row.component == component:
+            name = row.file.format(version=release, chip=options.chip, machine=options.machine)
+            return f"  file: {name}", f"  origin: {_COMMUNITY}"
+    what = f"no row of files in compat.yaml names the {component} file of CANN {release}"
+    fix = "Add a row, or declare the release under cann: in matrix.yaml."
+    raise MatrixError(Problem(what=f"{what} for chip {options.chip}.", fix=fix))
 
 
 def _is_release(name: str, cann: str) -> bool:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,15 +82,40 @@ def matrix_of(top: Section, compat: Compat | None) -> Matrix:
             if top.problems.count == before and not _is_faulty(target, definitions):
                 judgement.add(target, section)
     judgement.report()
-    return Matrix(targets=targets)
+    return Matrix(targets=targets, unused=_unused(targets.values(), definitions))
+
+
+def _used(target: Target) -> list[object]:
+    """Every definition that ``target`` names."""
+    named = (target.base, target.build_base, target.python, target.application)
+    releases = (target.cann, target.kernels, target.nnal)
+    return [*named, *releases, *target.vendor_wheels.values()]
+
+
+def _unused(targets: Iterable[Target], definitions: Definitions) -> tuple[str, ...]:
+    """The key and the name of every definition that no target names."""
+    used = {id(each) for target in targets for each in _used(target)}
+    defined: dict[str, Mapping[str, object]] = {
+        "bases": definitions.bases,
+        "pythons": definitions.pythons,
+        "cann": definitions.cann,
+        "apex": definitions.apex,
+        "deepspeed_plugins": definitions.plugins,
+        "torch_npu_wheels": definitions.torch_npu_wheels,
+        "deepspeed_wheels": definitions.deepspeed_wheels,
+        "applications": definitions.applications,
+    }
+    return tuple(
+        f"{key}: {name}"
+        for key, named in defined.items()
+        for name, each in named.items()
+        if id(each) not in used
+    )
 
 
 def _is_faulty(target: Target, definitions: Definitions) -> bool:
     """Whether there was a mistake in something that ``target`` names."""
-    named = (target.base, target.build_base, target.python, target.application)
-    releases = (target.cann, target.kernels, target.nnal)
-    used = (*named, *releases, *target.vendor_wheels.values())
-    return any(definitions.is_faulty(each) for each in used)
+    return any(definitions.is_faulty(each) for each in _used(target))
 
 
 def _found(top: Section) -> list[tuple[str, Section]]:

@@ -22,7 +22,14 @@ CONTEXT = "cannery/image/context/"
 
 _HARMLESS_FOLDERS = (
     *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/"),
-    *("tests/browser/", "tests/cli/", "tests/engine/", "tests/policy/", "tests/publish/"),
+    *(
+        "tests/browser/",
+        "tests/campaign/",
+        "tests/cli/",
+        "tests/engine/",
+        "tests/policy/",
+        "tests/publish/",
+    ),
     *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),
     "schemas/",
     "verified/",

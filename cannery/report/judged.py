@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from cannery.compat import Finding, Verdict
-from cannery.compat.facts import Row
+from cannery.compat.facts import Row, Source
 from cannery.errors import counted
 from cannery.model import Target
 from cannery.report.columns import fold
@@ -84,14 +84,21 @@ def explained(finding: Finding, width: int) -> list[str]:
     mark = "" if finding.verdict is Verdict.ALLOWED else f" [{finding.verdict}]"
     lines = fold([f"  {finding.component}{mark}: {finding.text}"], width)
     for label, rows in (("by", finding.rows), ("against", finding.against)):
-        lines += [line for row in rows for line in _row(label, row)]
+        lines += fold((line for row in rows for line in _row(label, row)), width)
     return lines
 
 
 def _row(label: str, row: Row) -> Iterator[str]:
     yield f"      {label:<9}{row.cited}"
+    yield f"{'':15}{row.says}"
     for source in row.sources:
-        if source.address:
-            yield f"{'':15}https://{source.address}"
+        yield f"{'':15}{_about(source)}"
     if row.note:
         yield f"      {'note':<9}{row.note}"
+
+
+def _about(source: Source) -> str:
+    """What kind of source it is, where to open it, and what else is known of it."""
+    kind = f"{source.kind}, rank {source.rank}"
+    address = f"https://{source.address}" if source.address else ""
+    return ": ".join(filter(None, [kind, " - ".join(filter(None, [address, source.about]))]))

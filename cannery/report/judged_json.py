@@ -46,11 +46,15 @@ def _finding(finding: Finding) -> dict[str, Any]:
 def _row(row: Row) -> dict[str, Any]:
     return {
         "line": row.line,
+        "says": row.says,
         "note": row.note,
         "sources": [
             {
                 "cite": source.cite,
                 "date": source.date,
+                "kind": str(source.kind),
+                "rank": source.rank,
+                "about": source.about,
                 "url": f"https://{source.address}" if source.address else "",
             }
             for source in row.sources

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 _ABOVE = 99999
+_NO_TEXT = "'===' compares texts, and versions are meant; write '=='"
 
 
 @cache
@@ -40,9 +41,28 @@ def parse_requirement(text: str) -> Requirement:
     """``text`` as a requirement. Parsing is slow, and many targets have the same requirements.
 
     Raises:
-        InvalidRequirement: it is none.
+        InvalidRequirement: it is none, or has ``===``, which compares texts and not versions.
     """
-    return Requirement(text)
+    found = Requirement(text)
+    if _compares_text(found.specifier):
+        raise InvalidRequirement(_NO_TEXT)
+    return found
+
+
+def specifiers(text: str) -> SpecifierSet:
+    """``text`` as bounds of versions.
+
+    Raises:
+        InvalidSpecifier: it is none, or has ``===``, which compares texts and not versions.
+    """
+    found = SpecifierSet(text)
+    if _compares_text(found):
+        raise InvalidSpecifier(_NO_TEXT)
+    return found
+
+
+def _compares_text(found: SpecifierSet) -> bool:
+    return any(each.operator == "===" for each in found)
 
 
 @cache

@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 from cannery.errors import FileError, MatrixError, Problem, Span, file_error
+from cannery.syntax.yaml_errors import place
 
 MAX_BYTES = 4_000_000
 MAX_DEPTH = 100
@@ -40,14 +41,16 @@ def read_limited(path: Path, name: str) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise MatrixError(Problem(what=f"{name} is not UTF-8 text: {error.reason}.")) from error
+        where = place(name, content[: error.start].decode("utf-8"))
+        what = f"this is not UTF-8 text: {error.reason}."
+        raise MatrixError(Problem(what=what, fix="Save the file as UTF-8.", where=where)) from error
 
 
 def require_within_limits(text: str, name: str) -> None:
     """Make sure that the YAML in ``text`` can be composed in little time and stack.
 
     Raises:
-        MatrixError: it is too large, nested too deeply, or has too many values.
+        MatrixError: it is too large, nested too deeply, has too many values, or has a tag.
         yaml.YAMLError: it is not YAML.
     """
     if len(text) > MAX_BYTES:
@@ -60,6 +63,9 @@ def require_within_limits(text: str, name: str) -> None:
             depth -= 1
         else:
             values += 1
+        if tag := getattr(event, "tag", None):
+            what = f"the tag {tag!r} has no meaning here."
+            raise _at(event, name, what, "Remove it.")
         if depth > MAX_DEPTH:
             raise _at(event, name, f"values are nested more than {MAX_DEPTH} deep.")
         if values > MAX_VALUES:
@@ -78,7 +84,7 @@ def _too_large(name: str) -> MatrixError:
     return MatrixError(Problem(what=what, fix=_SHORTEN))
 
 
-def _at(event: yaml.Event, name: str, what: str) -> MatrixError:
+def _at(event: yaml.Event, name: str, what: str, fix: str = _SHORTEN) -> MatrixError:
     mark = event.start_mark
     where = Span(file=name, line=mark.line + 1, column=mark.column + 1) if mark else None
-    return MatrixError(Problem(what=what, fix=_SHORTEN, where=where))
+    return MatrixError(Problem(what=what, fix=fix, where=where))

@@ -13,11 +13,16 @@ from typing import Self, TypeVar
 import yaml
 
 from cannery.errors import MatrixError, Problem, Span, did_you_mean
+from cannery.syntax.yaml_errors import not_yaml, place
 from cannery.syntax.yaml_limits import read_limited, require_within_limits
 
 T = TypeVar("T")
 
 _NOT_TEXT = {"tag:yaml.org,2002:bool", "tag:yaml.org,2002:null"}
+
+_SPACE = "begins or ends with a space or a line break."
+_NO_SPACE = "Remove it."
+_KEEP_ONE = "Keep one of them."
 
 MAX_PROBLEMS = 1000
 """How many problems of one file are listed."""
@@ -38,7 +43,7 @@ class Problems:
         """
         if len(self._found) >= MAX_PROBLEMS:
             what = f"There are more problems; only the first {MAX_PROBLEMS:,} are listed."
-            raise MatrixError([*self._in_order(), Problem(what=what)])
+            raise MatrixError([*self._in_order(), Problem(what=what, where=self.span(node))])
         self._found.append(Problem(what=what, fix=fix, where=self.span(node)))
 
     @property
@@ -79,12 +84,14 @@ class Section:
     def _remember(self, key: yaml.Node, value: yaml.Node) -> None:
         if not isinstance(key, yaml.ScalarNode):
             self.problems.add(key, f"a key in {self.name} must be plain text.")
+        elif key.value != key.value.strip():
+            self.problems.add(key, f"the key {key.value!r} in {self.name} {_SPACE}", _NO_SPACE)
         elif key.value in self._values:
             first = self._values[key.value][0].start_mark.line + 1
             self.problems.add(
                 key,
                 f"{key.value!r} is given twice in {self.name}, first in line {first}.",
-                "Keep one of them.",
+                _KEEP_ONE,
             )
         else:
             self._values[key.value] = (key, value)
@@ -113,8 +120,10 @@ class Section:
 
     def _text_of(self, node: yaml.Node, name: str) -> str:
         if isinstance(node, yaml.ScalarNode) and node.tag not in _NOT_TEXT:
-            if node.value.strip():
-                return str(node.value)
+            if text := node.value.strip():
+                if text != node.value:
+                    self.problems.add(node, f"{name} {_SPACE}", _NO_SPACE)
+                return str(text)
             self.problems.add(node, f"{name} is empty.", "Write a value.")
             return ""
         kinds: dict[type, str] = {yaml.MappingNode: "a mapping", yaml.SequenceNode: "a list"}
@@ -130,10 +139,12 @@ class Section:
         return self._texts_of(node, key, wrong)
 
     def text_or_texts(self, key: str) -> tuple[str, ...]:
-        """The texts under the required ``key``, which has one text or a list of them."""
+        """The texts under the required ``key``, which has one text or a list of one or more."""
         node = self.take(key)
         if node is None:
             return ()
+        if isinstance(node, yaml.SequenceNode) and not node.value:
+            self.problems.add(node, f"{key!r} in {self.name} is empty.", "Write a value.")
         if isinstance(node, yaml.SequenceNode):
             return self._texts_of(node, key)
         return (self._text_of(node, f"{key!r} in {self.name}"),)
@@ -146,9 +157,11 @@ class Section:
             return ()
         name = f"an item of {key!r} in {self.name}"
         texts = tuple(self._text_of(item, name) for item in node.value)
-        for item, text in zip(node.value, texts, strict=True):
+        for number, (item, text) in enumerate(zip(node.value, texts, strict=True)):
             if text and (what := wrong(text)):
                 self.problems.add(item, what)
+            elif text and text in texts[:number]:
+                self.problems.add(item, f"{text!r} is twice in {key!r} of {self.name}.", _KEEP_ONE)
         return texts
 
     def flag(self, key: str, *, default: bool = False) -> bool:
@@ -263,18 +276,10 @@ def parse_yaml(text: str, name: str, parse: Callable[[Section], T]) -> T:
     try:
         require_within_limits(text, name)
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
-    except UnicodeEncodeError as error:
-        # Text with lone surrogates, as git may hand it out, cannot be encoded as UTF-8.
-        raise MatrixError(Problem(what=f"{name} is not UTF-8 text.")) from error
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = Span(file=name, line=mark.line + 1, column=mark.column + 1) if mark else None
-        what = f"this is not YAML: {error.problem or error.context}."
-        raise MatrixError(Problem(what=what, where=where)) from error
-    except yaml.YAMLError as error:
-        raise MatrixError(Problem(what=f"{name} is not YAML: {error}.")) from error
+    except (UnicodeEncodeError, yaml.YAMLError) as error:
+        raise not_yaml(text, name, error) from error
     if node is None:
-        raise MatrixError(Problem(what=f"{name} is empty."))
+        raise MatrixError(Problem(what="the file is empty.", where=place(name, "")))
     section = Section(node, name, problems)
     result = parse(section)
     section.done()

@@ -29,6 +29,13 @@ def test_check_says_first_that_all_is_well(original: Checkout) -> None:
     assert re.match(r"\d+ targets checked: all of their components are known to work\.\n", done.out)
 
 
+def test_check_of_all_targets_names_what_none_of_them_uses(checkout: Checkout) -> None:
+    unused = "  cpython-3.12.0: {version: 3.12.0, source: debian, base: debian-12}\n"
+    checkout.edit("pythons:\n", f"pythons:\n{unused}")
+    assert checkout.run("check").out.endswith("\nNo target uses pythons: cpython-3.12.0.\n")
+    assert "No target uses" not in checkout.run("check", "--target", LAST).out
+
+
 def test_check_of_one_target(original: Checkout) -> None:
     done = original.run("check", "--target", LAST)
     done.accepted()

@@ -42,8 +42,9 @@ def test_every_finding_with_its_sources(original: Checkout, command: list[str]) 
         assert {*each} == {"component", "verdict", "text", "rows", "against"}
         assert each["verdict"] in [*Verdict]
         for row in (*each["rows"], *each["against"]):
-            assert {*row} == {"line", "note", "sources"}
-            assert all({*source} == {"cite", "date", "url"} for source in row["sources"])
+            assert {*row} == {"line", "says", "note", "sources"}
+            for source in row["sources"]:
+                assert {*source} == {"cite", "date", "kind", "rank", "about", "url"}
     [pair] = [each for each in target["findings"] if each["component"] == "torch_npu"]
     assert pair["verdict"] == "allowed"
     row = pair["rows"][0]

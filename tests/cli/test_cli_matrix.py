@@ -108,10 +108,10 @@ def test_several_mistakes_are_listed_in_the_order_of_the_file(checkout: Checkout
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "matrix.yaml is empty."),
-        (b"\xff\xfe\x00", "matrix.yaml is not UTF-8 text"),
+        (b"", "matrix.yaml:1:1: the file is empty."),
+        (b"\xff\xfe\x00", "matrix.yaml:1:1: this is not UTF-8 text"),
         (b"- a list\n", "matrix.yaml:1:1: matrix.yaml must be a mapping"),
-        (b"\x00", "matrix.yaml is not YAML"),
+        (b"\x00", "matrix.yaml:1:1: the character U+0000 cannot be in a YAML file."),
     ],
 )
 def test_a_file_that_is_no_matrix(checkout: Checkout, content: bytes, said: str) -> None:

@@ -17,6 +17,8 @@ from tests.unit.matrices import FACTS, MATRIX
 TEXT = OWN_FACTS.read_text(encoding="utf-8")
 ROW = "torch: 2.3.1, torch_npu: 2.3.1.post2, cann: 8.0.RC3, pythons: 3.8-3.11"
 
+DRIVER = "  - {cann: 8.2.RC1, minimum: 24.1.RC2, source: mindie-notes}"
+
 
 def load(folder: Path, text: str) -> None:
     path = folder / "compat.yaml"
@@ -93,6 +95,49 @@ WRONG = {
         "version: ==9.1.0, toolkits: [8.5.2, 9.0.0,",
         "version: ==9.1.0, toolkits: [8.5.2, 9.0,",
         "'9.0' is not a CANN version",
+    ),
+    "no sources": (
+        "branch: v2.3.1-6.0.rc3, source: torch-npu",
+        "branch: v2.3.1-6.0.rc3, source: []",
+        "'source' in a row of torch_npu is empty. Write a value.",
+    ),
+    "a source that nothing cites": (
+        "  image-note: {",
+        "  other-note: {rank: 6, kind: report, date: 2024, cite: a note}\n  image-note: {",
+        "nothing in compat.yaml cites source 'other-note'. Remove it, or add what it says.",
+    ),
+    "a row twice": (
+        f"{DRIVER}\n",
+        f"{DRIVER}\n  - {{minimum: 24.1.RC2, cann: 8.2.RC1, source: mindie-notes}}\n",
+        "a row of driver says the same as the one in line",
+    ),
+    "a chip": ("chips: [310b, 910b], nnal", "chips: [310b, 910 b], nnal", "'910 b' is not a chip."),
+    "a chip twice": ("chips: [310b, 910b], nnal", "chips: [910b, 910b], nnal", "'910b' is twice"),
+    "a patch of Python": (
+        "python_below: 3.7.5",
+        "python_below: newest",
+        "'python_below' cannot be read: Invalid version: 'newest'.",
+    ),
+    "text that is compared": (
+        "pin: ==3.13.*",
+        'pin: "===banana"',
+        "'===' compares texts, and versions are meant; write '=='.",
+    ),
+    "a requirement that compares text": (
+        "with: llamafactory==0.8.2",
+        "with: llamafactory===banana",
+        "'===' compares texts",
+    ),
+    "more Pythons than there are": ("3.10-3.14", "3.10-3.99999999999", "is not a range of Pythons"),
+    "advice of more than one version": (
+        'version: "==0.15.0", torch: ">=2.1,<2.4"',
+        'version: "==0.15.*", torch: ">=2.1,<2.4"',
+        "only one version can be advised. Write it as in ==0.18.4.",
+    ),
+    "Pythons that are only shown": (
+        "cann: 8.0.T13, pythons: 3.9",
+        "cann: 8.0.T13, pythons: 39",
+        "'39' is not a range of Pythons",
     ),
     "section": ("\nlayouts:\n", "\nlayout:\n", "unknown key 'layout'"),
 }

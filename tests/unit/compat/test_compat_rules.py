@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cannery.compat import OWN_FACTS, Verdict, judge
-from cannery.model import File, Target
+from cannery.model import Application, File, Target
 from tests.unit.compat_targets import (
     COMPAT,
     GOOD,
@@ -17,6 +17,34 @@ from tests.unit.compat_targets import (
     problems,
     python,
 )
+
+
+def with_override(text: str) -> Target:
+    application = Application(
+        name="mine-1",
+        component="mine",
+        version="1",
+        requirements=(),
+        overrides=(text,),
+        sdists=(),
+        wheels={},
+        packages=(),
+        environment={},
+        sources=(),
+        ports=(),
+        volumes={},
+    )
+    return changed(application=application)
+
+
+def test_an_override_replaces_what_is_required() -> None:
+    for text in ("numpy==2.0.2", "numpy==2.0.2; python_version < '3.10'"):
+        [said] = problems(with_override(text))
+        assert said.startswith("application: ")
+        assert "contradicts numpy<2, which CANN <=8.2.RC2 needs." in said
+    [said] = problems(with_override("numpy; python_version < '3'"))
+    assert "no requirement keeps numpy at numpy<2, which CANN <=8.2.RC2 needs." in said
+    assert problems(with_override("numpy==1.26.4")) == []
 
 
 def test_what_is_known_to_work_passes() -> None:
@@ -52,6 +80,11 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
         "torch_npu",
         "change torch_npu to 2.3.1.post2 (CANN 8.0.RC3, Ascend/pytorch@HEAD:COMPATIBILITY.md)",
     ),
+    "torch_npu that is no version in its source": (
+        changed(torch="2.1.0", torch_npu="2.1.0.post3-20240523"),
+        "torch_npu",
+        "is a mistake in its source: 2.1.0.post3-20240523 is no PEP 440 version",
+    ),
     "torch_npu that never was": (
         changed(torch_npu="2.3.1.post99"),
         "torch_npu",
@@ -86,7 +119,7 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
     "kernels of another chip": (
         with_file("kernels", "Ascend-cann-kernels-310p_8.0.RC3_linux-aarch64.run"),
         "cann",
-        "it is for chip 310p, and the target's chip is 910b. Huawei's name for it is Ascend-cann-",
+        "it is for chip 310p, and the target's chip is 910b. Source: Huawei's community downloads",
     ),
     "kernels of another chip, A3": (
         with_file("kernels", "Atlas-A3-cann-kernels_8.0.RC3_linux-aarch64.run"),
@@ -101,7 +134,7 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
     "kernels of another release": (
         with_file("kernels", "Ascend-cann-kernels-910b_8.0.RC2_linux.run"),
         "cann",
-        "package of CANN 8.0.RC3: it is of CANN 8.0.RC2. Huawei's name for it is Ascend-cann-",
+        "package of CANN 8.0.RC3: it is of CANN 8.0.RC2. Source: Huawei's community downloads",
     ),
     "toolkit for another machine": (
         with_file("toolkit", "Ascend-cann-toolkit_8.0.RC3_linux-x86_64.run"),

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import MatrixError
+from cannery.matrix.schema import load_matrix
 from tests.unit.families import FAMILY
 from tests.unit.matrices import MATRIX, edited, load
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def refused(folder: Path, text: str) -> list[str]:
@@ -130,3 +133,17 @@ def test_what_a_mistake_is_in_is_not_judged_as_well(tmp_path: Path) -> None:
     text = edited("    glibc: 2.31\n", "    glibc: banana\n")
     [problem] = refused(tmp_path, text)
     assert "'banana' is not a version of glibc" in problem
+
+
+def test_ops_may_be_of_another_release_than_the_toolkit(tmp_path: Path) -> None:
+    real = (ROOT / "matrix.yaml").read_text(encoding="utf-8")
+    facts = (ROOT / "compat.yaml").read_text(encoding="utf-8")
+    old = "cann: {toolkit: 9.0.0, kernels: 9.0.0, nnal: 9.0.0, chip: 910b}"
+    assert old in real
+    text = real.replace(old, old.replace("kernels: 9.0.0", "kernels: 9.1.0"))
+    (tmp_path / "matrix.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "compat.yaml").write_text(facts, encoding="utf-8")
+    target = load_matrix(tmp_path / "matrix.yaml").targets["py311-torch271-cann900-mindspeed"]
+    assert target.components["toolkit"] == "9.0.0"
+    assert target.components["kernels"] == "9.1.0 (910b)"
+    assert target.artifacts["kernels"].name == "Ascend-cann-910b-ops_9.1.0_linux-aarch64.run"

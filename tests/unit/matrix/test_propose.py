@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -101,6 +102,26 @@ def test_the_newest_that_fits() -> None:
 def test_what_huawei_pairs_goes_before_what_others_have_tried() -> None:
     assert target(python="3.10", torch="2.5.1", cann="8.1.RC1")["torch_npu"] == "2.5.1"
     assert target(python="3.8", torch="2.3.1", cann="8.0.RC3")["torch_npu"] == "2.3.1.post2"
+
+
+def test_who_names_the_requirements_of_a_new_release_is_said() -> None:
+    found, _ = proposed(python="3.10", cann="9.1.0")
+    notes = [each for each in found.notes if "requirements of CANN's Python parts" in each]
+    assert bool(notes) == any(where == ("cann",) for where, _ in found.entries)
+    assert all("Ascend/cann-container-image@HEAD" in each for each in notes)
+    assert notes
+
+
+@pytest.mark.parametrize("component", ["toolkit", "kernels", "nnal"])
+def test_a_file_that_no_row_names_is_told(component: str) -> None:
+    files = tuple(row for row in COMPAT.files if row.component != component)
+    options = NewOptions(python="3.10", cann="9.1.0")
+    with pytest.raises(MatrixError) as caught:
+        propose(options, replace(COMPAT, files=files), MatrixText(TEXT), ARCHIVES, targets_of(TEXT))
+    assert str(caught.value) == (
+        f"no row of files in compat.yaml names the {component} file of CANN 9.1.0 for chip 910b. "
+        "Add a row, or declare the release under cann: in matrix.yaml."
+    )
 
 
 def test_what_the_matrix_has_is_used() -> None:

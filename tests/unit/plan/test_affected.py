@@ -71,8 +71,8 @@ def test_a_file_that_is_not_known_concerns_all(text: str | None) -> None:
     [
         (None, "the earlier commit has no matrix.yaml"),
         ("[]", "the earlier matrix is invalid: matrix.yaml:1:1: "),
-        ("", "the earlier matrix is invalid: matrix.yaml is empty."),
-        ("\udcff", "the earlier matrix is invalid: matrix.yaml is not UTF-8 text."),
+        ("", "the earlier matrix is invalid: matrix.yaml:1:1: the file is empty."),
+        ("\udcff", "the earlier matrix is invalid: matrix.yaml:1:1: this is not UTF-8 text."),
         (edited("schema: 2", "schema: 3"), "the earlier matrix is invalid: matrix.yaml:1:"),
     ],
 )

@@ -71,9 +71,11 @@ def test_a_row_is_shown_with_the_address_to_open() -> None:
     [found] = [each for each in judge(GOOD, COMPAT) if each.component == "torch_npu"]
     lines = explained(found, 100)
     place = next(number for number, line in enumerate(lines) if "by       Ascend/pytorch" in line)
-    assert lines[place + 1] == (
-        "               https://github.com/Ascend/pytorch/blob/master/COMPATIBILITY.md"
-    )
+    assert [line.strip() for line in lines[place + 1 : place + 4]] == [
+        "torch: 2.3.1, torch_npu: 2.3.1.post2, cann: 8.0.RC3, pythons: 3.8-3.11, branch:",
+        "v2.3.1-6.0.rc3",
+        "maker, rank 1: https://github.com/Ascend/pytorch/blob/master/COMPATIBILITY.md",
+    ]
 
 
 def test_both_sides_of_a_disagreement_and_their_notes_are_shown() -> None:
@@ -89,4 +91,6 @@ def test_a_source_that_is_nowhere_to_open_has_no_address() -> None:
     [found] = [each for each in judge(target, COMPAT) if each.component == "torch_npu"]
     lines = explained(found, 100)
     place = next(number for number, line in enumerate(lines) if "910B team notes" in line)
-    assert len(lines) == place + 1 or not lines[place + 1].strip().startswith("https://")
+    assert lines[place + 2] == (
+        "               report, rank 5: notes on three 910B images and LLaMA-Factory 0.9.0"
+    )

@@ -105,7 +105,7 @@ KEY = sha("1")
 SPOILT = {
     "no YAML": ("{", ["full.yaml:2:1: this is not YAML"]),
     "a list": ("- a\n", ["full.yaml:1:1: verified/full.yaml must be a mapping"]),
-    "empty": ("", ["verified/full.yaml is empty."]),
+    "empty": ("", ["verified/full.yaml:1:1: the file is empty."]),
     "another schema": (spoilt("schema: 1", "schema: 2"), ["2:9: this version of cannery reads"]),
     "no schema": (spoilt("schema: 1\n", ""), ["2:1: verified/full.yaml has no 'schema'"]),
     "an unknown image": (

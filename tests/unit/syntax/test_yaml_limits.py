@@ -115,6 +115,7 @@ def test_a_flood_of_mistakes_is_cut_off() -> None:
     *shown, last = caught.value.problems
     assert len(shown) == 1000
     assert last.what == "There are more problems; only the first 1,000 are listed."
+    assert str(last).startswith("matrix.yaml:1001:1: ")
     assert [problem.where.line for problem in shown if problem.where] == [*range(1, 1001)]
     assert time.process_time() - begun < 20
 

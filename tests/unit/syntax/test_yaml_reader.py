@@ -39,6 +39,56 @@ def test_a_flag_that_is_none(tmp_path: Path) -> None:
         read_yaml(path, "file.yaml", lambda top: top.flag("key"))
 
 
+SPACE = "begins or ends with a space or a line break. Remove it."
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    {
+        "a space before": ('key: " 1.0"', f"file.yaml:1:6: 'key' in file.yaml {SPACE}"),
+        "a tab after": ('key: "1.0\\t"', f"file.yaml:1:6: 'key' in file.yaml {SPACE}"),
+        "a line break": ("key: |\n  1.0\n", f"file.yaml:1:6: 'key' in file.yaml {SPACE}"),
+        "a space in a key": ('"key ": 1', f"file.yaml:1:1: the key 'key ' in file.yaml {SPACE}"),
+        "a tag": ("key: !x 1", "file.yaml:1:6: the tag '!x' has no meaning here. Remove it."),
+        "nothing": ("", "file.yaml:1:1: the file is empty."),
+        "a control character": (
+            "key: 中\n  a\x07b",
+            "file.yaml:2:4: the character U+0007 cannot be in a YAML file. Remove it.",
+        ),
+    }.values(),
+)
+def test_what_nobody_sees_is_refused_where_it_is(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(MatrixError) as caught:
+        read(tmp_path, text, "key")
+    assert str(caught.value).splitlines()[0] == said
+
+
+def test_bytes_that_are_not_text_are_refused_where_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_bytes("key: 中\n# é".encode() + b"\xff")
+    with pytest.raises(MatrixError) as caught:
+        read_yaml(path, "file.yaml", lambda top: top.text("key"))
+    said = "file.yaml:2:4: this is not UTF-8 text: invalid start byte. Save the file as UTF-8."
+    assert str(caught.value) == said
+
+
+def test_an_item_of_a_list_is_there_once(tmp_path: Path) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text("key: [a, b, a]\n", encoding="utf-8")
+    with pytest.raises(MatrixError) as caught:
+        read_yaml(path, "file.yaml", lambda top: top.texts("key"))
+    said = "file.yaml:1:13: 'a' is twice in 'key' of file.yaml. Keep one of them."
+    assert str(caught.value) == said
+
+
+def test_a_list_that_needs_a_value_is_not_empty(tmp_path: Path) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text("key: []\n", encoding="utf-8")
+    with pytest.raises(MatrixError) as caught:
+        read_yaml(path, "file.yaml", lambda top: top.text_or_texts("key"))
+    assert str(caught.value) == "file.yaml:1:6: 'key' in file.yaml is empty. Write a value."
+
+
 def test_a_misspelt_key_hides_no_other_one_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(MatrixError) as caught:
         read(tmp_path, "sumary: a\n", "summary", "platform")

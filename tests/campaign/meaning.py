@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the three files mean once they are read, and what their YAML says before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import yaml
+
+from cannery.compat import OWN_FACTS, Compat, load_compat
+from cannery.compat.facts import Row
+from cannery.errors import Span
+from cannery.matrix.definitions import Definitions, read_definitions
+from cannery.matrix.project import Project
+from cannery.model import Matrix, Target
+from cannery.publish.policy import Publishing, load
+from cannery.syntax.yaml_limits import read_limited
+from cannery.syntax.yaml_reader import Section, parse_yaml
+
+_NOWHERE = Span(file="", line=0, column=0)
+_TRUE = {"true", "yes", "on"}
+_DEFAULTS = {"edition": "release"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meaning:
+    """All three files as data. ``targets`` have no place, so that moving a line is no change."""
+
+    matrix: Matrix
+    targets: dict[str, Target]
+    definitions: Definitions
+    compat: Compat
+    publishing: Publishing
+
+
+def read(project: Project) -> Meaning:
+    """The meaning of the files of ``project``; what it raises is the answer to an edit."""
+    matrix = project.matrix()
+    path = project.root / "matrix.yaml"
+    return Meaning(
+        matrix=matrix,
+        targets={name: replace(each, span=_NOWHERE) for name, each in matrix.targets.items()},
+        definitions=parse_yaml(read_limited(path, path.name), path.name, _definitions),
+        compat=load_compat(project.root / OWN_FACTS.name),
+        publishing=load(project.publish_file, matrix),
+    )
+
+
+def _definitions(top: Section) -> Definitions:
+    for key in ("schema", "families", "targets"):
+        top.take(key, required=False)
+    return read_definitions(top)
+
+
+def rows(compat: Compat) -> Counter[str]:
+    """Every row without its line, as text, and how often it is there."""
+    found: Counter[str] = Counter()
+    for each in fields(compat):
+        for row in getattr(compat, each.name):
+            found[f"{each.name}: {plain(row)}"] += 1
+    found |= Counter(f"source {name}: {each!r}" for name, each in compat.sources.items())
+    return found
+
+
+def plain(row: Row | str) -> str:
+    """Everything that ``row`` says, but not where."""
+    if isinstance(row, str):
+        return row
+    return repr([getattr(row, each.name) for each in fields(row) if each.name != "line"])
+
+
+def names_of(definitions: Definitions) -> dict[str, str]:
+    """Every definition as text, by its kind and name."""
+    found: dict[str, str] = {}
+    for each in fields(definitions):
+        mapping = getattr(definitions, each.name)
+        if isinstance(mapping, dict):
+            found |= {f"{each.name} {name}": repr(value) for name, value in mapping.items()}
+    return found
+
+
+def data(text: str) -> Any:
+    """What the YAML in ``text`` says, all scalars as text."""
+    return yaml.load(text, Loader=yaml.CBaseLoader)
+
+
+def normal(value: Any) -> Any:
+    """``value`` so that two of these are equal if they may mean the same.
+
+    The order of a list may mean nothing, one value may mean the same as a list of it, and what is
+    empty, false or the default the same as what is left out. The names of families are labels.
+    """
+    if isinstance(value, dict):
+        families = value.get("families")
+        if isinstance(families, dict):
+            value = {**value, "families": [*families.values()]}
+        pairs = {key: normal(each) for key, each in value.items()}
+        return {k: v for k, v in pairs.items() if v not in ([], {}, "false", _DEFAULTS.get(k, []))}
+    if isinstance(value, list):
+        found = sorted((normal(each) for each in value), key=repr)
+        return found[0] if len(found) == 1 else found
+    text = str(value)
+    return "true" if text.lower() in _TRUE else "false" if text.lower() == "false" else text

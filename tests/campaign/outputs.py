@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands would print and write for a meaning, without the numbers of lines."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from typing import Any
+
+from cannery.compat import Compat, judge
+from cannery.compat.archives import load_archives
+from cannery.compat.facts import Row, Source
+from cannery.deploy import driver
+from cannery.errors import CanneryError, Problem
+from cannery.image.render import Renderer
+from cannery.matrix.propose import propose
+from cannery.matrix.text import MatrixText
+from cannery.model import Target
+from cannery.options.matrix import NewOptions
+from cannery.publish.policy import Publishing
+from cannery.report.judged import explained, summary
+from tests.campaign.meaning import Meaning, names_of, plain, rows
+from tests.campaign.probes import of_definitions, of_row
+
+_LINE = re.compile(r"(\.yaml):\d+(:\d+)?")
+_NEW: dict[str, Any] = {
+    "torch": "",
+    "cann": "",
+    "chip": "910b",
+    "deepspeed": "",
+    "machine": "aarch64",
+    "apex": False,
+    "write": False,
+}
+_KEY = "sha256:" + "0" * 64
+_ROWS_OF_A_SOURCE = 8
+
+
+class Outputs:
+    """Compares what is printed and written before and after an edit of the YAML files."""
+
+    def __init__(self, renderer: Renderer, before: Meaning, text: str) -> None:
+        self._renderer = renderer
+        self._text = MatrixText(text)
+        self._archives = load_archives()
+        self._before = before
+        self._stock = next(iter(before.targets.values()))
+        self._rows = rows(before.compat)
+        self._names = names_of(before.definitions)
+        self._files: dict[str, str] = {}
+
+    def differ(self, after: Meaning) -> bool:
+        """Whether anything that a user sees is another after the edit."""
+        before = self._before
+        if [*before.targets] != [*after.targets] or before.matrix.unused != after.matrix.unused:
+            return True
+        if before.publishing != after.publishing and self._published_differs(after):
+            return True
+        if before.targets != after.targets and self._targets_differ(after):
+            return True
+        names = names_of(after.definitions)
+        if names != self._names and self._definitions_differ(after, names):
+            return True
+        found = rows(after.compat)
+        return found != self._rows and self._facts_differ(after)
+
+    def _published_differs(self, after: Meaning) -> bool:
+        names = [*self._before.targets]
+        old, new = self._before.publishing, after.publishing
+        return [*published(old, names)] != [*published(new, names)]
+
+    def _targets_differ(self, after: Meaning) -> bool:
+        return any(
+            self._listed(old) != self._listed(new)
+            for old, new in zip(self._before.targets.values(), after.targets.values(), strict=True)
+            if old != new
+        )
+
+    def _listed(self, target: Target) -> str:
+        """What list, explain and render make of ``target``."""
+        key = repr(target)
+        if key not in self._files:
+            self._files[key] = self._made(target)
+        return self._files[key]
+
+    def _made(self, target: Target) -> str:
+        try:
+            rendered = self._renderer.render(target).files
+            files = [f"{name}\n{text}" for name, text in rendered.items()]
+        except CanneryError as error:
+            files = [str(error)]
+        lines = [target.id, target.summary, target.platform, target.unverified, target.chip]
+        lines += [f"{name} {version}" for name, version in target.components.items()]
+        lines += [f"{each.name} {each.origin}" for each in target.artifacts.values()]
+        return "\n".join([*lines, *files, *explain([target], self._before.compat)])
+
+    def _definitions_differ(self, after: Meaning, names: dict[str, str]) -> bool:
+        changed = [
+            each for each in {*names, *self._names} if names.get(each) != self._names.get(each)
+        ]
+        if self._kept(self._before) != self._kept(after):
+            return True
+        old = of_definitions(self._stock, self._before.definitions, changed)
+        new = of_definitions(self._stock, after.definitions, changed)
+        return [self._listed(each) for each in old] != [self._listed(each) for each in new]
+
+    def _proposed(self, compat: Compat) -> list[str]:
+        """What new says for some options, and writes for a release that matrix.yaml lacks."""
+        lines = [*compat.cann_python, _LINE.sub(r"\1", compat.cann_python_by)]
+        more: list[dict[str, Any]] = [{"apex": True}, {"chip": "a3"}]
+        for python, other in itertools.product(("3.9", "3.11"), more):
+            options = NewOptions(python=python, id="new", **{**_NEW, **other})
+            try:
+                proposal = propose(options, compat, self._text, self._archives, {"": self._stock})
+                lines += [_LINE.sub(r"\1", str(each)) for each in proposal.entries]
+            except CanneryError as error:
+                lines.append(str(error))
+        return lines
+
+    @staticmethod
+    def _kept(meaning: Meaning) -> list[tuple[str, tuple[str, ...]]]:
+        """What 'keep' of a target may name, and what it then keeps."""
+        return [*meaning.definitions.leave_out.items()]
+
+    def _facts_differ(self, after: Meaning) -> bool:
+        old, new = self._before.compat, after.compat
+        targets = [*after.targets.values()]
+        if explain(targets, old) != explain(targets, new):
+            return True
+        if self._proposed(old) != self._proposed(new):
+            return True
+        asked = [
+            probe
+            for row in (*_changed(old, new), *_changed(new, old))
+            for probe in of_row(row, self._stock)
+        ]
+        return any(explain([each], old) != explain([each], new) for each in asked)
+
+
+def _changed(compat: Compat, other: Compat) -> Iterator[Row]:
+    """The rows of ``compat`` that ``other`` has not, or not as often."""
+    for each in fields(compat):
+        mine, others = getattr(compat, each.name), getattr(other, each.name)
+        if each.name == "sources":
+            changed = [source for name, source in mine.items() if others.get(name) != source]
+            yield from (row for source in changed for row in _cited(compat, source))
+        elif mine and isinstance(mine[0], Row):
+            left = [plain(row) for row in others]
+            for row in mine:
+                if (text := plain(row)) in left:
+                    left.remove(text)
+                else:
+                    yield row
+
+
+def _cited(compat: Compat, source: Source) -> list[Row]:
+    every = [getattr(compat, each.name) for each in fields(compat) if each.name != "sources"]
+    cited = [
+        row for part in every for row in part if isinstance(row, Row) and source in row.sources
+    ]
+    return cited[:_ROWS_OF_A_SOURCE]
+
+
+def explain(targets: Iterable[Target], compat: Compat) -> list[str]:
+    """What check, explain and run say of ``targets``."""
+    judged = [(target, judge(target, compat)) for target in targets]
+    lines = summary(judged)
+    for target, findings in judged:
+        for each in findings:
+            lines += [*explained(each, 100), str(each.verdict), each.fix]
+        for version in ("0.0.1", "99.0.0"):
+            said = driver.judge(version, target, compat)
+            lines.append(str(said) if isinstance(said, Problem) else said)
+    return [_LINE.sub(r"\1", line) for line in lines]
+
+
+def published(publishing: Publishing, names: Iterable[str]) -> Iterator[str]:
+    """The names that push gives, and the links of the catalogue's page."""
+    yield publishing.repository
+    for name in names:
+        yield publishing.immutable_tag(name, _KEY, simulate=False)
+        yield from publishing.moving_tags(name, simulate=False)
+        if trial := publishing.trials.get(name):
+            yield f"{name} {trial.title} {trial.url}"
+    for tag, parts in publishing.indexes.items():
+        yield f"{publishing.index_tag(tag, simulate=False)} {' '.join(parts)}"

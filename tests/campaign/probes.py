@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Targets that ask about a row or a definition that no target of the project needs.
+
+Most rows of compat.yaml are about versions that matrix.yaml does not have. What such a row says
+shows when somebody asks about them, so that the campaign asks: for each version that the row names,
+and for one just below and just above it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from packaging.version import Version
+
+from cannery.compat import facts
+from cannery.matrix.definitions import Definitions
+from cannery.model import Base, CannRelease, File, Layout, Python, Target, VendorWheel
+from cannery.syntax.cann_version import CannRange, CannVersion
+
+_MOST = 60
+"""About how many probes one row may have."""
+
+
+def of_row(row: facts.Row, stock: Target) -> list[Target]:
+    """Targets that ask what ``row`` says."""
+    values = {each.name: getattr(row, each.name) for each in fields(row)}
+    if when := values.pop("when", None):
+        values |= {each.name: getattr(when, each.name) for each in fields(when)}
+    choices = [[*_asked(name, value, row)] for name, value in values.items()]
+    combined = itertools.product(*[each for each in choices if each])
+    found = [_filled(stock, dict(each for part in parts for each in part)) for parts in combined]
+    return found[:: 1 + len(found) // _MOST]
+
+
+_RELEASES = ("8.0.RC2", "8.1.RC1", "8.3.RC1", "8.5.1", "9.0.0")
+_MORE = {"toolkits": ("8.0.RC3",), "chips": ("other",)}
+"""What a row need not name, and what asks about all that it does name."""
+
+_Part = list[tuple[str, Any]]
+
+_ASKED = {
+    *("version", "toolkits", "cann", "torch", "torch_npu", "pythons", "chips", "suite"),
+}
+
+
+def _asked(name: str, value: Any, row: facts.Row) -> Iterator[_Part]:
+    """The values of the targets that ask about the field ``name``, one list for each choice."""
+    if isinstance(row, facts.Package) and name == "package":
+        yield from ([("package", text)] for text in _requirements(row))
+    elif isinstance(row, facts.FileName) and name == "file":
+        # Another name than Huawei's, so that the message says that one.
+        yield [("file", "x.zip")]
+    elif name in ("requirement", "without") and value:
+        yield from ([(name, text)] for text in (str(value), ""))
+    elif name == "layout":
+        yield from ([(name, str(each))] for each in Layout)
+    elif name == "python_below" and value:
+        yield from ([(name, each)] for each in _around(Version(value)))
+    elif isinstance(row, facts.CxxAbi) and name == "torch" and not value:
+        yield from ([(name, each)] for each in ("2.3.1", "2.7.1"))
+    elif name in _ASKED:
+        key = name
+        if name == "version" and not isinstance(row, facts.OnToolkit):
+            key = type(row).__name__.lower()
+        yield from ([(key, each)] for each in (*_versions(value), *_MORE.get(name, ())))
+
+
+def _requirements(row: facts.Package) -> list[str]:
+    bounds = [each for each in (row.bound, row.pin, row.seen) if each is not None]
+    named = [f"{row.package}=={each}" for bound in bounds for each in _versions(bound)]
+    return [row.package, *named, ""]
+
+
+def _versions(value: Any) -> list[str]:
+    if isinstance(value, str | CannVersion):
+        return [str(value)] if str(value) else []
+    if isinstance(value, tuple):
+        return [str(each) for each in value]
+    if isinstance(value, CannRange):
+        return [*(str(bound) for _, bound in value.clauses), *_RELEASES]
+    return [text for each in value or () for text in _around(Version(each.version.rstrip(".*")))]
+
+
+def _around(version: Version) -> list[str]:
+    """``version`` and the ones just below and above it."""
+    major, minor, last = (*version.release, 0, 0)[:3]
+    below = f"{major}.{minor}.{last - 1}" if last else f"{major}.{minor - 1}.99"
+    near = [f"{version.base_version}.1", f"{major}.{minor}.{last + 1}"]
+    return [str(version), *near, *([below] if last or minor else [])]
+
+
+def _filled(stock: Target, asked: dict[str, Any]) -> Target:
+    """``stock`` with what is asked about, and nothing that would be refused before."""
+    chip, torch = asked.get("chips", stock.chip), asked.get("torch", "2.3.1")
+    release = made_release(asked.get("toolkits") or asked.get("cann", "8.0.RC3"), chip, asked)
+    other = made_release(asked["version"], chip, asked) if "version" in asked else None
+    apex = VendorWheel(version=asked["apex"], file="a", origin="") if "apex" in asked else None
+    minor = asked.get("python_below") or asked.get("pythons", "3.9") + ".1"
+    # No suite has this glibc, so that the message says what it has.
+    suite = {"suite": asked["suite"], "glibc": "0.0"} if "suite" in asked else {}
+    needed = [asked.get(key, "") for key in ("package", "requirement", "without")]
+    if mindspore := asked.get("mindspore"):
+        needed.append(f"mindspore=={mindspore}")
+    return replace(
+        stock,
+        base=replace(stock.base, **suite),
+        python=replace(stock.python, version=minor),
+        cann=release,
+        kernels_release=other,
+        nnal_release=other,
+        chip=chip,
+        with_nnal=True,
+        torch="" if mindspore else torch,
+        torch_npu="" if mindspore else asked.get("torch_npu", torch),
+        apex=apex,
+        deepspeed=asked.get("deepspeed", ""),
+        application=None,
+        requirements=tuple(filter(None, needed)),
+    )
+
+
+def made_release(version: str, chip: str, asked: Mapping[str, str]) -> CannRelease:
+    """A release that matrix.yaml need not have."""
+    file = File(name=asked.get("file", "x.run"), origin="")
+    known = {str(each): each for each in Layout}
+    return CannRelease(
+        version=version,
+        layout=known.get(asked.get("layout", ""), Layout.CANN),
+        interim=False,
+        nearest_public="",
+        toolkit=file,
+        kernels={chip: file},
+        nnal=file,
+        requirements=(),
+    )
+
+
+def of_definitions(stock: Target, new: Definitions, names: Iterable[str]) -> list[Target]:
+    """Targets that use the definitions ``names``, each a kind and a name, as ``new`` has them."""
+    found: list[Target] = []
+    for kind, _, name in (each.partition(" ") for each in names):
+        value = getattr(new, kind).get(name)
+        if value is not None:
+            found += _using(stock, kind, value)
+    return found
+
+
+def _using(stock: Target, kind: str, value: Any) -> list[Target]:
+    if isinstance(value, Base):
+        return [replace(stock, base=value)]
+    if isinstance(value, Python):
+        return [replace(stock, python=value)]
+    if isinstance(value, CannRelease):
+        nnal = value.nnal is not None
+        return [replace(stock, cann=value, chip=chip, with_nnal=nnal) for chip in value.kernels]
+    if kind == "applications":
+        return [replace(stock, application=value, requirements=value.requirements)]
+    keys = {"apex": "apex", "plugins": "deepspeed_plugin", "torch_npu_wheels": "torch_npu_wheel"}
+    key = keys.get(kind, "deepspeed_wheel")
+    changes: dict[str, Any] = {key: value} if isinstance(value, VendorWheel) else {}
+    return [replace(stock, **changes)]

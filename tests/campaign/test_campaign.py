@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""300 edits of the campaign, and that it finds what is wrong; 'nox -s campaign' makes 10,000."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.compat import rows_of
+from cannery.publish import policy
+from cannery.syntax.yaml_reader import Problems, Section
+from tests.campaign.campaign import FILES, Campaign, Edit, Outcome, table, told
+
+ROOT = Path(__file__).resolve().parents[2]
+SEED = 1
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    return Campaign(ROOT, tmp_path_factory.mktemp("campaign"), SEED)
+
+
+def edited(name: str, old: str, new: str) -> Edit:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert old in text
+    return Edit(number=0, file=name, kind="", before=text, after=text.replace(old, new, 1))
+
+
+def test_edits_are_refused_with_their_place_or_mean_what_they_say(campaign: Campaign) -> None:
+    verdicts = [*campaign.run(range(300))]
+    print(table(verdicts))
+    failures = [told(each, SEED) for each in verdicts if each.outcome is Outcome.FAILURE]
+    assert not failures, "\n".join(failures)
+    assert {each.edit.file for each in verdicts} == {*FILES}
+    assert {each.outcome for each in verdicts} == {*Outcome} - {Outcome.FAILURE}
+
+
+def test_an_edit_can_be_made_again(campaign: Campaign, tmp_path: Path) -> None:
+    again = Campaign(ROOT, tmp_path / "again", SEED)
+    other = Campaign(ROOT, tmp_path / "other", SEED + 1)
+    assert campaign.edit(7) == again.edit(7)
+    assert [campaign.edit(n) for n in range(9)] != [other.edit(n) for n in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "outcome"),
+    [
+        ("matrix.yaml", "glibc: 2.31", "glibc: banana", Outcome.REFUSED),
+        ("matrix.yaml", "glibc: 2.31", 'glibc: "2.31"  # of bullseye', Outcome.SAME),
+        ("matrix.yaml", "summary: MindSpore 2.0.0", "summary: MindSpore", Outcome.DIFFERENT),
+        ("compat.yaml", "branch: v2.9.0-26.1.0", "branch: v2.9.0-26.1.1", Outcome.DIFFERENT),
+        ("publish.yaml", "latest:", "newest:", Outcome.DIFFERENT),
+    ],
+)
+def test_an_outcome(campaign: Campaign, name: str, old: str, new: str, outcome: Outcome) -> None:
+    assert campaign.judge(edited(name, old, new)).outcome is outcome
+
+
+def failed(campaign: Campaign, edit: Edit) -> str:
+    verdict = campaign.judge(edit)
+    assert verdict.outcome is Outcome.FAILURE
+    return told(verdict, SEED)
+
+
+def test_an_edit_that_the_reader_ignores_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # As if nothing read this key.
+    monkeypatch.setattr(policy, "_aliases", lambda _top, _matrix: {})
+    monkeypatch.setattr(Section, "done", lambda _: None)
+    edit = edited("publish.yaml", "latest:", "newest:")
+    said = failed(Campaign(ROOT, tmp_path, SEED), edit)
+    assert "the edit is ignored" in said
+    assert "-  latest: py39" in said
+
+
+def test_a_row_that_is_dropped_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    read = rows_of.known_bad
+    monkeypatch.setattr(rows_of, "known_bad", lambda *given: (read(*given), None)[1])
+    edit = edited("compat.yaml", "python_below: 3.7.5", "python_below: 3.7.9")
+    assert "the edit is ignored" in failed(Campaign(ROOT, tmp_path, SEED), edit)
+
+
+def test_a_traceback_is_found(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "_REPOSITORY", None)
+    edit = edited("publish.yaml", "repository: ascend", "repository: ascend2")
+    said = failed(campaign, edit)
+    assert "AttributeError" in said
+    assert "again: python -m tests.campaign --seed 1 --only 0" in said
+
+
+def test_a_problem_without_a_place_is_found(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Problems, "span", lambda _self, _node: None)
+    said = failed(campaign, edited("publish.yaml", "schema: 1", "schema: 2"))
+    assert "no place" in said
