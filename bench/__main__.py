@@ -42,11 +42,12 @@ ON_ENGINE: dict[str, Builds] = {
     "f": figures_image.transfer,
     "g": figures_image.size,
     "i": figures_image.tests,
-    "e": figures_build.platform_indexes,
+    "e": figures_build.all_targets,
 }
 """In this order, because a figure uses images that an earlier one has built; (e) removes them."""
 
-LETTERS = sorted([*ON_ENGINE, "h"])
+WITHOUT_ENGINE = ("h", "j")
+LETTERS = sorted([*ON_ENGINE, *WITHOUT_ENGINE])
 
 _EPILOG = """\
 figures:
@@ -55,10 +56,11 @@ figures:
   c  rebuild after one library moved    h  render --check, its growth, --help, list
   d  second target of a family          i  the image tests
   e  all targets that can be built here, in one build: time and bytes
+  j  the unit tests
 
-All figures but h start a separate engine. They need root, dockerd, iproute2, iptables and disk
-space (e: about 5 GB for each target); f also needs docker-registry. All figures together take hours
-under emulation.
+All figures but h and j start a separate engine. They need root, dockerd, iproute2, iptables and
+disk space (e: about 5 GB for each target); f also needs docker-registry. All figures together take
+hours under emulation.
 """
 
 
@@ -151,7 +153,7 @@ def chosen(text: str) -> list[str]:
         raise UsageError(f"there is no figure {unknown[0]!r}. {hint}")
     if not letters:
         raise UsageError("--only names no figure.")
-    return [letter for letter in ("h", *ON_ENGINE) if letter in letters]
+    return [letter for letter in (*WITHOUT_ENGINE, *ON_ENGINE) if letter in letters]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,6 +196,8 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
     if "h" in letters:
         yield figures_text.commands(work.project, work.runs)
         yield figures_text.rendering(work.project, work.runs)
+    if "j" in letters:
+        yield figures_text.unit_tests(work.project)
     if not (left := [letter for letter in letters if letter in ON_ENGINE]):
         return
     with private_engine() as engine:

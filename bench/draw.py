@@ -25,6 +25,7 @@ ORDER = (
     "growth",
     "help",
     "list",
+    "unit",
     "tests",
 )
 

@@ -224,7 +224,7 @@ def second(session: Session, plan: Plan) -> list[Figure]:
     ]
 
 
-def platform_indexes(session: Session, plan: Plan) -> list[Figure]:
+def all_targets(session: Session, plan: Plan) -> list[Figure]:
     """(e) All targets that can be built here in one build, against the sum of cold builds."""
     _require_room(len(plan.all))
     session.prepare(plan.all)

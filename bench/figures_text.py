@@ -90,6 +90,22 @@ def rendering(project: Project, runs: int) -> list[Figure]:
     ]
 
 
+def unit_tests(project: Project) -> list[Figure]:
+    """The duration of ``nox -s unit``."""
+    folders = [str(project.root / "tests" / name) for name in ("unit", "cli")]
+    seconds = once([sys.executable, "-m", "pytest", "--quiet", *folders]) / 1000
+    return [
+        Figure(
+            key="unit",
+            title="nox -s unit, on the cores of this machine",
+            unit="s",
+            ours=Series(what="whole process", samples=(seconds,)),
+            at_most=60,
+            limit_on="value",
+        )
+    ]
+
+
 def exponent(times: dict[int, float]) -> float:
     """The exponent k of time ~ targets^k: the slope of a line through the logarithms."""
     fit = statistics.linear_regression(
