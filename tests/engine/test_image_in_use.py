@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import docker
 
 from cannery.deploy.run_spec import no_device
+from cannery.execute.engine.containers import container
 
 from .conftest import Built, Said
 
@@ -69,6 +70,20 @@ def test_any_user_on_a_read_only_root_can_work(main: Built, build_py: Callable[.
     command = said.text.replace("docker run", "docker run --interactive", 1)
     expected = "user12345 12345 Read-only file system"
     assert _output("bash", "-c", command, stdin=SNIPPET + HOME) == expected
+
+
+def test_a_test_container_takes_its_volumes_along(main: Built) -> None:
+    client = docker.from_env()
+    made = client.containers.create(main.image, ["true"], platform=main.target.platform)
+    image = made.commit(changes="VOLUME /data")
+    made.remove()
+    try:
+        before = {each.id for each in client.volumes.list()}
+        with container(str(image.id), main.target.platform, no_device(), None):
+            assert {each.id for each in client.volumes.list()} > before
+        assert {each.id for each in client.volumes.list()} == before
+    finally:
+        client.images.remove(str(image.id))
 
 
 def test_labels_say_what_is_inside(main: Built) -> None:

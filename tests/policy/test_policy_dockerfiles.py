@@ -294,3 +294,13 @@ def test_a_step_that_fails_in_a_pipe_fails_the_build(dockerfile: Dockerfile) -> 
     for stage in ("build", "installer"):
         words = [each for each in dockerfile if each.stage == stage]
         assert str(words[1]) == 'SHELL ["/bin/bash", "-euo", "pipefail", "-c"]'
+
+
+def test_the_head_names_what_a_plain_build_can_be_given(folder: Path) -> None:
+    head, body = (folder / "Dockerfile").read_text(encoding="utf-8").split("\nARG ", 1)
+    secrets = set(re.findall(r"type=secret,(id=\w+)", body))
+    contexts = set(re.findall(r"^FROM scratch AS (\w+)", body, re.MULTILINE))
+    images = set(re.findall(r"^FROM .*\$\{(\w+_IMAGE)\}", body, re.MULTILINE))
+    assert secrets and contexts and images
+    assert [word for word in {*secrets, *images, "SIMULATED=true"} if word not in head] == []
+    assert [name for name in contexts if f"--build-context {name}=" not in head] == []
