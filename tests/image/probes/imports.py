@@ -13,8 +13,10 @@ DATE = 946684800
 def not_compiled():
     """The sources of modules that no layer has compiled."""
     for module in list(sys.modules.values()):
-        source, cached = getattr(module, "__file__", None), getattr(module, "__cached__", None)
-        if not source or not cached or not source.endswith(".py"):
+        # torch.ops has any attribute that it is asked for.
+        source, cached = vars(module).get("__file__"), vars(module).get("__cached__")
+        # A link, such as Debian's sitecustomize.py, is not compiled in a layer.
+        if not source or not cached or not source.endswith(".py") or os.path.islink(source):
             continue
         if not os.path.exists(cached) or int(os.path.getmtime(cached)) != DATE:
             yield source
