@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import difflib
-from functools import partial
 from pathlib import Path
 
 from cannery import console
@@ -20,7 +19,7 @@ from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import CatalogOptions
 from cannery.pipeline.images import simulated_host
-from cannery.pipeline.recording import state_key
+from cannery.pipeline.recording import state_keys
 
 
 def run(given: Given, project: Project) -> int:
@@ -32,7 +31,7 @@ def run(given: Given, project: Project) -> int:
         FileError: a file cannot be read or written.
     """
     options = read(CatalogOptions, given, project)
-    found = gather(project, partial(state_key, project))
+    found = gather(project, state_keys(project))
     readme = project.root / "README.md"
     before = _read(readme)
     after = inserted(before, table(found.entries), readme.name)

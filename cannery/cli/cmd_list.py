@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 
 from cannery import console
 from cannery.cli.common import read, selected
@@ -73,10 +72,10 @@ def _listed(project: Project, targets: Sequence[Target]) -> list[_Listed]:
     releases: dict[str, Record | None] = {}
     if any((project.root / name).is_dir() for name in (FOLDER, "releases")):
         # A third of the time of a listing would be importing this.
-        from cannery.pipeline.recording import state_key
+        from cannery.pipeline.recording import state_keys
 
         records = read_records(project.releases)
-        results = known_results(project, targets, records, partial(state_key, project))
+        results = known_results(project, targets, records, state_keys(project))
         releases = {target.id: latest(records, target.id) for target in targets}
     for name, local in _local(project, targets).items():
         recorded = results.get(name, ())

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import yaml
 
-from cannery.compat import Compat, Refusal, refusals_of
 from cannery.errors import some_of
 from cannery.model import Target
 from cannery.syntax.yaml_reader import Section
+
+if TYPE_CHECKING:
+    from cannery.compat import Compat, Refusal
 
 _NAMED = 3
 """How many of the targets that a cause concerns are named."""
@@ -34,7 +37,12 @@ class Judgement:
 
     def add(self, target: Target, section: Section) -> None:
         """Judge ``target``, which was read from ``section``."""
-        for refusal in refusals_of(target, self._compat) if self._compat else ():
+        if self._compat is None:
+            return
+        # Imported here, because a matrix that has passed is not judged.
+        from cannery.compat import refusals_of
+
+        for refusal in refusals_of(target, self._compat):
             shared = bool(refusal.place)
             node = self._top.at(refusal.place) if shared else section.node_of(refusal.key)
             found = _Cause(node=node, first=refusal, shared=shared)

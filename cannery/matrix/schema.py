@@ -7,17 +7,20 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cannery.compat import Compat, facts_beside
-from cannery.errors import did_you_mean
+from cannery.errors import CanneryError, did_you_mean
 from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions, read_requirements
 from cannery.matrix.families import MAX_TARGETS, expand_families
+from cannery.matrix.judged import has_passed, keep, stamp_of
 from cannery.matrix.judgement import Judgement
 from cannery.model import Matrix, Target
 from cannery.syntax.yaml_limits import read_limited
 from cannery.syntax.yaml_reader import Section, parse_yaml
+
+if TYPE_CHECKING:
+    from cannery.compat import Compat
 
 _ID = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
 _SIMULATED = "-sim"
@@ -33,15 +36,34 @@ _FROM_SCHEMA_1 = (
 )
 
 
-def load_matrix(path: Path) -> Matrix:
+def load_matrix(path: Path, passed: Path | None = None) -> Matrix:
     """Read the matrix in ``path`` and judge its targets by the compat.yaml in the same folder.
+
+    The file ``passed`` remembers what passed, and what passed is not judged again.
 
     Raises:
         FileError: one of them cannot be read.
         MatrixError: with every problem found, each with its line.
     """
     text = read_limited(path, path.name)
-    return parse_matrix(text, path.name, facts_beside(path))
+    stamp = stamp_of(text, _facts_text(path)) if passed else ""
+    if passed and has_passed(stamp, passed):
+        return parse_matrix(text, path.name)
+    # Imported here, because it takes a third of the time of a listing.
+    from cannery.compat import facts_beside
+
+    matrix = parse_matrix(text, path.name, facts_beside(path))
+    if passed:
+        keep(stamp, passed)
+    return matrix
+
+
+def _facts_text(matrix: Path) -> str:
+    """The text of compat.yaml, or nothing: then it is refused when it is read to judge."""
+    try:
+        return read_limited(matrix.parent / "compat.yaml", "compat.yaml")
+    except CanneryError:
+        return ""
 
 
 def parse_matrix(text: str, name: str, compat: Compat | None = None) -> Matrix:

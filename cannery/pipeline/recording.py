@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+
 from cannery import console
 from cannery.errors import UsageError
 from cannery.files import read_text, write_files
@@ -33,15 +36,23 @@ def record(project: Project, target: str, result: Verification, *, key: str) -> 
     console.say(f"{target}: the results are in {path.relative_to(project.root)}; commit this file")
 
 
-def state_key(project: Project, target: Target, simulated: bool) -> str:
+def state_keys(project: Project) -> Callable[[Target, bool], str]:
+    """A function of a target and of whether its image is simulated, see ``_state_key``.
+
+    Raises:
+        FileError: a file cannot be read, also by the function.
+    """
+    return partial(_state_key, project, read_context(project))
+
+
+def _state_key(
+    project: Project, context: Mapping[str, str], target: Target, simulated: bool
+) -> str:
     """The content key of an image of ``target`` for the current files of the checkout.
 
     It is the same on every machine. The key in an image's label can differ from it, because that
     one also depends on the base image of the machine. Empty if there are no simulated packages for
-    the target's chip.
-
-    Raises:
-        FileError: a file cannot be read.
+    the target's chip. ``context`` has the files of the shared build context.
     """
     folder = project.images / target.id
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -50,5 +61,5 @@ def state_key(project: Project, target: Target, simulated: bool) -> str:
         simulator = recipe(target) if simulated else ""
     except UsageError:
         return ""
-    files = context_files(own, read_context(project))
+    files = context_files(own, context)
     return KeyInputs.committed(target, files, simulator=simulator).key

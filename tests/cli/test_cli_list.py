@@ -14,7 +14,7 @@ import pytest
 
 from cannery.files import write_files
 from cannery.matrix.project import Project
-from cannery.pipeline.recording import state_key
+from cannery.pipeline.recording import state_keys
 from cannery.publish import records
 from cannery.report.verified import Verified, path_of, to_text
 from tests.cli.checkout import Checkout
@@ -50,7 +50,7 @@ def table(checkout: Checkout, *words: str) -> tuple[dict[str, str], dict[str, st
 def keep(checkout: Checkout, target: str, **changes: object) -> None:
     """Record that an image of ``target`` passed on an NPU, of the files as they are now."""
     project = Project(root=checkout.root)
-    key = state_key(project, project.matrix().targets[target], simulated=False)
+    key = state_keys(project)(project.matrix().targets[target], False)
     results = [
         Verified(simulated=False, key=key, tested=replace(each, **changes))  # type: ignore[arg-type]
         for each in (NO_DEVICE, NPU)

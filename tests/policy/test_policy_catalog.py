@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from cannery.catalog.gather import gather
 from cannery.catalog.readme import inserted, table
 from cannery.matrix.project import Project
-from cannery.pipeline.recording import state_key
+from cannery.pipeline.recording import state_keys
 from cannery.report.verified import FOLDER, path_of, read_verified
 from tests.policy.test_policy_sources import LONGEST_FILE, ROOT, SPDX, read, sources
 
@@ -20,7 +19,7 @@ FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("cann
 
 def test_the_readme_is_in_sync(project: Project) -> None:
     text = (ROOT / "README.md").read_bytes().decode()
-    found = gather(project, partial(state_key, project))
+    found = gather(project, state_keys(project))
     wanted = inserted(text, table(found.entries), "README.md")
     assert text == wanted, "run: python build.py catalog"
 

@@ -12,7 +12,7 @@ import pytest
 from cannery.errors import MatrixError, VerificationError
 from cannery.files import write_files
 from cannery.model import DeviceKind
-from cannery.pipeline.recording import record, state_key
+from cannery.pipeline.recording import record, state_keys
 from cannery.plan.plan import Action
 from cannery.report.results import Basis, Result, known_results
 from cannery.report.verified import Verified, path_of, read_verified
@@ -34,7 +34,7 @@ def results(world: World) -> list[Result]:
     """The results of ``full``."""
     project = world.checkout.project
     targets = project.matrix().targets.values()
-    return [*known_results(project, targets, (), partial(state_key, project))["full"]]
+    return [*known_results(project, targets, (), state_keys(project))["full"]]
 
 
 def test_nothing_is_recorded_without_being_asked_for(world: World) -> None:
@@ -49,7 +49,7 @@ def test_a_run_records_the_key_of_the_files_as_they_are(world: World) -> None:
     assert (found.simulated, tested.device, tested.date) == (False, "none", "2026-11-21")
     assert (tested.passed, tested.failed, tested.not_run) == (1, 0, 0)
     target = world.checkout.matrix.targets["full"]
-    assert found.key == state_key(world.checkout.project, target, simulated=False)
+    assert found.key == state_keys(world.checkout.project)(target, False)
     assert [each.basis for each in results(world)] == [Basis.CURRENT]
     assert len({each.key for [each] in recorded(world).values()}) == 2
 
@@ -108,4 +108,4 @@ def test_a_simulated_run_leaves_the_results_of_real_packages_alone(world: World)
 
 def test_a_target_without_simulated_packages_has_no_key_of_a_simulated_image(world: World) -> None:
     target = replace(world.checkout.matrix.targets["full"], chip="310p")
-    assert state_key(world.checkout.project, target, simulated=True) == ""
+    assert state_keys(world.checkout.project)(target, True) == ""
