@@ -62,7 +62,7 @@ class Project:
 
     def matrix(self) -> Matrix:
         """Read matrix.yaml; see ``load_matrix`` for what it raises."""
-        return load_matrix(self.root / "matrix.yaml", self.state / "judged")
+        return load_matrix(self.root / "matrix.yaml", self.state / "passed")
 
 
 def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = ()) -> list[Target]:

@@ -13,8 +13,8 @@ from cannery.errors import CanneryError, did_you_mean
 from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions, read_requirements
 from cannery.matrix.families import MAX_TARGETS, expand_families
-from cannery.matrix.judged import has_passed, keep, stamp_of
 from cannery.matrix.judgement import Judgement
+from cannery.matrix.passed import has_passed, keep, stamp_of
 from cannery.model import Matrix, Target
 from cannery.syntax.yaml_limits import read_limited
 from cannery.syntax.yaml_reader import Section, parse_yaml

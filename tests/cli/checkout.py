@@ -125,13 +125,13 @@ class Checkout:
 
     def state(self) -> dict[str, str]:
         """Every file that says something, with its mode and a hash of its content."""
-        unsaid = self.root / ".cannery" / "render.lock"
+        unsaid = [self.root / ".cannery" / name for name in ("render.lock", "passed")]
         return {
             str(path.relative_to(self.root)): f"{path.stat().st_mode:o} "
             + sha256(path.read_bytes()).hexdigest()
             for path in sorted(self.root.rglob("*"))
             if path.is_file()
-            and path != unsaid
+            and path not in unsaid
             and "__pycache__" not in path.parts
             and path.parent != self.root / ".cannery" / "templates"
         }

@@ -38,7 +38,8 @@ def without_driver(environment: dict[str, str]) -> dict[str, str]:
 
 def sourced(machine: Machine, arguments: str) -> dict[str, str]:
     """What a shell has after the scripts, as if they were where an image has them."""
-    start = {"PATH": ":".join(SYSTEM_PATH)}
+    # ENV has one folder for the logs of every user.
+    start = {"PATH": ":".join(SYSTEM_PATH), "HOME": "/tmp"}
     toolkit = machine.ascend / "ascend-toolkit/set_env.sh"
     environment, _ = source("bash", toolkit, start=start)
     if arguments:

@@ -9,7 +9,7 @@ import pytest
 
 import cannery.compat
 from cannery.errors import CanneryError, FileError
-from cannery.matrix import judged
+from cannery.matrix import passed as memory
 from cannery.matrix.schema import load_matrix
 from tests.unit.matrices import edited, make_checkout
 
@@ -34,7 +34,7 @@ def judgements(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def test_equal_files_are_judged_once(matrix: Path, judgements: list[Path]) -> None:
-    passed = matrix.parent / "state" / "judged"
+    passed = matrix.parent / "state" / "passed"
     first = load_matrix(matrix, passed)
     assert load_matrix(matrix, passed) == first
     assert judgements == [matrix]
@@ -44,7 +44,7 @@ def test_equal_files_are_judged_once(matrix: Path, judgements: list[Path]) -> No
 
 @pytest.mark.parametrize("name", ["matrix.yaml", "compat.yaml"])
 def test_a_changed_file_is_judged(matrix: Path, judgements: list[Path], name: str) -> None:
-    passed = matrix.parent / "judged"
+    passed = matrix.parent / "passed"
     load_matrix(matrix, passed)
     path = matrix.parent / name
     path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
@@ -55,16 +55,16 @@ def test_a_changed_file_is_judged(matrix: Path, judgements: list[Path], name: st
 def test_changed_code_judges_anew(
     matrix: Path, judgements: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    passed = matrix.parent / "judged"
+    passed = matrix.parent / "passed"
     load_matrix(matrix, passed)
-    monkeypatch.setattr(judged, "_JUDGING", ("compat/*.py",))
+    monkeypatch.setattr(memory, "_JUDGING", ("compat/*.py",))
     load_matrix(matrix, passed)
     assert len(judgements) == 2
 
 
 def test_what_was_refused_is_refused_again(tmp_path: Path) -> None:
     text = edited("deepspeed: 0.15.0", "deepspeed: 0.99.0")
-    passed = tmp_path / "judged"
+    passed = tmp_path / "passed"
     matrix = make_checkout(tmp_path).project.root / "matrix.yaml"
     matrix.write_text(text, encoding="utf-8")
     for _ in range(2):
@@ -74,7 +74,7 @@ def test_what_was_refused_is_refused_again(tmp_path: Path) -> None:
 
 
 def test_without_facts_nothing_passes(matrix: Path) -> None:
-    passed = matrix.parent / "judged"
+    passed = matrix.parent / "passed"
     load_matrix(matrix, passed)
     (matrix.parent / "compat.yaml").unlink()
     with pytest.raises(FileError, match=r"compat\.yaml"):
@@ -85,7 +85,7 @@ def test_without_facts_nothing_passes(matrix: Path) -> None:
 def test_another_content_of_the_memory_is_no_pass(
     matrix: Path, judgements: list[Path], content: bytes
 ) -> None:
-    passed = matrix.parent / "judged"
+    passed = matrix.parent / "passed"
     passed.write_bytes(content)
     load_matrix(matrix, passed)
     assert len(judgements) == 1
@@ -93,4 +93,4 @@ def test_another_content_of_the_memory_is_no_pass(
 
 def test_a_memory_that_cannot_be_written_is_no_error(matrix: Path) -> None:
     (matrix.parent / "file").touch()
-    assert load_matrix(matrix, matrix.parent / "file" / "judged").targets
+    assert load_matrix(matrix, matrix.parent / "file" / "passed").targets
