@@ -20,6 +20,7 @@ from cannery.execute.engine.base import building_architecture, ensure_base
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.image.layers import layers_of
 from cannery.image.lock import parse_lock
+from cannery.image.origin_labels import origin_labels
 from cannery.model import Target
 
 from .conftest import ROOT, Built
@@ -100,7 +101,9 @@ def test_two_builds_from_nothing_give_the_same_layers(
 
 def test_the_image_is_the_one_that_build_py_makes(main: Built, first: Image) -> None:
     ours = docker.from_env().images.get(main.image)
-    labels = {name: value for name, value in ours.labels.items() if name != "io.cannery.key"}
+    own = {"io.cannery.key", *origin_labels(key="", commit="-", origin="-", created="-")}
+    assert own <= ours.labels.keys() | {"org.opencontainers.image.source"}
+    labels = {name: value for name, value in ours.labels.items() if name not in own}
     assert labels["io.cannery.simulated"] == "true"
     assert first["Config"]["Labels"] == labels
     assert first["Config"]["Env"] == ours.attrs["Config"]["Env"]
