@@ -197,7 +197,7 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
         yield figures_text.commands(work.project, work.runs)
         yield figures_text.rendering(work.project, work.runs)
     if "j" in letters:
-        yield figures_text.unit_tests(work.project)
+        yield figures_text.unit_tests(Project(root=ROOT))
     if not (left := [letter for letter in letters if letter in ON_ENGINE]):
         return
     with private_engine() as engine:
