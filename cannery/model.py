@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cannery.errors import Span
+from cannery.sources import CannIndex, File
 
 _LAST_PYMALLOC = 7
 
@@ -56,15 +57,6 @@ class Base:
 
 
 @dataclass(frozen=True, kw_only=True)
-class File:
-    """A file that no package registry serves; ``sha256`` is empty where nobody publishes one."""
-
-    name: str
-    origin: str
-    sha256: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Python:
     """One interpreter. ``version`` has the patch level; ``archive`` is set for STANDALONE."""
 
@@ -92,7 +84,10 @@ class Python:
 
 @dataclass(frozen=True, kw_only=True)
 class CannRelease:
-    """One CANN release: the vendor's file names, and what its Python parts need."""
+    """One CANN release: where its parts can be had, and what its Python parts need.
+
+    ``images`` maps a chip to the reference of the vendor's image.
+    """
 
     version: str
     layout: Layout
@@ -101,6 +96,8 @@ class CannRelease:
     toolkit: File
     kernels: Mapping[str, File]
     nnal: File | None
+    images: Mapping[str, str] = field(default_factory=dict)
+    index: CannIndex = field(default_factory=CannIndex)
     requirements: tuple[str, ...]
 
 

@@ -14,7 +14,8 @@ from typing import IO
 from cannery.errors import ArtifactError, Problem, file_error, some_of
 from cannery.image.file_hashes import sha256_of
 from cannery.image.needed_files import missing_files
-from cannery.model import SIMULATED_CHIPS, File, Target
+from cannery.model import SIMULATED_CHIPS, Target
+from cannery.sources import File
 
 _MACHINES = {183: "aarch64", 62: "x86_64"}
 """e_machine of an ELF header (elf.h)."""

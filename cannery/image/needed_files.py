@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from cannery.model import File, Target
+from cannery.model import Target
+from cannery.sources import File
 
 
 def needed_files(target: Target, *, simulate: bool) -> dict[str, File]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cannery.errors import Problem, UsageError, did_you_mean
 from cannery.matrix.schema import load_matrix
+from cannery.matrix.settings import Settings, read_settings
 from cannery.model import Matrix, Target
 
 
@@ -63,6 +64,10 @@ class Project:
     def matrix(self) -> Matrix:
         """Read matrix.yaml; see ``load_matrix`` for what it raises."""
         return load_matrix(self.root / "matrix.yaml", self.state / "passed")
+
+    def settings(self) -> Settings:
+        """Read cannery.toml; see ``read_settings`` for what it raises."""
+        return read_settings(self.root)
 
 
 def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = ()) -> list[Target]:

@@ -15,6 +15,7 @@ from cannery.options.shared import (
     CA,
     INDEX_URL,
     SIMULATE,
+    SOURCE,
     TARGET,
     VERBOSE,
     TargetOptions,
@@ -60,6 +61,7 @@ class BuildOptions(OptionSet):
 
     simulate: bool = field(default=False, metadata=changed(SIMULATE, remembered=True))
     artifacts: Path = field(default=ARTIFACTS_DEFAULT, metadata=changed(ARTIFACTS, remembered=True))
+    sources: tuple[str, ...] = field(default=(), metadata=changed(SOURCE, remembered=True))
     test: bool = field(
         default=True,
         metadata=option(flags=("--no-test",), help="do not check the images", remembered=True),

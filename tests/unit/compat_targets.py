@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from cannery.compat import OWN_FACTS, Finding, judge, load_compat, refusals_of
 from cannery.errors import Span
-from cannery.model import Base, CannRelease, File, Layout, Python, PythonSource, Target, VendorWheel
+from cannery.model import Base, CannRelease, Layout, Python, PythonSource, Target, VendorWheel
+from cannery.sources import File
 
 COMPAT = load_compat(OWN_FACTS)
 BASE = Base(name="debian-11", image="debian:11@sha256:0", suite="bullseye", glibc="2.31")

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from cannery.compat import OWN_FACTS, Verdict, judge
-from cannery.model import Application, File, Target
+from cannery.model import Application, Target
+from cannery.sources import File
 from tests.unit.compat_targets import (
     COMPAT,
     GOOD,
