@@ -44,12 +44,16 @@ class DeviceKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Base:
-    """An operating system image, and the Debian suite it can be made from."""
+    """An operating system image, and the Debian suite it can be made from.
+
+    ``mirrors`` are references to the same image in other registries, which are tried first.
+    """
 
     name: str
     image: str
     suite: str
     glibc: str
+    mirrors: tuple[str, ...] = ()
 
     def bootstrap_tag(self, architecture: str) -> str:
         """The local tag of the image that is bootstrapped in this one's place."""
@@ -177,6 +181,8 @@ class Target:
     requirements: tuple[str, ...]
     leave_out: tuple[str, ...] = ()
     """Patterns of paths that its layers go without; ``*`` matches a '/' too."""
+    vendor_image: str = ""
+    """The image from which a build takes CANN; empty if it installs CANN's packages."""
     unverified: str = ""
     """Why it is built although compat.yaml does not know that it works; shown wherever it is."""
     span: Span

@@ -66,10 +66,14 @@ class _Steps:
 
 
 class Events:
-    """Turns lines into events, for the bake targets ``names``."""
+    """Turns lines into events, for the bake targets ``names``.
 
-    def __init__(self, names: Collection[str]) -> None:
+    ``owners`` maps further bake targets to those of ``names`` that they are built for.
+    """
+
+    def __init__(self, names: Collection[str], owners: Mapping[str, str] | None = None) -> None:
         self._targets = {name: _Steps() for name in names}
+        self._owners = {name: name for name in names} | dict(owners or {})
         self._open: list[str] = []
 
     def steps(self, target: str) -> tuple[int, int]:
@@ -138,9 +142,9 @@ class Events:
     def _named(self, name: str) -> tuple[str, str]:
         """The target and the step in a vertex's name, which contains only one target."""
         match = _NAME.fullmatch(name)
-        if match and match["first"] in self._targets:
+        if match and match["first"] in self._owners:
             inner = f"[{match['rest']}] " if match["rest"] else ""
-            return match["first"], inner + match["text"]
+            return self._owners[match["first"]], inner + match["text"]
         if len(self._targets) == 1 and name != "[internal] load local bake definitions":
             return next(iter(self._targets)), name
         return "", name

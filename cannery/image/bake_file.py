@@ -16,6 +16,9 @@ from cannery.image.names import REPOSITORY, TAG, TARGET_FIELD, cache_name
 INDEX_VARIABLE = "CANNERY_INDEX_URL"
 """The variable from which buildx takes the package index, so that no file holds it."""
 
+_BUILD = "build"
+"""The stage with the programs of the building machine."""
+
 _OVERWRITES = ("registry", "local")
 """Types of caches in which each target would replace the others."""
 
@@ -29,11 +32,25 @@ class Caches:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StageBuild:
+    """The stage ``target`` of ``dockerfile``, which another build uses in place of one of its own.
+
+    Its build context ``build`` is the stage of that name of the other build's Dockerfile.
+    """
+
+    dockerfile: Path
+    target: str
+    contexts: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ImageBuild:
     """One image.
 
     ``tag`` is its tag in caches, ``related_tags`` are those of targets that share layers with it.
     ``contexts`` maps the names of build contexts to folders or other values that buildx accepts.
+    ``stages`` maps names of stages of its Dockerfile to those that are used in their place.
     """
 
     id: str
@@ -45,6 +62,7 @@ class ImageBuild:
     contexts: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    stages: Mapping[str, StageBuild] = field(default_factory=dict)
 
 
 def bake_names(ids: Iterable[str]) -> dict[str, str]:
@@ -61,23 +79,96 @@ def bake_names(ids: Iterable[str]) -> dict[str, str]:
 def bake_file(builds: Sequence[ImageBuild], caches: Caches, *, ca: Path | None, index: bool) -> str:
     """The text of the file; ``index`` says that ``INDEX_VARIABLE`` will be set."""
     names = bake_names(build.id for build in builds)
-    secrets = [f"id=ca,src={ca}"] if ca else []
-    secrets += [f"id=index,env={INDEX_VARIABLE}"] if index else []
-    targets = {names[build.id]: _target(build, caches, secrets) for build in builds}
-    content = {"group": {"default": {"targets": [*targets]}}, "target": targets}
+    secrets = _secrets(ca, index=index)
+    targets = {
+        names[build.id]: _target(names[build.id], build, caches, secrets) for build in builds
+    }
+    group = [*targets]
+    for build in builds:
+        targets |= _stages(names[build.id], build, build.stages, secrets)
+    return _text(group, targets)
+
+
+def stage_file(
+    build: ImageBuild, stage: StageBuild, output: Path, *, ca: Path | None, index: bool
+) -> str:
+    """The text of a file that writes the files of ``stage`` into the folder ``output``.
+
+    ``stage`` uses the stage ``build`` of ``build``; ``ca`` and ``index`` are as in ``bake_file``.
+    """
+    [name] = bake_names([build.id]).values()
+    targets = _stages(name, build, {"files": stage}, _secrets(ca, index=index))
+    wanted = _stage_name(name, "files")
+    targets[wanted]["output"] = [f"type=local,dest={output}"]
+    return _text([wanted], targets)
+
+
+def stage_owners(builds: Iterable[ImageBuild]) -> dict[str, str]:
+    """The bake names of the stages that are used in place of others, each to that of its image."""
+    builds = [*builds]
+    names = bake_names(build.id for build in builds)
+    return {
+        _stage_name(names[build.id], stage): names[build.id]
+        for build in builds
+        if build.stages
+        for stage in (_BUILD, *build.stages)
+    }
+
+
+def _text(group: list[str], targets: Mapping[str, Any]) -> str:
+    content = {"group": {"default": {"targets": group}}, "target": targets}
     return json.dumps(_escaped(content), indent=2, ensure_ascii=False) + "\n"
 
 
-def _target(build: ImageBuild, caches: Caches, secrets: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _secrets(ca: Path | None, *, index: bool) -> list[str]:
+    secrets = [f"id=ca,src={ca}"] if ca else []
+    return [*secrets, *([f"id=index,env={INDEX_VARIABLE}"] if index else [])]
+
+
+def _stage_name(name: str, stage: str) -> str:
+    # Not a name of bake_names, in which a dot becomes one underscore.
+    return f"{name}__{stage}"
+
+
+def _stages(
+    name: str, build: ImageBuild, stages: Mapping[str, StageBuild], secrets: list[str]
+) -> dict[str, dict[str, Any]]:
+    """The targets of ``stages``, and of the stage ``build`` that all of them use."""
+    if not stages:
+        return {}
+    first = {**_common(build, build.dockerfile), "args": dict(build.arguments), "target": _BUILD}
+    found = {_stage_name(name, _BUILD): first | ({"secret": secrets} if secrets else {})}
+    for stage, each in stages.items():
+        contexts = {_BUILD: f"target:{_stage_name(name, _BUILD)}", **each.contexts}
+        found[_stage_name(name, stage)] = {
+            **_common(build, each.dockerfile),
+            "context": str(each.dockerfile.parent),
+            "contexts": contexts,
+            "args": dict(each.arguments),
+            "target": each.target,
+        }
+    # Without an output, an engine's own builder would store each of them as an image.
+    return {name: {**each, "output": ["type=cacheonly"]} for name, each in found.items()}
+
+
+def _common(build: ImageBuild, dockerfile: Path) -> dict[str, Any]:
+    return {
         "context": str(build.folder),
-        "dockerfile": str(build.dockerfile),
+        "dockerfile": str(dockerfile),
         "contexts": dict(build.contexts),
+        "platforms": [build.platform],
+        "attest": ["type=provenance,disabled=true"],
+    }
+
+
+def _target(name: str, build: ImageBuild, caches: Caches, secrets: list[str]) -> dict[str, Any]:
+    contexts = {stage: f"target:{_stage_name(name, stage)}" for stage in build.stages}
+    found: dict[str, Any] = {
+        **_common(build, build.dockerfile),
+        "contexts": {**build.contexts, **contexts},
         "args": dict(build.arguments),
         "labels": dict(build.labels),
-        "platforms": [build.platform],
         "output": ["type=docker"],
-        "attest": ["type=provenance,disabled=true"],
     }
     sources = dict.fromkeys(
         each for text in caches.sources for each in _sources(text, [build.tag, *build.related_tags])

@@ -9,10 +9,24 @@ from pathlib import Path
 from cannery.model import Target
 from cannery.sources import File
 
+CANN = ("toolkit", "kernels", "nnal")
+"""The components that are parts of a CANN release."""
+
+
+def cann_files(target: Target) -> dict[str, File]:
+    """Component to file, for those of CANN's packages that ``target`` has."""
+    return {name: file for name, file in target.artifacts.items() if name in CANN}
+
+
+def artifacts_of(target: Target) -> dict[str, File]:
+    """The artifacts of ``target``, without CANN's if a build takes CANN from an image."""
+    left_out = CANN if target.vendor_image else ()
+    return {name: file for name, file in target.artifacts.items() if name not in left_out}
+
 
 def needed_files(target: Target, *, simulate: bool) -> dict[str, File]:
     """Component to vendor file, for all files that a build needs, less simulated ones."""
-    return target.real_artifacts if simulate else target.artifacts
+    return target.real_artifacts if simulate else artifacts_of(target)
 
 
 def files_of_build(target: Target, *, simulate: bool) -> dict[str, File]:
@@ -23,7 +37,7 @@ def files_of_build(target: Target, *, simulate: bool) -> dict[str, File]:
     needed = needed_files(target, simulate=simulate)
     return {
         name: file if name in needed else replace(file, sha256="")
-        for name, file in target.artifacts.items()
+        for name, file in artifacts_of(target).items()
     }
 
 

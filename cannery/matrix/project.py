@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.errors import Problem, UsageError, did_you_mean
+from cannery.matrix.own_sources import with_settings
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.settings import Settings, read_settings
 from cannery.model import Matrix, Target
@@ -62,8 +63,12 @@ class Project:
         return self.images / target.id / "requirements.lock"
 
     def matrix(self) -> Matrix:
-        """Read matrix.yaml; see ``load_matrix`` for what it raises."""
-        return load_matrix(self.root / "matrix.yaml", self.state / "passed")
+        """Read matrix.yaml, and the images and mirrors of cannery.toml.
+
+        See ``load_matrix``, ``read_settings`` and ``with_settings`` for what it raises.
+        """
+        matrix = load_matrix(self.root / "matrix.yaml", self.state / "passed")
+        return with_settings(matrix, self.settings())
 
     def settings(self) -> Settings:
         """Read cannery.toml; see ``read_settings`` for what it raises."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -56,8 +56,9 @@ class Assembly:
             ready.target, folder, files, simulated=self.options.simulate, hash_of=hashes.of
         )
         hashes.keep()
-        used = {name: self._ensured(*each) for name, each in bases(ready.target).items()}
-        contexts = {"artifacts": str(folder), "cannery": str(self.project.build_context)}
+        ensured = {name: self._ensured(*each) for name, each in bases(ready.target).items()}
+        used, contexts = _used_bases(ready.target, ensured)
+        contexts |= {"artifacts": str(folder), "cannery": str(self.project.build_context)}
         if not self.builder.local:
             contexts |= self._foreign(used.values())
         # Computed last, because pulling or bootstrapping decides the bases.
@@ -112,14 +113,28 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
         except ArtifactError:
             console.say(f"{target.id}: {folder} does not exist yet; a build creates it")
         images = local_images(base_names(target))
-        used = {name: base.reference(*each, images) for name, each in bases(target).items()}
+        named = {name: base.reference(*each, images) for name, each in bases(target).items()}
+        used, contexts = _used_bases(target, named)
         arguments = {**used, **_sha_arguments(found)}
-        contexts = {"artifacts": str(folder), "cannery": str(project.build_context)}
+        contexts |= {"artifacts": str(folder), "cannery": str(project.build_context)}
         builds.append(_image(assembly, ready, arguments=arguments, contexts=contexts, key=step.key))
     if not builds:
         console.say("nothing to build; --force prints all selected targets")
     source = index_of(options)
     return bake_file(builds, caches_of(options), ca=source.ca, index=bool(source.index_url))
+
+
+def _used_bases(
+    target: Target, references: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The build arguments for bases with the local ``references``, and the contexts of mirrors."""
+    arguments: dict[str, str] = {}
+    contexts: dict[str, str] = {}
+    for name, (each, _) in bases(target).items():
+        found = base.mirrored(each, references[name])
+        contexts |= found
+        arguments[name] = each.image if found else references[name]
+    return arguments, contexts
 
 
 def _image(

@@ -18,13 +18,21 @@ from cannery.execute.engine.builder import Builder, progress_mode
 from cannery.execute.engine.buildx import PackageIndex, failure
 from cannery.execute.process import stream
 from cannery.image.bake_events import Event, Events, Kind, short
-from cannery.image.bake_file import INDEX_VARIABLE, Caches, ImageBuild, bake_file, bake_names
+from cannery.image.bake_file import (
+    INDEX_VARIABLE,
+    Caches,
+    ImageBuild,
+    bake_file,
+    bake_names,
+    stage_owners,
+)
 
-_ENVIRONMENT = {
+ENVIRONMENT = {
     # Newer versions need permission to read outside of the current folder.
     "BUILDX_BAKE_ENTITLEMENTS_FS": "0",
     "BUILDX_NO_DEFAULT_ATTESTATIONS": "1",
 }
+"""Is added to the environment of bake."""
 
 _EXPORTS = ("exporting to ", "importing to ")
 """The beginning of the steps after which the engine may have the image."""
@@ -105,7 +113,7 @@ class _Run:
     def __post_init__(self) -> None:
         names = bake_names(build.id for build in self.builds)
         self._ids = {name: each for each, name in names.items()}
-        self._events = Events(self._ids)
+        self._events = Events(self._ids, stage_owners(self.builds))
         self._tails = {build.id: deque(maxlen=_TAIL) for build in self.builds}
         self._code = 0
 
@@ -137,7 +145,7 @@ class _Run:
             argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
             argv += ["--progress", self.mode, "--file", str(file), "--metadata-file", str(metadata)]
             secret = {INDEX_VARIABLE: index} if index else {}
-            self._code = stream(argv, self._line, {**_ENVIRONMENT, **secret})
+            self._code = stream(argv, self._line, {**ENVIRONMENT, **secret})
             if self._code:
                 return self._why()
             return self._without_image(json.loads(metadata.read_text(encoding="utf-8")))

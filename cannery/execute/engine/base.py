@@ -40,23 +40,34 @@ def ensure_base(base: Base, architecture: str) -> str:
     Raises:
         EngineError: the image can neither be pulled nor bootstrapped.
     """
-    stand_in = base.bootstrap_tag(architecture)
     images = local_images(names(base, architecture))
-    for name in (base.image, stand_in):
+    for name in names(base, architecture):
         if _is_for(architecture, images.get(name)):
             return name
-    console.say(f"base {base.name}: pulling {base.image} for {architecture}")
-    argv = ["docker", "pull", "--platform", f"linux/{architecture}", base.image]
-    if run(argv, capture=True)[0] == 0:
-        return base.image
-    console.say(f"base {base.name}: it cannot be pulled; bootstrapping Debian {base.suite}")
+    for name in (*base.mirrors, base.image):
+        console.say(f"base {base.name}: pulling {name} for {architecture}")
+        argv = ["docker", "pull", "--platform", f"linux/{architecture}", name]
+        code, said = run(argv, capture=True)
+        if code == 0:
+            return name
+        why = (said.strip().splitlines() or ["docker gives no reason"])[-1]
+        console.say(f"base {base.name}: it cannot be pulled from there: {why}")
+    console.say(f"base {base.name}: bootstrapping Debian {base.suite} in its place")
     bootstrap(base, architecture)
-    return stand_in
+    return base.bootstrap_tag(architecture)
 
 
-def names(base: Base, architecture: str) -> tuple[str, str]:
-    """The local names of ``base`` and of its stand-in."""
-    return base.image, base.bootstrap_tag(architecture)
+def names(base: Base, architecture: str) -> tuple[str, ...]:
+    """The local names of ``base``, by its mirrors too, and of its stand-in."""
+    return base.image, *base.mirrors, base.bootstrap_tag(architecture)
+
+
+def mirrored(base: Base, name: str) -> dict[str, str]:
+    """The build contexts by which ``name``, a result of ``ensure_base``, is used for ``base``.
+
+    A build that gets the image from a mirror names the same base as any other one.
+    """
+    return {base.image: f"docker-image://{name}"} if name in base.mirrors else {}
 
 
 def identity(base: Base, architecture: str, images: Images) -> str:
@@ -64,17 +75,14 @@ def identity(base: Base, architecture: str, images: Images) -> str:
 
     ``images`` are the local images among ``names``. If there are none, it is the pinned name.
     """
-    stand_in = images.get(base.bootstrap_tag(architecture))
-    if _is_for(architecture, images.get(base.image)) or not _is_for(architecture, stand_in):
-        return base.image
-    assert stand_in
-    return stand_in.id
+    used = reference(base, architecture, images)
+    return images[used].id if used == base.bootstrap_tag(architecture) else base.image
 
 
 def reference(base: Base, architecture: str, images: Images) -> str:
     """The result of ``ensure_base``, without pulling or bootstrapping anything."""
-    stand_in = base.bootstrap_tag(architecture)
-    return base.image if identity(base, architecture, images) == base.image else stand_in
+    here = (each for each in names(base, architecture) if _is_for(architecture, images.get(each)))
+    return next(here, base.image)
 
 
 def _is_for(architecture: str, image: LocalImage | None) -> bool:

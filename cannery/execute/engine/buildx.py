@@ -102,12 +102,18 @@ def execute(build: Build, source: PackageIndex, log: Path) -> None:
     if code:
         raise EngineError(Problem(what="docker has no buildx.", fix="'bash setup.sh' installs it."))
     with _secrets(source) as secrets:
-        code, tail = _stream_to([*build.argv(), *secrets, str(build.folder)], log)
+        code, tail = stream_to([*build.argv(), *secrets, str(build.folder)], log)
     if code:
         raise failure(f"{build.name}: the build failed ({code})", [*tail], log)
 
 
-def _stream_to(argv: Sequence[str], log: Path) -> tuple[int, deque[str]]:
+def stream_to(
+    argv: Sequence[str], log: Path, env: Mapping[str, str] | None = None
+) -> tuple[int, deque[str]]:
+    """Run ``argv``, with its output on the console and in ``log``.
+
+    Returns the exit code and the last lines.
+    """
     tail: deque[str] = deque(maxlen=25)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as file:
@@ -117,7 +123,7 @@ def _stream_to(argv: Sequence[str], log: Path) -> tuple[int, deque[str]]:
             tail.append(line)
             console.show(line)
 
-        code = stream(argv, heard)
+        code = stream(argv, heard, env)
     return code, tail
 
 

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds an image by its digest in several registries, without pulling it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cannery.errors import ArtifactError, EngineError, Problem
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.errors import RegistryError
+from cannery.execute.registry.http import PATIENCE
+from cannery.publish.oci import Descriptor, Document, manifest_contents, parse_reference
+
+_BRIEF = PATIENCE.new(total=3)
+"""Retries of a registry that may be one of several: about two seconds if nobody answers."""
+
+_FIX = "Check the reference, the network and the login; 'docker login HOST' stores one."
+
+
+def locate(references: Sequence[str], platform: str, ca: Path | None = None) -> str:
+    """The first of ``references`` whose registry has the image for ``platform``.
+
+    All of them have the same digest. ``ca`` is a file of certificates to trust.
+
+    Raises:
+        ArtifactError: the image is not for ``platform``.
+        EngineError: no registry has it; with the reason of each of them.
+    """
+    problems: list[Problem] = []
+    for reference in references:
+        try:
+            place = parse_reference(reference)
+            repository = Repository(place.registry, place.repository, ca=ca, patience=_BRIEF)
+            document = repository.manifest(place.digest)
+            if document is None:
+                problems.append(Problem(what=f"{reference} does not exist.", fix=_FIX))
+                continue
+            _require_platform(repository, document, reference, platform)
+        except RegistryError as error:
+            problems += error.problems
+        else:
+            return reference
+    raise EngineError(problems)
+
+
+def digest_of_tag(reference: str, ca: Path | None = None) -> str:
+    """The digest that the tag of ``reference`` has now; empty if its registry does not say."""
+    try:
+        place = parse_reference(reference)
+        repository = Repository(place.registry, place.repository, ca=ca, patience=_BRIEF)
+        return repository.resolve(place.tag)
+    except EngineError:
+        return ""
+
+
+def _require_platform(
+    repository: Repository, document: Document, reference: str, platform: str
+) -> None:
+    """Raise ArtifactError for an image of another platform, RegistryError for what is none."""
+    try:
+        found = _platforms(repository, document)
+    except (ValueError, LookupError, AttributeError) as error:
+        what = f"{reference} is not an image that can be read."
+        raise RegistryError(Problem(what=what, fix=_FIX)) from error
+    if platform not in found:
+        listed = ", ".join(sorted(found)) or "no platform"
+        what = f"{reference} is for {listed}, and {platform} is needed."
+        raise ArtifactError(Problem(what=what, fix=f"Name an image for {platform}."))
+
+
+def _platforms(repository: Repository, document: Document) -> set[str]:
+    """The platforms of an index, or that in the config of a manifest for one platform.
+
+    Raises:
+        ValueError, LookupError, AttributeError: this is not an image.
+    """
+    contents = manifest_contents(document)
+    if contents.manifests:
+        return {each.platform for each in contents.manifests if each.platform}
+    config = _config(repository, contents.blobs[0])
+    return {f"{config['os']}/{config['architecture']}"}
+
+
+def _config(repository: Repository, blob: Descriptor) -> Any:
+    return json.loads(repository.read_blob(blob, b"".join))

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CANN out of an image of the vendor's: whether it is what a target needs, and how it is built.
+
+``vendor/Dockerfile`` makes the layers of CANN from such an image, and reads what it contains.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from cannery.errors import ArtifactError, Problem
+from cannery.image.bake_file import StageBuild
+from cannery.image.layers import Layer, LayerKind
+from cannery.image.needed_files import cann_files
+from cannery.model import Target
+from cannery.sources import CannSource
+
+FOLDER = Path(__file__).parent / "vendor"
+"""The build context of the Dockerfile that takes CANN out of an image."""
+
+FILES = ("Dockerfile", "take-cann")
+"""The files in it."""
+
+FACTS = "facts.json"
+"""The file that its stage ``facts`` writes."""
+
+LABEL = "io.cannery.cann-image"
+"""The label with the reference of the image that CANN was taken from."""
+
+_DIGEST = re.compile(r".+@(sha256:[0-9a-f]{64})")
+_OTHER = "Name an image with the right contents in cannery.toml, or another --source."
+
+
+def digest_of(reference: str) -> str:
+    """The digest in ``reference``; empty if it has none."""
+    match = _DIGEST.fullmatch(reference)
+    return match[1] if match else ""
+
+
+def vendor_files() -> dict[str, str]:
+    """Name to text of the files of ``FOLDER``, as the content key has them."""
+    return {f"vendor/{name}": (FOLDER / name).read_text(encoding="utf-8") for name in FILES}
+
+
+def image_of(target: Target, order: Iterable[CannSource], folder: Path) -> str:
+    """The image from which CANN is taken if the sources are tried in this ``order``; or empty.
+
+    A source before it is used instead if it has all of CANN's files: ``folder`` if they are in
+    it, a server if matrix.yaml has their addresses.
+
+    Raises:
+        ArtifactError: the image is the only source, and there is none or it has no digest.
+    """
+    order, files = [*order], cann_files(target).values()
+    reference = target.cann.images.get(target.chip, "")
+    for source in order:
+        if source is CannSource.FOLDER and all((folder / file.name).is_file() for file in files):
+            return ""
+        if source is CannSource.DOWNLOAD and all(file.addresses or file.zip for file in files):
+            return ""
+        if source is CannSource.IMAGE and (digest_of(reference) or order == [source]):
+            _require_digest(target, reference)
+            return reference
+    return ""
+
+
+def _require_digest(target: Target, reference: str) -> None:
+    what = f"{target.id}: no image with CANN {target.cann.version} for chip {target.chip} is known."
+    if digest_of(reference):
+        return
+    if reference:
+        what = f"{target.id}: {reference} has no digest, so its contents may change."
+    place = f'[images."{target.cann.version}"] {target.chip} = "REGISTRY/NAME@sha256:DIGEST"'
+    raise ArtifactError(Problem(what=what, fix=f"Add to cannery.toml: {place}"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class VendorFacts:
+    """The contents of an image of the vendor's.
+
+    ``releases`` maps components to the versions of CANN that were found, ``arches`` are as in
+    ``aarch64`` and ``operators`` as in ``ascend910b``. ``stand_ins`` are the marks of simulated
+    packages, ``driver`` the paths of the host's driver, and ``record`` says whether the installer's
+    record is there, by which other software finds CANN.
+    """
+
+    releases: Mapping[str, Sequence[str]]
+    arches: Sequence[str]
+    operators: Sequence[str]
+    stand_ins: Sequence[str]
+    driver: Sequence[str]
+    record: bool
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The facts in ``text``, which ``take-cann facts`` has printed.
+
+        Raises:
+            ValueError, TypeError: it is something else.
+        """
+        return cls(**json.loads(text))
+
+
+def check_facts(target: Target, reference: str, facts: VendorFacts, *, simulated: bool) -> None:
+    """Raise ArtifactError unless the image ``reference`` has what ``target`` needs.
+
+    ``simulated`` says that the image of the target is to be a simulated one.
+    """
+    problems = [
+        Problem(what=f"{reference} {what}.", fix=fix)
+        for what, fix in _problems(target, facts, simulated=simulated)
+    ]
+    if problems:
+        what = f"{target.id}: CANN cannot be taken from this image."
+        raise ArtifactError([*problems, Problem(what=what, fix=_OTHER)])
+
+
+def _problems(target: Target, facts: VendorFacts, *, simulated: bool) -> Iterator[tuple[str, str]]:
+    for component, wanted in wanted_releases(target).items():
+        found = facts.releases.get(component, ())
+        if not found:
+            yield f"has no {component}, and {wanted} is needed", ""
+        elif [each.lower() for each in found] != [wanted.lower()]:
+            yield f"has {component} {' and '.join(found)}, and {wanted} is needed", ""
+    if target.machine not in facts.arches:
+        listed = " and ".join(facts.arches) or "no known architecture"
+        yield f"has programs for {listed}, and {target.machine} is needed", ""
+    if target.operators not in facts.operators:
+        listed = ", ".join(facts.operators) or "no chip"
+        yield f"has operators for {listed}, and chip {target.chip} needs {target.operators}", ""
+    if not facts.record:
+        yield "lacks the installer's record /etc/Ascend/ascend_cann_install.info", ""
+    if facts.stand_ins and not simulated:
+        yield "holds simulated packages", "Add --simulate, or name the vendor's image."
+    if simulated and not facts.stand_ins:
+        yield "holds the vendor's CANN, which cannot use a simulated NPU", "Leave out --simulate."
+
+
+def wanted_releases(target: Target) -> dict[str, str]:
+    """Component to the version of CANN that ``target`` needs of it."""
+    found = {"toolkit": target.cann.version, "kernels": target.kernels.version}
+    return found | ({"nnal": target.nnal.version} if "nnal" in target.artifacts else {})
+
+
+def left_out(facts: VendorFacts) -> str:
+    """A sentence about what is in the image and is not taken; empty if there is nothing."""
+    if not facts.driver:
+        return ""
+    paths = ", ".join(f"/{path}" for path in facts.driver)
+    return f"left out, because containers get the host's driver: {paths}"
+
+
+def vendor_stages(layers: Iterable[Layer], reference: str) -> dict[str, StageBuild]:
+    """The stages of CANN's layers, each made from the image ``reference``."""
+    return {
+        layer.stage: StageBuild(
+            dockerfile=FOLDER / "Dockerfile",
+            target="taken",
+            contexts=_contexts(reference),
+            arguments={"COMPONENT": layer.name},
+        )
+        for layer in layers
+        if layer.kind is LayerKind.CANN
+    }
+
+
+def facts_stage(reference: str) -> StageBuild:
+    """The stage that writes ``FACTS`` about the image ``reference``."""
+    return StageBuild(
+        dockerfile=FOLDER / "Dockerfile", target="facts", contexts=_contexts(reference)
+    )
+
+
+def _contexts(reference: str) -> dict[str, str]:
+    return {"vendor": f"docker-image://{reference}"}

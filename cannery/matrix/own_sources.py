@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts what cannery.toml says about images and registries into the targets of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from cannery.errors import MatrixError, Problem, did_you_mean
+from cannery.matrix.settings import NAME, Settings
+from cannery.model import Base, CannRelease, Matrix, Target
+
+Mirrors = Mapping[str, tuple[str, ...]]
+
+_HUB = "docker.io"
+"""The registry of references that name none."""
+
+
+def with_settings(matrix: Matrix, settings: Settings) -> Matrix:
+    """``matrix`` with the mirrors and the vendor's images of ``settings``.
+
+    Raises:
+        MatrixError: ``settings`` has an image of a release or for a chip that no target uses.
+    """
+    if not settings.mirrors and not settings.images:
+        return matrix
+    targets = matrix.targets.values()
+    if problems := [*_unknown(settings, targets)]:
+        raise MatrixError(problems)
+    changed = {target.id: _changed(target, settings) for target in targets}
+    return replace(matrix, targets=changed)
+
+
+def _changed(target: Target, settings: Settings) -> Target:
+    cann = target.cann
+    own = settings.images.get(cann.version, {})
+    return replace(
+        target,
+        base=_base(target.base, settings.mirrors),
+        build_base=_base(target.build_base, settings.mirrors),
+        cann=replace(cann, images={**cann.images, **own}),
+    )
+
+
+def _base(base: Base, mirrors: Mirrors) -> Base:
+    return replace(base, mirrors=at_mirrors(base.image, mirrors))
+
+
+def at_mirrors(reference: str, mirrors: Mirrors) -> tuple[str, ...]:
+    """The same image as ``reference``, which has a digest, at each mirror of its registry."""
+    registry, name = _split(reference)
+    path, _, digest = name.partition("@")
+    repository = path.partition(":")[0]
+    return tuple(f"{mirror}/{repository}@{digest}" for mirror in mirrors.get(registry, ()))
+
+
+def _split(reference: str) -> tuple[str, str]:
+    """The registry, and the rest, as docker reads ``reference``."""
+    first, slash, rest = reference.partition("/")
+    if slash and ("." in first or ":" in first or first == "localhost"):
+        return first, rest
+    return _HUB, reference if slash else f"library/{reference}"
+
+
+def _unknown(settings: Settings, targets: Iterable[Target]) -> Iterator[Problem]:
+    releases: dict[str, CannRelease] = {each.cann.version: each.cann for each in targets}
+    for version, images in settings.images.items():
+        if version not in releases:
+            what = f"{NAME}: images: no target uses CANN {version}."
+            yield Problem(what=what, fix=did_you_mean(version, releases))
+            continue
+        for chip in images.keys() - releases[version].kernels.keys():
+            what = f"{NAME}: images.{version}: CANN {version} has no kernels for chip {chip!r}."
+            yield Problem(what=what, fix=did_you_mean(chip, releases[version].kernels))
