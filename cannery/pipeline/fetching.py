@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cannery import console
 from cannery.errors import ArtifactError, CanneryError, Problem
+from cannery.execute.engine.buildx import package_index
 from cannery.execute.fetch.progress import Screen, screen
 from cannery.execute.fetch.store import Store, store_folder
 from cannery.execute.threads import workers
@@ -225,7 +226,7 @@ def _fetcher(
     settings = sources.settings
     return Fetcher(
         store=sources.store,
-        client=Client(ca, Timeouts()),
+        client=Client(package_index(ca, "").ca, Timeouts()),
         terms=Terms(
             accepted_by=transfer.accept_eula or settings.accept_eula,
             first_use=transfer.trust_first_use,

@@ -79,7 +79,7 @@ class Fetcher:
         sha256 = self.store.known(file)
         if sha256 and self.store.has(sha256):
             return Fetched(file=file, path=self.store.path(sha256), sha256=sha256)
-        self._require_licence(file)
+        self._require_consent(file)
         key = sha256 or (file.zip.sha256 if file.zip else _key(file.name))
         with self.store.locked(key, self._waiting(file.name)):
             sha256 = self.store.known(file)
@@ -94,22 +94,30 @@ class Fetcher:
     def _waiting(self, name: str) -> _Waiting:
         return _Waiting(name, self.stop)
 
-    def _require_licence(self, file: File) -> None:
+    def _require_consent(self, file: File) -> None:
+        """Raise ArtifactError for what the user has not agreed to."""
+        problems = []
         if file.eula and not self.terms.accepted_by:
             what = f"{file.name} is downloaded only after its licence was accepted: {file.eula}"
             fix = "Read it, then add --accept-eula NAME with the name of who accepts it."
-            raise ArtifactError(Problem(what=what, fix=fix))
+            problems.append(Problem(what=what, fix=fix))
+        if not (file.sha256 or file.zip or self.terms.first_use):
+            what = f"nobody publishes a sha256 of {file.name}, so a download cannot be verified."
+            fix = "Add --trust-first-use to write the hash of the first download into matrix.yaml."
+            problems.append(Problem(what=what, fix=f"{fix} Or get it from: {file.origin}."))
+        if problems:
+            raise ArtifactError(problems)
 
     def _fetched(self, file: File, key: str) -> Fetched:
         """The file, from its zip if only that has a published hash."""
         failures: dict[str, str] = {}
         if file.zip and not file.sha256:
-            if made := self._from_zip(file, file.zip, failures):
-                return made
-        elif (file.sha256 or self.terms.first_use) and (made := self._plain(file, key, failures)):
-            return made
-        known = self.addresses(file.zip or file)
-        raise _not_fetched(file, failures, pinned=bool(file.sha256 or file.zip or not known))
+            made = self._from_zip(file, file.zip, failures)
+        else:
+            made = self._plain(file, key, failures)
+        if made is None:
+            raise _not_fetched(file, failures)
+        return made
 
     def _plain(self, file: File, key: str, failures: dict[str, str]) -> Fetched | None:
         got = self._download(file, key, failures)
@@ -243,17 +251,8 @@ def _is_safe(url: str) -> bool:
     return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")
 
 
-def _not_fetched(file: File, failures: Mapping[str, str], *, pinned: bool) -> ArtifactError:
-    if failures:
-        tried = "".join(f"\n  {url}: {why}." for url, why in failures.items())
-        what, fix = (
-            f"{file.name} cannot be fetched:{tried}\n",
-            "Retry later, or use another source.",
-        )
-    elif not pinned:
-        what = f"nobody publishes a sha256 of {file.name}, so that a download cannot be verified."
-        fix = "Add --trust-first-use to write the hash of the first download into matrix.yaml."
-    else:
-        what = f"no server is known for {file.name}."
-        fix = "Add a server to 'servers' in cannery.toml."
-    return ArtifactError(Problem(what=what, fix=f"{fix} Or get the file from: {file.origin}."))
+def _not_fetched(file: File, failures: Mapping[str, str]) -> ArtifactError:
+    tried = "".join(f"\n  {url}: {why}." for url, why in failures.items())
+    what = f"{file.name} cannot be fetched:{tried or ' no server is known.'}\n"
+    fix = f"Retry later, add a server to cannery.toml, or get it from: {file.origin}."
+    return ArtifactError(Problem(what=what, fix=fix))
