@@ -285,10 +285,11 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Matrix:
-    """Every target of a matrix.yaml, in the order of the file.
+    """Every target of a matrix.yaml, in the order of the file, and every CANN release.
 
     ``unused`` are the definitions that no target uses, each as in "pythons: cpython-3.9.2".
     """
 
     targets: Mapping[str, Target]
+    cann: Mapping[str, CannRelease] = field(default_factory=dict)
     unused: tuple[str, ...] = ()

@@ -50,6 +50,11 @@ class File:
     zip: File | None = None
     eula: str = ""
 
+    @property
+    def is_downloadable(self) -> bool:
+        """Whether a server of the vendor is known to have it, or a zip with it."""
+        return bool(self.addresses or (self.zip and self.zip.addresses))
+
 
 @dataclass(frozen=True, kw_only=True)
 class CannIndex:

@@ -70,8 +70,34 @@ _EVERY = (
         reads="matrix.yaml, compat.yaml, images/, and the vendor's files in artifacts/",
         writes="images of the engine, .cannery/, and with --record verified/",
         example="--target py39-torch231-cann8t39 --simulate",
-        options=("build.SelectionOptions", "build.BuildOptions", "build.PlanOptions"),
+        options=(
+            *("build.SelectionOptions", "build.BuildOptions"),
+            *("fetch.TransferOptions", "build.PlanOptions"),
+        ),
         one_of=("targets", "where", "all", "resume"),
+    ),
+    Command(
+        name="fetch",
+        summary="download the vendor's files",
+        description="Downloads the files that targets or CANN releases need, verifies the sha256 "
+        "of each, and stores them for all checkouts of this user. A build does the same for what "
+        "it needs. Continues interrupted downloads. See docs/fetching.md.",
+        reads="matrix.yaml, cannery.toml, artifacts/, and the servers of files",
+        writes="the folder of fetched files, and with --trust-first-use matrix.yaml",
+        example="fetch --cann 8.1.RC1 --accept-eula 'Example Ltd'",
+        options=("fetch.FetchOptions", "fetch.TransferOptions"),
+        one_of=("targets", "where", "cann", "all"),
+    ),
+    Command(
+        name="cache",
+        summary="list or prune the fetched files",
+        description="Lists the fetched files with their sha256, and who accepted the licence of "
+        "each and when; or removes files and unfinished downloads that no checkout has used for "
+        "some time.",
+        reads="the folder of fetched files, and cannery.toml",
+        writes="nothing; 'prune' removes files from the folder of fetched files",
+        example="cache prune --days 30",
+        options=("fetch.CacheOptions",),
     ),
     Command(
         name="test",

@@ -24,24 +24,33 @@ def artifacts_of(target: Target) -> dict[str, File]:
     return {name: file for name, file in target.artifacts.items() if name not in left_out}
 
 
-def needed_files(target: Target, *, simulate: bool) -> dict[str, File]:
-    """Component to vendor file, for all files that a build needs, less simulated ones."""
-    return target.real_artifacts if simulate else artifacts_of(target)
+def needed_files(target: Target, *, simulate: bool, with_cann: bool = False) -> dict[str, File]:
+    """Component to vendor file, for all files that a build needs, less simulated ones.
+
+    ``with_cann`` says that those of CANN are not simulated although the device is.
+    """
+    artifacts = artifacts_of(target)
+    if not simulate:
+        return artifacts
+    real = {*target.real_artifacts, *(CANN if with_cann else ())}
+    return {name: file for name, file in artifacts.items() if name in real}
 
 
-def files_of_build(target: Target, *, simulate: bool) -> dict[str, File]:
+def files_of_build(target: Target, *, simulate: bool, with_cann: bool = False) -> dict[str, File]:
     """Component to file, for all files of the ``artifacts`` context, also simulated ones.
 
     A simulated file has no published sha256.
     """
-    needed = needed_files(target, simulate=simulate)
+    needed = needed_files(target, simulate=simulate, with_cann=with_cann)
     return {
         name: file if name in needed else replace(file, sha256="")
         for name, file in artifacts_of(target).items()
     }
 
 
-def missing_files(target: Target, folder: Path, *, simulate: bool) -> dict[str, str]:
+def missing_files(
+    target: Target, folder: Path, *, simulate: bool, with_cann: bool = False
+) -> dict[str, str]:
     """Name to origin of the files that a build of ``target`` needs but ``folder`` does not have."""
-    needed = needed_files(target, simulate=simulate).values()
+    needed = needed_files(target, simulate=simulate, with_cann=with_cann).values()
     return {file.name: file.origin for file in needed if not (folder / file.name).is_file()}

@@ -126,6 +126,11 @@ class BuildOptions(OptionSet):
         ),
     )
 
+    @property
+    def with_cann(self) -> bool:
+        """Whether CANN's files are taken from a source, although the NPU may be simulated."""
+        return bool(self.sources)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions(OptionSet):
