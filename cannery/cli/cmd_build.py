@@ -20,6 +20,7 @@ from cannery.pipeline.build import build_all, raise_for_plan
 from cannery.pipeline.fetching import foresee, provide
 from cannery.pipeline.planning import make_plan
 from cannery.pipeline.selection import Selection, caches_of
+from cannery.pipeline.vendor_images import with_images
 from cannery.plan.journal import Journal, read_journal
 from cannery.plan.plan import Plan
 from cannery.report import plan as report
@@ -50,7 +51,8 @@ def run(given: Given, project: Project) -> int:
     if not found:
         console.say("nothing to resume: the last run finished all of its targets")
         return 0
-    selection, options = found.selection, found.options
+    options = found.options
+    selection, without_image = with_images(found.selection, options, project.settings())
     existing(options.ca)
     check_caches(caches_of(options), len(selection.targets))
     earlier = found.journal if found.resumes else None
@@ -59,6 +61,7 @@ def run(given: Given, project: Project) -> int:
         provided = provide(project, selection.targets, options, transfer)
     else:
         provided = foresee(project, selection.targets, options, transfer.cache)
+    provided = replace(provided, failures={**provided.failures, **without_image})
     options = replace(options, artifacts=provided.folder)
     selection = replace(selection, provided=provided)
     planned = make_plan(project, selection, options, plan_options, earlier)

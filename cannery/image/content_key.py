@@ -22,6 +22,9 @@ KEY_DIGITS = 12
 SIMULATOR = "simulator"
 """The name of the simulated packages among the inputs."""
 
+VENDOR_IMAGE = "vendor-image"
+"""The name of the image that CANN is taken from among the inputs."""
+
 _SCHEMA = 2
 """Part of every key; a new number makes all images out of date."""
 
@@ -75,6 +78,9 @@ class KeyInputs:
         """
         needed = needed_files(target, simulate=bool(simulator))
         artifacts = {name: identify_file(name, file) for name, file in needed.items()}
+        if target.vendor_image:
+            # Not the name: a mirror's image has the same content.
+            artifacts[VENDOR_IMAGE] = target.vendor_image.rpartition("@")[2]
         return cls(
             files=files,
             artifacts={**({SIMULATOR: simulator} if simulator else {}), **artifacts},

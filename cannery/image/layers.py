@@ -190,7 +190,10 @@ def _cann(target: Target) -> Iterable[Layer]:
     releases = {"toolkit": target.cann, "kernels": target.kernels, "nnal": target.nnal}
     for name, release in releases.items():
         if file := target.artifacts.get(name):
-            inputs = [*inputs, release.version, file.name, file.sha256]
+            source = [file.name, file.sha256]
+            if target.vendor_image:
+                source = [target.vendor_image.rpartition("@")[2]]
+            inputs = [*inputs, release.version, *source]
             components = [*components, name]
             more = {"stage": f"layer-{name}", "artifact": name, "file": file, "after": after}
             yield _layer(name, LayerKind.CANN, inputs, components, **more)

@@ -42,6 +42,11 @@ def digest_of(reference: str) -> str:
     return match[1] if match else ""
 
 
+def image_labels(target: Target) -> dict[str, str]:
+    """The label of an image of ``target`` that says where its CANN is from."""
+    return {LABEL: target.vendor_image} if target.vendor_image else {}
+
+
 def vendor_files() -> dict[str, str]:
     """Name to text of the files of ``FOLDER``, as the content key has them."""
     return {f"vendor/{name}": (FOLDER / name).read_text(encoding="utf-8") for name in FILES}

@@ -12,6 +12,7 @@ from cannery import console
 from cannery.errors import ArtifactError
 from cannery.execute import git
 from cannery.execute.engine import base
+from cannery.execute.engine.bake import BakeSettings
 from cannery.execute.engine.builder import Builder
 from cannery.execute.engine.images import local_images
 from cannery.execute.engine.simulator import Simulated, simulated
@@ -24,12 +25,14 @@ from cannery.image.needed_files import files_of_build
 from cannery.image.origin_labels import origin_labels
 from cannery.image.simulated import ARGUMENT as SIMULATED
 from cannery.image.simulated import LABEL as SIMULATED_LABEL
+from cannery.image.vendor_image import image_labels, vendor_stages
 from cannery.matrix.project import Project
 from cannery.model import Base, Matrix, Target
 from cannery.options.build import BuildOptions
 from cannery.pipeline.planning import Planned
 from cannery.pipeline.ready import Ready, base_names, bases, expected_key
 from cannery.pipeline.selection import Selection, caches_of, index_of
+from cannery.pipeline.vendor_images import VendorImages
 from cannery.plan.plan import Action
 
 
@@ -47,8 +50,9 @@ class Assembly:
         """The build of one image, with the simulated files if those were ``made``.
 
         Raises:
-            ArtifactError, FileError: as ``check_artifacts``.
-            EngineError: a base is missing and can neither be pulled nor bootstrapped.
+            ArtifactError, FileError: as ``check_artifacts`` and ``VendorImages.stages``.
+            EngineError, BuildError: as ``VendorImages.stages``; or a base is missing and can
+                neither be pulled nor bootstrapped.
         """
         folder = made.artifacts if made else self.options.artifacts
         hashes = Hashes(self.project.state / "hashes.json")
@@ -68,9 +72,21 @@ class Assembly:
         key = expected_key(ready, self.options, local_images(base_names(ready.target)))
         arguments = {**used, **_sha_arguments(found)}
         build = _image(self, ready, arguments=arguments, contexts=contexts, key=key)
+        if ready.target.vendor_image:
+            build = replace(build, stages=self._vendor_images.stages(ready, build))
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         labels = origin_labels(key=key, commit=self._commit, origin=self._origin, created=now)
         return replace(build, labels={**build.labels, **labels})
+
+    @cached_property
+    def _vendor_images(self) -> VendorImages:
+        settings = BakeSettings(
+            builder=self.builder,
+            source=index_of(self.options),
+            caches=caches_of(self.options),
+            logs=self.project.state / "logs",
+        )
+        return VendorImages(project=self.project, options=self.options, settings=settings)
 
     @cached_property
     def _commit(self) -> str:
@@ -120,7 +136,10 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
         used, contexts = _used_bases(target, named)
         arguments = {**used, **_sha_arguments(found)}
         contexts |= {"artifacts": str(folder), "cannery": str(project.build_context)}
-        builds.append(_image(assembly, ready, arguments=arguments, contexts=contexts, key=step.key))
+        build = _image(assembly, ready, arguments=arguments, contexts=contexts, key=step.key)
+        if target.vendor_image:
+            build = replace(build, stages=vendor_stages(ready.layers, target.vendor_image))
+        builds.append(build)
     if not builds:
         console.say("nothing to build; --force prints all selected targets")
     source = index_of(options)
@@ -161,7 +180,7 @@ def _image(
         platform=target.platform,
         contexts=contexts,
         arguments={**arguments, **({SIMULATED: "true"} if simulate else {})},
-        labels={SIMULATED_LABEL: str(simulate).lower(), LABEL: key},
+        labels={SIMULATED_LABEL: str(simulate).lower(), LABEL: key, **image_labels(target)},
     )
 
 

@@ -11,6 +11,7 @@ from cannery.execute.engine.images import Images
 from cannery.image.content_key import SIMULATOR, KeyInputs, bases_of, context_files
 from cannery.image.layers import Layer
 from cannery.image.render import Rendered
+from cannery.image.vendor_image import vendor_files
 from cannery.model import Base, Target
 from cannery.options.build import BuildOptions
 
@@ -38,7 +39,8 @@ class Ready:
     @property
     def context_files(self) -> dict[str, str]:
         """Name to text of the files of both build contexts."""
-        return context_files(self.rendered.files, self.context)
+        taken = vendor_files() if self.target.vendor_image else {}
+        return {**context_files(self.rendered.files, self.context), **taken}
 
     @property
     def committed_key(self) -> str:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes CANN out of the vendor's images, for the targets whose first source that is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from cannery import console
+from cannery.errors import CanneryError
+from cannery.execute.engine.bake import BakeSettings
+from cannery.execute.engine.vendor_facts import read_facts
+from cannery.image.bake_file import ImageBuild, StageBuild
+from cannery.image.vendor_image import (
+    check_facts,
+    digest_of,
+    image_of,
+    left_out,
+    vendor_files,
+    vendor_stages,
+)
+from cannery.matrix.own_sources import at_mirrors
+from cannery.matrix.project import Project
+from cannery.matrix.settings import Settings
+from cannery.options.build import BuildOptions
+from cannery.pipeline.ready import Ready
+from cannery.pipeline.selection import Selection
+from cannery.sources import CannSource
+
+
+def with_images(
+    selection: Selection, options: BuildOptions, settings: Settings
+) -> tuple[Selection, Mapping[str, CanneryError]]:
+    """``selection`` with the images from which its targets take CANN.
+
+    Also returns the errors of targets that can only take it from an image and have none.
+    """
+    # Without a source by name, --simulate simulates CANN, too.
+    order = [CannSource(name) for name in options.sources]
+    order = order or ([] if options.simulate else [*settings.order])
+    targets, failures = [], {}
+    for target in selection.targets:
+        found = target
+        try:
+            found = replace(target, vendor_image=image_of(target, order, options.artifacts))
+        except CanneryError as error:
+            failures[target.id] = error
+        targets.append(found)
+    return replace(selection, targets=tuple(targets)), failures
+
+
+@dataclass(frozen=True, kw_only=True)
+class VendorImages:
+    """Makes the stages of CANN from images, each of which is looked at before it is used."""
+
+    project: Project
+    options: BuildOptions
+    settings: BakeSettings
+
+    def stages(self, ready: Ready, build: ImageBuild) -> dict[str, StageBuild]:
+        """The stages of CANN in ``build``, from the image of ``ready``.
+
+        Raises:
+            ArtifactError: the image has another CANN, chip or platform, or is a stand-in.
+            EngineError: no registry has it.
+            BuildError: it cannot be pulled or read.
+        """
+        # Imported here, because most builds take CANN's packages and ask no registry.
+        from cannery.execute.registry.located import locate
+
+        target, reference = ready.target, ready.target.vendor_image
+        mirrors = at_mirrors(reference, self.project.settings().mirrors)
+        found = locate((*mirrors, reference), target.platform, self.options.ca)
+        console.say(f"{target.id}: CANN {target.cann.version} is taken from {found}")
+        program = hashlib.sha256("".join(vendor_files().values()).encode()).hexdigest()
+        name = f"{digest_of(reference)[7:19]}-{target.docker_arch}-{program[:8]}.json"
+        kept = self.project.state / "vendor-images" / name
+        facts = read_facts(build, found, self.settings, kept)
+        check_facts(target, found, facts, simulated=self.options.simulate)
+        if sentence := left_out(facts):
+            console.say(f"{target.id}: {sentence}")
+        return vendor_stages(ready.layers, found)
