@@ -21,6 +21,9 @@ _TIME = re.compile(r"T(\d+):(\d+):(\d+(?:\.\d+)?)")
 _OPTIONAL = "importing cache manifest from "
 """The beginning of steps that read a cache. If one fails, the build continues."""
 
+_EXPORTING = "exporting to "
+"""The beginning of steps that write an image. What a further bake target writes is not wanted."""
+
 _WRITTEN = re.compile(r"(?:writing image|exporting (?:manifest|config)) (sha256:[0-9a-f]{64})")
 """BuildKit's message that an image, its manifest or its config was written."""
 
@@ -143,6 +146,8 @@ class Events:
         """The target and the step in a vertex's name, which contains only one target."""
         match = _NAME.fullmatch(name)
         if match and match["first"] in self._owners:
+            if match["first"] not in self._targets and match["text"].startswith(_EXPORTING):
+                return "", name
             inner = f"[{match['rest']}] " if match["rest"] else ""
             return self._owners[match["first"]], inner + match["text"]
         if len(self._targets) == 1 and name != "[internal] load local bake definitions":

@@ -31,6 +31,8 @@ ENVIRONMENT = {
     # Newer versions need permission to read outside of the current folder.
     "BUILDX_BAKE_ENTITLEMENTS_FS": "0",
     "BUILDX_NO_DEFAULT_ATTESTATIONS": "1",
+    # Only what has an output becomes an image.
+    "BUILDX_NO_DEFAULT_LOAD": "1",
 }
 """Is added to the environment of bake."""
 
