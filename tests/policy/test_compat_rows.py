@@ -13,10 +13,11 @@ import pytest
 import yaml
 from packaging.version import InvalidVersion, Version
 
-from cannery.compat import OWN_FACTS, load_compat
+from cannery.compat import load_compat
 from cannery.matrix.schema import load_matrix
 from cannery.model import Layout, Target
 from cannery.syntax.cann_version import CannVersion
+from tests.unit.matrices import OWN_FACTS
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE: list[dict[str, Any]] = json.loads(

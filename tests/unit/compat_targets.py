@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.compat import OWN_FACTS, Finding, judge, load_compat, refusals_of
+from cannery.compat import Finding, judge, load_compat, refusals_of
 from cannery.errors import Span
 from cannery.model import Base, CannRelease, File, Layout, Python, PythonSource, Target, VendorWheel
+from tests.unit.matrices import OWN_FACTS
 
 COMPAT = load_compat(OWN_FACTS)
 BASE = Base(name="debian-11", image="debian:11@sha256:0", suite="bullseye", glibc="2.31")

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cannery.compat import OWN_FACTS, facts_beside, load_compat
+from cannery.compat import load_compat
 from cannery.compat.archives import load_archives
 from cannery.compat.reader import python_range
 from cannery.errors import FileError, MatrixError
-from cannery.matrix.schema import load_matrix
-from tests.unit.matrices import FACTS, MATRIX
+from tests.unit.matrices import OWN_FACTS
 
 TEXT = OWN_FACTS.read_text(encoding="utf-8")
 ROW = "torch: 2.3.1, torch_npu: 2.3.1.post2, cann: 8.0.RC3, pythons: 3.8-3.11"
@@ -169,35 +168,6 @@ def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
     load(tmp_path, TEXT)
     with pytest.raises(MatrixError):
         load(tmp_path, "schema: 1\n")
-
-
-def test_the_facts_are_those_beside_the_matrix(tmp_path: Path) -> None:
-    assert facts_beside(OWN_FACTS.with_name("matrix.yaml")) is load_compat(OWN_FACTS)
-    (tmp_path / "compat.yaml").write_text(TEXT, encoding="utf-8")
-    assert facts_beside(tmp_path / "matrix.yaml").pairings
-
-
-def test_without_facts_nothing_is_judged(tmp_path: Path) -> None:
-    with pytest.raises(FileError) as caught:
-        facts_beside(tmp_path / "matrix.yaml")
-    assert f"cannot read {tmp_path}/compat.yaml: no such file" in str(caught.value)
-    assert "matrix.yaml is judged by the compat.yaml in the same folder" in str(caught.value)
-
-
-def test_a_matrix_that_is_a_link_has_the_facts_beside_the_link(tmp_path: Path) -> None:
-    checkout, elsewhere = tmp_path / "checkout", tmp_path / "elsewhere"
-    checkout.mkdir()
-    elsewhere.mkdir()
-    (elsewhere / "matrix.yaml").write_text(MATRIX, encoding="utf-8")
-    (checkout / "matrix.yaml").symlink_to(elsewhere / "matrix.yaml")
-    with pytest.raises(FileError, match=f"cannot read {checkout}/compat.yaml"):
-        load_matrix(checkout / "matrix.yaml")
-    (checkout / "compat.yaml").write_text(FACTS, encoding="utf-8")
-    assert [*load_matrix(checkout / "matrix.yaml").targets] == ["full", "bare"]
-    bad = MATRIX.replace("torch_npu: 2.3.1.post2", "torch_npu: 2.3.1.post4")
-    (elsewhere / "matrix.yaml").write_text(bad, encoding="utf-8")
-    with pytest.raises(MatrixError, match=r"not known to work on CANN 8\.0\.RC2"):
-        load_matrix(checkout / "matrix.yaml")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.compat import OWN_FACTS, Verdict, judge
+from cannery.compat import Verdict, judge
 from cannery.model import Application, File, Target
 from tests.unit.compat_targets import (
     COMPAT,
@@ -17,6 +17,7 @@ from tests.unit.compat_targets import (
     problems,
     python,
 )
+from tests.unit.matrices import OWN_FACTS
 
 
 def with_override(text: str) -> Target:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from cannery.compat import OWN_FACTS, load_compat
 from cannery.deploy.docker import run_spec
 from cannery.deploy.run_spec import DRIVER, MANAGEMENT_DEVICES, cards_of
 from cannery.deploy.workload import Workload
@@ -19,12 +18,10 @@ from cannery.errors import EngineError, Problem
 from cannery.execute import preflight as host
 from cannery.execute.engine import client as engine
 from cannery.matrix.project import Project
+from tests.unit.matrices import CHECKOUT
 
-TARGET = (
-    Project(root=Path(__file__).resolve().parents[3])
-    .matrix()
-    .targets["py39-torch251-cann81rc1-vllm073"]
-)
+PROJECT = Project(root=CHECKOUT)
+TARGET = PROJECT.matrix().targets["py39-torch251-cann81rc1-vllm073"]
 WORKLOAD = Workload(image="registry.example.com/ascend:tag", target=TARGET, cards=(0, 1))
 BUILD = "python build.py --target x"
 
@@ -90,7 +87,7 @@ def root(tmp_path: Path) -> Path:
 def local_images(
     root: Path, workload: Workload = WORKLOAD, build: str = "", **more: Any
 ) -> host.Findings:
-    return host.check_host(workload, load_compat(OWN_FACTS), build=build, root=root, **more)
+    return host.check_host(workload, PROJECT.compat(), build=build, root=root, **more)
 
 
 def said(found: host.Findings) -> list[str]:
