@@ -94,6 +94,13 @@ def test_a_user_gets_a_name_and_a_home(form: str) -> None:
     assert "HOME" not in text(form)
 
 
+@pytest.mark.parametrize("user", ["0", "0:1000", "00"])
+def test_root_keeps_the_name_and_the_home_that_the_image_gives_it(user: str) -> None:
+    service = documents("compose", user=user)[0]["services"]["ascend"]
+    assert service["user"] == user
+    assert "environment" not in service
+
+
 def test_a_user_and_a_read_only_root_in_each_format() -> None:
     options: dict[str, Any] = {"user": "1000:1001", "read_only": True}
     words = text("shell", **options).split()
