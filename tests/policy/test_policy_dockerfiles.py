@@ -82,7 +82,7 @@ def test_the_script_that_unpacks_wheels_adds_no_way_around(project: Project) -> 
 def test_every_file_of_the_shared_context_is_listed(project: Project) -> None:
     folder = project.build_context
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    assert {name for name in files if "__pycache__" not in name} == {*CONTEXT_FILES}
+    assert files == {*CONTEXT_FILES}
 
 
 def test_no_address_is_written_down(folder: Path) -> None:
