@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges targets by compat.yaml: what is known to work together, to fail, or not known at all.
 
-load reads compat.yaml into rows; rules turns a target and the rows into findings; refusals says
+load parses compat.yaml into rows; rules turns a target and the rows into findings; refusals says
 which findings keep a target from being built; nearest finds known combinations near to one that is
 not known.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from cannery.compat.facts import Compat
 from cannery.compat.finding import Finding, Verdict
-from cannery.compat.load import load_compat, parse_compat
+from cannery.compat.load import parse_compat
 from cannery.compat.refusals import Refusal, passes, refusals_of
 from cannery.compat.rules import judge
 
@@ -20,7 +20,6 @@ __all__ = [
     "Refusal",
     "Verdict",
     "judge",
-    "load_compat",
     "parse_compat",
     "passes",
     "refusals_of",

@@ -1,26 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads compat.yaml into its rows, or reports everything that is wrong with it."""
+"""Parses compat.yaml into its rows, or reports everything that is wrong with it."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 
 from cannery.compat import facts
 from cannery.compat import rows_of as rows
 from cannery.compat.reader import Reader, source
-from cannery.syntax.yaml_limits import read_limited
 from cannery.syntax.yaml_reader import Section, parse_yaml
-
-
-def load_compat(path: Path) -> facts.Compat:
-    """Read and check the compat.yaml in ``path``.
-
-    Raises:
-        FileError: it cannot be read.
-        MatrixError: with every problem found, each with its line.
-    """
-    return parse_compat(read_limited(path, path.name), path.name)
 
 
 @lru_cache(maxsize=4)

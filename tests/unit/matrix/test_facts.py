@@ -27,6 +27,15 @@ def test_an_equal_text_is_parsed_once(tmp_path: Path) -> None:
     assert Project(root=tmp_path).compat() is project.compat() is parse_facts(text)
 
 
+def test_facts_are_read_again_when_they_have_changed(tmp_path: Path) -> None:
+    project, path = Project(root=tmp_path), tmp_path / "compat.yaml"
+    path.write_text(OWN_FACTS.read_text(encoding="utf-8"), encoding="utf-8")
+    assert project.compat().pairings
+    path.write_text("schema: 1\n", encoding="utf-8")
+    with pytest.raises(MatrixError, match=r"compat\.yaml:1:1: "):
+        project.compat()
+
+
 def test_without_facts_nothing_is_judged(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
         read_facts(tmp_path / "matrix.yaml")
