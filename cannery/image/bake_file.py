@@ -96,8 +96,12 @@ def _target(build: ImageBuild, caches: Caches, secrets: list[str]) -> dict[str, 
         each for text in caches.sources for each in _sources(text, [build.tag, *build.related_tags])
     )
     destinations = [_destination(text, build.tag) for text in caches.destinations]
-    optional = {"secret": secrets, "cache-from": [*sources], "cache-to": destinations}
-    optional |= {"no-cache": True} if build.anew else {}
+    optional: dict[str, Any] = {
+        "secret": secrets,
+        "cache-from": [*sources],
+        "cache-to": destinations,
+    }
+    optional["no-cache"] = build.anew
     return found | {name: value for name, value in optional.items() if value}
 
 

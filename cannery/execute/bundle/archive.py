@@ -14,7 +14,7 @@ import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Buffer, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -93,7 +93,7 @@ class _Hashing(io.BytesIO):
         self._stream = stream
         self.digest = hashlib.sha256()
 
-    def write(self, data: Buffer) -> int:
+    def write(self, data: Any) -> int:
         self.digest.update(data)
         return self._stream.write(data)
 

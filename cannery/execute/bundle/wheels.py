@@ -104,9 +104,8 @@ def _chosen(lock: Locked, package: dict[str, Any]) -> _File:
         if f"sha256:{digest}" in lock.text:
             name = unquote(urlsplit(file["url"]).path.rpartition("/")[2])
             return _File(package=package["name"], name=name, url=file["url"], sha256=digest)
-    what = (
-        f"the index has no file of {package['name']} {package['version']} that {lock.name} allows."
-    )
+    name = f"{package['name']} {package['version']}"
+    what = f"the index has no file of {name} that {lock.name} allows."
     raise ArtifactError(Problem(what=what, fix="Run 'build.py lock', or check the index."))
 
 

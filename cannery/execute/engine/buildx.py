@@ -18,7 +18,7 @@ from cannery.errors import BuildError, EngineError, Problem
 from cannery.execute.process import run, stream
 
 BUNDLE_INDEX = "http://localhost/simple"
-"""The package index of a build from a bundle, behind its proxy. pip trusts this host without TLS."""
+"""The package index of a build from a bundle. pip trusts this host without TLS."""
 
 _SYSTEM_CA = Path("/etc/ssl/certs/ca-certificates.crt")
 _CA_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
