@@ -205,9 +205,9 @@ _EVERY = (
         "this needed into one file: base images, the vendor's or the simulated files, wheels, "
         "Debian packages, and the packages of build.py itself. On a machine without a network, "
         "'build.py --from-bundle FILE' builds the same images from it. See docs/bundles.md.",
-        reads="matrix.yaml, images/, artifacts/, the package index and Debian's mirrors",
+        reads="matrix.yaml, images/, artifacts/, the package index, Debian's mirrors",
         writes="the file of --out",
-        example="bundle --target py39-torch231-cann8t39 --simulate --out cannery.bundle",
+        example="bundle --target 'py39-*' --simulate --out npu.bundle",
         options=("shared.RequiredTargetOptions", "bundle.BundleOptions"),
     ),
     Command(

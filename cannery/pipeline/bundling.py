@@ -14,7 +14,7 @@ from cannery import console
 from cannery.errors import CanneryError, EngineError, Problem, file_error, kind_of, raise_all
 from cannery.execute import git
 from cannery.execute.board import Board, shown
-from cannery.execute.bundle.archive import Contents, pack
+from cannery.execute.bundle.archive import Contents, pack, require_place
 from cannery.execute.bundle.gateway import Gateway, Recorded, serving
 from cannery.execute.bundle.wheels import Locked, download
 from cannery.execute.engine import client as engine
@@ -35,6 +35,7 @@ from cannery.model import Target
 from cannery.options.build import BuildOptions
 from cannery.pipeline.assembly import Assembly
 from cannery.pipeline.planning import Planned, bases, make_plan
+from cannery.pipeline.recording import state_keys
 from cannery.pipeline.selection import Selection, index_of
 
 ARTIFACTS = "artifacts"
@@ -59,8 +60,10 @@ def make_bundle(project: Project, selection: Selection, options: BuildOptions, o
         BuildError: a target cannot be built.
         FileError: the bundle cannot be written.
     """
+    require_place(out)
     planned = make_plan(project, selection, options)
     raise_all(planned.failures, single=len(selection.targets) == 1)
+    key_of = state_keys(project)
     place = project.state / "bundles"
     place.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".bundling-", dir=place) as temporary:
@@ -72,7 +75,7 @@ def make_bundle(project: Project, selection: Selection, options: BuildOptions, o
         console.say(f"writing {out}")
         contents = Contents(
             simulate=options.simulate,
-            targets={name: ready.committed_key for name, ready in planned.ready.items()},
+            targets={each.id: key_of(each, options.simulate) for each in selection.targets},
             images=images,
             commit=git.commit(project.root),
         )

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,7 +32,8 @@ from cannery.pipeline.bundling import (
     copy_tree,
     with_addresses,
 )
-from cannery.pipeline.planning import Planned, make_plan
+from cannery.pipeline.planning import make_plan
+from cannery.pipeline.recording import state_keys
 from cannery.pipeline.selection import Selection
 from cannery.plan.journal import Journal
 
@@ -55,6 +55,7 @@ def build_from_bundle(
     if options.simulate and not contents.simulate:
         what = f"{bundle} has the vendor's files and no simulated ones."
         raise UsageError(Problem(what=what, fix="Leave out --simulate."))
+    _require_same(project, selection, contents, bundle)
     _load(folder, contents)
     _restore_simulator(project, folder)
     gateway = Gateway(
@@ -67,9 +68,8 @@ def build_from_bundle(
             simulate=contents.simulate,
             gateway=gateway.address,
         )
-        planned = make_plan(project, selection, options)
-        _require_same(planned, contents, bundle)
         try:
+            planned = make_plan(project, selection, options)
             build_all(project, selection, options, planned, journal)
         except CanneryError as error:
             if gateway.asked:
@@ -89,10 +89,15 @@ def _within(selection: Selection, contents: Contents, bundle: Path) -> Selection
     return replace(selection, targets=targets, named=frozenset(each.id for each in targets))
 
 
-def _require_same(planned: Planned, contents: Contents, bundle: Path) -> None:
+def _require_same(project: Project, selection: Selection, contents: Contents, bundle: Path) -> None:
     """Raise OutOfSyncError if the checkout builds other images than the bundle is for."""
-    keys: Mapping[str, str] = {name: each.committed_key for name, each in planned.ready.items()}
-    if other := [name for name, key in keys.items() if contents.targets[name] != key]:
+    key_of = state_keys(project)
+    other = [
+        each.id
+        for each in selection.targets
+        if key_of(each, contents.simulate) != contents.targets[each.id]
+    ]
+    if other:
         commit = f" Its checkout was at commit {contents.commit}." if contents.commit else ""
         what = f"{bundle} was made from other files than this checkout has for {some_of(other, 5)}."
         raise OutOfSyncError(

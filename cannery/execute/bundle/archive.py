@@ -7,6 +7,7 @@ The block at the end covers each byte before it, so one changed bit anywhere is 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -15,6 +16,7 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -51,6 +53,20 @@ class Contents:
     commit: str
 
 
+def require_place(out: Path) -> None:
+    """Make the folder of ``out``, before hours go into what cannot be written there.
+
+    Raises:
+        FileError: a bundle cannot be written there.
+    """
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if out.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    except OSError as error:
+        raise file_error("write", out, error) from error
+
+
 def pack(folder: Path, contents: Contents, out: Path) -> int:
     """Write the bundle ``out`` from all files in ``folder``, and return its size in bytes.
 
@@ -61,7 +77,6 @@ def pack(folder: Path, contents: Contents, out: Path) -> int:
     """
     temporary = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as stream:
             hashing = _Hashing(stream)
             with tarfile.open(fileobj=hashing, mode="w|", format=tarfile.PAX_FORMAT) as archive:
@@ -81,7 +96,8 @@ def pack(folder: Path, contents: Contents, out: Path) -> int:
     except OSError as error:
         raise file_error("write", out, error) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
     return size
 
 

@@ -33,6 +33,8 @@ _ANSWERS = "answers.json"
 _KEPT = ("Content-Type", "Last-Modified", "ETag")
 _TIMEOUT = (10.0, 300.0)
 _CHUNK = 1 << 20
+_POLL = 0.05
+"""Seconds until the end of a block is noticed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +123,7 @@ class Gateway(ThreadingHTTPServer):
 @contextmanager
 def serving(gateway: Gateway) -> Iterator[Gateway]:
     """Answer requests in a thread until the end of the block."""
-    thread = threading.Thread(target=gateway.serve_forever, daemon=True)
+    thread = threading.Thread(target=gateway.serve_forever, args=(_POLL,), daemon=True)
     thread.start()
     try:
         yield gateway
