@@ -35,13 +35,15 @@ class Caches:
 class StageBuild:
     """The stage ``target`` of ``dockerfile``, which another build uses in place of one of its own.
 
-    Its build context ``build`` is the stage of that name of the other build's Dockerfile.
+    Its build context ``build`` is the stage of that name of the other build's Dockerfile, and
+    ``output`` the folder for its files, if they are wanted on this machine.
     """
 
     dockerfile: Path
     target: str
     contexts: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
+    output: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +52,8 @@ class ImageBuild:
 
     ``tag`` is its tag in caches, ``related_tags`` are those of targets that share layers with it.
     ``contexts`` maps the names of build contexts to folders or other values that buildx accepts.
-    ``stages`` maps names of stages of its Dockerfile to those that are used in their place.
+    ``stages`` maps names of stages of its Dockerfile to those that are used in their place, and
+    ``anew`` leaves the cache unread.
     """
 
     id: str
@@ -63,6 +66,7 @@ class ImageBuild:
     arguments: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     stages: Mapping[str, StageBuild] = field(default_factory=dict)
+    anew: bool = False
 
 
 def bake_names(ids: Iterable[str]) -> dict[str, str]:
@@ -76,10 +80,20 @@ def bake_names(ids: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def bake_file(builds: Sequence[ImageBuild], caches: Caches, *, ca: Path | None, index: bool) -> str:
-    """The text of the file; ``index`` says that ``INDEX_VARIABLE`` will be set."""
+def bake_file(
+    builds: Sequence[ImageBuild],
+    caches: Caches,
+    *,
+    ca: Path | None,
+    index: bool,
+    apt: Path | None = None,
+) -> str:
+    """The text of the file; ``index`` says that ``INDEX_VARIABLE`` will be set.
+
+    ``apt`` is a file of settings for apt.
+    """
     names = bake_names(build.id for build in builds)
-    secrets = _secrets(ca, index=index)
+    secrets = _secrets(ca, apt, index=index)
     targets = {
         names[build.id]: _target(names[build.id], build, caches, secrets) for build in builds
     }
@@ -90,16 +104,16 @@ def bake_file(builds: Sequence[ImageBuild], caches: Caches, *, ca: Path | None, 
 
 
 def stage_file(
-    build: ImageBuild, stage: StageBuild, output: Path, *, ca: Path | None, index: bool
+    build: ImageBuild, stage: StageBuild, *, ca: Path | None, index: bool, apt: Path | None = None
 ) -> str:
-    """The text of a file that writes the files of ``stage`` into the folder ``output``.
+    """The text of a file that writes the files of ``stage`` into its folder ``output``.
 
-    ``stage`` uses the stage ``build`` of ``build``; ``ca`` and ``index`` are as in ``bake_file``.
+    ``stage`` uses the stage ``build`` of ``build``. The rest is as in ``bake_file``.
     """
     [name] = bake_names([build.id]).values()
-    targets = _stages(name, build, {"files": stage}, _secrets(ca, index=index))
+    targets = _stages(name, build, {"files": stage}, _secrets(ca, apt, index=index))
     wanted = _stage_name(name, "files")
-    targets[wanted]["output"] = [f"type=local,dest={output}"]
+    targets[wanted]["output"] = [f"type=local,dest={stage.output}"]
     return _text([wanted], targets)
 
 
@@ -120,8 +134,9 @@ def _text(group: list[str], targets: Mapping[str, Any]) -> str:
     return json.dumps(_escaped(content), indent=2, ensure_ascii=False) + "\n"
 
 
-def _secrets(ca: Path | None, *, index: bool) -> list[str]:
+def _secrets(ca: Path | None, apt: Path | None, *, index: bool) -> list[str]:
     secrets = [f"id=ca,src={ca}"] if ca else []
+    secrets += [f"id=apt,src={apt}"] if apt else []
     return [*secrets, *([f"id=index,env={INDEX_VARIABLE}"] if index else [])]
 
 
@@ -174,7 +189,12 @@ def _target(name: str, build: ImageBuild, caches: Caches, secrets: list[str]) ->
         each for text in caches.sources for each in _sources(text, [build.tag, *build.related_tags])
     )
     destinations = [_destination(text, build.tag) for text in caches.destinations]
-    optional = {"secret": secrets, "cache-from": [*sources], "cache-to": destinations}
+    optional: dict[str, Any] = {
+        "secret": secrets,
+        "cache-from": [*sources],
+        "cache-to": destinations,
+    }
+    optional["no-cache"] = build.anew
     return found | {name: value for name, value in optional.items() if value}
 
 

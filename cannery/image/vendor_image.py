@@ -174,10 +174,13 @@ def vendor_stages(layers: Iterable[Layer], reference: str) -> dict[str, StageBui
     }
 
 
-def facts_stage(reference: str) -> StageBuild:
-    """The stage that writes ``FACTS`` about the image ``reference``."""
+def facts_stage(reference: str, output: Path) -> StageBuild:
+    """The stage that writes ``FACTS`` about the image ``reference`` into the folder ``output``."""
     return StageBuild(
-        dockerfile=FOLDER / "Dockerfile", target="facts", contexts=_contexts(reference)
+        dockerfile=FOLDER / "Dockerfile",
+        target="facts",
+        contexts=_contexts(reference),
+        output=output,
     )
 
 

@@ -7,12 +7,17 @@ import fnmatch
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cannery.errors import Problem, UsageError, did_you_mean
+from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.own_sources import with_settings
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.settings import Settings, read_settings
 from cannery.model import Matrix, Target
+
+if TYPE_CHECKING:
+    from cannery.compat import Compat
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +25,10 @@ class Project:
     """A checkout. ``root`` is the folder of matrix.yaml."""
 
     root: Path
+
+    @property
+    def matrix_file(self) -> Path:
+        return self.root / "matrix.yaml"
 
     @property
     def images(self) -> Path:
@@ -67,12 +76,16 @@ class Project:
 
         See ``load_matrix``, ``read_settings`` and ``with_settings`` for what it raises.
         """
-        matrix = load_matrix(self.root / "matrix.yaml", self.state / "passed")
+        matrix = load_matrix(self.matrix_file, self.state / "passed")
         return with_settings(matrix, self.settings())
 
     def settings(self) -> Settings:
         """Read cannery.toml; see ``read_settings`` for what it raises."""
         return read_settings(self.root)
+
+    def compat(self) -> Compat:
+        """Read compat.yaml; see ``read_facts`` and ``parse_facts`` for what it raises."""
+        return parse_facts(read_facts(self.matrix_file))
 
 
 def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = ()) -> list[Target]:

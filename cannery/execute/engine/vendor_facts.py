@@ -6,7 +6,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from cannery.execute.engine.bake import ENVIRONMENT, BakeSettings
+from cannery.execute.engine.bake import ENVIRONMENT, BakeSettings, apt_settings
 from cannery.execute.engine.buildx import failure, stream_to
 from cannery.files import write_files
 from cannery.image.bake_file import INDEX_VARIABLE, ImageBuild, stage_file
@@ -31,8 +31,9 @@ def read_facts(
     index = source.index_url
     with tempfile.TemporaryDirectory(prefix="cannery-facts-") as folder:
         file, made = Path(folder) / "bake.json", Path(folder) / FACTS
-        stage = facts_stage(reference)
-        text = stage_file(build, stage, Path(folder), ca=source.ca, index=bool(index))
+        stage = facts_stage(reference, Path(folder))
+        apt = apt_settings(Path(folder)) if source.gateway else None
+        text = stage_file(build, stage, ca=source.ca, index=bool(index), apt=apt)
         file.write_text(text, encoding="utf-8")
         argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
         argv += ["--progress", "plain", "--file", str(file)]
