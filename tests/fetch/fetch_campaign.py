@@ -44,12 +44,12 @@ UNKNOWABLE = frozenset({"other bytes", "one bit", "more", "less", "wrong total"}
 """What cannot be told of a file whose hash nobody publishes."""
 
 KINDS = (*TRANSFER_FAULTS, *WRONG_CONTENT, *RANGE_FAULTS, *LOCAL_FAULTS, *HEADS)
-_OFTEN = (*KINDS, *LOCAL_FAULTS * 3)
+_OFTEN = (*KINDS, *LOCAL_FAULTS * 2)
 """The local faults more often, because they happen at any byte."""
 
 
 class Outcome(StrEnum):
-    """What became of a fetch with faults."""
+    """What became of a fetch with faults; of one that was killed, what became of the next one."""
 
     FETCHED = "fetched"
     RESUMED = "resumed"
@@ -138,12 +138,11 @@ class Campaign:
         if not (there or said):
             why = "neither the file nor a reason"
             return Verdict(case=case, outcome=Outcome.FAILURE, why=why)
+        content = case.content if there else self._recovered(case, root, file)
         ranges = any("range" in each.headers for each in self._files.requests)
         outcome = Outcome.RESUMED if ranges else Outcome.FETCHED
-        content = case.content
-        if not there:
+        if not there and case.kind != "kill -9":
             outcome = Outcome.REFUSED
-            content = self._recovered(case, root, file)
         if not _path(root, content).is_file() or wrong_files(root):
             why = f"a second fetch without faults does not get the file; the first said: {said}"
             return Verdict(case=case, outcome=Outcome.FAILURE, why=why)
