@@ -58,7 +58,7 @@ def test_a_file_without_a_hash_is_refused_unless_it_is_trusted(
     server: Files, tmp_path: Path
 ) -> None:
     file = a_file(CONTENT, [server.address("toolkit.run")], pinned=False)
-    with pytest.raises(ArtifactError, match="nobody publishes a sha256 of toolkit.run"):
+    with pytest.raises(ArtifactError, match=r"nobody publishes a sha256 of toolkit.run"):
         fetcher(tmp_path).fetch(file)
     assert not server.requests
     found = fetcher(tmp_path, terms=Terms(first_use=True)).fetch(file)
