@@ -19,7 +19,7 @@ from cannery.execute.fetch import signature
 from cannery.execute.fetch.beside import signed_beside
 from cannery.execute.fetch.http import Client, TransferError
 from cannery.execute.fetch.progress import Screen
-from cannery.execute.fetch.store import Record, Store
+from cannery.execute.fetch.store import Record, Store, notes_of
 from cannery.execute.fetch.transfer import Patience, Transfer, disk_error
 from cannery.execute.fetch.unzip import Archive, Signed
 from cannery.execute.process import Stopped
@@ -156,6 +156,7 @@ class Fetcher:
             raise disk_error(zipped, error) from error
         self.store.note_opened(archive.sha256, file.name, sha256)
         zipped.unlink(missing_ok=True)
+        notes_of(zipped).unlink(missing_ok=True)
         return Fetched(file=file, path=stored, sha256=sha256)
 
     def _signature(self, signed: Signed | None, name: str) -> str:

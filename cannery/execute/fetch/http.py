@@ -81,14 +81,19 @@ class Answer:
     response: requests.Response
 
     def chunks(self, size: int) -> Iterator[bytes]:
-        """The bytes as they were sent.
+        """The bytes as they were sent, up to ``size`` at a time, as soon as they are there.
 
         Raises:
             TransferError: the connection broke.
         """
         with _explained(self.url):
             # Not decoded, because the published hashes are of what is stored on the server.
-            yield from self.response.raw.stream(size, decode_content=False)
+            raw = self.response.raw
+            if raw.chunked:
+                yield from raw.stream(size, decode_content=False)
+            else:
+                while chunk := raw.read1(size, decode_content=False):
+                    yield chunk
 
 
 class _Session(requests.Session):

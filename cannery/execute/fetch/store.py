@@ -162,6 +162,7 @@ class Store:
                 os.close(handle)
             os.replace(partial, path)
             _sync_folder(path.parent)
+            notes_of(partial).unlink(missing_ok=True)
         except OSError as error:
             raise file_error("write", path, error) from error
         return path
@@ -244,6 +245,11 @@ class Store:
         except OSError as error:
             raise file_error("write", folder, error) from error
         return folder
+
+
+def notes_of(partial: Path) -> Path:
+    """The file on how to go on with the unfinished download ``partial``."""
+    return partial.with_name(f"{partial.name}.json")
 
 
 def link_or_copy(source: Path, destination: Path) -> None:

@@ -15,6 +15,7 @@ from threading import Event
 
 from cannery.errors import FileError, Problem, file_error
 from cannery.execute.fetch.http import Answer, Client, TransferError
+from cannery.execute.fetch.store import notes_of
 from cannery.execute.process import Stopped
 from cannery.files import read_text, write_files
 from cannery.sources import Address
@@ -106,14 +107,10 @@ class Transfer:
         except FileNotFoundError:
             return 0
 
-    @property
-    def _notes(self) -> Path:
-        return self.partial.with_name(f"{self.partial.name}.json")
-
     def discard(self) -> None:
         """Remove what has arrived."""
         self.partial.unlink(missing_ok=True)
-        self._notes.unlink(missing_ok=True)
+        notes_of(self.partial).unlink(missing_ok=True)
 
     def _once(self, address: Address) -> None:
         offset, validator = self._begun(address)
@@ -131,7 +128,7 @@ class Transfer:
         """How many bytes are there that can be continued from ``address``, and its validator."""
         url, validator = "", ""
         with suppress(FileNotFoundError, FileError, ValueError, TypeError, KeyError):
-            notes = json.loads(read_text(self._notes))
+            notes = json.loads(read_text(notes_of(self.partial)))
             url, validator = str(notes["url"]), str(notes["validator"])
         same = url == address.url and validator
         if self._there and not (same or self.is_pinned):
@@ -140,12 +137,15 @@ class Transfer:
 
     def _note(self, address: Address, answer: Answer) -> None:
         text = json.dumps({"url": address.url, "validator": answer.validator})
-        write_files({self._notes: text + "\n"})
+        write_files({notes_of(self.partial): text + "\n"})
 
     def _require_size(self, answer: Answer) -> None:
         if self.size and answer.total and answer.total != self.size:
             why = f"its file has {answer.total:,} bytes, but {self.size:,} were published"
             raise TransferError(why, final=True)
+        if not (self.is_pinned or answer.total):
+            # Where the connection ends early, nothing would tell.
+            raise TransferError("it does not say how long the file is", final=True)
         if answer.total > _MOST:
             raise TransferError(f"its file has {answer.total:,} bytes", final=True)
 

@@ -56,10 +56,11 @@ class Archive:
         """
         with self._opened() as archive:
             members = [each for each in archive.infolist() if not each.is_dir()]
-            signed = self._signed(archive, members)
+            signed = self._signed(archive, members, wanted)
             if direct := self._member(members, wanted):
-                path = self._unpack(archive, direct, _LARGEST)
-                return path, signed
+                if signed and signed.content.name != wanted:
+                    raise self._wrong(f"the signature in it is not of {wanted}")
+                return self._unpack(archive, direct, _LARGEST), signed
         if signed and signed.content.suffix == ".zip":
             inner = Archive(signed.content, signed.content.name, self.folder / "inner")
             path, _ = inner.take(wanted)
@@ -89,10 +90,13 @@ class Archive:
             raise self._wrong(f"it contains {wanted} {len(found)} times")
         return found[0] if found else None
 
-    def _signed(self, archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> Signed | None:
+    def _signed(
+        self, archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], wanted: str
+    ) -> Signed | None:
         """What the signature in the archive is of; None if the archive has no signature."""
         names = [each.filename.rpartition("/")[2] for each in members]
         signatures = [name for name in names if name.endswith(".cms")]
+        signatures.sort(key=lambda name: name != f"{wanted}.cms")
         if not signatures:
             return None
         content = signatures[0].removesuffix(".cms")
