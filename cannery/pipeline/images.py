@@ -9,6 +9,7 @@ from cannery.deploy.run_spec import RunSpec, no_device, npu_device, simulated_de
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine.images import Images
 from cannery.execute.engine.simulator import simulated
+from cannery.image import vendor_image
 from cannery.image.checks import checks_digest
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
@@ -59,4 +60,9 @@ def here(project: Project, name: str, images: Images) -> Local:
     image = images[name]
     report = report_text(project, name)
     passed = passed_on(report, image_id=image.id, checks=checks_digest(project))
-    return Local(image=image.id, key=image.labels.get(LABEL, ""), passed=passed)
+    return Local(
+        image=image.id,
+        key=image.labels.get(LABEL, ""),
+        vendor_image=image.labels.get(vendor_image.LABEL, ""),
+        passed=passed,
+    )

@@ -144,9 +144,8 @@ def _hashes(
     stand_ins = {SIMULATOR: recipe(target)} if simulate else {}
     check = partial(check_artifacts, hash_of=hashes.of, simulated=simulate)
     found = {**coming, **check(target, options.artifacts, files)}
-    if simulate and options.with_cann:
+    if simulate and (own := "".join(found[name] for name in sorted(found) if name in CANN)):
         # Of these, only the simulator's identifier is asked for when an image is simulated.
-        own = "".join(found[name] for name in sorted(found) if name in CANN)
         stand_ins[SIMULATOR] = hashlib.sha256((stand_ins[SIMULATOR] + own).encode()).hexdigest()
     return {**stand_ins, **found}
 

@@ -14,6 +14,7 @@ from cannery.files import read_text
 from cannery.image.layers import Layer, layers_of
 from cannery.image.lock import Lock, parse_lock
 from cannery.image.names import image_name
+from cannery.image.vendor_image import digest_of
 from cannery.matrix.project import Project
 from cannery.model import DeviceKind, Target
 from cannery.options.build import BuildOptions
@@ -56,9 +57,10 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
     """
     problems = [*_against_release(project, options), *_against_signing(options)]
     found = []
-    for target in selection.targets:
-        name = image_name(target.id, simulate=options.simulate)
+    for selected in selection.targets:
+        name = image_name(selected.id, simulate=options.simulate)
         local = here(project, name, local_images([name]))
+        target = replace(selected, vendor_image=local.vendor_image)
         if absent := _absent(target, name, local, simulate=options.simulate):
             problems.append(absent)
             continue
@@ -142,6 +144,10 @@ def _differences(
         reasons.append("the checkout has no git commit to compare with")
     elif files := git.changed(project.root, [f"images/{target.id}"]):
         reasons.append(f"not committed: {', '.join(files)}")
+    known = target.cann.images.get(target.chip, "")
+    if digest_of(known) != digest_of(target.vendor_image or known):
+        named = known or "no image of this CANN"
+        reasons.append(f"its CANN is from {target.vendor_image}, and the checkout names {named}")
     one = Selection(matrix=selection.matrix, targets=(target,), named=frozenset({target.id}))
     build_options = BuildOptions(simulate=options.simulate, artifacts=options.artifacts)
     try:

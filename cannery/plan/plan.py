@@ -23,10 +23,14 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Local:
-    """A target's image on this machine: its id, its key, and the device kinds that it passed on."""
+    """A target's image on this machine: its id, its key, and the device kinds that it passed on.
+
+    ``vendor_image`` is the reference of the image that its CANN was taken from, if it was.
+    """
 
     image: str = ""
     key: str = ""
+    vendor_image: str = ""
     passed: frozenset[str] = frozenset()
 
 

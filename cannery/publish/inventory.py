@@ -10,6 +10,7 @@ from enum import StrEnum
 from packaging.metadata import parse_email
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
+from cannery.image.needed_files import CANN
 from cannery.model import Target
 from cannery.publish.licenses import declared
 
@@ -60,7 +61,8 @@ class Inventory:
     """All packages of an image, sorted within each kind.
 
     ``vendor`` packages have the names of their components. ``distribution`` is as in ``debian-11``;
-    ``simulated`` says whether stand-ins replace the vendor's files.
+    ``simulated`` says whether stand-ins replace the vendor's files. ``vendor_image`` is the
+    reference of the image that CANN was taken from, if it was.
     """
 
     wheels: tuple[Package, ...]
@@ -68,6 +70,7 @@ class Inventory:
     vendor: tuple[Package, ...]
     distribution: str = ""
     simulated: bool = False
+    vendor_image: str = ""
 
     @property
     def versions(self) -> dict[str, dict[str, str]]:
@@ -188,20 +191,22 @@ def vendor_packages(
     ``components`` maps the components that the image names to their versions; ``hashes`` maps
     components to the sha256 of the files that it was built from, as far as they are known. Without
     one, a file has the published hash, which the build has enforced, and a stand-in has none.
+    If CANN was taken from an image, its packages have no file, and the image is their place.
     """
     found = []
     for component, file in target.artifacts.items():
         stand_in = simulated and component not in target.real_artifacts
         published = "" if stand_in else file.sha256
+        taken = bool(target.vendor_image) and component in CANN
         package = Package(
             name=component,
             # As in "8.0.T39 (910b)".
             version=components.get(component, "").partition(" ")[0] or _version(target, component),
             architecture=target.docker_arch,
             source=Origin.SIMULATOR if stand_in else Origin.VENDOR,
-            file=file.name,
-            sha256=hashes.get(component, "") or published,
-            place=file.origin,
+            file="" if taken else file.name,
+            sha256="" if taken else hashes.get(component, "") or published,
+            place=f"the image {target.vendor_image}" if taken else file.origin,
         )
         found.append(package)
     return tuple(sorted(found))

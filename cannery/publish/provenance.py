@@ -89,6 +89,7 @@ def slsa(target: Target, inventory: Inventory, inputs: Inputs, builder: Builder)
     dependencies = [
         *_commit(inputs.source),
         *(_base(name, each) for name, each in sorted(inputs.bases.items())),
+        *_vendor_image(target, inventory),
         *_vendor_files(inventory),
         *(_wheel(each, "image") for each in inputs.lock),
         *(_wheel(each, "build stage") for each in inputs.build_stage),
@@ -137,13 +138,23 @@ def _commit(source: Source) -> Iterable[dict[str, Any]]:
     yield found
 
 
+def _pinned(name: str, pinned: re.Match[str], platform: str) -> dict[str, Any]:
+    namespace, _, image = pinned["repository"].rpartition("/")
+    more = {"platform": platform, "digest": f"sha256:{pinned['digest']}"}
+    uri = PackageURL("docker", namespace or None, image, pinned["tag"], more).to_string()
+    return {"name": name, "uri": uri, "digest": {"sha256": pinned["digest"]}}
+
+
+def _vendor_image(target: Target, inventory: Inventory) -> Iterable[dict[str, Any]]:
+    """The image that CANN was taken from."""
+    if pinned := _PINNED.fullmatch(inventory.vendor_image):
+        yield _pinned("CANN", pinned, target.platform)
+
+
 def _base(name: str, each: UsedBase) -> dict[str, Any]:
     platform = f"linux/{each.architecture}"
     if pinned := _PINNED.fullmatch(each.used):
-        namespace, _, image = pinned["repository"].rpartition("/")
-        more = {"platform": platform, "digest": f"sha256:{pinned['digest']}"}
-        uri = PackageURL("docker", namespace or None, image, pinned["tag"], more).to_string()
-        return {"name": name, "uri": uri, "digest": {"sha256": pinned["digest"]}}
+        return _pinned(name, pinned, platform)
     algorithm, _, value = each.used.partition(":")
     annotations = {
         "bootstrapped": f"Debian {each.base.suite}",
@@ -156,6 +167,8 @@ def _base(name: str, each: UsedBase) -> dict[str, Any]:
 
 def _vendor_files(inventory: Inventory) -> Iterable[dict[str, Any]]:
     for package in inventory.vendor:
+        if not package.file:
+            continue
         stand_in = package.source is Origin.SIMULATOR
         annotations: dict[str, Any] = {"standIn": True} if stand_in else {"place": package.place}
         if not package.sha256:

@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine import containers
 from cannery.execute.engine.image_files import ImageFiles
 from cannery.execute.engine.stand_ins import stand_ins_in
+from cannery.image.vendor_image import LABEL
 from cannery.model import Target
 from cannery.publish.inventory import (
     RECORD,
@@ -43,6 +45,8 @@ def image_inventory(
         reader = ImageFiles(container)
         record = _record(reader, image, target)
         config = container.attrs["Config"]
+        vendor_image = str((config.get("Labels") or {}).get(LABEL, ""))
+        target = replace(target, vendor_image=vendor_image)
         simulated = bool(stand_ins_in(container, target))
         own = record["site_packages"]
         found = {place: [*_wheels(reader, place)] for place in {own, *_python_path(config)}}
@@ -58,6 +62,7 @@ def image_inventory(
             vendor=vendor_packages(target, record["components"], hashes or {}, simulated=simulated),
             distribution=distribution(reader.text(_OS_RELEASE)),
             simulated=simulated,
+            vendor_image=vendor_image,
         )
 
 
