@@ -19,7 +19,8 @@ nox.options.sessions = [
 MAIN = "py39-torch231-cann8t39"
 SECOND = "py39-torch210-cann8rc2"
 PROGRAMS = [
-    f"cannery/image/context/{name}" for name in ("compile-python", "seal-layer", "split-lock")
+    *(f"cannery/image/context/{name}" for name in ("compile-python", "seal-layer", "split-lock")),
+    "cannery/image/vendor/take-cann",
 ]
 
 
@@ -29,6 +30,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".", ".ci", *PROGRAMS)
     session.run("ruff", "format", "--check", ".", ".ci", *PROGRAMS)
     dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), "cannery/simulator/Dockerfile"]
+    dockerfiles += ["cannery/image/vendor/Dockerfile"]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
     scripts = ["setup.sh", ".ci/run", "cannery/image/context/install-wheels"]
     scripts += ["cannery/image/context/install-packages", "cannery/image/context/native-python"]
