@@ -62,7 +62,7 @@ def _require_platform(
     """Raise ArtifactError for an image of another platform, RegistryError for what is none."""
     try:
         found = _platforms(repository, document)
-    except (ValueError, LookupError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError) as error:
         what = f"{reference} is not an image that can be read."
         raise RegistryError(Problem(what=what, fix=_FIX)) from error
     if platform not in found:
@@ -75,7 +75,7 @@ def _platforms(repository: Repository, document: Document) -> set[str]:
     """The platforms of an index, or that in the config of a manifest for one platform.
 
     Raises:
-        ValueError, LookupError, AttributeError: this is not an image.
+        ValueError, LookupError, TypeError: this is not an image.
     """
     contents = manifest_contents(document)
     if contents.manifests:

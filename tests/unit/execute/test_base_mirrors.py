@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bases come from the first mirror that has them, and are the same base wherever they come from."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import EngineError
+from cannery.execute.engine.base import ensure_base, identity, mirrored, names, reference
+from cannery.execute.engine.images import LocalImage
+from cannery.model import Base
+
+DIGEST = "sha256:" + "ab" * 32
+PINNED = f"debian:bookworm-slim@{DIGEST}"
+FIRST, SECOND = f"one.test/hub/library/debian@{DIGEST}", f"two.test/library/debian@{DIGEST}"
+BASE = Base(name="debian-12", image=PINNED, suite="bookworm", glibc="2.36", mirrors=(FIRST, SECOND))
+STAND_IN = "cannery/bootstrap:bookworm-arm64"
+
+DOCKER = f"""#!{sys.executable}
+import json, sys
+from pathlib import Path
+here, words = Path(__file__).parent, sys.argv[1:]
+state = json.loads((here / "state").read_text())
+with (here / "asked").open("a") as asked:
+    print(" ".join(words), file=asked)
+if words[0] == "image":
+    for name in words[4:]:
+        if name in state["local"]:
+            print(json.dumps({{"Id": "sha256:1", "Architecture": "arm64", "Config": None}}))
+        else:
+            print(f"Error response from daemon: No such image: {{name}}")
+    sys.exit(1)
+if words[0] == "pull" and words[-1] in state["remote"]:
+    sys.exit(0)
+print(f"Error response from daemon: manifest for {{words[-1]}} not found")
+sys.exit(1)
+"""
+
+
+@dataclass
+class Docker:
+    folder: Path
+
+    def has(self, *, local: tuple[str, ...] = (), remote: tuple[str, ...] = ()) -> None:
+        state = json.dumps({"local": local, "remote": remote})
+        (self.folder / "state").write_text(state, encoding="utf-8")
+
+    @property
+    def pulls(self) -> list[str]:
+        lines = (self.folder / "asked").read_text(encoding="utf-8").splitlines()
+        return [line.split()[-1] for line in lines if line.startswith("pull ")]
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docker:
+    (tmp_path / "docker").write_text(DOCKER, encoding="utf-8")
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return Docker(tmp_path)
+
+
+def test_mirrors_are_asked_in_their_order_and_then_the_registry(
+    docker: Docker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docker.has(remote=(SECOND, PINNED))
+    assert ensure_base(BASE, "arm64") == SECOND
+    assert docker.pulls == [FIRST, SECOND]
+    said = capsys.readouterr().err
+    assert f"pulling {FIRST} for arm64" in said
+    assert f"cannot be pulled from there: Error response from daemon: manifest for {FIRST}" in said
+    assert f"pulling {SECOND} for arm64" in said
+
+
+def test_the_registry_itself_is_the_last(docker: Docker) -> None:
+    docker.has(remote=(PINNED,))
+    assert ensure_base(BASE, "arm64") == PINNED
+    assert docker.pulls == [FIRST, SECOND, PINNED]
+
+
+@pytest.mark.parametrize("name", [PINNED, SECOND, STAND_IN])
+def test_a_base_that_is_here_is_not_pulled(docker: Docker, name: str) -> None:
+    docker.has(local=(name,), remote=(FIRST,))
+    assert ensure_base(BASE, "arm64") == name
+    assert "pull" not in (docker.folder / "asked").read_text(encoding="utf-8").split()
+
+
+def test_without_any_registry_it_is_bootstrapped(docker: Docker) -> None:
+    docker.has()
+    with pytest.raises(EngineError, match="mmdebstrap, which can bootstrap a stand-in, is not"):
+        ensure_base(BASE, "arm64")
+    assert docker.pulls == [FIRST, SECOND, PINNED]
+
+
+def local(*references: str, architecture: str = "arm64") -> dict[str, LocalImage]:
+    image = LocalImage(id="sha256:1", architecture=architecture, labels={})
+    return dict.fromkeys(references, image)
+
+
+def test_it_is_the_same_base_wherever_it_is_from() -> None:
+    assert names(BASE, "arm64") == (PINNED, FIRST, SECOND, STAND_IN)
+    for here in (local(), local(PINNED), local(FIRST, STAND_IN), local(SECOND)):
+        assert identity(BASE, "arm64", here) == PINNED
+    assert identity(BASE, "arm64", local(STAND_IN)) == "sha256:1"
+    assert identity(BASE, "arm64", {**local(STAND_IN), **local(FIRST, architecture="amd64")}) == (
+        "sha256:1"
+    )
+    assert reference(BASE, "arm64", local(SECOND, STAND_IN)) == SECOND
+    assert reference(BASE, "arm64", {}) == PINNED
+
+
+def test_a_mirror_s_image_is_a_build_context_under_the_base_s_name() -> None:
+    assert mirrored(BASE, FIRST) == {PINNED: f"docker-image://{FIRST}"}
+    assert mirrored(BASE, PINNED) == mirrored(BASE, STAND_IN) == {}

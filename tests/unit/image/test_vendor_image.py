@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When CANN is taken from the vendor's image, and what such an image is refused for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.errors import ArtifactError
+from cannery.image.bake_file import Caches, ImageBuild, bake_file, stage_file, stage_owners
+from cannery.image.content_key import KeyInputs
+from cannery.image.layers import layers_of
+from cannery.image.lock import parse_lock
+from cannery.image.needed_files import cann_files, needed_files
+from cannery.image.vendor_image import (
+    VendorFacts,
+    check_facts,
+    digest_of,
+    facts_stage,
+    image_of,
+    vendor_stages,
+)
+from cannery.matrix.schema import parse_matrix
+from cannery.model import Target
+from cannery.sources import Address, CannSource
+from tests.unit.matrices import MATRIX
+
+DIGEST = "sha256:" + "ab" * 32
+IMAGE = f"quay.example/ascend/cann@{DIGEST}"
+PLAIN = parse_matrix(MATRIX, "matrix.yaml").targets["full"]
+FACTS = VendorFacts(
+    releases={"toolkit": ["8.0.RC2"], "kernels": ["8.0.RC2"], "nnal": ["8.0.RC2"]},
+    arches=["aarch64"],
+    operators=["ascend910b"],
+    stand_ins=[],
+    driver=[],
+    record=True,
+)
+
+
+def known(reference: str = IMAGE) -> Target:
+    """A target whose CANN release has an image."""
+    return replace(PLAIN, cann=replace(PLAIN.cann, images={PLAIN.chip: reference}))
+
+
+def chosen(target: Target, folder: Path, *order: CannSource) -> str:
+    return image_of(target, order, folder)
+
+
+def fill(folder: Path) -> Path:
+    for file in cann_files(PLAIN).values():
+        (folder / file.name).write_text("x", encoding="utf-8")
+    return folder
+
+
+def test_the_first_source_that_has_cann_is_used(tmp_path: Path) -> None:
+    folder, download, image = CannSource.FOLDER, CannSource.DOWNLOAD, CannSource.IMAGE
+    assert chosen(known(), tmp_path, image, folder) == IMAGE
+    assert chosen(known(), tmp_path, folder, download, image) == IMAGE
+    assert chosen(known(), tmp_path, folder, download) == ""
+    assert chosen(known(), tmp_path) == ""
+    fill(tmp_path)
+    assert chosen(known(), tmp_path, folder, image) == ""
+    assert chosen(known(), tmp_path, image, folder) == IMAGE
+    (tmp_path / PLAIN.cann.toolkit.name).unlink()
+    assert chosen(known(), tmp_path, folder, image) == IMAGE
+
+
+def test_files_with_an_address_are_downloaded_first(tmp_path: Path) -> None:
+    def addressed(file: Any) -> Any:
+        return replace(file, addresses=(Address(url="https://x.test/f"),))
+
+    cann = known().cann
+    files = {
+        "toolkit": addressed(cann.toolkit),
+        "kernels": {chip: addressed(file) for chip, file in cann.kernels.items()},
+        "nnal": addressed(cann.nnal),
+    }
+    target = replace(known(), cann=replace(cann, **files))
+    order = (CannSource.DOWNLOAD, CannSource.IMAGE)
+    assert chosen(target, tmp_path, *order) == ""
+    partly = replace(target, cann=replace(target.cann, nnal=cann.nnal))
+    assert chosen(partly, tmp_path, *order) == IMAGE
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        (PLAIN, "no image with CANN 8.0.T39 for chip 910b is known"),
+        (known("quay.example/ascend/cann:8.0"), "quay.example/ascend/cann:8.0 has no digest"),
+    ],
+)
+def test_an_image_without_a_digest_is_refused(target: Target, said: str, tmp_path: Path) -> None:
+    target = replace(target, cann=replace(target.cann, version="8.0.T39"))
+    with pytest.raises(ArtifactError, match=said) as caught:
+        chosen(target, tmp_path, CannSource.IMAGE)
+    place = '[images."8.0.T39"] 910b = "REGISTRY/NAME@sha256:DIGEST"'
+    assert f"Add to cannery.toml: {place}" in str(caught.value)
+    assert chosen(target, tmp_path, CannSource.IMAGE, CannSource.FOLDER) == ""
+
+
+def test_what_fits_is_taken() -> None:
+    check_facts(PLAIN, IMAGE, FACTS, simulated=False)
+    upper = replace(FACTS, releases={**FACTS.releases, "toolkit": ["8.0.rc2"]})
+    check_facts(PLAIN, IMAGE, upper, simulated=False)
+    without = replace(FACTS, releases={**FACTS.releases, "nnal": []})
+    check_facts(replace(PLAIN, with_nnal=False), IMAGE, without, simulated=False)
+    more = replace(FACTS, operators=["ascend310p", "ascend910b"])
+    check_facts(PLAIN, IMAGE, more, simulated=False)
+    check_facts(PLAIN, IMAGE, replace(FACTS, stand_ins=["x"]), simulated=True)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "another toolkit": (
+        {"releases": {**FACTS.releases, "toolkit": ["8.0.RC3"]}},
+        "has toolkit 8.0.RC3, and 8.0.RC2 is needed.",
+    ),
+    "two toolkits": (
+        {"releases": {**FACTS.releases, "toolkit": ["8.0.RC2", "8.0.RC3"]}},
+        "has toolkit 8.0.RC2 and 8.0.RC3, and 8.0.RC2 is needed.",
+    ),
+    "other kernels": (
+        {"releases": {**FACTS.releases, "kernels": ["8.0.RC1"]}},
+        "has kernels 8.0.RC1, and 8.0.RC2 is needed.",
+    ),
+    "no nnal": (
+        {"releases": {"toolkit": ["8.0.RC2"], "kernels": ["8.0.RC2"]}},
+        "has no nnal, and 8.0.RC2 is needed.",
+    ),
+    "another architecture": (
+        {"arches": ["x86_64"]},
+        "has programs for x86_64, and aarch64 is needed.",
+    ),
+    "no architecture": ({"arches": []}, "has programs for no known architecture, and aarch64 is"),
+    "another chip": (
+        {"operators": ["ascend910_93"]},
+        "has operators for ascend910_93, and chip 910b needs ascend910b.",
+    ),
+    "no chip": ({"operators": []}, "has operators for no chip, and chip 910b needs ascend910b."),
+    "no record": ({"record": False}, "lacks the installer's record"),
+    "stand-ins": ({"stand_ins": ["x"]}, "holds simulated packages. Add --simulate"),
+}
+
+
+@pytest.mark.parametrize(("changes", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_does_not_fit_is_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ArtifactError) as caught:
+        check_facts(PLAIN, IMAGE, replace(FACTS, **changes), simulated=False)
+    assert f"{IMAGE} {said}" in str(caught.value)
+    assert str(caught.value).endswith(
+        f"{PLAIN.id}: CANN cannot be taken from this image. "
+        "Name an image with the right contents in cannery.toml, "
+        "or another --source."
+    )
+
+
+def test_all_that_does_not_fit_is_told_at_once() -> None:
+    nothing = VendorFacts(
+        releases={}, arches=[], operators=[], stand_ins=[], driver=[], record=False
+    )
+    with pytest.raises(ArtifactError) as caught:
+        check_facts(PLAIN, IMAGE, nothing, simulated=True)
+    assert len(caught.value.problems) == 8
+    assert "holds the vendor's CANN, which cannot use a simulated NPU" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"releases": {}}', '{"x": 1}', "null"])
+def test_facts_that_are_none(text: str) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        VendorFacts.parse(text)
+
+
+def test_a_digest_is_read_from_a_reference() -> None:
+    assert digest_of(IMAGE) == digest_of(f"q.test/a:tag@{DIGEST}") == DIGEST
+    assert digest_of("q.test/a:tag") == digest_of("q.test/a@sha256:12") == digest_of("") == ""
+
+
+def key(target: Target) -> str:
+    return KeyInputs.of(
+        target,
+        {"Dockerfile": "FROM x"},
+        identify_file=lambda name, _: name,
+        identify_base=lambda _, base: base.name,
+        simulator="",
+    ).key
+
+
+def test_the_image_is_in_the_key_by_its_digest() -> None:
+    taken = replace(PLAIN, vendor_image=IMAGE)
+    mirrored = replace(PLAIN, vendor_image=f"mirror.test/x@{DIGEST}")
+    other = replace(PLAIN, vendor_image=IMAGE.replace("ab", "cd"))
+    assert key(taken) == key(mirrored)
+    assert len({key(PLAIN), key(taken), key(other)}) == 3
+
+
+def test_cann_s_files_are_not_needed_and_its_layers_are_others() -> None:
+    taken = replace(PLAIN, vendor_image=IMAGE)
+    own = needed_files(PLAIN, simulate=False).keys() - needed_files(taken, simulate=False).keys()
+    assert own == {"toolkit", "kernels", "nnal"}
+    assert not needed_files(taken, simulate=True, with_cann=True).keys() & own
+    lock = parse_lock("")
+    pairs = zip(layers_of(PLAIN, lock), layers_of(taken, lock), strict=True)
+    differing = {one.name for one, other in pairs if one.identity != other.identity}
+    assert differing == own
+
+
+def build() -> ImageBuild:
+    folder = Path("/images/a.b")
+    return ImageBuild(
+        id="a.b",
+        tag="a.b",
+        dockerfile=folder / "Dockerfile",
+        folder=folder,
+        platform="linux/arm64",
+        contexts={"cannery": "/context"},
+        arguments={"BUILD_IMAGE": "debian"},
+        stages=vendor_stages(layers_of(PLAIN, parse_lock("")), IMAGE),
+    )
+
+
+def test_the_stages_of_cann_are_built_by_another_dockerfile() -> None:
+    one = build()
+    found = json.loads(bake_file([one], Caches(), ca=Path("/ca.pem"), index=False))
+    assert found["group"]["default"]["targets"] == ["a_b"]
+    stages = {name: f"a_b__{name}" for name in one.stages}
+    assert {*found["target"]} == {"a_b", "a_b__build", *stages.values()}
+    main, first = found["target"]["a_b"], found["target"]["a_b__build"]
+    assert main["contexts"] == {
+        "cannery": "/context",
+        **{name: f"target:{made}" for name, made in stages.items()},
+    }
+    assert (first["target"], first["args"]) == ("build", {"BUILD_IMAGE": "debian"})
+    assert first["secret"] == main["secret"] == ["id=ca,src=/ca.pem"]
+    components = []
+    for name in stages.values():
+        stage = found["target"][name]
+        assert stage["contexts"]["build"] == "target:a_b__build"
+        assert stage["contexts"]["vendor"] == f"docker-image://{IMAGE}"
+        assert (Path(stage["context"]) / "take-cann").is_file()
+        assert (stage["target"], stage["output"]) == ("taken", ["type=cacheonly"])
+        assert stage["platforms"] == ["linux/arm64"]
+        components.append(stage["args"]["COMPONENT"])
+    assert components == ["toolkit", "kernels", "nnal"]
+    owners = stage_owners([one, replace(one, id="c", stages={})])
+    assert owners == dict.fromkeys(("a_b__build", *stages.values()), "a_b")
+
+
+def test_the_facts_are_written_into_a_folder() -> None:
+    plain = replace(build(), stages={})
+    text = stage_file(plain, facts_stage(IMAGE, Path("/out")), ca=None, index=True)
+    found = json.loads(text)
+    [wanted] = found["group"]["default"]["targets"]
+    assert found["target"][wanted]["output"] == ["type=local,dest=/out"]
+    assert found["target"][wanted]["target"] == "facts"
+    assert found["target"]["a_b__build"]["output"] == ["type=cacheonly"]
+    assert found["target"]["a_b__build"]["secret"] == ["id=index,env=CANNERY_INDEX_URL"]
