@@ -12,7 +12,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "none"
 nox.options.sessions = [
-    *("lint", "types", "unit", "policy", "workflows"),
+    *("lint", "types", "unit", "fetch", "policy", "workflows"),
     *("simulator", "image", "engine", "publish", "browser"),
 ]
 
@@ -74,6 +74,18 @@ def types(session: nox.Session) -> None:
 def unit(session: nox.Session) -> None:
     """Tests of single modules, of the command line with bad input, and 300 edits at random."""
     session.run("pytest", "--quiet", "tests/unit", "tests/cli", "tests/campaign", *session.posargs)
+
+
+@nox.session
+def fetch(session: nox.Session) -> None:
+    """Downloads from a server that does everything wrong, and 300 such faults at random."""
+    session.run("pytest", "--quiet", "tests/fetch", *session.posargs)
+
+
+@nox.session(name="fetch-campaign")
+def fetch_campaign(session: nox.Session) -> None:
+    """2,000 faults at random over downloads: the right file in the end, or a reason."""
+    session.run("python", "-m", "tests.fetch", *session.posargs)
 
 
 @nox.session

@@ -27,10 +27,10 @@ DEFAULT_ORDER = (CannSource.FOLDER, CannSource.DOWNLOAD)
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """One URL of a file, with the request headers that its server asks for."""
+    """One URL of a file, with the request headers, name and value, that its server asks for."""
 
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

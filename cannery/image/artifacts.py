@@ -92,7 +92,10 @@ def _missing(target: Target, path: Path, file: File) -> Problem | None:
         hint = f" (The file for {other} is there, but {target.id} needs {target.machine}.)"
     elif alike := _alike(path):
         hint = f" (There is {alike}, whose name differs only in upper and lower case.)"
-    return Problem(what=f"{path} is missing.{hint}", fix=f"Get it from: {file.origin}.")
+    fix = f"Get it from: {file.origin}."
+    if file.is_downloadable:
+        fix += " 'build.py fetch' downloads it."
+    return Problem(what=f"{path} is missing.{hint}", fix=fix)
 
 
 def _alike(path: Path) -> str:

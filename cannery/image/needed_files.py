@@ -51,6 +51,13 @@ def files_of_build(target: Target, *, simulate: bool, with_cann: bool = False) -
 def missing_files(
     target: Target, folder: Path, *, simulate: bool, with_cann: bool = False
 ) -> dict[str, str]:
-    """Name to origin of the files that a build of ``target`` needs but ``folder`` does not have."""
+    """Name to origin of the files that a build of ``target`` needs but ``folder`` does not have.
+
+    The origin says so if the file can be fetched.
+    """
     needed = needed_files(target, simulate=simulate, with_cann=with_cann).values()
-    return {file.name: file.origin for file in needed if not (folder / file.name).is_file()}
+    return {
+        file.name: file.origin + ("; can be fetched" if file.is_downloadable else "")
+        for file in needed
+        if not (folder / file.name).is_file()
+    }

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
@@ -21,8 +21,6 @@ _HEADER = re.compile(r"[A-Za-z0-9-]+")
 _REFERENCE = re.compile(r"[a-z0-9.:-]+(/[a-z0-9._-]+)+(:[\w.-]{1,128})?(@sha256:[0-9a-f]{64})?")
 _NOT_THERE = "none"
 """What ``download`` says of a file that is not in the folder of its release."""
-
-Headers = Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +53,7 @@ def _mirror(section: Section) -> Address:
         if inner and not is_header(name, value):
             inner.wrong(name, f"{name!r} is not a request header.", "Write it as Referer: VALUE.")
     section.done()
-    return Address(url=url.rstrip("/"), headers=headers)
+    return Address(url=url.rstrip("/"), headers=tuple(headers.items()))
 
 
 def is_header(name: str, value: str) -> bool:

@@ -25,6 +25,8 @@ def with_sha256(text: str, name: str, sha256: str) -> str:
         newline = "\r\n" if "\r\n" in text else "\n"
         added = f"{newline}{' ' * key.start_mark.column}sha256: {sha256}"
     end = value.end_mark.index
+    if not flow:
+        end += len(text[end:].splitlines()[0]) if text[end:] else 0  # a comment
     return text[:end] + added + text[end:]
 
 

@@ -172,7 +172,7 @@ def _servers(sources: _Table) -> Iterable[Address]:
         ):
             sources.wrong(key, "'headers' must be a table of request headers.")
         else:
-            yield Address(url=url.rstrip("/"), headers=headers)
+            yield Address(url=url.rstrip("/"), headers=tuple(headers.items()))
 
 
 def _images(release: _Table) -> dict[str, str]:

@@ -14,10 +14,11 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -94,7 +95,8 @@ def make_case(seed: int, number: int) -> Case:
     if kind in RANGE_FAULTS:
         faults = [fault("half"), *faults]
     elif kind in LOCAL_FAULTS:
-        faults = [fault("kill")] if kind == "kill -9" else []
+        whole = Fault(kind="kill", at=len(content) + 1_000)  # of a zip, too
+        faults = [random.choice([fault("kill"), whole])] if kind == "kill -9" else []
         faults = [fault("half"), fault("404")] if kind == "file changes" else faults
     return Case(
         number=number,
@@ -181,7 +183,7 @@ class Campaign:
         own = file.zip or file
         words += [own.sha256, *(each.url for each in own.addresses)]
         with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True) as child:
-            self._files.reached = lambda: os.kill(child.pid, signal.SIGKILL)
+            self._files.reached = lambda: _kill(child.pid, case.number)
             _, said = child.communicate()
         if "Traceback" in said:
             raise RuntimeError(said)
@@ -216,6 +218,13 @@ class Campaign:
             self._files.content = dict.fromkeys(self._files.content, content)
         _fetch(case, root, file)
         return content
+
+
+def _kill(process: int, number: int) -> None:
+    """Kill ``process`` a little later, when it has written some of what it got, or even all."""
+    time.sleep(number % 40 / 1000)
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
 
 
 def _path(root: Path, content: bytes) -> Path:

@@ -187,7 +187,7 @@ class _Handler(socketserver.BaseRequestHandler):
                 if self.server.closing.wait(_SLOW):
                     break
         elif fault.kind == "kill":
-            self._body(body[:at])
+            self._body(body[: fault.at])
             self.server.files.reached()
         elif fault.kind == "more without length":
             self._body(body + b"more")

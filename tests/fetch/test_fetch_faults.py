@@ -274,7 +274,7 @@ def test_an_interrupt_stops_a_fetch_and_keeps_what_has_arrived(
 
 
 def test_headers_go_to_the_server_and_not_to_another_one(files: Files, tmp_path: Path) -> None:
-    secret = {"Referer": "https://example.com/", "X-Token": "secret"}
+    secret = (("Referer", "https://example.com/"), ("X-Token", "secret"))
     with serving() as other:
         other.content["a/toolkit.run"] = CONTENT
         files.content["go/toolkit.run"] = b""

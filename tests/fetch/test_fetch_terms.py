@@ -94,7 +94,7 @@ def test_on_first_use_a_server_without_tls_is_not_trusted(tmp_path: Path) -> Non
 
 def test_own_servers_have_files_under_their_names_alone(server: Files, tmp_path: Path) -> None:
     own = fetcher(tmp_path)
-    own.servers = (Address(url=server.url, headers={"X-Token": "1"}),)
+    own.servers = (Address(url=server.url, headers=(("X-Token", "1"),)),)
     file = File(name="toolkit.run", origin="a partner", sha256=digest(CONTENT))
     assert own.fetch(file).path.read_bytes() == CONTENT
     assert server.requests[0].headers["x-token"] == "1"

@@ -124,13 +124,13 @@ class Client:
         Raises:
             TransferError: there is none, or it does not have these bytes.
         """
-        headers = {**address.headers, "Accept-Encoding": "identity"}
+        headers = {**dict(address.headers), "Accept-Encoding": "identity"}
         if offset:
             headers["Range"] = f"bytes={offset}-"
             headers |= {"If-Range": validator} if validator else {}
         with _Session() as session:
             session.max_redirects = _REDIRECTS
-            session.own_headers = frozenset(address.headers)
+            session.own_headers = frozenset(name for name, _ in address.headers)
             session.headers["User-Agent"] = f"cannery/{__version__}"
             session.mount("https://", Trusting(self._context))
             with _explained(address.url):
