@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A build that takes CANN out of the vendor's image, and when it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.errors import ArtifactError, CanneryError, EngineError
+from cannery.execute.registry import located
+from cannery.image.bake_file import ImageBuild
+from cannery.image.vendor_image import LABEL, VendorFacts
+from cannery.pipeline import running, vendor_images
+from cannery.pipeline.build import build_all
+from cannery.pipeline.fetching import Provided
+from cannery.pipeline.planning import make_plan
+from cannery.pipeline.vendor_images import with_images
+from cannery.plan.journal import Journal
+from tests.unit.image.test_vendor_image import FACTS, IMAGE
+from tests.unit.world import World, make_world
+
+TAKEN = ("toolkit", "kernels", "nnal")
+MIRROR = IMAGE.replace("quay.example", "mirror.test")
+
+
+@dataclass
+class Vendor:
+    """The vendor's image and the registries, as far as a build sees them."""
+
+    world: World
+    facts: VendorFacts = FACTS
+    asked: list[str] = field(default_factory=list)
+    gone: bool = False
+    builds: list[ImageBuild] = field(default_factory=list)
+
+    def locate(self, references: Sequence[str], platform: str, _: object) -> str:
+        assert platform == "linux/arm64"
+        self.asked += references
+        if self.gone:
+            raise EngineError("no registry has it")
+        return references[0]
+
+    def read(self, build: ImageBuild, reference: str, _: object, kept: Path) -> VendorFacts:
+        assert not build.stages
+        assert reference == self.asked[0]
+        assert kept.parent.name == "vendor-images"
+        return self.facts
+
+    def bake(self, builds: Sequence[ImageBuild], *rest: Any) -> Any:
+        self.builds += builds
+        return self.world.bake(builds, *rest)
+
+    def run(self, *sources: str, names: Sequence[str] = ("full",), **more: Any) -> None:
+        project = self.world.checkout.project
+        chosen = replace(self.world.selection(names), matrix=project.matrix())
+        targets = tuple(chosen.matrix.targets[name] for name in names)
+        options = self.world.options(sources=sources, **more)
+        selection, failures = with_images(
+            replace(chosen, targets=targets), options, project.settings()
+        )
+        provided = Provided(folder=options.artifacts, failures=failures)
+        selection = replace(selection, provided=provided)
+        planned = make_plan(project, selection, options)
+        journal = Journal(path=self.world.journal, options=options)
+        build_all(project, selection, options, planned, journal)
+
+
+@pytest.fixture
+def vendor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Vendor:
+    """CANN is in no folder, and cannery.toml names an image."""
+    world = make_world(tmp_path, monkeypatch)
+    target = world.checkout.matrix.targets["full"]
+    for component in TAKEN:
+        (world.artifacts / target.artifacts[component].name).unlink()
+    settings(world, f'[images."8.0.RC2"]\n910b = "{IMAGE}"\n')
+    found = Vendor(world, replace(FACTS, releases={each: ["8.0.RC2"] for each in TAKEN}))
+    monkeypatch.setattr(located, "locate", found.locate)
+    monkeypatch.setattr(vendor_images, "read_facts", found.read)
+    monkeypatch.setattr(running, "bake", found.bake)
+    return found
+
+
+def settings(world: World, text: str) -> None:
+    (world.checkout.project.root / "cannery.toml").write_text(text, encoding="utf-8")
+
+
+def test_the_image_replaces_the_stages_of_cann(
+    vendor: Vendor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vendor.facts = replace(vendor.facts, driver=["usr/local/Ascend/driver"])
+    vendor.run("image")
+    [build] = vendor.builds
+    assert [each.arguments["COMPONENT"] for each in build.stages.values()] == [*TAKEN]
+    assert {each.contexts["vendor"] for each in build.stages.values()} == {
+        f"docker-image://{IMAGE}"
+    }
+    assert build.labels[LABEL] == IMAGE
+    assert not {"TOOLKIT_SHA256", "KERNELS_SHA256", "NNAL_SHA256"} & build.arguments.keys()
+    said = capsys.readouterr().err
+    assert f"full: CANN 8.0.RC2 is taken from {IMAGE}" in said
+    assert "full: left out, because containers get the host's driver: /usr/local/Ascend/driver" in (
+        said
+    )
+    assert vendor.world.checked == ["full"]
+    # The next run has nothing to do, and asks no registry.
+    vendor.asked.clear()
+    vendor.run("image")
+    assert (vendor.asked, len(vendor.builds)) == ([], 1)
+
+
+def test_mirrors_of_its_registry_are_asked_first(vendor: Vendor) -> None:
+    text = f'[images."8.0.RC2"]\n910b = "{IMAGE}"\n[mirrors]\n"quay.example" = ["mirror.test"]\n'
+    settings(vendor.world, text)
+    vendor.run("image")
+    assert vendor.asked == [MIRROR, IMAGE]
+    [build] = vendor.builds
+    assert build.stages["layer-toolkit"].contexts["vendor"] == f"docker-image://{MIRROR}"
+    # The same image from elsewhere is the same input.
+    assert build.labels[LABEL] == IMAGE
+
+
+def test_the_image_is_a_source_only_where_it_is_named(vendor: Vendor) -> None:
+    with pytest.raises(ArtifactError, match="is missing"):
+        vendor.run()
+    assert vendor.asked == []
+    text = f'[sources]\norder = ["folder", "image"]\n[images."8.0.RC2"]\n910b = "{IMAGE}"\n'
+    settings(vendor.world, text)
+    vendor.run()
+    assert vendor.asked == [IMAGE]
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"releases": {each: ["8.0.RC3"] for each in TAKEN}}, "has toolkit 8.0.RC3"),
+    ({"operators": ["ascend310p"]}, "has operators for ascend310p"),
+    ({"arches": ["x86_64"]}, "has programs for x86_64"),
+    ({"stand_ins": ["x"]}, "holds simulated packages"),
+]
+
+
+def test_nothing_is_built_from_an_image_with_other_contents(vendor: Vendor) -> None:
+    good = vendor.facts
+    for changes, said in REFUSED:
+        vendor.asked.clear()
+        vendor.facts = replace(good, **changes)
+        with pytest.raises(ArtifactError, match=said):
+            vendor.run("image")
+    assert vendor.builds == []
+
+
+def test_an_image_that_no_registry_has(vendor: Vendor) -> None:
+    vendor.gone = True
+    with pytest.raises(EngineError, match="no registry has it"):
+        vendor.run("image")
+    assert vendor.builds == []
+
+
+def test_a_target_whose_release_has_no_image_does_not_keep_others_from_it(vendor: Vendor) -> None:
+    with pytest.raises(CanneryError, match=r"no image with CANN 8.0.T39 for chip 910b is known"):
+        vendor.run("image", names=("full", "bare"))
+    assert [build.id for build in vendor.builds] == ["full"]
