@@ -58,7 +58,7 @@ def run(given: Given, project: Project) -> int:
     if builds:
         provided = provide(project, selection.targets, options, transfer)
     else:
-        provided = foresee(project, selection.targets, options, transfer.cache)
+        provided = foresee(project, selection.targets, options, transfer)
     options = replace(options, artifacts=provided.folder)
     selection = replace(selection, provided=provided)
     planned = make_plan(project, selection, options, plan_options, earlier)

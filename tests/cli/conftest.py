@@ -25,6 +25,8 @@ def copy(names: Iterable[str], source: Path, root: Path) -> Checkout:
             shutil.copytree(source / name, root / name)
         else:
             shutil.copy2(source / name, root / name)
+    # So that no test asks a server beyond this machine.
+    (root / "cannery.toml").write_text('[sources]\norder = ["folder"]\n', encoding="utf-8")
     return Checkout(root=root)
 
 
