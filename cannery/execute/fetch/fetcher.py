@@ -8,13 +8,13 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from urllib.parse import quote, urlsplit
 
 from cannery import console
 from cannery.errors import ArtifactError, Problem
+from cannery.execute.clock import now
 from cannery.execute.fetch import signature
 from cannery.execute.fetch.beside import signed_beside
 from cannery.execute.fetch.http import Client, TransferError
@@ -144,7 +144,7 @@ class Fetcher:
         return Record(
             name=file.name,
             url=_public(address.url),
-            fetched=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            fetched=now(),
             eula=file.eula,
             accepted_by=self.terms.accepted_by if file.eula else "",
             signature=signed,
