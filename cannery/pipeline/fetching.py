@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -122,8 +122,9 @@ def provide(
         name = hashlib.sha256(str(project.root).encode()).hexdigest()[:12]
         folder = sources.store.expose(every, name)
     failures = {}
+    refused = failed if CannSource.FOLDER not in sources.order else {}
     for target in targets:
-        if error := _failure(target, options, folder, failed):
+        if error := _failure(target, options, folder, failed, refused):
             failures[target.id] = error
     return Provided(folder=folder, failures=failures)
 
@@ -167,11 +168,22 @@ def _wanted(targets: Iterable[Target], options: BuildOptions, sources: Sources) 
 
 
 def _failure(
-    target: Target, options: BuildOptions, folder: Path, failed: Mapping[str, CanneryError]
+    target: Target,
+    options: BuildOptions,
+    folder: Path,
+    failed: Mapping[str, CanneryError],
+    refused: Collection[str],
 ) -> ArtifactError | None:
-    """Why ``target`` does not have all of its files in ``folder``, if it does not."""
+    """Why ``target`` does not have all of its files in ``folder``, if it does not.
+
+    Those that are ``refused`` do not count, even if they are there.
+    """
     needed = needed_files(target, simulate=options.simulate, with_cann=options.with_cann)
-    lacking = {n: file for n, file in needed.items() if not (folder / file.name).is_file()}
+    lacking = {
+        component: file
+        for component, file in needed.items()
+        if not (folder / file.name).is_file() or (component in CANN and file.name in refused)
+    }
     problems = [
         problem
         for file in lacking.values()
