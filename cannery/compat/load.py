@@ -9,27 +9,23 @@ from pathlib import Path
 from cannery.compat import facts
 from cannery.compat import rows_of as rows
 from cannery.compat.reader import Reader, source
-from cannery.errors import file_error
-from cannery.syntax.yaml_reader import Section, read_yaml
+from cannery.syntax.yaml_limits import read_limited
+from cannery.syntax.yaml_reader import Section, parse_yaml
 
 
 def load_compat(path: Path) -> facts.Compat:
-    """Read and check the compat.yaml in ``path``; a file that has not changed is read once.
+    """Read and check the compat.yaml in ``path``; equal texts are parsed once.
 
     Raises:
         FileError: it cannot be read.
         MatrixError: with every problem found, each with its line.
     """
-    try:
-        stat = path.stat()
-    except OSError as error:
-        raise file_error("read", path, error) from error
-    return _load(path, stat.st_mtime_ns, stat.st_size)
+    return _parsed(read_limited(path, path.name), path.name)
 
 
 @lru_cache(maxsize=4)
-def _load(path: Path, _changed: int, _size: int) -> facts.Compat:
-    return read_yaml(path, path.name, compat_of)
+def _parsed(text: str, name: str) -> facts.Compat:
+    return parse_yaml(text, name, compat_of)
 
 
 def compat_of(top: Section) -> facts.Compat:
