@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.checkout import CAN_MOUNT, Checkout
+from tests.copies import copy_tree
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = [
@@ -20,11 +21,7 @@ READ = [
 
 def copy(names: Iterable[str], source: Path, root: Path) -> Checkout:
     for name in names:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        if (source / name).is_dir():
-            shutil.copytree(source / name, root / name)
-        else:
-            shutil.copy2(source / name, root / name)
+        copy_tree(source / name, root / name)
     return Checkout(root=root)
 
 
@@ -46,7 +43,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 @pytest.fixture
 def checkout(original: Checkout, tmp_path: Path) -> Checkout:
     """A copy to do anything to; it has no code, so that only ``run`` works on it."""
-    return copy(READ, original.root, tmp_path / "checkout")
+    return copy([*READ, ".cannery/passed"], original.root, tmp_path / "checkout")
 
 
 @pytest.fixture
