@@ -1,30 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads compat.yaml into its rows, or reports everything that is wrong with it."""
+"""Parses compat.yaml into its rows, or reports everything that is wrong with it."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 
 from cannery.compat import facts
 from cannery.compat import rows_of as rows
 from cannery.compat.reader import Reader, source
-from cannery.syntax.yaml_limits import read_limited
 from cannery.syntax.yaml_reader import Section, parse_yaml
 
 
-def load_compat(path: Path) -> facts.Compat:
-    """Read and check the compat.yaml in ``path``; equal texts are parsed once.
+@lru_cache(maxsize=4)
+def parse_compat(text: str, name: str) -> facts.Compat:
+    """The rows in ``text``, the content of a file called ``name``; an equal text is parsed once.
 
     Raises:
-        FileError: it cannot be read.
         MatrixError: with every problem found, each with its line.
     """
-    return _parsed(read_limited(path, path.name), path.name)
-
-
-@lru_cache(maxsize=4)
-def _parsed(text: str, name: str) -> facts.Compat:
     return parse_yaml(text, name, compat_of)
 
 

@@ -15,6 +15,7 @@ from cannery.model import Matrix, Target
 from tests.copies import copy_tree
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+OWN_FACTS = CHECKOUT / "compat.yaml"
 DIGEST = "0123456789abcdef" * 4
 HASH = f"    --hash=sha256:{DIGEST}"
 
