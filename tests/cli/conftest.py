@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.checkout import CAN_MOUNT, Checkout
+from tests.cli.indexes import NOW, PIP, Index
 from tests.copies import copy_tree
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,3 +72,15 @@ def mounts(tmp_path_factory: pytest.TempPathFactory) -> None:
         code = 127
     if code:
         pytest.skip("this machine lets nobody mount a small disk (unshare --mount)")
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    """Has what is known, and nothing that is newer; a program in pip's place reads it."""
+    own = Index(folder=tmp_path / "index")
+    own.add("torch-2.9.0-cp311-cp311-manylinux_2_28_aarch64.whl", "deepspeed-0.18.4.tar.gz")
+    own.add_torch_npu(NOW)
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "pip.py").write_text(PIP, encoding="utf-8")
+    own.env = {"PYTHONPATH": str(tmp_path / "pip"), "PIP_PAGES": str(own.folder / "simple")}
+    return own
