@@ -11,34 +11,39 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class _Tree:
-    """Folders, parents first, and files with their content and mode."""
+    """Folders, parents first, and files with their content, mode and date in nanoseconds."""
 
     folders: tuple[str, ...]
-    files: tuple[tuple[str, bytes, int], ...]
+    files: tuple[tuple[str, bytes, int, int], ...]
 
 
-def copy_tree(source: Path, target: Path) -> None:
-    """Copy the file or folder ``source``, which no test may change, but for Python's caches."""
+def copy_tree(source: Path, target: Path, *, caches: bool = False) -> None:
+    """Copy the file or folder ``source``, which no test may change, with its dates.
+
+    Python's ``caches`` are left out unless they are asked for. What is there already is replaced.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
-    tree = _read(source)
+    tree = _read(source, caches=caches)
     for folder in tree.folders:
-        os.mkdir(f"{target}{folder}")  # noqa: PTH102 - a Path for each takes as long as all else
-    for name, content, mode in tree.files:
-        descriptor = os.open(f"{target}{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        os.makedirs(f"{target}{folder}", exist_ok=True)  # noqa: PTH103 - a Path takes much longer
+    for name, content, mode, date in tree.files:
+        descriptor = os.open(f"{target}{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         os.write(descriptor, content)
+        os.utime(descriptor, ns=(date, date))
         os.close(descriptor)
 
 
 @cache
-def _read(source: Path) -> _Tree:
+def _read(source: Path, *, caches: bool) -> _Tree:
     paths = [source, *sorted(source.rglob("*"))] if source.is_dir() else [source]
-    kept = [path for path in paths if "__pycache__" not in path.parts]
+    kept = [path for path in paths if caches or "__pycache__" not in path.parts]
     length = len(str(source))
     return _Tree(
         folders=tuple(str(path)[length:] for path in kept if path.is_dir()),
         files=tuple(
-            (str(path)[length:], path.read_bytes(), path.stat().st_mode & 0o777)
+            (str(path)[length:], path.read_bytes(), status.st_mode & 0o777, status.st_mtime_ns)
             for path in kept
             if path.is_file()
+            for status in [path.stat()]
         ),
     )

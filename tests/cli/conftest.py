@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,7 +26,8 @@ def copy(names: Iterable[str], source: Path, root: Path) -> Checkout:
 
 
 def with_code(made: Checkout) -> Checkout:
-    shutil.copytree(ROOT / "cannery", made.root / "cannery", dirs_exist_ok=True)
+    # With what is compiled already, so that no process has to.
+    copy_tree(ROOT / "cannery", made.root / "cannery", caches=True)
     return made
 
 
