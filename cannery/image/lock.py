@@ -77,7 +77,6 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
         MatrixError: with every invalid line.
     """
     wheels: list[LockedWheel] = []
-    invalid: list[int] = []
     inputs = ""
     package: re.Match[str] | None = None
     hashes: list[str] = []
@@ -92,7 +91,7 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
     lines = text.splitlines()
     # Nearly all lines are hashes, so that nothing is computed of each of them.
     others = [number for number, line in enumerate(lines) if not line.startswith(_HASH)]
-    invalid += range(others[0] if others else len(lines))
+    invalid = [*range(others[0] if others else len(lines))]
     for number, after in pairwise([*others, len(lines)]):
         line = lines[number]
         if line.startswith("    #"):
