@@ -66,7 +66,7 @@ def run(given: Given, project: Project) -> int:
     if builds:
         provided = provide(project, selection.targets, options, transfer)
     else:
-        provided = foresee(project, selection.targets, options, transfer.cache)
+        provided = foresee(project, selection.targets, options, transfer)
     provided = replace(provided, failures={**provided.failures, **without_image})
     options = replace(options, artifacts=provided.folder)
     selection = replace(selection, provided=provided)

@@ -234,7 +234,7 @@ _EVERY = (
         reads="matrix.yaml, images/, artifacts/, the package index, Debian's mirrors",
         writes="the file of --out",
         example="bundle --target 'py39-*' --simulate --out npu.bundle",
-        options=("shared.RequiredTargetOptions", "bundle.BundleOptions"),
+        options=("shared.RequiredTargetOptions", "bundle.BundleOptions", "fetch.TransferOptions"),
     ),
     Command(
         name="push",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -16,6 +16,7 @@ from cannery.errors import ArtifactError, CanneryError, Problem
 from cannery.execute.engine.buildx import package_index
 from cannery.execute.fetch.progress import Screen, screen
 from cannery.execute.fetch.store import Store, store_folder
+from cannery.execute.fetch.terms import Terms
 from cannery.execute.threads import workers
 from cannery.files import read_text, write_files
 from cannery.image.artifacts import check_artifacts
@@ -74,6 +75,14 @@ class Sources:
             hashes=hashes,
         )
 
+    def terms(self, transfer: TransferOptions) -> Terms:
+        """What the user has agreed to, on the command line or in cannery.toml."""
+        return Terms(
+            accepted_by=transfer.accept_eula or self.settings.accept_eula,
+            first_use=transfer.trust_first_use,
+            cann_ca=self.settings.cann_ca,
+        )
+
     def downloads(self, file: File, component: str, folder: Path) -> bool:
         """Whether ``file`` is to be downloaded, and not taken from ``folder``."""
         order = self.order
@@ -113,23 +122,28 @@ def provide(
         name = hashlib.sha256(str(project.root).encode()).hexdigest()[:12]
         folder = sources.store.expose(every, name)
     failures = {}
+    refused = failed if CannSource.FOLDER not in sources.order else {}
     for target in targets:
-        if error := _failure(target, options, folder, failed):
+        if error := _failure(target, options, folder, failed, refused):
             failures[target.id] = error
     return Provided(folder=folder, failures=failures)
 
 
 def foresee(
-    project: Project, targets: Iterable[Target], options: BuildOptions, cache: Path | None = None
+    project: Project, targets: Iterable[Target], options: BuildOptions, transfer: TransferOptions
 ) -> Provided:
     """What ``provide`` would fetch, without a network; nothing is written.
 
     Raises:
         MatrixError, FileError: cannery.toml is wrong, or cannot be read.
     """
-    sources = Sources.of(project, options.sources, cache)
-    wanted = _wanted([*targets], options, sources)
-    coming = {name: sources.store.known(file) or UNFETCHED for name, file in wanted.items()}
+    sources = Sources.of(project, options.sources, transfer.cache)
+    terms = sources.terms(transfer)
+    coming = {
+        name: sources.store.known(file) or UNFETCHED
+        for name, file in _wanted([*targets], options, sources).items()
+        if sources.store.holds(file) or not terms.against(file)
+    }
     return Provided(folder=options.artifacts, coming=coming)
 
 
@@ -154,11 +168,22 @@ def _wanted(targets: Iterable[Target], options: BuildOptions, sources: Sources) 
 
 
 def _failure(
-    target: Target, options: BuildOptions, folder: Path, failed: Mapping[str, CanneryError]
+    target: Target,
+    options: BuildOptions,
+    folder: Path,
+    failed: Mapping[str, CanneryError],
+    refused: Collection[str],
 ) -> ArtifactError | None:
-    """Why ``target`` does not have all of its files in ``folder``, if it does not."""
+    """Why ``target`` does not have all of its files in ``folder``, if it does not.
+
+    Those that are ``refused`` do not count, even if they are there.
+    """
     needed = needed_files(target, simulate=options.simulate, with_cann=options.with_cann)
-    lacking = {n: file for n, file in needed.items() if not (folder / file.name).is_file()}
+    lacking = {
+        component: file
+        for component, file in needed.items()
+        if not (folder / file.name).is_file() or (component in CANN and file.name in refused)
+    }
     problems = [
         problem
         for file in lacking.values()
@@ -220,19 +245,14 @@ def _fetcher(
     sources: Sources, transfer: TransferOptions, ca: Path | None, bars: Screen, stop: Event
 ) -> Fetcher:
     # Imported here, because that takes longer than most plans, which fetch nothing.
-    from cannery.execute.fetch.fetcher import Fetcher, Terms
+    from cannery.execute.fetch.fetcher import Fetcher
     from cannery.execute.fetch.http import Client, Timeouts
 
-    settings = sources.settings
     return Fetcher(
         store=sources.store,
         client=Client(package_index(ca, "").ca, Timeouts()),
-        terms=Terms(
-            accepted_by=transfer.accept_eula or settings.accept_eula,
-            first_use=transfer.trust_first_use,
-            cann_ca=settings.cann_ca,
-        ),
-        servers=settings.servers,
+        terms=sources.terms(transfer),
+        servers=sources.settings.servers,
         screen=bars,
         stop=stop,
     )

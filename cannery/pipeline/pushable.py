@@ -18,6 +18,7 @@ from cannery.image.vendor_image import digest_of
 from cannery.matrix.project import Project
 from cannery.model import DeviceKind, Target
 from cannery.options.build import BuildOptions
+from cannery.options.fetch import TransferOptions
 from cannery.options.publish import PushOptions
 from cannery.pipeline.fetching import foresee
 from cannery.pipeline.images import device_kinds, here
@@ -151,7 +152,7 @@ def _differences(
     one = Selection(matrix=selection.matrix, targets=(target,), named=frozenset({target.id}))
     build_options = BuildOptions(simulate=options.simulate, artifacts=options.artifacts)
     try:
-        one = replace(one, provided=foresee(project, [target], build_options))
+        one = replace(one, provided=foresee(project, [target], build_options, TransferOptions()))
         planned = make_plan(project, one, build_options)
     except OutOfSyncError as error:
         return [*reasons, str(error.problems[-1])], {}

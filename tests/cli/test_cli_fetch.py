@@ -53,6 +53,7 @@ class Desk:
 def desk(checkout: Checkout, tmp_path: Path) -> Iterator[Desk]:
     with serving() as server:
         checkout.edit(HOST, server.url)
+        (checkout.root / "cannery.toml").unlink()
         yield Desk(checkout=checkout, server=server, cache=tmp_path / "cache")
 
 
@@ -131,6 +132,7 @@ def test_a_failure_names_every_server_and_why(desk: Desk) -> None:
     result, url = desk.run("build", *words), desk.server.url
     assert result.code == 5, result.err
     assert "Traceback" not in result.err
+    assert f"\n  {url}/own/{TOOLKIT}.zip: it does not have the file (404)." in result.err
     assert f"\n  {url}/{FOLDER}/{TOOLKIT}.zip: it sends a web page" in result.err
     assert f"fetched {KERNELS}.run" in result.err
     assert "vllm_ascend-0.7.3-py3-none-any.whl" in result.err

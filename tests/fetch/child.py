@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from cannery.errors import CanneryError
-from cannery.execute.fetch.fetcher import Terms
+from cannery.execute.fetch.terms import Terms
 from cannery.sources import Address, File
 from tests.fetch.fetches import fetcher
 

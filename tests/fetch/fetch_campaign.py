@@ -25,7 +25,7 @@ from pathlib import Path
 from random import Random
 
 from cannery.errors import CanneryError
-from cannery.execute.fetch.fetcher import Terms
+from cannery.execute.fetch.terms import Terms
 from cannery.sources import File
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, wrong_files, zipped
 from tests.fetch.server import HEADS, Fault, Files

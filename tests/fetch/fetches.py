@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
-from cannery.execute.fetch.fetcher import Fetcher, Terms
+from cannery.execute.fetch.fetcher import Fetcher
 from cannery.execute.fetch.http import Client, Timeouts
 from cannery.execute.fetch.store import Store
+from cannery.execute.fetch.terms import Terms
 from cannery.execute.fetch.transfer import Patience
 from cannery.sources import Address, File
 

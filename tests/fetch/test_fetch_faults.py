@@ -18,7 +18,7 @@ import trustme
 
 from cannery.errors import ArtifactError, FileError
 from cannery.execute.fetch import transfer
-from cannery.execute.fetch.fetcher import Terms
+from cannery.execute.fetch.terms import Terms
 from cannery.execute.process import Stopped
 from cannery.sources import Address
 from tests.fetch.fetches import QUICK, a_file, digest, fetcher, in_zip, wrong_files, zipped

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import ArtifactError, FileError
-from cannery.execute.fetch.fetcher import Terms
 from cannery.execute.fetch.store import Store, link_or_copy, store_folder
+from cannery.execute.fetch.terms import Terms
 from cannery.sources import Address, File
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, zipped
 from tests.fetch.server import Fault, Files, serving

@@ -8,37 +8,24 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from urllib.parse import quote, urlsplit
 
 from cannery import console
 from cannery.errors import ArtifactError, Problem
+from cannery.execute.clock import now
 from cannery.execute.fetch import signature
 from cannery.execute.fetch.beside import signed_beside
 from cannery.execute.fetch.http import Client, TransferError
 from cannery.execute.fetch.progress import Screen
 from cannery.execute.fetch.store import Record, Store, notes_of
+from cannery.execute.fetch.terms import Terms
 from cannery.execute.fetch.transfer import Patience, Transfer, disk_error
 from cannery.execute.fetch.unzip import Archive, Signed
 from cannery.execute.process import Stopped
 from cannery.image.file_hashes import sha256_of
 from cannery.sources import Address, File
-
-
-@dataclass(frozen=True, kw_only=True)
-class Terms:
-    """What the user has agreed to.
-
-    ``accepted_by`` is who accepts the vendor's licence, empty for nobody. ``first_use`` says that
-    a file without a published hash is trusted once. ``cann_ca`` has the certificates that the
-    vendor's signatures must lead to.
-    """
-
-    accepted_by: str = ""
-    first_use: bool = False
-    cann_ca: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +66,8 @@ class Fetcher:
         sha256 = self.store.known(file)
         if sha256 and self.store.has(sha256):
             return Fetched(file=file, path=self.store.path(sha256), sha256=sha256)
-        self._require_consent(file)
+        if problems := self.terms.against(file):
+            raise ArtifactError(problems)
         key = sha256 or (file.zip.sha256 if file.zip else _key(file.name))
         with self.store.locked(key, self._waiting(file.name)):
             sha256 = self.store.known(file)
@@ -93,20 +81,6 @@ class Fetcher:
 
     def _waiting(self, name: str) -> _Waiting:
         return _Waiting(name, self.stop)
-
-    def _require_consent(self, file: File) -> None:
-        """Raise ArtifactError for what the user has not agreed to."""
-        problems = []
-        if file.eula and not self.terms.accepted_by:
-            what = f"{file.name} is downloaded only after its licence was accepted: {file.eula}"
-            fix = "Read it, then add --accept-eula NAME with the name of who accepts it."
-            problems.append(Problem(what=what, fix=fix))
-        if not (file.sha256 or file.zip or self.terms.first_use):
-            what = f"nobody publishes a sha256 of {file.name}, so a download cannot be verified."
-            fix = "Add --trust-first-use to write the hash of the first download into matrix.yaml."
-            problems.append(Problem(what=what, fix=f"{fix} Or get it from: {file.origin}."))
-        if problems:
-            raise ArtifactError(problems)
 
     def _fetched(self, file: File, key: str) -> Fetched:
         """The file, from its zip if only that has a published hash."""
@@ -170,7 +144,7 @@ class Fetcher:
         return Record(
             name=file.name,
             url=_public(address.url),
-            fetched=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            fetched=now(),
             eula=file.eula,
             accepted_by=self.terms.accepted_by if file.eula else "",
             signature=signed,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from socket import gaierror
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from cannery import __version__
-from cannery.execute.trust import UNKNOWN_ISSUER, Trusting, distrust, innermost, trusting
+from cannery.execute.trust import UNKNOWN_ISSUER, Trusting, causes, distrust, innermost, trusting
 from cannery.sources import Address
 
 _REDIRECTS = 5
@@ -162,6 +163,8 @@ def _explained(url: str) -> Iterator[None]:
             raise TransferError(why, final=True) from error
         if isinstance(error, requests.exceptions.ProxyError):
             raise TransferError(f"the proxy does not answer ({innermost(error)})") from error
+        if any(isinstance(each, gaierror) for each in causes(error)):
+            raise TransferError(f"{host} is not known to the name servers", final=True) from error
         raise TransferError(f"{host} breaks off ({innermost(error)})") from error
 
 

@@ -115,9 +115,7 @@ class Store:
 
     def note_opened(self, archive: str, name: str, sha256: str) -> None:
         """Remember that the zip with the sha256 ``archive`` has ``name`` with ``sha256``."""
-        path = self.root / "opened" / f"{archive}.json"
-        text = json.dumps({**self._opened(archive), name: sha256}, indent=1)
-        write_files({path: text + "\n"})
+        _write(self.root / "opened" / f"{archive}.json", {**self._opened(archive), name: sha256})
 
     def partial(self, key: str) -> Path:
         """The unfinished download of ``key``."""
@@ -152,7 +150,7 @@ class Store:
         """
         path = self.path(sha256)
         try:
-            write_files({self._record(sha256): json.dumps(asdict(record), indent=1) + "\n"})
+            _write(self._record(sha256), asdict(record))
             path.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(partial, os.O_RDONLY)
             try:
@@ -245,6 +243,20 @@ class Store:
         except OSError as error:
             raise file_error("write", folder, error) from error
         return folder
+
+
+def _write(path: Path, content: Mapping[str, object]) -> None:
+    """Write ``content`` as JSON.
+
+    Raises:
+        FileError: it cannot be written.
+    """
+    try:
+        # Another process may make the folder at the same time.
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise file_error("write", path, error) from error
+    write_files({path: json.dumps(content, indent=1) + "\n"})
 
 
 def notes_of(partial: Path) -> Path:
