@@ -52,34 +52,41 @@ def vendor_files() -> dict[str, str]:
     return {f"vendor/{name}": (FOLDER / name).read_text(encoding="utf-8") for name in FILES}
 
 
-def image_of(target: Target, order: Iterable[CannSource], folder: Path) -> str:
+def image_of(
+    target: Target, order: Iterable[CannSource], folder: Path, *, servers: bool = False
+) -> str:
     """The image from which CANN is taken if the sources are tried in this ``order``; or empty.
 
     A source before it is used instead if it has all of CANN's files: ``folder`` if they are in
-    it, a server if matrix.yaml has their addresses.
+    it, a server if matrix.yaml has their addresses or if there are own ``servers``.
 
     Raises:
-        ArtifactError: the image is the only source, and there is none or it has no digest.
+        ArtifactError: the image is the only source, and there is none or it has no digest; or
+            only the package index is left.
     """
     order, files = [*order], cann_files(target).values()
     reference = target.cann.images.get(target.chip, "")
     for source in order:
         if source is CannSource.FOLDER and all((folder / file.name).is_file() for file in files):
             return ""
-        if source is CannSource.DOWNLOAD and all(file.addresses or file.zip for file in files):
+        if source is CannSource.DOWNLOAD and (servers or all(f.is_downloadable for f in files)):
             return ""
         if source is CannSource.IMAGE and (digest_of(reference) or order == [source]):
             _require_digest(target, reference)
             return reference
+        if source is CannSource.INDEX and source is order[-1]:
+            what = f"{target.id}: CANN cannot be taken from a package index yet."
+            raise ArtifactError(Problem(what=what, fix="Choose another --source."))
     return ""
 
 
 def _require_digest(target: Target, reference: str) -> None:
-    what = f"{target.id}: no image with CANN {target.cann.version} for chip {target.chip} is known."
     if digest_of(reference):
         return
+    what = f"{target.id}: no image with CANN {target.cann.version} for chip {target.chip} is known."
     if reference:
         what = f"{target.id}: {reference} has no digest, so its contents may change."
+        what += f" 'docker buildx imagetools inspect {reference}' shows its digest."
     place = f'[images."{target.cann.version}"] {target.chip} = "REGISTRY/NAME@sha256:DIGEST"'
     raise ArtifactError(Problem(what=what, fix=f"Add to cannery.toml: {place}"))
 

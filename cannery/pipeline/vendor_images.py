@@ -43,7 +43,8 @@ def with_images(
     for target in selection.targets:
         found = target
         try:
-            found = replace(target, vendor_image=image_of(target, order, options.artifacts))
+            image = image_of(target, order, options.artifacts, servers=bool(settings.servers))
+            found = replace(target, vendor_image=image)
         except CanneryError as error:
             failures[target.id] = error
         targets.append(found)

@@ -140,7 +140,7 @@ def test_a_base_is_taken_from_a_mirror_under_its_own_name(
             arguments={"BASE_IMAGE": image},
         )
         made = baked(build, packages, tmp_path / "logs")
-        names = {name.rpartition(":")[2] for name in tree(made, "linux/arm64", "/")}
+        names = {name.rpartition("/")[2] for name in tree(made, "linux/arm64", "/")}
         assert {"from-the-mirror", "here"} <= names
         run("docker", "image", "rm", "--force", made)
     finally:

@@ -46,16 +46,6 @@ def locate(references: Sequence[str], platform: str, ca: Path | None = None) -> 
     raise EngineError(problems)
 
 
-def digest_of_tag(reference: str, ca: Path | None = None) -> str:
-    """The digest that the tag of ``reference`` has now; empty if its registry does not say."""
-    try:
-        place = parse_reference(reference)
-        repository = Repository(place.registry, place.repository, ca=ca, patience=_BRIEF)
-        return repository.resolve(place.tag)
-    except EngineError:
-        return ""
-
-
 def _require_platform(
     repository: Repository, document: Document, reference: str, platform: str
 ) -> None:

@@ -92,12 +92,12 @@ def take(program: ModuleType, tree: Path, tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr(program, "LAYER", layer)
         monkeypatch.setattr(program.os, "chown", lambda *_, **__: None)
         program.main(["layer", str(tree), component])
-        return contents(layer)
+        return texts_in(layer)
 
     return run
 
 
-def contents(folder: Path) -> dict[str, str]:
+def texts_in(folder: Path) -> dict[str, str]:
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -167,7 +167,7 @@ def test_the_layers_are_together_what_the_image_has(take: Take, tree: Path) -> N
     layers = [take(component) for component in COMPONENTS]
     whole = {path: text for layer in layers for path, text in layer.items()}
     assert len(whole) == sum(len(layer) for layer in layers), "a file is in two layers"
-    expected = contents(tree)
+    expected = texts_in(tree)
     for path in [*expected]:
         if path.startswith(("root/", "usr/local/python", f"{ASCEND}/driver/")):
             del expected[path]

@@ -85,6 +85,15 @@ def test_files_with_an_address_are_downloaded_first(tmp_path: Path) -> None:
     assert chosen(target, tmp_path, *order) == ""
     partly = replace(target, cann=replace(target.cann, nnal=cann.nnal))
     assert chosen(partly, tmp_path, *order) == IMAGE
+    # Nobody knows what an own server has before it is asked.
+    assert image_of(partly, order, tmp_path, servers=True) == ""
+
+
+def test_an_index_is_no_source_yet(tmp_path: Path) -> None:
+    order = (CannSource.FOLDER, CannSource.INDEX)
+    with pytest.raises(ArtifactError, match="CANN cannot be taken from a package index yet"):
+        chosen(known(), tmp_path, *order)
+    assert chosen(known(), fill(tmp_path), *order) == ""
 
 
 @pytest.mark.parametrize(
