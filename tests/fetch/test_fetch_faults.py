@@ -8,6 +8,7 @@ import os
 import shutil
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ import trustme
 
 from cannery.errors import ArtifactError, FileError
 from cannery.execute.fetch import transfer
+from cannery.execute.fetch.http import Client, Timeouts
 from cannery.execute.fetch.terms import Terms
 from cannery.execute.process import Stopped
 from cannery.sources import Address
@@ -271,6 +273,33 @@ def test_an_interrupt_stops_a_fetch_and_keeps_what_has_arrived(
     threading.Timer(0.1, own.stop.set).start()
     with pytest.raises(Stopped):
         own.fetch(a_file(CONTENT, [files.address("a/toolkit.run")]))
+
+
+def test_an_interrupt_does_not_wait_for_a_server_that_stalls(files: Files, tmp_path: Path) -> None:
+    failing(files, "stall")
+    own = fetcher(tmp_path)
+    own.client = Client(None, Timeouts(connect=2.0, read=60.0))
+
+    def interrupt() -> None:
+        own.stop.set()
+        own.client.abort()
+
+    threading.Timer(0.3, interrupt).start()
+    begun = time.monotonic()
+    with pytest.raises(Stopped):
+        own.fetch(a_file(CONTENT, [files.address("a/toolkit.run")]))
+    assert time.monotonic() - begun < 1.5
+    assert (tmp_path / "partial" / digest(CONTENT)).stat().st_size == HALF
+
+
+def test_the_proxy_of_the_environment_is_used(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "http://files.example.com/toolkit.run"
+    monkeypatch.setenv("http_proxy", files.url)
+    monkeypatch.delenv("no_proxy", raising=False)
+    files.content[url] = CONTENT
+    assert fetcher(tmp_path).fetch(a_file(CONTENT, [url])).path.read_bytes() == CONTENT
 
 
 def test_headers_go_to_the_server_and_not_to_another_one(files: Files, tmp_path: Path) -> None:
