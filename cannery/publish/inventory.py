@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from urllib.parse import unquote
 
@@ -74,7 +74,8 @@ class Inventory:
     """All packages of an image, sorted within each kind.
 
     ``vendor`` packages have the names of their components. ``distribution`` is as in ``debian-11``;
-    ``simulated`` says whether stand-ins replace the vendor's files.
+    ``simulated`` says whether stand-ins replace the vendor's files. ``components`` maps the names
+    of the target's components to their versions.
     """
 
     wheels: tuple[Package, ...]
@@ -82,6 +83,7 @@ class Inventory:
     vendor: tuple[Package, ...]
     distribution: str = ""
     simulated: bool = False
+    components: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def versions(self) -> dict[str, dict[str, str]]:

@@ -62,6 +62,7 @@ def image_inventory(
             vendor=vendor_packages(target, record["components"], hashes or {}, simulated=simulated),
             distribution=distribution(reader.text(_OS_RELEASE)),
             simulated=simulated,
+            components=record["components"],
         )
 
 
