@@ -44,6 +44,6 @@ def _contents(project: Project, name: str, target: str) -> Contents:
         from cannery.pipeline.commit_contents import commit_contents
 
         return commit_contents(project, name, target)
-    from cannery.pipeline.image_contents import contents
+    from cannery.pipeline.image_contents import read_contents
 
-    return contents(project, name)
+    return read_contents(project, name)

@@ -25,7 +25,7 @@ from cannery.report.difference import Contents, Kind, LayerContent
 _TARGET = f"{NAMESPACE}.target"
 
 
-def contents(project: Project, name: str) -> Contents:
+def read_contents(project: Project, name: str) -> Contents:
     """The contents of the image or the record ``name``.
 
     It is the path of a record, a local image, a target with a local image, or a published image
