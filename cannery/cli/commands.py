@@ -168,9 +168,10 @@ _EVERY = (
     Command(
         name="lock",
         summary="resolve the Python packages of the targets and pin them",
-        description="Resolves the Python packages of each target and pins them with their hashes "
-        "in images/ID/requirements.lock. Pinned packages keep their versions unless matrix.yaml "
-        "or --upgrade asks for others. Needs the package index. Run 'build.py render' after it.",
+        description="Resolves the Python packages of each target and pins them in "
+        "images/ID/requirements.lock, with the name and the hash of one file of each. "
+        "Pinned packages keep their versions unless matrix.yaml or --upgrade asks for others. "
+        "Needs the package index. Run 'build.py render' after it.",
         reads="matrix.yaml, compat.yaml, the locks, and the package index",
         writes="images/ID/requirements.lock, and cannery/image/context/requirements.txt",
         example="lock --target 'py39-*' --upgrade numpy",
