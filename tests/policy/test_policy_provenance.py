@@ -100,7 +100,7 @@ def test_every_layer_with_debian_packages_has_a_list_of_its_own(
 ) -> None:
     dockerfile = (folder / "Dockerfile").read_text(encoding="utf-8")
     stages = re.findall(
-        r"^FROM \S+ AS (\S+)\nRUN [^\n]+\n    install-packages (.+)", dockerfile, re.MULTILINE
+        r"^FROM \S+ AS (\S+)\nRUN (?:[^\n]+\n +)*?install-packages (.+)", dockerfile, re.MULTILINE
     )
     assert "os" in {stage for stage, _ in stages}
     for stage, words in stages:
