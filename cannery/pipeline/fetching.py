@@ -235,6 +235,7 @@ def fetch_files(
                     stop.wait(0.1)
             except BaseException:
                 stop.set()
+                fetcher.client.abort()
                 raise
     if first := [each for each in fetched if each.first_use]:
         _write_hashes(matrix, first)

@@ -7,7 +7,7 @@ import email.utils
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from socket import gaierror
@@ -117,6 +117,13 @@ class Client:
     def __init__(self, ca: Path | None, timeouts: Timeouts) -> None:
         self._context = trusting([ca] if ca else [])
         self._timeouts = timeouts
+        self._open: set[requests.Response] = set()
+
+    def abort(self) -> None:
+        """End all transfers at once, also of other threads, which may be waiting for a byte."""
+        for response in [*self._open]:
+            with suppress(OSError, ValueError, RuntimeError):
+                response.raw.shutdown()
 
     @contextmanager
     def get(self, address: Address, offset: int = 0, validator: str = "") -> Iterator[Answer]:
@@ -141,8 +148,12 @@ class Client:
                     stream=True,
                     timeout=(self._timeouts.connect, self._timeouts.read),
                 )
-            with response:
-                yield _judged(response, offset)
+            self._open.add(response)
+            try:
+                with response:
+                    yield _judged(response, offset)
+            finally:
+                self._open.discard(response)
 
 
 @contextmanager
