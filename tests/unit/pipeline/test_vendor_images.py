@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import ArtifactError, CanneryError, EngineError
+from cannery.errors import ArtifactError, CanneryError, EngineError, PublishError
 from cannery.execute.registry import located
 from cannery.image.bake_file import ImageBuild
 from cannery.image.vendor_image import LABEL, VendorFacts
+from cannery.options.publish import PushOptions
 from cannery.pipeline import running, vendor_images
 from cannery.pipeline.build import build_all
 from cannery.pipeline.fetching import Provided
 from cannery.pipeline.planning import make_plan
+from cannery.pipeline.pushable import candidates
 from cannery.pipeline.vendor_images import with_images
 from cannery.plan.journal import Journal
 from tests.unit.image.test_vendor_image import FACTS, IMAGE
@@ -131,6 +133,27 @@ def test_the_image_is_a_source_only_where_it_is_named(vendor: Vendor) -> None:
     settings(vendor.world, text)
     vendor.run()
     assert vendor.asked == [IMAGE]
+
+
+def push_problems(world: World) -> str:
+    options = PushOptions(registry="registry.test", artifacts=world.artifacts)
+    selection = replace(world.selection(["full"]), matrix=world.checkout.project.matrix())
+    targets = (selection.matrix.targets["full"],)
+    with pytest.raises(PublishError) as caught:
+        candidates(world.checkout.project, replace(selection, targets=targets), options)
+    return str(caught.value)
+
+
+def test_a_push_knows_the_image_that_cann_is_from(vendor: Vendor) -> None:
+    vendor.run("image")
+    said = push_problems(vendor.world)
+    assert "differs from the committed files: the checkout has no git commit" in said
+    assert "content key" not in said
+    assert "its CANN" not in said
+    other = IMAGE.replace("ab", "cd")
+    settings(vendor.world, f'[images."8.0.RC2"]\n910b = "{other}"\n')
+    said = push_problems(vendor.world)
+    assert f"its CANN is from {IMAGE}, and the checkout names {other}" in said
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [

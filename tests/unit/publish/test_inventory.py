@@ -194,6 +194,17 @@ def test_vendor_files_have_names_versions_and_published_hashes(checkout: Checkou
     assert {each.source for each in found} == {Origin.VENDOR}
 
 
+def test_cann_from_an_image_has_no_files_and_the_image_as_its_place(checkout: Checkout) -> None:
+    image = f"quay.example/ascend/cann@sha256:{DIGEST}"
+    target = checkout.target("bare", vendor_image=image)
+    found = {p.name: p for p in vendor_packages(target, target.components, {}, simulated=False)}
+    for name in ("toolkit", "kernels"):
+        assert (found[name].file, found[name].sha256) == ("", "")
+        assert found[name].place == f"the image {image}"
+        assert found[name].version == "8.0.T39"
+    assert found["python"].file == "cpython-3.8.18-aarch64.tar.gz"
+
+
 def test_a_stand_in_does_not_have_the_vendor_s_hash(checkout: Checkout) -> None:
     target = checkout.target("bare")
     published = replace(target.cann.toolkit, sha256="a" * 64)

@@ -153,6 +153,20 @@ def test_a_base_is_named_by_its_digest() -> None:
     assert url.qualifiers == {"digest": f"sha256:{DIGEST}", "platform": "linux/arm64"}
 
 
+def test_the_image_of_cann_is_a_dependency_by_its_digest() -> None:
+    assert not [each for each in dependencies(predicate()) if each["name"] == "CANN"]
+    image = f"quay.example/ascend/cann:9.1.0@sha256:{DIGEST}"
+    toolkit = replace(CONTENTS.vendor[1], file="")
+    taken = replace(CONTENTS, vendor=(CONTENTS.vendor[0], toolkit), vendor_image=image)
+    made = predicate(taken)
+    found = named(made, "CANN")
+    assert found["digest"] == {"sha256": DIGEST}
+    url = PackageURL.from_string(found["uri"])
+    assert (url.namespace, url.name, url.version) == ("quay.example/ascend", "cann", "9.1.0")
+    assert CONTENTS.vendor[1].file not in {each["name"] for each in dependencies(made)}
+    read_slsa(made)
+
+
 def test_a_bootstrapped_base_is_none_of_a_registry() -> None:
     found = named(predicate(used=f"sha256:{DIGEST}"), "BASE_IMAGE")
     assert found["digest"] == {"sha256": DIGEST}
