@@ -79,9 +79,9 @@ _EVERY = (
     Command(
         name="fetch",
         summary="download the vendor's files",
-        description="Downloads the files that targets or CANN releases need, verifies the sha256 "
-        "of each, and stores them for all checkouts of this user. A build does the same for what "
-        "it needs. Continues interrupted downloads. See docs/fetching.md.",
+        description="Downloads the files that targets or CANN releases need, verifies their sha256 "
+        "and stores them for all checkouts of this user, as a build does with what it needs. "
+        "Continues interrupted downloads. See docs/fetching.md.",
         reads="matrix.yaml, cannery.toml, artifacts/, and the servers of files",
         writes="the folder of fetched files, and with --trust-first-use matrix.yaml",
         example="fetch --cann 8.1.RC1 --accept-eula 'Example Ltd'",
@@ -91,9 +91,8 @@ _EVERY = (
     Command(
         name="cache",
         summary="list or prune the fetched files",
-        description="Lists the fetched files with their sha256, and who accepted the licence of "
-        "each and when; or removes files and unfinished downloads that no checkout has used for "
-        "some time.",
+        description="Lists the fetched files, their sha256, and who accepted their licence and "
+        "when; or removes files and unfinished downloads that no checkout has used for some time.",
         reads="the folder of fetched files, and cannery.toml",
         writes="nothing; 'prune' removes files from the folder of fetched files",
         example="cache prune --days 30",
