@@ -63,10 +63,8 @@ def run(given: Given, project: Project) -> int:
         return 0
     earlier = found.journal if found.resumes else None
     transfer = read(TransferOptions, given, project)
-    if builds:
-        provided = provide(project, selection.targets, options, transfer)
-    else:
-        provided = foresee(project, selection.targets, options, transfer)
+    supply = provide if builds else foresee
+    provided = supply(project, selection.targets, options, transfer)
     provided = replace(provided, failures={**provided.failures, **without_image})
     options = replace(options, artifacts=provided.folder)
     selection = replace(selection, provided=provided)
