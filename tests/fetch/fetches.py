@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterable
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -24,11 +25,17 @@ def digest(content: bytes) -> str:
     return sha256(content).hexdigest()
 
 
+@cache
+def _client(ca: Path | None) -> Client:
+    """A client; reading this machine's certificates takes longer than most fetches here."""
+    return Client(ca, SHORT)
+
+
 def fetcher(root: Path, *, terms: Terms | None = None, ca: Path | None = None) -> Fetcher:
     """A fetcher with the store ``root``."""
     return Fetcher(
         store=Store(root),
-        client=Client(ca, SHORT),
+        client=_client(ca),
         terms=terms or Terms(accepted_by="Tester"),
         patience=QUICK,
     )
