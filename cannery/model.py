@@ -92,10 +92,14 @@ class Python:
 
 @dataclass(frozen=True, kw_only=True)
 class CannRelease:
-    """One CANN release: the vendor's file names, and what its Python parts need."""
+    """One CANN release: the vendor's file names, and what its Python parts need.
+
+    ``emulated`` says that its installers run on the machine of the target, not on the building one.
+    """
 
     version: str
     layout: Layout
+    emulated: bool = False
     interim: bool
     nearest_public: str
     toolkit: File
@@ -208,6 +212,12 @@ class Target:
     def kernels_file(self) -> File:
         """The package with the chip's operator kernels."""
         return self.kernels.kernels[self.chip]
+
+    @property
+    def emulated(self) -> bool:
+        """Whether CANN's installers run on the machine of the target, see ``CannRelease``."""
+        nnal = (self.nnal,) if self.with_nnal else ()
+        return any(release.emulated for release in (self.cann, self.kernels, *nnal))
 
     @property
     def operators(self) -> str:

@@ -160,11 +160,13 @@ def _cann(version: str, section: Section) -> CannRelease:
     interim = section.choose("edition", editions, "edition", default="release") or False
     nearest = section.text("nearest_public", required=interim)
     layouts = {str(layout): layout for layout in Layout}
+    installers = {"native": False, "emulated": True}
     kernels = section.section("kernels")
     nnal = section.section("nnal", required=False)
     release = CannRelease(
         version=version,
         layout=section.choose("layout", layouts, "layout") or Layout.ASCEND_TOOLKIT,
+        emulated=section.choose("installer", installers, "installer", default="native") or False,
         interim=interim,
         nearest_public=nearest,
         toolkit=_file(section.section("toolkit")),
