@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bench import checkout, draw, figures_build, figures_image, figures_text, machine
+from bench import figures_real as real
 from bench.engine import private_engine
 from bench.figures_build import Plan
 from bench.first_use import first_use
@@ -42,6 +43,7 @@ ON_ENGINE: dict[str, Builds] = {
     "f": figures_image.transfer,
     "g": figures_image.size,
     "i": figures_image.tests,
+    "k": real.real_size,
     "e": figures_build.all_targets,
 }
 """In this order, because a figure uses images that an earlier one has built; (e) removes them."""
@@ -56,11 +58,11 @@ figures:
   c  rebuild after one library moved    h  render --check, its growth, --help, list
   d  second target of a family          i  the image tests
   e  all targets that can be built here, in one build: time and bytes
-  j  the unit tests
+  j  the unit tests                     k  cold build with packages of real size
 
 All figures but h and j start a separate engine. They need root, dockerd, iproute2, iptables and
-disk space (e: about 5 GB for each target); f also needs docker-registry. All figures together take
-hours under emulation.
+disk space (e: about 5 GB for each target; k: 6 GB and 4 times --real-size); f also needs
+docker-registry. All figures together take hours under emulation.
 """
 
 
@@ -94,6 +96,13 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help=f"a target with the same CANN (default: {SECOND})",
     )
     parser.add_argument(
+        "--real-size",
+        type=float,
+        default=4.5,
+        metavar="GB",
+        help="size of the installed toolkit and kernels in figure k (default: 4.5)",
+    )
+    parser.add_argument(
         "--first-use",
         action="store_true",
         help="measure only the README's two commands, on a machine without an engine",
@@ -116,6 +125,8 @@ def run(argv: Sequence[str] | None) -> int:
     letters = chosen(options.only)
     if options.runs < 0:
         raise UsageError("--runs must not be negative.")
+    if not 0 < options.real_size < float("inf"):
+        raise UsageError("--real-size must be a positive number.")
     project = Project(root=ROOT)
     matrix = project.matrix()
     main_, second = (select(matrix, [name])[0] for name in (options.target, options.second))
@@ -135,6 +146,7 @@ def run(argv: Sequence[str] | None) -> int:
             targets=(main_, second),
             folder=Path(folder),
             cold=book.baseline_cold,
+            real_size=round(options.real_size * 1e9),
         )
         for figures in measured(work, letters):
             book.keep(figures)
@@ -168,6 +180,7 @@ class Work:
     targets: tuple[Target, Target]
     folder: Path
     cold: Callable[[], float]
+    real_size: int
 
     def plan(self) -> Plan:
         """The targets and the numbers of samples for the figures that need an engine."""
@@ -184,6 +197,7 @@ class Work:
             runs=self.runs or 3,
             slow_runs=self.runs or 1,
             cold=self.cold(),
+            real_size=self.real_size,
         )
 
 

@@ -10,6 +10,9 @@ from xml.sax.saxutils import escape
 ORDER = (
     "first-use",
     "cold",
+    "real-cold",
+    "real-disk",
+    "real-memory",
     "unchanged",
     "unchanged-baseline",
     "moved",

@@ -92,14 +92,12 @@ class Python:
 
 @dataclass(frozen=True, kw_only=True)
 class CannRelease:
-    """One CANN release: the vendor's file names, and what its Python parts need.
-
-    ``emulated`` says that its installers run on the machine of the target, not on the building one.
-    """
+    """One CANN release: the vendor's file names, and what its Python parts need."""
 
     version: str
     layout: Layout
     emulated: bool = False
+    """Whether its installers run on the machine of the target, not on the building one."""
     interim: bool
     nearest_public: str
     toolkit: File

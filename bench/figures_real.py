@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure (k): a cold build with packages of the size of the vendor's: time, disk and memory."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import checkout, storage
+from bench.engine import RUN, must
+from bench.figures_build import Plan
+from bench.padding import Padding, pad
+from bench.result import Figure, Series
+from bench.session import Session
+from bench.steps import longest
+from bench.timing import Timed
+from cannery import console
+from cannery.errors import EngineError, Problem
+from cannery.execute.engine.simulator import simulated
+from cannery.model import Target
+
+_SHARES = {"toolkit": (2 / 3, 20_000), "kernels": (1 / 3, 8_000)}
+"""Component to its share of the size, and its number of files in ``_VENDOR`` bytes."""
+
+_VENDOR = 4.5e9
+"""Bytes that the vendor's toolkit and kernels install together."""
+
+_ROOM = 4
+"""Free disk space that is needed, as a multiple of the installed size, beside ``_RESERVE``."""
+
+_RESERVE = 6 * 10**9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a cold build took; ``disk`` and ``memory`` in bytes.
+
+    ``disk`` is the growth of the engine's storage, and ``memory`` the peak of its process.
+    """
+
+    done: Timed
+    disk: int
+    memory: int
+
+
+def real_size(session: Session, plan: Plan) -> list[Figure]:
+    """(k) Cold builds of both sides with padded packages, one after the other."""
+    _require_room(plan.real_size)
+    session.prepare([plan.main])
+    folder = session.folder / "real-size"
+    padded = _padded_session(session, plan.main, plan.real_size, folder)
+    padded.prepare([plan.main])
+    ours = _cost(padded, lambda: padded.ours_cold(plan.main))
+    installed = sum(layer.size for layer in storage.layers(padded.ours_name(plan.main))[1:])
+    baseline = _cost(padded, lambda: padded.baseline_cold(plan.main))
+    packages = sum(
+        (padded.made[plan.main.id].artifacts / plan.main.artifacts[name].name).stat().st_size
+        for name in _SHARES
+    )
+    padded.cool()
+    shutil.rmtree(folder)
+    detail = {
+        "target": plan.main.id,
+        "toolkit_and_kernels_bytes": plan.real_size,
+        "installed_bytes": installed,
+        "packages_bytes": packages,
+        "baseline_disk": baseline.disk,
+        "steps": longest(ours.done.steps),
+        "baseline_steps": longest(baseline.done.steps),
+    }
+    return _figures(ours, baseline, installed, plan.real_size, detail)
+
+
+def _figures(
+    ours: Cost, baseline: Cost, installed: int, size: int, detail: dict[str, object]
+) -> list[Figure]:
+    title = f"cold build with {size / 1e9:.1f} GB of toolkit and kernels"
+    return [
+        Figure(
+            key="real-cold",
+            title=title,
+            unit="s",
+            ours=Series(what="build.py build", samples=(ours.done.seconds,)),
+            reference=Series(what="baseline", samples=(baseline.done.seconds,)),
+            at_most=0.30,
+            detail=detail,
+        ),
+        Figure(
+            key="real-disk",
+            title="growth of the engine's storage in this build, against the installed files",
+            unit="bytes",
+            ours=Series(what="build.py build", samples=(ours.disk,)),
+            reference=Series(what="installed", samples=(installed,)),
+            at_most=2.2,
+        ),
+        Figure(
+            key="real-memory",
+            title="peak memory of the engine in this build",
+            unit="bytes",
+            ours=Series(what="build.py build", samples=(ours.memory,)),
+            reference=Series(what="baseline", samples=(baseline.memory,)),
+        ),
+    ]
+
+
+def _padded_session(session: Session, target: Target, size: int, folder: Path) -> Session:
+    """A session on a copy of the checkout whose simulated packages install ``size`` bytes."""
+    copy = checkout.copied(session.project, folder / "checkout")
+    (copy.state / "simulator").unlink()
+    small, large = session.made[target.id], simulated(copy, target)
+    shutil.copytree(small.host, large.host, symlinks=True)
+    shutil.copytree(small.artifacts, large.artifacts)
+    for name, (share, files) in _SHARES.items():
+        file = target.artifacts[name].name
+        console.say(f"padding {file}")
+        count = max(1, round(files * size / _VENDOR))
+        padding = Padding(files=count, size=round(share * size))
+        pad(small.artifacts / file, large.artifacts / file, padding)
+    return Session(
+        project=copy,
+        engine=session.engine,
+        source=session.source,
+        folder=folder,
+        logs=session.logs,
+        bases=session.bases,
+    )
+
+
+def _cost(session: Session, build: Callable[[], Timed]) -> Cost:
+    session.cool()
+    before = _used()
+    process = Path("/proc") / (RUN / "dockerd.pid").read_text(encoding="utf-8").strip()
+    # Resets the peak.
+    (process / "clear_refs").write_text("5", encoding="utf-8")
+    done = build()
+    status = (process / "status").read_text(encoding="utf-8")
+    [peak] = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
+    cost = Cost(done=done, disk=_used() - before, memory=int(peak) * 1024)
+    console.say(f"{done.seconds:.1f} s, {cost.disk / 1e9:.2f} GB")
+    return cost
+
+
+def _used() -> int:
+    """Bytes on disk of the engine's storage."""
+    root = must("docker", "info", "--format", "{{.DockerRootDir}}").strip()
+    return int(must("du", "--summarize", "--one-file-system", "--block-size=1", root).split()[0])
+
+
+def _require_room(size: int) -> None:
+    root = must("docker", "info", "--format", "{{.DockerRootDir}}").strip()
+    free, needed = shutil.disk_usage(root).free, _ROOM * size + _RESERVE
+    if free < needed:
+        what = (
+            f"builds with {size / 1e9:.1f} GB of packages take about {needed // 10**9} GB in"
+            f" {root}, and only {free // 10**9} GB are free."
+        )
+        raise EngineError(Problem(what=what, fix="Give a smaller --real-size, or free some space."))
