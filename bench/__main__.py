@@ -61,8 +61,8 @@ figures:
   j  the unit tests                     k  cold build with packages of real size
 
 All figures but h and j start a separate engine. They need root, dockerd, iproute2, iptables and
-disk space (e: about 5 GB for each target; k: 6 GB and 4 times --real-size); f also needs
-docker-registry. All figures together take hours under emulation.
+disk space (e: about 5 GB a target; k: 6 GB and 4 times --real-size); f also docker-registry. All
+figures together take hours under emulation.
 """
 
 
@@ -253,7 +253,7 @@ class Book:
         self.draw()
         for figure in figures:
             self.good &= figure.passed is not False
-            print(line(figure), flush=True)
+            print(draw.line(figure), flush=True)
 
     def draw(self) -> None:
         """Write docs/bench.md and docs/bench.svg.
@@ -267,18 +267,6 @@ class Book:
         docs = ROOT / "docs"
         page, chart = draw.page(self._results), draw.chart(self._results)
         write_files({docs / "bench.md": page, docs / "bench.svg": chart})
-
-
-def line(figure: Figure) -> str:
-    """One line for the terminal."""
-    text = f"{figure.title}: {draw.quantity(figure.ours.median, figure.unit)}"
-    if figure.reference and figure.ratio is not None:
-        other = draw.quantity(figure.reference.median, figure.unit)
-        text += f", against {other} for {figure.reference.what} (ratio {figure.ratio:.3f})"
-    if figure.at_most is not None:
-        verdict = {True: "met", False: "EXCEEDED", None: "not comparable"}[figure.passed]
-        text += f"; limit {figure.at_most:g}: {verdict}"
-    return text
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
+from bench.result import Figure
+
 ORDER = (
     "first-use",
     "cold",
@@ -118,6 +120,18 @@ def quantity(number: float, unit: str) -> str:
     if unit == "exponent":
         return f"{number:.2f}"
     return f"{number:.0f} ms" if unit == "ms" else f"{number:.1f} {unit}"
+
+
+def line(figure: Figure) -> str:
+    """One line for the terminal."""
+    text = f"{figure.title}: {quantity(figure.ours.median, figure.unit)}"
+    if figure.reference and figure.ratio is not None:
+        other = quantity(figure.reference.median, figure.unit)
+        text += f", against {other} for {figure.reference.what} (ratio {figure.ratio:.3f})"
+    if figure.at_most is not None:
+        verdict = {True: "met", False: "EXCEEDED", None: "not comparable"}[figure.passed]
+        text += f"; limit {figure.at_most:g}: {verdict}"
+    return text
 
 
 def chart(results: Mapping[str, Any]) -> str:

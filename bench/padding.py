@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import itertools
 import random
 import re
@@ -28,7 +29,7 @@ _WORD = 16
 _WORDS = 2500
 """So many words of ``_WORD`` bytes make gzip find about every second one in its window."""
 
-_POOL = 8 * 1024**2
+_POOL = 16 * 1024**2
 _IN_A_FOLDER = 100
 _DATE = 315532800
 """1980-01-01, the date of all files of the simulated packages."""
@@ -94,8 +95,8 @@ def _write_payload(old: bytes, path: Path, padding: Padding) -> tuple[int, str]:
                 archive.addfile(each, content)
     finally:
         unpacked.unlink()
-    with path.open("rb") as file:
-        return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+    with path.open("rb") as written:
+        return path.stat().st_size, hashlib.file_digest(written, "sha256").hexdigest()
 
 
 def _root(names: list[str]) -> PurePosixPath:
@@ -106,23 +107,24 @@ def _root(names: list[str]) -> PurePosixPath:
 def _added(
     root: PurePosixPath, padding: Padding
 ) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
-    """The folders and files to add, in the order of an archive."""
+    """The folders and files to add, in the order of an archive, with the files' contents."""
     seeded = random.Random(str(padding))  # noqa: S311 - equal bytes each time, and no secret
     words = [seeded.randbytes(_WORD) for _ in range(_WORDS)]
-    pool = b"".join(seeded.choices(words, k=2 * _POOL // _WORD))
+    pool = b"".join(seeded.choices(words, k=_POOL // _WORD))
     for number, size in enumerate(sizes(padding, seeded)):
         folder = root / "padding" / f"{number // _IN_A_FOLDER:04}"
         if number % _IN_A_FOLDER == 0:
             for path in [folder.parent, folder] if number == 0 else [folder]:
                 yield _member(path, tarfile.DIRTYPE, 0), None
-        yield _member(folder / f"{number:06}.bin", tarfile.REGTYPE, size), _Cut(pool, seeded)
+        file = _member(folder / f"{number:06}.bin", tarfile.REGTYPE, size)
+        yield file, _cut(pool, seeded.randrange(_POOL), size)
 
 
 def sizes(padding: Padding, seeded: random.Random) -> list[int]:
     """The sizes of the added files: many small ones and a few large ones, with the right sum."""
     weights = [seeded.expovariate(1.0) for _ in range(padding.files)]
-    ends = [0, *itertools.accumulate(weights)]
-    ends = [round(end * padding.size / ends[-1]) for end in ends]
+    sums = [0.0, *itertools.accumulate(weights)]
+    ends = [round(each * padding.size / sums[-1]) for each in sums]
     return [after - before for before, after in itertools.pairwise(ends)]
 
 
@@ -133,13 +135,7 @@ def _member(path: PurePosixPath, kind: bytes, size: int) -> tarfile.TarInfo:
     return member
 
 
-class _Cut:
-    """A file of any length: parts of ``pool`` from seeded places."""
-
-    def __init__(self, pool: bytes, seeded: random.Random) -> None:
-        self._pool = pool
-        self._seeded = seeded
-
-    def read(self, size: int) -> bytes:
-        start = self._seeded.randrange(len(self._pool) - size)
-        return self._pool[start : start + size]
+def _cut(pool: bytes, start: int, size: int) -> io.BytesIO:
+    """``size`` bytes of the endless repetition of ``pool``, from ``start`` on."""
+    times = -(-(start + size) // len(pool))
+    return io.BytesIO((pool * times)[start : start + size])

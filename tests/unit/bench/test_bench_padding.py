@@ -28,8 +28,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ' [{"component": "kernels", "chip": "910b", "file": "kernels_8.0.T39.run"}]}'
     )
     packer = CHECKOUT / "cannery" / "simulator" / "packages" / "pack.py"
-    words = ["python3", packer, "--spec", spec, "--device", folder, "--out", folder / "out"]
-    subprocess.run(words, check=True)
+    words = ["--spec", str(spec), "--device", str(folder), "--out", str(folder / "out")]
+    subprocess.run(["python3", str(packer), *words], check=True)
     return folder / "out" / "artifacts" / "kernels_8.0.T39.run"
 
 
@@ -45,7 +45,7 @@ def test_the_installer_accepts_it_and_unpacks_all(
 ) -> None:
     subprocess.run(["sh", padded, "--check"], check=True, capture_output=True)
     for file, name in ((package, "small"), (padded, "large")):
-        words = ["sh", file, f"--extract={tmp_path / name}"]
+        words = ["sh", str(file), f"--extract={tmp_path / name}"]
         subprocess.run(words, check=True, capture_output=True)
     found = {
         tree: {
