@@ -63,6 +63,9 @@ class Assembly:
         # Computed last, because pulling or bootstrapping decides the bases.
         key = expected_key(ready, self.options, local_images(base_names(ready.target)))
         arguments = {**used, **_sha_arguments(found)}
+        if self.options.gateway:
+            # Arguments that every build knows; they are in no layer, history or cache key.
+            arguments |= dict.fromkeys(("http_proxy", "https_proxy"), self.options.gateway)
         build = _image(self, ready, arguments=arguments, contexts=contexts, key=key)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         labels = origin_labels(key=key, commit=self._commit, origin=self._origin, created=now)
