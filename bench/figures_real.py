@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import checkout, storage
+from bench import checkout
 from bench.engine import RUN, must
 from bench.figures_build import Plan
 from bench.padding import Padding, pad
@@ -35,10 +35,7 @@ _RESERVE = 6 * 10**9
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What a cold build took; ``disk`` and ``memory`` in bytes.
-
-    ``disk`` is the growth of the engine's storage, and ``memory`` the peak of its process.
-    """
+    """What a build took: growth of the engine's storage and peak of its memory, in bytes."""
 
     done: Timed
     disk: int
@@ -52,9 +49,10 @@ def real_size(session: Session, plan: Plan) -> list[Figure]:
     folder = session.folder / "real-size"
     padded = _padded_session(session, plan.main, plan.real_size, folder)
     padded.prepare([plan.main])
-    ours = _cost(padded, lambda: padded.ours_cold(plan.main))
-    installed = sum(layer.size for layer in storage.layers(padded.ours_name(plan.main))[1:])
-    baseline = _cost(padded, lambda: padded.baseline_cold(plan.main))
+    session.ours_cold(plan.main)
+    added = _cost(lambda: padded.ours(plan.main)).disk
+    ours = _cost(lambda: padded.ours_cold(plan.main), padded)
+    baseline = _cost(lambda: padded.baseline_cold(plan.main), padded)
     packages = sum(
         (padded.made[plan.main.id].artifacts / plan.main.artifacts[name].name).stat().st_size
         for name in _SHARES
@@ -63,18 +61,18 @@ def real_size(session: Session, plan: Plan) -> list[Figure]:
     shutil.rmtree(folder)
     detail = {
         "target": plan.main.id,
-        "toolkit_and_kernels_bytes": plan.real_size,
-        "installed_bytes": installed,
+        "installed_bytes": plan.real_size,
         "packages_bytes": packages,
-        "baseline_disk": baseline.disk,
+        "cold_disk": ours.disk,
+        "baseline_cold_disk": baseline.disk,
         "steps": longest(ours.done.steps),
         "baseline_steps": longest(baseline.done.steps),
     }
-    return _figures(ours, baseline, installed, plan.real_size, detail)
+    return _figures(ours, baseline, added, plan.real_size, detail)
 
 
 def _figures(
-    ours: Cost, baseline: Cost, installed: int, size: int, detail: dict[str, object]
+    ours: Cost, baseline: Cost, added: int, size: int, detail: dict[str, object]
 ) -> list[Figure]:
     title = f"cold build with {size / 1e9:.1f} GB of toolkit and kernels"
     return [
@@ -89,11 +87,12 @@ def _figures(
         ),
         Figure(
             key="real-disk",
-            title="growth of the engine's storage in this build, against the installed files",
+            title="growth of the engine's storage by them, all else cached, against their files",
             unit="bytes",
-            ours=Series(what="build.py build", samples=(ours.disk,)),
-            reference=Series(what="installed", samples=(installed,)),
+            ours=Series(what="with the packages' copies in the build cache", samples=(added,)),
+            reference=Series(what="installed files", samples=(size,)),
             at_most=2.2,
+            detail={"packages_bytes": detail["packages_bytes"]},
         ),
         Figure(
             key="real-memory",
@@ -128,8 +127,10 @@ def _padded_session(session: Session, target: Target, size: int, folder: Path) -
     )
 
 
-def _cost(session: Session, build: Callable[[], Timed]) -> Cost:
-    session.cool()
+def _cost(build: Callable[[], Timed], cold: Session | None = None) -> Cost:
+    """The cost of ``build``; with ``cold``, whose engine is emptied before."""
+    if cold:
+        cold.cool()
     before = _used()
     process = Path("/proc") / (RUN / "dockerd.pid").read_text(encoding="utf-8").strip()
     # Resets the peak.
