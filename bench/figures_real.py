@@ -57,8 +57,6 @@ def real_size(session: Session, plan: Plan) -> list[Figure]:
         (padded.made[plan.main.id].artifacts / plan.main.artifacts[name].name).stat().st_size
         for name in _SHARES
     )
-    padded.cool()
-    shutil.rmtree(folder)
     detail = {
         "target": plan.main.id,
         "installed_bytes": plan.real_size,
@@ -68,6 +66,8 @@ def real_size(session: Session, plan: Plan) -> list[Figure]:
         "steps": longest(ours.done.steps),
         "baseline_steps": longest(baseline.done.steps),
     }
+    padded.cool()
+    shutil.rmtree(folder)
     return _figures(ours, baseline, added, plan.real_size, detail)
 
 
