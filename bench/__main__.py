@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from bench import checkout, draw, figures_build, figures_image, figures_text, machine
-from bench import figures_real as real
+from bench import checkout, draw, figures_build, figures_image, figures_real, figures_text, machine
 from bench.engine import private_engine
 from bench.figures_build import Plan
 from bench.first_use import first_use
@@ -43,7 +42,8 @@ ON_ENGINE: dict[str, Builds] = {
     "f": figures_image.transfer,
     "g": figures_image.size,
     "i": figures_image.tests,
-    "k": real.real_size,
+    "k": figures_real.cold,
+    "l": figures_real.disk,
     "e": figures_build.all_targets,
 }
 """In this order, because a figure uses images that an earlier one has built; (e) removes them."""
@@ -59,9 +59,10 @@ figures:
   d  second target of a family          i  the image tests
   e  all targets that can be built here, in one build: time and bytes
   j  the unit tests                     k  cold build with packages of real size
+                                        l  disk space of packages of real size
 
 All figures but h and j start a separate engine. They need root, dockerd, iproute2, iptables and
-disk space (e: about 5 GB a target; k: 6 GB and 4 times --real-size); f also docker-registry. All
+disk space (e: about 5 GB a target; k, l: 6 GB and 4 times --real-size); f also docker-registry. All
 figures together take hours under emulation.
 """
 
@@ -100,7 +101,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         type=float,
         default=4.5,
         metavar="GB",
-        help="size of the installed toolkit and kernels in figure k (default: 4.5)",
+        help="size of the installed toolkit and kernels in figures k and l (default: 4.5)",
     )
     parser.add_argument(
         "--first-use",

@@ -29,7 +29,7 @@ class Plan:
     """The targets, and the numbers of samples.
 
     ``cold`` is the baseline's median of figure (a) in seconds, or 0 if it is unknown. ``real_size``
-    is the installed size of the padded packages of figure (k) in bytes.
+    is the installed size of the padded packages of figures (k) and (l), in bytes.
     """
 
     main: Target
