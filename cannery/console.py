@@ -8,11 +8,14 @@ it.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Literal
+
+Kind = Literal["", "error", "warning", "ok"]
+"""The kind of a message, which decides on its colour; "" has none."""
 
 _start = time.monotonic()
 _COLOURS = {"error": "31", "warning": "33", "ok": "32"}
@@ -21,14 +24,16 @@ _writers: list[Callable[[str], None]] = []
 
 def width() -> int:
     """The columns of the terminal that stdout is, and 0 for a file or a pipe."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    if not sys.stdout.isatty():
+        return 0
+    # Imported here, because it takes a few milliseconds.
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
-def say(message: str, kind: str = "") -> None:
-    """Tell the user what is going on, with the seconds since the start.
-
-    ``kind`` is "error", "warning", "ok" or nothing, and decides on the colour.
-    """
+def say(message: str, kind: Kind = "") -> None:
+    """Tell the user what is going on, with the seconds since the start."""
     show(f"[{time.monotonic() - _start:6.1f} s] {_coloured(message, kind)}\n")
 
 
@@ -64,7 +69,7 @@ def written_by(writer: Callable[[str], None]) -> Iterator[None]:
         _writers.remove(writer)
 
 
-def _coloured(text: str, kind: str) -> str:
+def _coloured(text: str, kind: Kind) -> str:
     return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if kind and _has_colour() else text
 
 

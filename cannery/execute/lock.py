@@ -211,7 +211,7 @@ def _packages(project: Project, target: Target) -> Iterator[str]:
 
 def _place(project: Project, target: Target, said: str) -> Span:
     """Where matrix.yaml has the requirement that uv names; the target, if that is not clear."""
-    lines = read_text(project.root / "matrix.yaml").splitlines()
+    lines = read_text(project.matrix_file).splitlines()
     for text in (*target.requirements, *overrides(target), *target.cann.requirements):
         word = re.compile(rf"(?<![\w.-]){re.escape(text)}(?![\w.-])")
         if word.search(said):

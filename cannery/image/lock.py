@@ -7,6 +7,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from packaging.requirements import Requirement
 
@@ -76,7 +77,6 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
         MatrixError: with every invalid line.
     """
     wheels: list[LockedWheel] = []
-    problems: list[Problem] = []
     inputs = ""
     package: re.Match[str] | None = None
     hashes: list[str] = []
@@ -88,11 +88,13 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
         hashes.clear()
         parents.clear()
 
-    for number, line in enumerate(text.splitlines(), 1):
-        # Nearly all lines are hashes, so they come first, and nothing is computed of them here.
-        if line.startswith(_HASH) and package:
-            hashes.append(line)
-        elif line.startswith("    #"):
+    lines = text.splitlines()
+    # Nearly all lines are hashes, so that nothing is computed of each of them.
+    others = [number for number, line in enumerate(lines) if not line.startswith(_HASH)]
+    invalid = [*range(others[0] if others else len(lines))]
+    for number, after in pairwise([*others, len(lines)]):
+        line = lines[number]
+        if line.startswith("    #"):
             if via := _VIA.match(line):
                 parents.add(via["parent"])
         elif found := _PACKAGE.match(line):
@@ -101,14 +103,23 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
         elif line.startswith(INPUTS):
             inputs = line.removeprefix(INPUTS)
         elif line.strip() and not line.lstrip().startswith("#"):
-            where = Span(file=name, line=number, column=1)
-            what = f"invalid line in a lock: {line.strip()!r}."
-            fix = "Restore the file, or delete it and run 'python build.py lock'."
-            problems.append(Problem(what=what, where=where, fix=fix))
+            invalid.append(number)
+        if package:
+            hashes += lines[number + 1 : after]
+        else:
+            invalid += range(number + 1, after)
     close()
-    if problems:
-        raise MatrixError(problems)
+    if invalid:
+        raise MatrixError([_invalid(name, number + 1, lines[number]) for number in invalid])
     return Lock(text=text, wheels=tuple(wheels), inputs=inputs)
+
+
+def _invalid(file: str, number: int, line: str) -> Problem:
+    return Problem(
+        what=f"invalid line in a lock: {line.strip()!r}.",
+        where=Span(file=file, line=number, column=1),
+        fix="Restore the file, or delete it and run 'python build.py lock'.",
+    )
 
 
 def _wheel(package: re.Match[str], hashes: list[str], parents: set[str]) -> LockedWheel:
