@@ -161,11 +161,10 @@ def _python(name: str, section: Section, definitions: Definitions) -> Python:
 
 
 def _cann(version: str, section: Section) -> CannRelease:
-    editions = {"release": False, "interim": True}
+    editions, installers = {"release": False, "interim": True}, {"native": False, "emulated": True}
     interim = section.choose("edition", editions, "edition", default="release") or False
     nearest = section.text("nearest_public", required=interim)
     layouts = {str(layout): layout for layout in Layout}
-    installers = {"native": False, "emulated": True}
     kernels = section.section("kernels")
     nnal = section.section("nnal", required=False)
     release = CannRelease(
