@@ -45,7 +45,9 @@ def cold(session: Session, plan: Plan) -> list[Figure]:
     """(k) Cold builds of both sides with padded packages, one after the other."""
     padded = _padded_session(session, plan)
     ours = _cost(lambda: padded.ours_cold(plan.main), padded)
+    padded.require_comparable(plan.main)
     baseline = _cost(lambda: padded.baseline_cold(plan.main), padded)
+    padded.require_comparable(plan.main)
     detail = {
         "target": plan.main.id,
         "installed_bytes": plan.real_size,
