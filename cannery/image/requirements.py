@@ -7,6 +7,7 @@ import hashlib
 import json
 
 from cannery.model import Target
+from cannery.syntax.wheel_tags import WheelPlatform
 
 PIP = "pip>=23"
 """The image's own pip, of a version that obeys constraints."""
@@ -39,9 +40,14 @@ def sdists(target: Target) -> tuple[str, ...]:
     return ("deepspeed", *(target.application.sdists if target.application else ()))
 
 
-def uv_platform(target: Target) -> str:
-    """The platform of the image as uv names it, such as ``aarch64-manylinux_2_31``."""
-    return f"{target.machine}-manylinux_{target.base.glibc.replace('.', '_')}"
+def wheel_platform(target: Target) -> WheelPlatform:
+    """The platform of the image, for which its wheels are chosen."""
+    return WheelPlatform(
+        python=target.python.version,
+        abi=target.python.abi,
+        machine=target.machine,
+        glibc=target.base.glibc,
+    )
 
 
 def inputs_digest(target: Target) -> str:
@@ -51,7 +57,7 @@ def inputs_digest(target: Target) -> str:
         "overrides": overrides(target),
         "sdists": sdists(target),
         "python": target.python.version,
-        "platform": uv_platform(target),
+        "platform": wheel_platform(target).uv_name,
     }
     text = json.dumps(inputs, sort_keys=True)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()

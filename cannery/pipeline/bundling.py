@@ -29,7 +29,7 @@ from cannery.files import read_text
 from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import Caches
 from cannery.image.needed_files import needed_files
-from cannery.image.requirements import uv_platform
+from cannery.image.requirements import wheel_platform
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.build import BuildOptions
@@ -124,7 +124,7 @@ class _Making:
                 text=read_text(self.project.lock(target)),
                 options=(
                     *("--python-version", target.python.version),
-                    *("--python-platform", uv_platform(target)),
+                    *("--python-platform", wheel_platform(target).uv_name),
                 ),
             )
             for target in self.targets
