@@ -10,7 +10,6 @@ from enum import StrEnum
 from cannery.errors import Span
 
 _LAST_PYMALLOC = 7
-
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
 """The chips that the software device simulates, each with the name of one of its models."""
 
@@ -96,12 +95,11 @@ class Python:
 
 @dataclass(frozen=True, kw_only=True)
 class CannRelease:
-    """One CANN release: the vendor's file names, and what its Python parts need."""
+    """One CANN release: its file names, what its Python parts need, how its installers run."""
 
     version: str
     layout: Layout
     emulated: bool = False
-    """Whether its installers run on the machine of the target, not on the building one."""
     interim: bool
     nearest_public: str
     toolkit: File
@@ -217,9 +215,8 @@ class Target:
 
     @property
     def emulated(self) -> bool:
-        """Whether CANN's installers run on the machine of the target, see ``CannRelease``."""
-        nnal = (self.nnal,) if self.with_nnal else ()
-        return any(release.emulated for release in (self.cann, self.kernels, *nnal))
+        """Whether CANN's installers run on the machine of the target, not on the building one."""
+        return any(release.emulated for release in (self.cann, self.kernels, self.nnal))
 
     @property
     def operators(self) -> str:
