@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from bench import checkout, draw, figures_build, figures_image, figures_text, machine
+from bench import checkout, draw, figures_build, figures_image, figures_real, figures_text, machine
 from bench.engine import private_engine
 from bench.figures_build import Plan
 from bench.first_use import first_use
@@ -42,6 +42,8 @@ ON_ENGINE: dict[str, Builds] = {
     "f": figures_image.transfer,
     "g": figures_image.size,
     "i": figures_image.tests,
+    "k": figures_real.cold,
+    "l": figures_real.disk,
     "e": figures_build.all_targets,
 }
 """In this order, because a figure uses images that an earlier one has built; (e) removes them."""
@@ -56,11 +58,12 @@ figures:
   c  rebuild after one library moved    h  render --check, its growth, --help, list
   d  second target of a family          i  the image tests
   e  all targets that can be built here, in one build: time and bytes
-  j  the unit tests
+  j  the unit tests                     k  cold build with packages of real size
+                                        l  disk space of packages of real size
 
 All figures but h and j start a separate engine. They need root, dockerd, iproute2, iptables and
-disk space (e: about 5 GB for each target); f also needs docker-registry. All figures together take
-hours under emulation.
+disk space (e: about 5 GB a target; k, l: 6 GB and 4 times --real-size); f also docker-registry. All
+figures together take hours under emulation.
 """
 
 
@@ -94,6 +97,13 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help=f"a target with the same CANN (default: {SECOND})",
     )
     parser.add_argument(
+        "--real-size",
+        type=float,
+        default=4.5,
+        metavar="GB",
+        help="size of the installed toolkit and kernels in figures k and l (default: 4.5)",
+    )
+    parser.add_argument(
         "--first-use",
         action="store_true",
         help="measure only the README's two commands, on a machine without an engine",
@@ -116,6 +126,8 @@ def run(argv: Sequence[str] | None) -> int:
     letters = chosen(options.only)
     if options.runs < 0:
         raise UsageError("--runs must not be negative.")
+    if not 0 < options.real_size < float("inf"):
+        raise UsageError("--real-size must be a positive number.")
     project = Project(root=ROOT)
     matrix = project.matrix()
     main_, second = (select(matrix, [name])[0] for name in (options.target, options.second))
@@ -135,6 +147,7 @@ def run(argv: Sequence[str] | None) -> int:
             targets=(main_, second),
             folder=Path(folder),
             cold=book.baseline_cold,
+            real_size=round(options.real_size * 1e9),
         )
         for figures in measured(work, letters):
             book.keep(figures)
@@ -168,6 +181,7 @@ class Work:
     targets: tuple[Target, Target]
     folder: Path
     cold: Callable[[], float]
+    real_size: int
 
     def plan(self) -> Plan:
         """The targets and the numbers of samples for the figures that need an engine."""
@@ -184,6 +198,7 @@ class Work:
             runs=self.runs or 3,
             slow_runs=self.runs or 1,
             cold=self.cold(),
+            real_size=self.real_size,
         )
 
 
@@ -239,7 +254,7 @@ class Book:
         self.draw()
         for figure in figures:
             self.good &= figure.passed is not False
-            print(line(figure), flush=True)
+            print(draw.line(figure), flush=True)
 
     def draw(self) -> None:
         """Write docs/bench.md and docs/bench.svg.
@@ -253,18 +268,6 @@ class Book:
         docs = ROOT / "docs"
         page, chart = draw.page(self._results), draw.chart(self._results)
         write_files({docs / "bench.md": page, docs / "bench.svg": chart})
-
-
-def line(figure: Figure) -> str:
-    """One line for the terminal."""
-    text = f"{figure.title}: {draw.quantity(figure.ours.median, figure.unit)}"
-    if figure.reference and figure.ratio is not None:
-        other = draw.quantity(figure.reference.median, figure.unit)
-        text += f", against {other} for {figure.reference.what} (ratio {figure.ratio:.3f})"
-    if figure.at_most is not None:
-        verdict = {True: "met", False: "EXCEEDED", None: "not comparable"}[figure.passed]
-        text += f"; limit {figure.at_most:g}: {verdict}"
-    return text
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,9 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
+from bench.result import Figure
+
 ORDER = (
     "first-use",
     "cold",
+    "real-cold",
+    "real-memory",
+    "real-disk",
     "unchanged",
     "unchanged-baseline",
     "moved",
@@ -42,7 +47,8 @@ The baseline is the usual way to build such images: one Dockerfile with one stag
 entirely under emulation, as the NPU images of LLaMA-Factory and the CANN images are built ([the
 template](../bench/baseline/Dockerfile.j2)). The baseline has the same Debian packages, the same
 locked wheels and the same vendor files; the simulated CANN packages are built beforehand for both
-sides. An image of either side is compared only after `import torch, torch_npu` has worked in it.
+sides. They are small; in the figures that name a size they are padded with files, for both sides.
+An image of either side is compared only after `import torch, torch_npu` has worked in it.
 Both sides download packages from the same package index, which was a proxy near the machine; a
 slower index adds the same download time to both sides.
 
@@ -115,6 +121,18 @@ def quantity(number: float, unit: str) -> str:
     if unit == "exponent":
         return f"{number:.2f}"
     return f"{number:.0f} ms" if unit == "ms" else f"{number:.1f} {unit}"
+
+
+def line(figure: Figure) -> str:
+    """One line for the terminal."""
+    text = f"{figure.title}: {quantity(figure.ours.median, figure.unit)}"
+    if figure.reference and figure.ratio is not None:
+        other = quantity(figure.reference.median, figure.unit)
+        text += f", against {other} for {figure.reference.what} (ratio {figure.ratio:.3f})"
+    if figure.at_most is not None:
+        verdict = {True: "met", False: "EXCEEDED", None: "not comparable"}[figure.passed]
+        text += f"; limit {figure.at_most:g}: {verdict}"
+    return text
 
 
 def chart(results: Mapping[str, Any]) -> str:

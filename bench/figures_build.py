@@ -28,7 +28,8 @@ _ROOM_FOR_ONE = 5 * 10**9
 class Plan:
     """The targets, and the numbers of samples.
 
-    ``cold`` is the baseline's median of figure (a) in seconds, or 0 if it is unknown.
+    ``cold`` is the baseline's median of figure (a) in seconds, or 0 if it is unknown. ``real_size``
+    is the installed size of the padded packages of figures (k) and (l), in bytes.
     """
 
     main: Target
@@ -37,6 +38,7 @@ class Plan:
     runs: int
     slow_runs: int
     cold: float = 0.0
+    real_size: int = 0
 
 
 class _Last:

@@ -11,7 +11,6 @@ from cannery.errors import Span
 from cannery.sources import CannIndex, File
 
 _LAST_PYMALLOC = 7
-
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
 """The chips that the software device simulates, each with the name of one of its models."""
 
@@ -94,11 +93,13 @@ class Python:
 class CannRelease:
     """One CANN release: where its parts can be had, and what its Python parts need.
 
-    ``images`` maps a chip to the reference of the vendor's image.
+    ``images`` maps a chip to the reference of the vendor's image; ``emulated`` is how its
+    installers run.
     """
 
     version: str
     layout: Layout
+    emulated: bool = False
     interim: bool
     nearest_public: str
     toolkit: File
@@ -215,6 +216,11 @@ class Target:
     def kernels_file(self) -> File:
         """The package with the chip's operator kernels."""
         return self.kernels.kernels[self.chip]
+
+    @property
+    def emulated(self) -> bool:
+        """Whether CANN's installers run on the machine of the target, not on the building one."""
+        return any(release.emulated for release in (self.cann, self.kernels, self.nnal))
 
     @property
     def operators(self) -> str:

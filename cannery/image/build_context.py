@@ -11,7 +11,8 @@ from cannery.matrix.project import Project
 
 CONTEXT_FILES = (
     *("compile-python", "guard/cannery_guard.pth", "guard/cannery_guard.py", "install-packages"),
-    *("install-wheels", "native-python", "requirements.txt", "seal-layer", "split-lock"),
+    *("install-wheels", "installer-shims", "native-python", "requirements.txt", "seal-layer"),
+    "split-lock",
 )
 """The files of the build context that all Dockerfiles share."""
 

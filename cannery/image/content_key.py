@@ -40,11 +40,10 @@ def context_files(own: Mapping[str, str], shared: Mapping[str, str]) -> dict[str
 
 def bases_of(target: Target) -> dict[str, Base]:
     """Build argument to its base image."""
-    return {
-        "BASE_IMAGE": target.base,
-        "BUILD_IMAGE": target.build_base,
-        "INSTALLER_IMAGE": target.build_base,
-    }
+    bases = {"BASE_IMAGE": target.base, "BUILD_IMAGE": target.build_base}
+    if target.emulated:
+        bases["INSTALLER_IMAGE"] = target.build_base
+    return bases
 
 
 @dataclass(frozen=True, kw_only=True)

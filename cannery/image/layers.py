@@ -197,6 +197,7 @@ def _python(target: Target) -> Iterable[Layer]:
 def _cann(target: Target) -> Iterable[Layer]:
     """Toolkit, kernels and NNAL. Each is installed on top of the one before it."""
     inputs: list[object] = [_build_inputs(target), target.platform]
+    inputs += ["emulated"] if target.emulated else []
     components: list[str] = []
     after = "installer"
     releases = {"toolkit": target.cann, "kernels": target.kernels, "nnal": target.nnal}
@@ -209,7 +210,7 @@ def _cann(target: Target) -> Iterable[Layer]:
             components = [*components, name]
             more = {"stage": f"layer-{name}", "artifact": name, "file": file, "after": after}
             yield _layer(name, LayerKind.CANN, inputs, components, **more)
-            after = name
+            after = name if target.emulated else f"layer-{name}"
 
 
 def _wheel_inputs(target: Target) -> list[object]:

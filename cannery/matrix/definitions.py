@@ -156,7 +156,7 @@ def _python(name: str, section: Section, definitions: Definitions) -> Python:
 
 
 def _cann(version: str, section: Section, downloads: Downloads) -> CannRelease:
-    editions = {"release": False, "interim": True}
+    editions, installers = {"release": False, "interim": True}, {"native": False, "emulated": True}
     interim = section.choose("edition", editions, "edition", default="release") or False
     nearest = section.text("nearest_public", required=interim)
     layouts = {str(layout): layout for layout in Layout}
@@ -169,6 +169,7 @@ def _cann(version: str, section: Section, downloads: Downloads) -> CannRelease:
     release = CannRelease(
         version=version,
         layout=section.choose("layout", layouts, "layout") or Layout.ASCEND_TOOLKIT,
+        emulated=section.choose("installer", installers, "installer", default="native") or False,
         interim=interim,
         nearest_public=nearest,
         toolkit=read_file(section.section("toolkit"), downloads, folder),

@@ -140,7 +140,6 @@ def _bases(target: Target) -> dict[str, str]:
     return {
         "BASE_IMAGE": ensure_base(target.base, target.docker_arch),
         "BUILD_IMAGE": ensure_base(target.build_base, building_architecture()),
-        "INSTALLER_IMAGE": ensure_base(target.build_base, target.docker_arch),
     }
 
 

@@ -180,8 +180,8 @@ LINES = {
 def template(name: str, number: int) -> Callable[[Path], None]:
     """Adds a comment to a template; ``nnal`` is what only targets with NNAL have of one."""
     if name == "nnal":
-        old = r"(FROM \{\{ layer\.after \}\} AS \{\{ layer\.artifact \}\}\n)"
-        new = rf'\1{{% if layer.artifact == "nnal" %}}# {number}\n{{% endif %}}'
+        old = r"(\{\{ macros\.cann_layer\(layer\) \}\})"
+        new = rf'\1{{% if layer.artifact == "nnal" %}}\n# {number}{{% endif %}}'
         return edit("cannery/image/templates/Dockerfile.j2", old, new)
     folder = "templates" if name.endswith(".j2") else "context"
     return edit(f"cannery/image/{folder}/{name}", f"({LINES[name]})", rf"\1\n# {number}\n")

@@ -14,7 +14,7 @@ import pytest
 from cannery.errors import FileError, MatrixError
 from cannery.image.render import Renderer
 from cannery.model import Target, VendorWheel
-from tests.unit.matrices import CHECKOUT, Checkout, edited, lock_for, make_checkout
+from tests.unit.matrices import CHECKOUT, MATRIX, Checkout, edited, lock_for, make_checkout
 
 PROGRAM = """
 import hashlib, sys
@@ -82,25 +82,33 @@ def test_the_files_of_a_target(checkout: Checkout) -> None:
 def test_stages_of_a_full_target(checkout: Checkout) -> None:
     text = rendered(checkout, checkout.target())["Dockerfile"]
     wheels = [*LAYERS, "vendor-apex"]
-    cann = ("toolkit", "kernels", "nnal")
     assert stages(text) == [
-        *(
-            "artifacts",
-            "cannery",
-            "build",
-            "base",
-            "build-python",
-            "os",
-            "installer-base",
-            "installer-packages",
-            "installer",
-        ),
-        *(*cann, *(f"layer-{each}" for each in cann)),
+        *("artifacts", "cannery", "build", "base", "build-python", "os", "installer"),
+        *(f"layer-{each}" for each in ("toolkit", "kernels", "nnal")),
         *("lock", *(f"wheels-{each}" for each in wheels), "guard"),
         *("image", "simulated-image", "result"),
     ]
     copied = re.findall(r"^COPY --link --from=wheels-(\S+) ", text, re.MULTILINE)
     assert copied == [*LAYERS[:5], "vendor-apex", *LAYERS[5:]]
+
+
+def test_installers_that_call_programs_of_the_target_run_on_its_machine(tmp_path: Path) -> None:
+    layout = "    layout: ascend-toolkit\n"
+    checkout = make_checkout(tmp_path, MATRIX.replace(layout, f"{layout}    installer: emulated\n"))
+    text = rendered(checkout, checkout.target())["Dockerfile"]
+    found = stages(text)
+    start = found.index("installer-base")
+    assert found[start : found.index("lock")] == [
+        *("installer-base", "installer-packages", "installer"),
+        *("toolkit", "layer-toolkit", "kernels", "layer-kernels", "nnal", "layer-nnal"),
+    ]
+    parents = dict(re.findall(r"^FROM (?:--\S+ )?(\S+) AS (\S+)$", text, re.MULTILINE))
+    assert parents["${INSTALLER_IMAGE}"] == "installer-base"
+    assert "\nFROM installer AS toolkit\n" in text
+    assert "\nFROM build AS layer-toolkit\n" in text
+    assert text.count("seal-layer --before /before --after /after --only") == 3
+    assert "--link --only" not in text
+    assert "BASE_IMAGE, BUILD_IMAGE and INSTALLER_IMAGE" in text
 
 
 @pytest.mark.parametrize("version", ["0.6.0", "0.9.2"])

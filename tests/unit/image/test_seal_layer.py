@@ -142,6 +142,44 @@ def test_only_some_places_count(seal: Seal, trees: tuple[Path, Path]) -> None:
     assert found == {"usr/local/Ascend/x": "x"}
 
 
+def test_a_layer_of_links_takes_no_space(seal: Seal, trees: tuple[Path, Path], layer: Path) -> None:
+    """It has what a layer of copies has, and the step's own files stay where they are."""
+    before, after = trees
+    write(after / "opt" / "a" / "run.sh", "run").chmod(0o750)
+    (after / "opt" / "a").chmod(0o700)
+    (after / "opt" / "latest").symlink_to("a")
+    os.link(after / "opt" / "a" / "run.sh", after / "opt" / "twin")
+    write(after / "etc" / "passwd", "user", date=1_000_000_001)
+    copies = seal("--before", before, "--after", after, "--only", "/opt", "--only", "/etc")
+    listed = _listing(layer)
+    options = ("--link", "--only", "/opt", "--only", "/etc")
+    assert seal("--before", before, "--after", after, *options) == copies
+    assert _listing(layer) == listed
+    for name in ("opt/a/run.sh", "etc/passwd", "opt/latest"):
+        assert (layer / name).lstat().st_ino == (after / name).lstat().st_ino
+    assert (layer / "opt" / "a" / "run.sh").stat().st_ino == (layer / "opt" / "twin").stat().st_ino
+
+
+def test_what_a_layer_of_links_leaves_out_stays_for_the_next_step(
+    seal: Seal, trees: tuple[Path, Path], leave_out: Path
+) -> None:
+    before, after = trees
+    leave_out.write_text("opt/*/tests\n")
+    write(after / "opt" / "a" / "tests" / "x", "x")
+    write(after / "opt" / "a" / "y", "y")
+    assert seal("--before", before, "--after", after, "--link") == {"opt/a/y": "y"}
+    assert (after / "opt" / "a" / "tests" / "x").read_text() == "x"
+
+
+def _listing(tree: Path) -> list[tuple[str, int, int, int, int, float]]:
+    """Name, mode, owner, group, size and date of every entry."""
+    found = [(path, path.lstat()) for path in sorted(tree.rglob("*"))]
+    return [
+        (str(path.relative_to(tree)), i.st_mode, i.st_uid, i.st_gid, i.st_size, i.st_mtime)
+        for path, i in found
+    ]
+
+
 def test_what_was_removed_is_told_once(
     seal: Seal, trees: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

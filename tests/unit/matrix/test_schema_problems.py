@@ -110,6 +110,12 @@ PROBLEMS = {
         "Did you mean 'standalone'?",
     ),
     "unknown edition": ("interim", "interrim", "interrim", "Did you mean 'interim'?"),
+    "unknown way to install": (
+        "8.0.RC2:\n    layout",
+        "8.0.RC2:\n    installer: emulate\n    layout",
+        "emulate",
+        "Did you mean 'emulated'?",
+    ),
     "interim without a public release": (
         "    nearest_public: 8.0.RC3\n",
         "",

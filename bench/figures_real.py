@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures (k) and (l): builds with packages of the size of the vendor's: time, memory and disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import checkout
+from bench.engine import RUN, must
+from bench.figures_build import Plan
+from bench.padding import Padding, pad
+from bench.result import Figure, Series
+from bench.session import Session
+from bench.steps import longest
+from bench.timing import Timed
+from cannery import console
+from cannery.errors import EngineError, Problem
+from cannery.execute.engine.simulator import simulated
+
+_SHARES = {"toolkit": (2 / 3, 20_000), "kernels": (1 / 3, 8_000)}
+"""Component to its share of the size, and its number of files in ``_VENDOR`` bytes."""
+
+_VENDOR = 4.5e9
+"""Bytes that the vendor's toolkit and kernels install together."""
+
+_ROOM = 4
+"""Free disk space that is needed, as a multiple of the installed size, beside ``_RESERVE``."""
+
+_RESERVE = 6 * 10**9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a build took: growth of the engine's storage and peak of its memory, in bytes."""
+
+    done: Timed
+    disk: int
+    memory: int
+
+
+def cold(session: Session, plan: Plan) -> list[Figure]:
+    """(k) Cold builds of both sides with padded packages, one after the other."""
+    padded = _padded_session(session, plan)
+    ours = _cost(lambda: padded.ours_cold(plan.main), padded)
+    padded.require_comparable(plan.main)
+    baseline = _cost(lambda: padded.baseline_cold(plan.main), padded)
+    padded.require_comparable(plan.main)
+    detail = {
+        "target": plan.main.id,
+        "installed_bytes": plan.real_size,
+        "disk": ours.disk,
+        "baseline_disk": baseline.disk,
+        "steps": longest(ours.done.steps),
+        "baseline_steps": longest(baseline.done.steps),
+    }
+    _remove(padded)
+    return [
+        Figure(
+            key="real-cold",
+            title=f"cold build with {plan.real_size / 1e9:.1f} GB of toolkit and kernels",
+            unit="s",
+            ours=Series(what="build.py build", samples=(ours.done.seconds,)),
+            reference=Series(what="baseline", samples=(baseline.done.seconds,)),
+            at_most=0.30,
+            detail=detail,
+        ),
+        Figure(
+            key="real-memory",
+            title="peak memory of the engine in this build",
+            unit="bytes",
+            ours=Series(what="build.py build", samples=(ours.memory,)),
+            reference=Series(what="baseline", samples=(baseline.memory,)),
+        ),
+    ]
+
+
+def disk(session: Session, plan: Plan) -> list[Figure]:
+    """(l) What the engine stores more if all is cached except the padded packages."""
+    padded = _padded_session(session, plan)
+    session.ours_cold(plan.main)
+    # An image of equal key is not built again, and the key of a simulated package has no sizes.
+    must("docker", "image", "rm", "--force", session.ours_name(plan.main))
+    added = _cost(lambda: padded.ours(plan.main)).disk
+    artifacts = padded.made[plan.main.id].artifacts
+    names = [plan.main.artifacts[component].name for component in _SHARES]
+    packages = sum((artifacts / name).stat().st_size for name in names)
+    _remove(padded)
+    return [
+        Figure(
+            key="real-disk",
+            title=f"growth of the engine's storage by {plan.real_size / 1e9:.1f} GB of packages",
+            unit="bytes",
+            ours=Series(what="with a copy of the packages", samples=(added,)),
+            reference=Series(what="installed files", samples=(plan.real_size,)),
+            at_most=2.2,
+            detail={"target": plan.main.id, "packages_bytes": packages},
+        )
+    ]
+
+
+def _padded_session(session: Session, plan: Plan) -> Session:
+    """A session on a copy of the checkout whose simulated packages are padded.
+
+    Raises:
+        EngineError: there is not enough disk space.
+    """
+    _require_room(plan.real_size)
+    session.prepare([plan.main])
+    target, size, folder = plan.main, plan.real_size, session.folder / "real-size"
+    copy = checkout.copied(session.project, folder / "checkout")
+    (copy.state / "simulator").unlink()
+    small, large = session.made[target.id], simulated(copy, target)
+    shutil.copytree(small.host, large.host, symlinks=True)
+    shutil.copytree(small.artifacts, large.artifacts)
+    for name, (share, files) in _SHARES.items():
+        file = target.artifacts[name].name
+        console.say(f"padding {file}")
+        count = max(1, round(files * size / _VENDOR))
+        padding = Padding(files=count, size=round(share * size))
+        pad(small.artifacts / file, large.artifacts / file, padding)
+    padded = Session(
+        project=copy,
+        engine=session.engine,
+        source=session.source,
+        folder=folder,
+        logs=session.logs,
+        bases=session.bases,
+    )
+    padded.prepare([target])
+    return padded
+
+
+def _remove(padded: Session) -> None:
+    padded.cool()
+    shutil.rmtree(padded.folder)
+
+
+def _cost(build: Callable[[], Timed], cold: Session | None = None) -> Cost:
+    """The cost of ``build``; with ``cold``, whose engine is emptied before."""
+    if cold:
+        cold.cool()
+    before = _used()
+    process = Path("/proc") / (RUN / "dockerd.pid").read_text(encoding="utf-8").strip()
+    # Resets the peak.
+    (process / "clear_refs").write_text("5", encoding="utf-8")
+    done = build()
+    status = (process / "status").read_text(encoding="utf-8")
+    [peak] = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
+    cost = Cost(done=done, disk=_used() - before, memory=int(peak) * 1024)
+    console.say(f"{done.seconds:.1f} s, {cost.disk / 1e9:.2f} GB")
+    return cost
+
+
+def _used() -> int:
+    """Bytes on disk of the engine's storage."""
+    root = must("docker", "info", "--format", "{{.DockerRootDir}}").strip()
+    return int(must("du", "--summarize", "--one-file-system", "--block-size=1", root).split()[0])
+
+
+def _require_room(size: int) -> None:
+    root = must("docker", "info", "--format", "{{.DockerRootDir}}").strip()
+    free, needed = shutil.disk_usage(root).free, _ROOM * size + _RESERVE
+    if free < needed:
+        what = (
+            f"builds with {size / 1e9:.1f} GB of packages take about {needed // 10**9} GB in"
+            f" {root}, and only {free // 10**9} GB are free."
+        )
+        raise EngineError(Problem(what=what, fix="Give a smaller --real-size, or free some space."))

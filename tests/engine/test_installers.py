@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CANN's installers make the same layers on the building machine and on that of the target."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cannery.execute.engine.base import building_architecture, ensure_base
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.execute.engine.simulator import Simulated, simulate
+from cannery.image.content_key import bases_of
+from cannery.image.render import Renderer
+from cannery.matrix.project import Project
+from cannery.model import Target
+
+from .conftest import MAIN
+
+COMPONENTS = ("toolkit", "kernels", "nnal")
+
+Entry = tuple[bytes, int, int, int, float, str, str]
+"""Kind, mode, owner, group, date, what a link leads to, and the sha256 of the content."""
+
+
+def _layers(
+    project: Project, target: Target, made: Simulated, packages: PackageIndex, folder: Path
+) -> dict[str, Entry]:
+    """The entries of CANN's layers, which no other stage than the installers' is built for."""
+    folder.mkdir()
+    text = Renderer(project).render(target).files["Dockerfile"]
+    copies = [f"COPY --from=layer-{name} /layer/ /{name}/" for name in COMPONENTS]
+    lines = [text, "FROM scratch AS compared", *copies, ""]
+    (folder / "Dockerfile").write_text("\n".join(lines), encoding="utf-8")
+    archive = folder / "layers.tar"
+    words = ["docker", "buildx", "build", "--platform", target.platform, "--provenance=false"]
+    words += ["--file", str(folder / "Dockerfile"), "--target", "compared"]
+    words += ["--build-context", f"artifacts={made.artifacts}", "--build-arg", "SIMULATED=true"]
+    words += ["--build-context", f"cannery={project.build_context}"]
+    for name, base in bases_of(target).items():
+        building = building_architecture() if name == "BUILD_IMAGE" else target.docker_arch
+        words += ["--build-arg", f"{name}={ensure_base(base, building)}"]
+    words += ["--secret", f"id=ca,src={packages.ca}"] if packages.ca else []
+    words += ["--output", f"type=tar,dest={archive}", str(project.images / target.id)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    with tarfile.open(archive) as opened:
+        return {each.name: _entry(opened, each) for each in opened}
+
+
+def _entry(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Entry:
+    content = archive.extractfile(member) if member.isreg() else None
+    digest = hashlib.sha256(content.read()).hexdigest() if content else ""
+    # The three folders are made by the copying itself.
+    date = 0 if member.name.strip("/") in COMPONENTS else member.mtime
+    owner = (member.uid, member.gid)
+    return (member.type, member.mode, *owner, date, member.linkname, digest)
+
+
+@pytest.fixture(scope="module")
+def target(project: Project) -> Target:
+    return project.matrix().targets[MAIN]
+
+
+def test_both_ways_of_installing_give_equal_layers(
+    project: Project, target: Target, packages: PackageIndex, tmp_path: Path
+) -> None:
+    made = simulate(project, target, packages, project.artifacts)
+    emulated = replace(target, cann=replace(target.cann, emulated=True))
+    assert emulated.emulated
+    assert not target.emulated
+    native = _layers(project, target, made, packages, tmp_path / "native")
+    assert native == _layers(project, emulated, made, packages, tmp_path / "emulated")
+    tops = {"/".join(name.split("/")[:4]) for name in native}
+    assert {f"{name}/usr/local/Ascend" for name in COMPONENTS} <= tops
+    assert "toolkit/etc/Ascend/ascend_cann_install.info" in native
+    changed = [name for name in native if name.endswith("/version.cfg")]
+    assert {name.split("/")[0] for name in changed} == {"toolkit", "kernels"}
