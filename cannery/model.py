@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cannery.errors import Span
@@ -117,6 +117,32 @@ class VendorWheel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BuiltWheel:
+    """A wheel that a stage of the Dockerfile builds from an sdist of a package index.
+
+    ``package`` is the normalized name of the sdist. ``local`` is the local version that the build
+    adds, as in ``empty`` for 0.7.3+empty. ``requirements`` must be importable when it is built,
+    besides pip, torch and what torch needs; ``environment`` is that of the build.
+    """
+
+    package: str
+    version: str
+    local: str = ""
+    requirements: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def requirement(self) -> str:
+        """The sdist, as in ``vllm==0.7.3``."""
+        return f"{self.package}=={self.version}"
+
+    @property
+    def installed_version(self) -> str:
+        """The version of the wheel, as in ``0.7.3+empty``."""
+        return f"{self.version}+{self.local}" if self.local else self.version
+
+
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """A source archive that goes, unpacked, into ``/opt/FOLDER``, where Python finds it."""
 
@@ -130,8 +156,9 @@ class Application:
 
     ``name`` is its key in matrix.yaml, ``component`` the folder of its image tests. ``overrides``
     replace what other packages ask for, ``sdists`` are packages that have no wheel, ``wheels``
-    those that no index serves, and ``packages`` are Debian's. ``ports`` and ``volumes`` (a folder
-    of the host to one of the container) go into its compose file.
+    those that no index serves or that are built with torch, and ``packages`` are Debian's.
+    ``ports`` and ``volumes`` (a folder of the host to one of the container) go into its compose
+    file.
     """
 
     name: str
@@ -140,7 +167,7 @@ class Application:
     requirements: tuple[str, ...]
     overrides: tuple[str, ...]
     sdists: tuple[str, ...]
-    wheels: Mapping[str, VendorWheel]
+    wheels: Mapping[str, VendorWheel | BuiltWheel]
     packages: tuple[str, ...]
     environment: Mapping[str, str]
     sources: tuple[Source, ...]
@@ -174,7 +201,7 @@ class Target:
     torch_npu_wheel: VendorWheel | None = None
     apex: VendorWheel | None
     deepspeed: str
-    deepspeed_wheel: VendorWheel | None = None
+    deepspeed_wheel: VendorWheel | BuiltWheel | None = None
     deepspeed_plugin: VendorWheel | None
     application: Application | None = None
     requirements: tuple[str, ...]
@@ -270,14 +297,23 @@ class Target:
     @property
     def vendor_wheels(self) -> dict[str, VendorWheel]:
         """Component name to the wheel that comes from the vendor and from no registry."""
-        wheels = {
+        return {name: each for name, each in self._wheels.items() if isinstance(each, VendorWheel)}
+
+    @property
+    def built_wheels(self) -> dict[str, BuiltWheel]:
+        """Component name to the wheel that the build makes from an sdist."""
+        return {name: each for name, each in self._wheels.items() if isinstance(each, BuiltWheel)}
+
+    @property
+    def _wheels(self) -> dict[str, VendorWheel | BuiltWheel | None]:
+        """Component name to its wheel, if matrix.yaml declares one."""
+        return {
             "torch_npu": self.torch_npu_wheel,
             "apex": self.apex,
             "deepspeed": self.deepspeed_wheel,
             "deepspeed_plugin": self.deepspeed_plugin,
             **(self.application.wheels if self.application else {}),
         }
-        return {component: wheel for component, wheel in wheels.items() if wheel}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,12 +6,9 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from packaging.requirements import InvalidRequirement
 
 from cannery import console
 from cannery.errors import (
@@ -20,14 +17,14 @@ from cannery.errors import (
     MatrixError,
     Problem,
     Span,
-    UsageError,
-    closest,
 )
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.process import run
 from cannery.files import read_text, write_files
 from cannery.image.lock import INPUTS, parse_lock
 from cannery.image.requirements import (
+    build_inputs_digest,
+    build_requirement_groups,
     inputs_digest,
     overrides,
     requirement_groups,
@@ -35,8 +32,7 @@ from cannery.image.requirements import (
     uv_platform,
 )
 from cannery.matrix.project import Project
-from cannery.model import Target
-from cannery.syntax.specifiers import normal_name, parse_requirement, parse_requirements
+from cannery.model import BuiltWheel, Target
 
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
 
@@ -83,6 +79,8 @@ class _Job:
     old: Path
     options: tuple[str, ...]
     override: tuple[str, ...] = ()
+    unbuilt: tuple[BuiltWheel, ...] = ()
+    """sdists that cannot be built here, so uv must not ask them for their requirements."""
 
     @property
     def files(self) -> dict[str, str]:
@@ -90,6 +88,9 @@ class _Job:
         found = {f"{group}.in": "\n".join(texts) + "\n" for group, texts in self.groups.items()}
         if self.override:
             found["overrides.txt"] = "\n".join(self.override)
+        if self.unbuilt:
+            # uv reads this file beside the user's own settings.
+            found["uv.toml"] = "".join(map(_stated, self.unbuilt))
         return found | {"build.txt": _BUILD_CONSTRAINT + "\n"}
 
     def argv(self, output: str) -> list[str]:
@@ -103,6 +104,12 @@ class _Job:
         ]
         override = ("--override", "overrides.txt") if self.override else ()
         return [*argv, *_FIXED, *self.options, *override, "--output-file", output]
+
+
+def _stated(wheel: BuiltWheel) -> str:
+    """The metadata of an sdist for uv; matrix.yaml has the requirements of built wheels."""
+    lines = (f'name = "{wheel.package}"', f'version = "{wheel.version}"', "requires-dist = []")
+    return "\n".join(("[[dependency-metadata]]", *lines, ""))
 
 
 def write_locks(
@@ -121,6 +128,9 @@ def write_locks(
         console.say(f"resolving the packages of {target.id} ({number} of {len(targets)})")
         try:
             texts[project.lock(target)] = lock_target(project, target, upgrade, source)
+            if target.built_wheels:
+                path = project.build_requirements_lock(target)
+                texts[path] = lock_build_requirements(project, target, upgrade, source)
         except CanneryError as error:
             failures[target.id] = error
     changed = {
@@ -145,20 +155,44 @@ def lock_target(
         groups=requirement_groups(target),
         old=project.lock(target),
         override=overrides(target),
+        unbuilt=tuple(target.built_wheels.values()),
         options=(
-            *("--python-version", target.python.version),
-            *("--python-platform", uv_platform(target)),
-            *("--only-binary", ":all:"),
+            *_options(target, upgrade),
             *(word for name in sdists(target) for word in ("--no-binary", name)),
-            *(option for package in upgrade for option in ("--upgrade-package", package)),
         ),
     )
+    return f"{HEADER}{INPUTS}{inputs_digest(target)}\n{_solved(project, target, job, source)}"
+
+
+def lock_build_requirements(
+    project: Project, target: Target, upgrade: Iterable[str], source: PackageIndex
+) -> str:
+    """The text of the lock of what builds wheels of ``target`` from sdists; as ``lock_target``."""
+    job = _Job(
+        name=f"the builder of {target.id}",
+        groups=build_requirement_groups(target),
+        old=project.build_requirements_lock(target),
+        options=_options(target, upgrade),
+    )
+    return f"{HEADER}{INPUTS}{build_inputs_digest(target)}\n{_solved(project, target, job, source)}"
+
+
+def _options(target: Target, upgrade: Iterable[str]) -> tuple[str, ...]:
+    return (
+        *("--python-version", target.python.version),
+        *("--python-platform", uv_platform(target)),
+        *("--only-binary", ":all:"),
+        *(option for package in upgrade for option in ("--upgrade-package", package)),
+    )
+
+
+def _solved(project: Project, target: Target, job: _Job, source: PackageIndex) -> str:
+    """What uv answers; an error has the place in matrix.yaml of the requirement that it names."""
     try:
-        text = _compile(project, job, source)
+        return _compile(project, job, source)
     except _UnsolvedError as error:
         problem = Problem(what=error.problems[0].what, where=_place(project, target, str(error)))
         raise MatrixError(problem) from error
-    return f"{HEADER}{INPUTS}{inputs_digest(target)}\n{text}"
 
 
 def lock_build_stage(project: Project, source: PackageIndex) -> str:
@@ -172,47 +206,15 @@ def lock_build_stage(project: Project, source: PackageIndex) -> str:
     return HEADER + _compile(project, job, source)
 
 
-def check_upgrades(project: Project, targets: Iterable[Target], upgrade: Iterable[str]) -> None:
-    """Check that each package of ``upgrade``, a name or a requirement, is in a lock.
-
-    Raises:
-        UsageError: with every one that is not.
-    """
-    if not (wanted := list(upgrade)):
-        return
-    known = {name for target in targets for name in _packages(project, target)}
-    problems = []
-    for text in wanted:
-        try:
-            name = normal_name(parse_requirement(text).name)
-        except InvalidRequirement:
-            what = f"{text!r} is not the name of a package."
-            problems.append(Problem(what=what, fix="Write it as in numpy, or numpy<2."))
-            continue
-        if name not in known:
-            near = closest(name, known)
-            hint = f"Did you mean {near!r}?" if near else ""
-            what = f"no selected target has a package {text!r} in its lock."
-            problems.append(Problem(what=what, fix=hint))
-    if problems:
-        raise UsageError(problems)
-
-
-def _packages(project: Project, target: Target) -> Iterator[str]:
-    """The packages of a target: those that it requires, and all in its lock."""
-    for texts in requirement_groups(target).values():
-        yield from (normal_name(each.name) for each in parse_requirements(texts))
-    path = project.lock(target)
-    if path.exists():
-        # A line that is wrong is told when the target is locked.
-        with suppress(MatrixError):
-            yield from (wheel.name for wheel in parse_lock(read_text(path)).wheels)
-
-
 def _place(project: Project, target: Target, said: str) -> Span:
     """Where matrix.yaml has the requirement that uv names; the target, if that is not clear."""
     lines = read_text(project.root / "matrix.yaml").splitlines()
-    for text in (*target.requirements, *overrides(target), *target.cann.requirements):
+    built = [
+        text
+        for wheel in target.built_wheels.values()
+        for text in (wheel.requirement, *wheel.requirements)
+    ]
+    for text in (*target.requirements, *overrides(target), *target.cann.requirements, *built):
         word = re.compile(rf"(?<![\w.-]){re.escape(text)}(?![\w.-])")
         if word.search(said):
             places = [

@@ -10,8 +10,8 @@ from cannery.files import read_text
 from cannery.matrix.project import Project
 
 CONTEXT_FILES = (
-    *("compile-python", "guard/cannery_guard.pth", "guard/cannery_guard.py", "install-packages"),
-    *("install-wheels", "native-python", "requirements.txt", "seal-layer", "split-lock"),
+    *("build-wheel", "compile-python", "guard/cannery_guard.pth", "guard/cannery_guard.py"),
+    *("install-packages", "install-wheels", "native-python", "requirements.txt", "seal-layer", "split-lock"),
 )
 """The files of the build context that all Dockerfiles share."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from cannery.image.environment import (
     profile_script,
 )
 from cannery.image.layers import Layer, LayerKind, layers_of
-from cannery.image.lock import Lock, check_lock, parse_lock
+from cannery.image.lock import Lock, check_build_lock, check_lock, parse_lock
 from cannery.image.names import image_name
 from cannery.image.record import (
     compiled_folders,
@@ -98,6 +98,8 @@ class Renderer:
             "requirements.lock": lock.text,
             "target.json": json.dumps(record, indent=2, ensure_ascii=False) + "\n",
         }
+        if lock.build:
+            files["build-requirements.lock"] = lock.build.text
         if target.application and target.application.ports:
             files["compose.yaml"] = _compose(target)
         return Rendered(target=target, lock=lock, layers=layers, files=files)
@@ -107,10 +109,19 @@ class Renderer:
         try:
             text = read_text(path)
         except FileNotFoundError as error:
-            fix = f"Run 'python build.py lock --target {target.id}'."
-            raise MatrixError(Problem(what=f"{target.id} is not locked.", fix=fix)) from error
+            raise _not_locked(target, f"{target.id} is not locked.") from error
         lock = parse_lock(text, str(path.relative_to(self._project.root)))
         check_lock(target, lock)
+        return replace(lock, build=self._build_lock(target)) if target.built_wheels else lock
+
+    def _build_lock(self, target: Target) -> Lock:
+        path = self._project.build_requirements_lock(target)
+        name = str(path.relative_to(self._project.root))
+        try:
+            lock = parse_lock(read_text(path), name)
+        except FileNotFoundError as error:
+            raise _not_locked(target, f"there is no {name}.") from error
+        check_build_lock(target, lock)
         return lock
 
     def _dockerfile(self, target: Target, layers: tuple[Layer, ...], lock: Lock) -> str:
@@ -141,6 +152,10 @@ class Renderer:
                 f"cannery/image/templates/{template} cannot be rendered for {target.id}: {error}."
             )
             raise MatrixError(Problem(what=what)) from error
+
+
+def _not_locked(target: Target, what: str) -> MatrixError:
+    return MatrixError(Problem(what=what, fix=f"Run 'python build.py lock --target {target.id}'."))
 
 
 def _layers_text(layers: Iterable[Layer]) -> str:

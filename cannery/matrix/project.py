@@ -60,6 +60,10 @@ class Project:
     def lock(self, target: Target) -> Path:
         return self.images / target.id / "requirements.lock"
 
+    def build_requirements_lock(self, target: Target) -> Path:
+        """The lock of what builds wheels of ``target`` from sdists."""
+        return self.images / target.id / "build-requirements.lock"
+
     def matrix(self) -> Matrix:
         """Read matrix.yaml; see ``load_matrix`` for what it raises."""
         return load_matrix(self.root / "matrix.yaml", self.state / "passed")

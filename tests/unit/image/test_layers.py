@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from cannery.errors import UsageError
-from cannery.image.layers import Layer, components_named, layers_of
+from cannery.image.components import components_named
+from cannery.image.layers import Layer, layers_of
 from cannery.image.lock import parse_lock
 from cannery.image.render import Renderer
 from cannery.image.shared_layers import shared
