@@ -133,7 +133,10 @@ def _wheel(package: re.Match[str], hashes: list[str], parents: set[str]) -> Lock
 
 
 def check_lock(target: Target, lock: Lock) -> None:
-    """Raise MatrixError unless ``lock`` has the requirements of ``target``, with hashes."""
+    """Raise MatrixError unless ``lock`` has the requirements of ``target``, with hashes.
+
+    That of the build requirements is checked as well, if there is one.
+    """
     locked = {wheel.name: wheel for wheel in lock.wheels}
     problems = []
     for group, texts in requirement_groups(target).items():
@@ -148,12 +151,13 @@ def check_lock(target: Target, lock: Lock) -> None:
         problems.append("the requirements of the target have changed since it was locked.")
     if problems:
         raise _out_of_date(target, "requirements.lock", problems)
+    if lock.build:
+        _check_build_lock(target, lock.build)
 
 
-def check_build_lock(target: Target, lock: Lock) -> None:
-    """Raise MatrixError unless ``lock`` has the build requirements of ``target``, with hashes."""
+def _check_build_lock(target: Target, lock: Lock) -> None:
     problems = [f"{wheel.name} has no hash." for wheel in lock.wheels if not wheel.hash_lines]
-    if lock.inputs != build_inputs_digest(target):
+    if not problems and lock.inputs != build_inputs_digest(target):
         problems.append("the build requirements of the target have changed since it was locked.")
     if problems:
         raise _out_of_date(target, "build-requirements.lock", problems)

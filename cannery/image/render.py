@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import jinja2
 
 from cannery.deploy import formats
 from cannery.errors import MatrixError, Problem, Span
-from cannery.files import read_text
 from cannery.image import simulated
 from cannery.image.build_context import read_context
 from cannery.image.environment import (
@@ -24,7 +23,8 @@ from cannery.image.environment import (
     profile_script,
 )
 from cannery.image.layers import Layer, LayerKind, layers_of
-from cannery.image.lock import Lock, check_build_lock, check_lock, parse_lock
+from cannery.image.lock import Lock, check_lock
+from cannery.image.locks import read_lock
 from cannery.image.names import image_name
 from cannery.image.record import (
     compiled_folders,
@@ -85,7 +85,8 @@ class Renderer:
         Raises:
             MatrixError: the lock is missing or out of date, or a template is invalid.
         """
-        lock = self._lock(target)
+        lock = read_lock(self._project, target)
+        check_lock(target, lock)
         layers = layers_of(target, lock)
         record = target_record(target, lock)
         files = {
@@ -103,26 +104,6 @@ class Renderer:
         if target.application and target.application.ports:
             files["compose.yaml"] = _compose(target)
         return Rendered(target=target, lock=lock, layers=layers, files=files)
-
-    def _lock(self, target: Target) -> Lock:
-        path = self._project.lock(target)
-        try:
-            text = read_text(path)
-        except FileNotFoundError as error:
-            raise _not_locked(target, f"{target.id} is not locked.") from error
-        lock = parse_lock(text, str(path.relative_to(self._project.root)))
-        check_lock(target, lock)
-        return replace(lock, build=self._build_lock(target)) if target.built_wheels else lock
-
-    def _build_lock(self, target: Target) -> Lock:
-        path = self._project.build_requirements_lock(target)
-        name = str(path.relative_to(self._project.root))
-        try:
-            lock = parse_lock(read_text(path), name)
-        except FileNotFoundError as error:
-            raise _not_locked(target, f"there is no {name}.") from error
-        check_build_lock(target, lock)
-        return lock
 
     def _dockerfile(self, target: Target, layers: tuple[Layer, ...], lock: Lock) -> str:
         values = {
@@ -152,10 +133,6 @@ class Renderer:
                 f"cannery/image/templates/{template} cannot be rendered for {target.id}: {error}."
             )
             raise MatrixError(Problem(what=what)) from error
-
-
-def _not_locked(target: Target, what: str) -> MatrixError:
-    return MatrixError(Problem(what=what, fix=f"Run 'python build.py lock --target {target.id}'."))
 
 
 def _layers_text(layers: Iterable[Layer]) -> str:

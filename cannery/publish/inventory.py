@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -25,6 +25,8 @@ class Origin(StrEnum):
 
     INDEX = "index"
     """A package index; the target's lock has its hashes."""
+    BUILT = "built"
+    """An sdist of a package index, from which the build made the wheel."""
     DEBIAN = "debian"
     """A Debian mirror."""
     VENDOR = "vendor"
@@ -42,7 +44,8 @@ class Package:
     """One package. Every field except ``name`` may be empty if it is unknown.
 
     ``license`` is an SPDX expression or the package's own words. ``file`` is the name of the
-    vendor's file that was installed, ``sha256`` its hash, and ``place`` where people get it.
+    vendor's file that was installed, ``sha256`` its hash, and ``place`` where people get it. For a
+    wheel that the build made they are about the sdist.
     """
 
     name: str
@@ -154,15 +157,37 @@ def wheels(
         for component, name in vendor_wheel_names(target).items()
     }
 
-    def source(package: Package) -> Origin:
-        if package.name in vendors:
-            return vendors[package.name]
-        same = locked.get(package.name) == package.version
-        return Origin.INDEX if same else Origin.UNKNOWN
+    built = {wheel.package: wheel.requirement for wheel in target.built_wheels.values()}
 
-    known = {replace(each, source=source(each)) for each in found}
+    def sourced(package: Package) -> Package:
+        name = package.name
+        if name in vendors:
+            return replace(package, source=vendors[name])
+        if locked.get(name) != package.version:
+            return replace(package, source=Origin.UNKNOWN)
+        if name not in built:
+            return replace(package, source=Origin.INDEX)
+        place = f"built from the sdist {built[name]} of a package index"
+        return replace(package, source=Origin.BUILT, place=place)
+
+    known = {sourced(each) for each in found}
     known |= {replace(each, source=Origin.CANN) for each in of_cann}
     return tuple(sorted(known))
+
+
+def with_sdists(inventory: Inventory, hashes: Mapping[str, Sequence[str]]) -> Inventory:
+    """``inventory`` with the sha256 of the sdists of its built wheels.
+
+    ``hashes`` maps packages to those of the files that the lock allows; of several, it is unknown
+    which one is the sdist's.
+    """
+
+    def hashed(package: Package) -> Package:
+        allowed = hashes.get(package.name, ())
+        is_known = package.source is Origin.BUILT and len(allowed) == 1
+        return replace(package, sha256=allowed[0]) if is_known else package
+
+    return replace(inventory, wheels=tuple(map(hashed, inventory.wheels)))
 
 
 def vendor_wheel_names(target: Target) -> dict[str, str]:
