@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from cannery.errors import Span
+from cannery.wheels import BuiltWheel
 
 _LAST_PYMALLOC = 7
 
@@ -117,32 +118,6 @@ class VendorWheel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuiltWheel:
-    """A wheel that a stage of the Dockerfile builds from an sdist of a package index.
-
-    ``package`` is the normalized name of the sdist. ``local`` is the local version that the build
-    adds, as in ``empty`` for 0.7.3+empty. ``requirements`` must be importable when it is built,
-    besides pip, torch and what torch needs; ``environment`` is that of the build.
-    """
-
-    package: str
-    version: str
-    local: str = ""
-    requirements: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def requirement(self) -> str:
-        """The sdist, as in ``vllm==0.7.3``."""
-        return f"{self.package}=={self.version}"
-
-    @property
-    def installed_version(self) -> str:
-        """The version of the wheel, as in ``0.7.3+empty``."""
-        return f"{self.version}+{self.local}" if self.local else self.version
-
-
-@dataclass(frozen=True, kw_only=True)
 class Source:
     """A source archive that goes, unpacked, into ``/opt/FOLDER``, where Python finds it."""
 
@@ -156,9 +131,8 @@ class Application:
 
     ``name`` is its key in matrix.yaml, ``component`` the folder of its image tests. ``overrides``
     replace what other packages ask for, ``sdists`` are packages that have no wheel, ``wheels``
-    those that no index serves or that are built with torch, and ``packages`` are Debian's.
-    ``ports`` and ``volumes`` (a folder of the host to one of the container) go into its compose
-    file.
+    those that no index serves or that torch must build, and ``packages`` are Debian's. ``ports``
+    and ``volumes`` (a folder of the host to one of the container) go into its compose file.
     """
 
     name: str
@@ -306,7 +280,6 @@ class Target:
 
     @property
     def _wheels(self) -> dict[str, VendorWheel | BuiltWheel | None]:
-        """Component name to its wheel, if matrix.yaml declares one."""
         return {
             "torch_npu": self.torch_npu_wheel,
             "apex": self.apex,

@@ -32,7 +32,8 @@ from cannery.image.requirements import (
     uv_platform,
 )
 from cannery.matrix.project import Project
-from cannery.model import BuiltWheel, Target
+from cannery.model import Target
+from cannery.wheels import BuiltWheel
 
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
 

@@ -20,7 +20,8 @@ from cannery.image.lock import Lock, LockedWheel
 from cannery.image.record import interpreter_paths
 from cannery.image.requirements import BUILT, sdists
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
-from cannery.model import BuiltWheel, File, PythonSource, Target
+from cannery.model import File, PythonSource, Target
+from cannery.wheels import BuiltWheel
 
 
 class LayerKind(StrEnum):

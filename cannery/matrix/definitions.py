@@ -20,7 +20,6 @@ from cannery.matrix.wheels import (
 from cannery.model import (
     Application,
     Base,
-    BuiltWheel,
     CannRelease,
     File,
     Layout,
@@ -30,6 +29,7 @@ from cannery.model import (
     VendorWheel,
 )
 from cannery.syntax.yaml_reader import Section
+from cannery.wheels import BuiltWheel
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _GLIBC = re.compile(r"\d+\.\d+")

@@ -7,9 +7,10 @@ import re
 
 from packaging.requirements import InvalidRequirement
 
-from cannery.model import BuiltWheel, VendorWheel
+from cannery.model import VendorWheel
 from cannery.syntax.specifiers import normal_name, parse_requirement
 from cannery.syntax.yaml_reader import Section
+from cannery.wheels import BuiltWheel
 
 _PINNED = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[A-Za-z0-9.!]+)")
 _LOCAL = re.compile(r"[a-z0-9]+(\.[a-z0-9]+)*")
@@ -40,11 +41,6 @@ def read_wheel(
     """
     if "sdist" not in section:
         return read_vendor_wheel(version, section)
-    for key in ("file", "origin"):
-        if key in section:
-            section.take(key)
-            what = f"{key!r} is for a wheel that is a file, and 'sdist' for one that is built."
-            section.wrong(key, what, "Remove one of them.")
     return _built_wheel(component, sdist_version, section)
 
 
@@ -105,7 +101,13 @@ def _built_wheel(component: str, version: str, section: Section) -> BuiltWheel:
         requirements=read_requirements(section, "build_requirements"),
         environment=read_environment(section),
     )
-    section.done()
+    # 'in' would make them keys that a wheel from an sdist may have, in the JSON schema too.
+    both = [key for key in ("file", "origin") if section.node_of(key) is not section.node]
+    for key in both:
+        what = f"{key!r} is of a wheel that is a file, and 'sdist' of one that is built."
+        section.wrong(key, what, "Remove one of them.")
+    if not both:
+        section.done()
     return wheel
 
 

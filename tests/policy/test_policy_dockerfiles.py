@@ -27,7 +27,7 @@ DOWNLOADERS = re.compile(
 CHECKED_DOWNLOAD = re.compile(
     r"^\S*(pip install|install-wheels) .*--require-hashes --requirement \S+$"
 )
-LOCAL_FILE = re.compile(r"^\S*install-wheels .*--no-index --find-links /tmp /tmp/\S+\.whl$")
+LOCAL_FILE = re.compile(r"^\S*install-wheels .*--no-index (--find-links /tmp )?/tmp/\S+\.whl$")
 
 
 def unchecked_downloads(dockerfile: Dockerfile) -> list[str]:
@@ -77,6 +77,13 @@ def test_the_script_that_unpacks_wheels_adds_no_way_around(project: Project) -> 
     assert installs[0].endswith('"$@"')
     assert text.startswith("#!/bin/bash\n")
     assert "set -euo pipefail" in text
+
+
+def test_sdists_are_downloaded_by_hash_and_built_without_a_network(project: Project) -> None:
+    download = (project.build_context / "download-sdist").read_text(encoding="utf-8")
+    assert '"--require-hashes"' in download and '"--no-deps"' in download
+    build = (project.build_context / "build-wheel").read_text(encoding="utf-8")
+    assert "--no-index --no-deps" in build and "--no-build-isolation" in build
 
 
 def test_every_file_of_the_shared_context_is_listed(project: Project) -> None:
@@ -181,7 +188,7 @@ def test_the_image_is_its_base_and_a_layer_a_component(dockerfile: Dockerfile) -
     assert copies[-1] == "--link --from=guard /layer/ /"
 
 
-def test_only_the_installers_of_cann_run_on_the_machine_of_the_target(
+def test_only_installers_of_cann_and_builds_of_wheels_run_on_the_machine_of_the_target(
     dockerfile: Dockerfile,
 ) -> None:
     parents = {e.stage: e.rest.split()[-3] for e in dockerfile if e.word == "FROM"}
@@ -193,7 +200,11 @@ def test_only_the_installers_of_cann_run_on_the_machine_of_the_target(
             stage = parents[stage]
         if each.word == "RUN" and stage not in building:
             emulated.add(each.stage)
-    assert {"toolkit", "kernels"} <= emulated <= {"toolkit", "kernels", "nnal"}
+    built = {stage for stage in emulated if stage.startswith("built-")}
+    assert {"toolkit", "kernels"} <= emulated - built <= {"toolkit", "kernels", "nnal"}
+    for each in dockerfile:
+        if each.word == "RUN" and each.stage in built:
+            assert each.rest.startswith("--network=none ")
 
 
 def test_every_layer_is_sealed(dockerfile: Dockerfile) -> None:

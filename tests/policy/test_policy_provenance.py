@@ -42,6 +42,7 @@ def test_each_wheel_and_each_vendor_file_is_a_dependency(
             source=Source(commit="0" * 40),
             lock=lock,
             build_stage=build_stage,
+            sdists={each.package for each in target.built_wheels.values()},
             bases={"BASE_IMAGE": used},
         ),
         Builder(),
@@ -56,8 +57,10 @@ def test_each_wheel_and_each_vendor_file_is_a_dependency(
     assert inventory.wheels
     for wheel in inventory.wheels:
         if wheel.source is not Origin.VENDOR:
-            assert wheel.source is Origin.INDEX, wheel
-            entry = urls[wheel.name, wheel.version]
+            is_built = wheel.name in {each.package for each in target.built_wheels.values()}
+            assert wheel.source is (Origin.BUILT if is_built else Origin.INDEX), wheel
+            entry = urls[wheel.name, wheel.version.partition("+")[0]]
+            assert ("builtFrom" in entry["annotations"]) == is_built
             assert entry.get("digest") or entry["annotations"]["sha256AnyOf"]
     assert {each["name"] for each in found} >= {file.name for file in target.artifacts.values()}
     pinned = [each for each in found if each["name"] == "BASE_IMAGE"]

@@ -16,7 +16,8 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
-    *("errors", "model", "console", "files", "options", "syntax", "compat", "matrix", "deploy"),
+    *("errors", "wheels", "model", "console", "files", "options", "syntax", "compat", "matrix"),
+    "deploy",
     *("image", "plan", "publish", "report", "catalog", "execute", "pipeline", "cli"),
 )
 OUTSIDE = ("execute", "pipeline", "cli")

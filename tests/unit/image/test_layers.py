@@ -29,8 +29,9 @@ def layers(checkout: Checkout, target: Target) -> dict[str, Layer]:
 @pytest.mark.parametrize("target", REAL.matrix().targets.values(), ids=lambda target: target.id)
 def test_the_dockerfile_copies_the_layers_in_their_order(target: Target) -> None:
     found = Renderer(REAL).render(target)
-    text = found.files["Dockerfile"].partition("\nFROM base AS image\n")[2]
-    copied = re.findall(r"^COPY --link --from=(\S+) /layer/ /$", text, re.MULTILINE)
+    text = found.files["Dockerfile"]
+    image = text.partition("\nFROM base AS image\n")[2]
+    copied = re.findall(r"^COPY --link --from=(\S+) /layer/ /$", image, re.MULTILINE)
     assert copied == [layer.stage for layer in found.layers]
     assert len({layer.name for layer in found.layers}) == len(copied)
     assert {*copied} <= {*stages(text)}
