@@ -13,6 +13,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Literal
+
+Kind = Literal["", "error", "warning", "ok"]
+"""The kind of a message, which decides on its colour; "" has none."""
 
 _start = time.monotonic()
 _COLOURS = {"error": "31", "warning": "33", "ok": "32"}
@@ -24,11 +28,8 @@ def width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
-def say(message: str, kind: str = "") -> None:
-    """Tell the user what is going on, with the seconds since the start.
-
-    ``kind`` is "error", "warning", "ok" or nothing, and decides on the colour.
-    """
+def say(message: str, kind: Kind = "") -> None:
+    """Tell the user what is going on, with the seconds since the start."""
     show(f"[{time.monotonic() - _start:6.1f} s] {_coloured(message, kind)}\n")
 
 
@@ -64,7 +65,7 @@ def written_by(writer: Callable[[str], None]) -> Iterator[None]:
         _writers.remove(writer)
 
 
-def _coloured(text: str, kind: str) -> str:
+def _coloured(text: str, kind: Kind) -> str:
     return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if kind and _has_colour() else text
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from cannery.catalog.entries import Entry, Known, entries
-from cannery.compat import OWN_FACTS, judge, load_compat
+from cannery.compat import judge
 from cannery.image.layers import Layer
 from cannery.image.record import installed_versions
 from cannery.image.render import Rendered, Renderer
@@ -37,7 +37,7 @@ def gather(project: Project, key_of: Callable[[Target, bool], str]) -> Catalogue
         FileError: one of them, or a record, cannot be read.
     """
     matrix = project.matrix()
-    compat = load_compat(project.root / OWN_FACTS.name)
+    compat = project.compat()
     renderer = Renderer(project)
     rendered = {name: renderer.render(target) for name, target in matrix.targets.items()}
     layers = {name: each.layers for name, each in rendered.items()}

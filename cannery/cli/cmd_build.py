@@ -51,6 +51,12 @@ def run(given: Given, project: Project) -> int:
     selection, options = found.selection, found.options
     existing(options.ca)
     check_caches(caches_of(options), len(selection.targets))
+    if options.from_bundle:
+        # Imported here, because few builds need it.
+        from cannery.pipeline.offline import build_from_bundle
+
+        build_from_bundle(project, selection, options, options.from_bundle, found.journal)
+        return 0
     earlier = found.journal if found.resumes else None
     planned = make_plan(project, selection, options, plan_options, earlier)
     if builds:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cannery import console
 from cannery.cli.common import read
-from cannery.compat import OWN_FACTS, Compat, load_compat
+from cannery.compat import Compat
 from cannery.compat.archives import load_archives
 from cannery.errors import MatrixError, Problem, file_error
 from cannery.files import write_files
@@ -30,10 +30,10 @@ def run(given: Given, project: Project) -> int:
         FileError: a file cannot be read or written.
     """
     options = read(NewOptions, given, project)
-    path = project.root / "matrix.yaml"
+    path = project.matrix_file
     targets = load_matrix(path).targets
     before = _read(path)
-    compat = load_compat(project.root / OWN_FACTS.name)
+    compat = project.compat()
     proposal = propose(options, compat, MatrixText(before), load_archives(), targets)
     after = _added(before, proposal)
     _require_valid(after, compat)

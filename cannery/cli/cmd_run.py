@@ -10,7 +10,6 @@ from typing import NoReturn
 
 from cannery import console
 from cannery.cli.common import read, selected
-from cannery.compat import facts_beside
 from cannery.compat.facts import Compat
 from cannery.deploy import formats
 from cannery.deploy.run_spec import cards_of
@@ -64,7 +63,7 @@ def run(given: Given, project: Project) -> int:
     workload.check("shell")
     if not options.print:
         build = "" if options.image else _build_command(target, simulated)
-        _run(workload, facts_beside(project.root / "matrix.yaml"), build=build)
+        _run(workload, project.compat(), build=build)
     if workload.ascend:
         _ask_for_runtime()
     print(formats.shell(workload, host.devices_here(workload)), end="")

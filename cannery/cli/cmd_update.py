@@ -11,7 +11,6 @@ from itertools import groupby
 
 from cannery import console
 from cannery.cli.common import existing, read
-from cannery.compat import OWN_FACTS, load_compat
 from cannery.errors import MatrixError, OutOfSyncError, Problem
 from cannery.execute.engine.buildx import PackageIndex, package_index
 from cannery.execute.package_index import ask
@@ -42,8 +41,8 @@ def run(given: Given, project: Project) -> int:
     source = _source(options)
     matrix = project.matrix()
     chosen = [each.id for each in select(matrix, options.targets or ["*"], options.where)]
-    compat = load_compat(project.root / OWN_FACTS.name)
-    text = read_text(project.root / "matrix.yaml")
+    compat = project.compat()
+    text = read_text(project.matrix_file)
     uses = find_uses(text, matrix, KEYS)
     news = compare(uses, chosen, compat, ask(questions(uses, chosen, compat), source))
     for change, group in groupby(news, key=lambda each: each.change):
@@ -86,8 +85,8 @@ def _write(project: Project, text: str, matrix: Matrix, moves: Sequence[VersionC
         MatrixError: the result would be wrong; nothing is written.
         FileError: it cannot be written.
     """
-    path, after = project.root / "matrix.yaml", rewrite(text, moves)
-    compat = load_compat(project.root / OWN_FACTS.name)
+    path, after = project.matrix_file, rewrite(text, moves)
+    compat = project.compat()
     wanted = _versions(matrix)
     for move in moves:
         for target in move.use.targets:

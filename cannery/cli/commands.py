@@ -71,7 +71,7 @@ _EVERY = (
         writes="images of the engine, .cannery/, and with --record verified/",
         example="--target py39-torch231-cann8t39 --simulate",
         options=("build.SelectionOptions", "build.BuildOptions", "build.PlanOptions"),
-        one_of=("targets", "where", "all", "resume"),
+        one_of=("targets", "where", "all", "resume", "from_bundle"),
     ),
     Command(
         name="test",
@@ -197,6 +197,18 @@ _EVERY = (
         writes="the table in README.md, and index.html in the folder of --out",
         example="catalog --out site",
         options=("publish.CatalogOptions",),
+    ),
+    Command(
+        name="bundle",
+        summary="pack all that a build needs into one file, for a machine without a network",
+        description="Builds the selected targets once from nothing, and writes everything that "
+        "this needed into one file: base images, the vendor's or the simulated files, wheels, "
+        "Debian packages, and the packages of build.py itself. On a machine without a network, "
+        "'build.py --from-bundle FILE' builds the same images from it. See docs/bundles.md.",
+        reads="matrix.yaml, images/, artifacts/, the package index, Debian's mirrors",
+        writes="the file of --out",
+        example="bundle --target 'py39-*' --simulate --out npu.bundle",
+        options=("shared.RequiredTargetOptions", "bundle.BundleOptions"),
     ),
     Command(
         name="push",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cannery.compat import OWN_FACTS, judge, load_compat
+from cannery.compat import judge
 from cannery.errors import CanneryError
 from cannery.matrix.project import Project, select
 from cannery.report.judged import Judged
@@ -17,10 +17,10 @@ def judged(project: Project, patterns: Sequence[str], where: Sequence[str]) -> J
 
     Raises:
         MatrixError: with everything that is wrong, each with its line.
-        UsageError, FileError: as ``select`` and ``load_compat``.
+        UsageError, FileError: as ``select`` and ``Project.compat``.
     """
     targets = select(project.matrix(), patterns or ["*"], where)
-    compat = load_compat(project.root / OWN_FACTS.name)
+    compat = project.compat()
     return [(target, judge(target, compat)) for target in targets]
 
 

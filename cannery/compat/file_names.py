@@ -19,17 +19,18 @@ def judged_as(release: CannRelease) -> CannVersion:
     return CannVersion.parse(release.nearest_public if release.interim else release.version)
 
 
-def file_row(compat: Compat, component: str, release: CannRelease, chip: str) -> FileName | None:
-    """The row with Huawei's name for the file of ``component``, if there is one.
-
-    Raises:
-        ValueError: as ``judged_as``.
-    """
-    cann = judged_as(release)
+def file_row(compat: Compat, component: str, cann: CannVersion, chip: str) -> FileName | None:
+    """The row with Huawei's name for the file of ``component``, if there is one."""
     for row in compat.files:
         if row.component == component and cann in row.cann and chip in (row.chips or (chip,)):
             return row
     return None
+
+
+def name_in(row: FileName, version: str, chip: str, machine: str) -> str:
+    """The name that ``row`` gives to the file of CANN ``version``."""
+    # The community's files drop the .beta1 of the release's name.
+    return row.file.format(version=version.removesuffix(".beta1"), chip=chip, machine=machine)
 
 
 def file_name(
@@ -40,12 +41,8 @@ def file_name(
     Raises:
         ValueError: as ``judged_as``.
     """
-    row = file_row(compat, component, release, chip)
-    if row is None:
-        return ""
-    # The community's files drop the .beta1 of the release's name.
-    version = release.version.removesuffix(".beta1")
-    return row.file.format(version=version, chip=chip, machine=_MACHINES.get(platform, ""))
+    row = file_row(compat, component, judged_as(release), chip)
+    return name_in(row, release.version, chip, _MACHINES.get(platform, "")) if row else ""
 
 
 def has_chip(compat: Compat, release: CannRelease, chip: str) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from cannery.compat.file_names import file_name, file_row
+from cannery.compat.file_names import file_name, file_row, judged_as
 from cannery.compat.finding import Finding, Place, Subject, Verdict
 from cannery.model import CannRelease, File
 from cannery.syntax.cann_version import CannVersion
@@ -33,7 +33,7 @@ def judge_file(subject: Subject, component: str, release: CannRelease, file: Fil
         wrong = "Huawei writes other letters of it in capitals"
     if not wrong:
         return []
-    row = file_row(subject.compat, component, release, target.chip)
+    row = file_row(subject.compat, component, judged_as(release), target.chip)
     parts: Place = ("kernels", target.chip) if component == "kernels" else (component,)
     package = f"the {component} package of CANN {release.version}"
     fix = f"Huawei's name for it is {expected}." if expected else "Correct the file name."

@@ -1,35 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads compat.yaml into its rows, or reports everything that is wrong with it."""
+"""Parses compat.yaml into its rows, or reports everything that is wrong with it."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 
 from cannery.compat import facts
 from cannery.compat import rows_of as rows
 from cannery.compat.reader import Reader, source
-from cannery.errors import file_error
-from cannery.syntax.yaml_reader import Section, read_yaml
-
-
-def load_compat(path: Path) -> facts.Compat:
-    """Read and check the compat.yaml in ``path``; a file that has not changed is read once.
-
-    Raises:
-        FileError: it cannot be read.
-        MatrixError: with every problem found, each with its line.
-    """
-    try:
-        stat = path.stat()
-    except OSError as error:
-        raise file_error("read", path, error) from error
-    return _load(path, stat.st_mtime_ns, stat.st_size)
+from cannery.syntax.yaml_reader import Section, parse_yaml
 
 
 @lru_cache(maxsize=4)
-def _load(path: Path, _changed: int, _size: int) -> facts.Compat:
-    return read_yaml(path, path.name, compat_of)
+def parse_compat(text: str, name: str) -> facts.Compat:
+    """The rows in ``text``, the content of a file called ``name``; an equal text is parsed once.
+
+    Raises:
+        MatrixError: with every problem found, each with its line.
+    """
+    return parse_yaml(text, name, compat_of)
 
 
 def compat_of(top: Section) -> facts.Compat:

@@ -99,10 +99,11 @@ class Workload:
     def environment(self) -> dict[str, str]:
         """Variables for several cards and of a user. Those of the application are in the image."""
         found = dict(HCCL_WAITS) if len(self.cards) * self.nodes > 1 else {}
-        if self.user:
-            # The image's /etc/passwd does not have the user. Without these variables the home
+        user = int(self.user.partition(":")[0] or 0)
+        if user:
+            # The image's /etc/passwd has root, but not this user. Without these variables the home
             # directory is '/', and programs that look up the user's name fail.
-            found |= {"HOME": _TEMPORARY, "USER": f"user{self.user.partition(':')[0]}"}
+            found |= {"HOME": _TEMPORARY, "USER": f"user{user}"}
         return found
 
     @property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _WORTH_A_LINE = 3.0
 """Seconds that a step has to take to be told of where lines cannot be redrawn."""
 
-_KINDS = {"done": "ok", "failed": "error"}
+_KINDS: dict[str, console.Kind] = {"done": "ok", "failed": "error"}
 _STYLES = {"done": "green", "failed": "red", "skipped": "dim", "waiting": "dim"}
 
 

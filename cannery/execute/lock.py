@@ -209,7 +209,7 @@ def lock_build_stage(project: Project, source: PackageIndex) -> str:
 
 def _place(project: Project, target: Target, said: str) -> Span:
     """Where matrix.yaml has the requirement that uv names; the target, if that is not clear."""
-    lines = read_text(project.root / "matrix.yaml").splitlines()
+    lines = read_text(project.matrix_file).splitlines()
     built = [
         text
         for wheel in target.built_wheels.values()

@@ -34,6 +34,7 @@ class ImageBuild:
 
     ``tag`` is its tag in caches, ``related_tags`` are those of targets that share layers with it.
     ``contexts`` maps the names of build contexts to folders or other values that buildx accepts.
+    ``anew`` leaves the cache unread.
     """
 
     id: str
@@ -45,6 +46,7 @@ class ImageBuild:
     contexts: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    anew: bool = False
 
 
 def bake_names(ids: Iterable[str]) -> dict[str, str]:
@@ -58,10 +60,21 @@ def bake_names(ids: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def bake_file(builds: Sequence[ImageBuild], caches: Caches, *, ca: Path | None, index: bool) -> str:
-    """The text of the file; ``index`` says that ``INDEX_VARIABLE`` will be set."""
+def bake_file(
+    builds: Sequence[ImageBuild],
+    caches: Caches,
+    *,
+    ca: Path | None,
+    index: bool,
+    apt: Path | None = None,
+) -> str:
+    """The text of the file; ``index`` says that ``INDEX_VARIABLE`` will be set.
+
+    ``apt`` is a file of settings for apt.
+    """
     names = bake_names(build.id for build in builds)
     secrets = [f"id=ca,src={ca}"] if ca else []
+    secrets += [f"id=apt,src={apt}"] if apt else []
     secrets += [f"id=index,env={INDEX_VARIABLE}"] if index else []
     targets = {names[build.id]: _target(build, caches, secrets) for build in builds}
     content = {"group": {"default": {"targets": [*targets]}}, "target": targets}
@@ -83,7 +96,12 @@ def _target(build: ImageBuild, caches: Caches, secrets: list[str]) -> dict[str, 
         each for text in caches.sources for each in _sources(text, [build.tag, *build.related_tags])
     )
     destinations = [_destination(text, build.tag) for text in caches.destinations]
-    optional = {"secret": secrets, "cache-from": [*sources], "cache-to": destinations}
+    optional: dict[str, Any] = {
+        "secret": secrets,
+        "cache-from": [*sources],
+        "cache-to": destinations,
+    }
+    optional["no-cache"] = build.anew
     return found | {name: value for name, value in optional.items() if value}
 
 

@@ -7,10 +7,15 @@ import fnmatch
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cannery.errors import Problem, UsageError, did_you_mean
+from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.schema import load_matrix
 from cannery.model import Matrix, Target
+
+if TYPE_CHECKING:
+    from cannery.compat import Compat
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +23,10 @@ class Project:
     """A checkout. ``root`` is the folder of matrix.yaml."""
 
     root: Path
+
+    @property
+    def matrix_file(self) -> Path:
+        return self.root / "matrix.yaml"
 
     @property
     def images(self) -> Path:
@@ -66,7 +75,11 @@ class Project:
 
     def matrix(self) -> Matrix:
         """Read matrix.yaml; see ``load_matrix`` for what it raises."""
-        return load_matrix(self.root / "matrix.yaml", self.state / "passed")
+        return load_matrix(self.matrix_file, self.state / "passed")
+
+    def compat(self) -> Compat:
+        """Read compat.yaml; see ``read_facts`` and ``parse_facts`` for what it raises."""
+        return parse_facts(read_facts(self.matrix_file))
 
 
 def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = ()) -> list[Target]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cannery.compat.archives import Archive
 from cannery.compat.facts import Compat
+from cannery.compat.file_names import file_row, name_in
 from cannery.errors import MatrixError, Problem, UsageError
 from cannery.matrix.choice import Choice, choose
 from cannery.matrix.text import MatrixText
@@ -20,6 +21,7 @@ Entry = tuple[tuple[str, ...], tuple[str, ...]]
 """Where in matrix.yaml something is added, and its lines."""
 
 _COMMUNITY = "Huawei's CANN community downloads (www.hiascend.com/software/cann/community-history)"
+_INTERIM = "your Huawei contact (an interim build, not published)"
 _ARCHIVES = "github.com/astral-sh/python-build-standalone/releases/tag"
 _PLATFORMS = {"aarch64": "linux/arm64", "x86_64": "linux/amd64"}
 
@@ -149,7 +151,7 @@ def _cann(
         if _is_release(name, cann):
             entries: list[Entry] = []
             if options.chip not in matrix.keys("cann", name, "kernels"):
-                kernels = _kernels(release, options, compat)
+                kernels = _kernels(release, name, options, compat)
                 entries = [(("cann", name, "kernels"), kernels)]
             return name, "nnal" in matrix.keys("cann", name), entries
     has_nnal = any(row.nnal and row.cann == release for row in compat.releases)
@@ -157,34 +159,37 @@ def _cann(
         f"{cann}:",
         f"  layout: {choice.layout}",
         "  toolkit:",
-        *("  " + line for line in _file("toolkit", release, options, compat)),
+        *("  " + line for line in _file("toolkit", release, cann, options, compat)),
         "  kernels:",
-        *("    " + line for line in _kernels(release, options, compat)),
+        *("    " + line for line in _kernels(release, cann, options, compat)),
     ]
     if has_nnal:
-        nnal = _file("nnal", release, options, compat)
+        nnal = _file("nnal", release, cann, options, compat)
         lines += ["  nnal:", *("  " + line for line in nnal)]
     lines += ["  requirements:", *(f"    - {each}" for each in compat.cann_python)]
     return cann, has_nnal, [(("cann",), tuple(lines))]
 
 
-def _kernels(release: CannVersion, options: NewOptions, compat: Compat) -> tuple[str, ...]:
-    return (f"{options.chip}:", *_file("kernels", release, options, compat))
+def _kernels(
+    release: CannVersion, version: str, options: NewOptions, compat: Compat
+) -> tuple[str, ...]:
+    return (f"{options.chip}:", *_file("kernels", release, version, options, compat))
 
 
 def _file(
-    component: str, release: CannVersion, options: NewOptions, compat: Compat
+    component: str, release: CannVersion, version: str, options: NewOptions, compat: Compat
 ) -> tuple[str, str]:
-    """The lines that declare the vendor's file of ``component``.
+    """The lines that declare the file of ``component`` of CANN ``version``.
+
+    Its row is that of ``release``, which for an interim build is the nearest public one.
 
     Raises:
         MatrixError: compat.yaml does not have its name.
     """
-    for row in compat.files:
-        fits = release in row.cann and options.chip in (row.chips or (options.chip,))
-        if fits and row.component == component:
-            name = row.file.format(version=release, chip=options.chip, machine=options.machine)
-            return f"  file: {name}", f"  origin: {_COMMUNITY}"
+    if row := file_row(compat, component, release, options.chip):
+        name = name_in(row, version, options.chip, options.machine)
+        origin = _COMMUNITY if _is_release(str(release), version) else _INTERIM
+        return f"  file: {name}", f"  origin: {origin}"
     what = f"no row of files in compat.yaml names the {component} file of CANN {release}"
     fix = "Add a row, or declare the release under cann: in matrix.yaml."
     raise MatrixError(Problem(what=f"{what} for chip {options.chip}.", fix=fix))

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cannery.errors import CanneryError, did_you_mean
+from cannery.errors import did_you_mean
 from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions
+from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.families import MAX_TARGETS, expand_families
 from cannery.matrix.judgement import Judgement
 from cannery.matrix.passed import has_passed, keep, stamp_of
@@ -47,24 +48,15 @@ def load_matrix(path: Path, passed: Path | None = None) -> Matrix:
         MatrixError: with every problem found, each with its line.
     """
     text = read_limited(path, path.name)
-    stamp = stamp_of(text, _facts_text(path)) if passed else ""
-    if passed and has_passed(stamp, passed):
+    facts = read_facts(path)
+    if passed is None:
+        return parse_matrix(text, path.name, parse_facts(facts))
+    stamp = stamp_of(text, facts)
+    if has_passed(stamp, passed):
         return parse_matrix(text, path.name)
-    # Imported here, because it takes a third of the time of a listing.
-    from cannery.compat import facts_beside
-
-    matrix = parse_matrix(text, path.name, facts_beside(path))
-    if passed:
-        keep(stamp, passed)
+    matrix = parse_matrix(text, path.name, parse_facts(facts))
+    keep(stamp, passed)
     return matrix
-
-
-def _facts_text(matrix: Path) -> str:
-    """The text of compat.yaml, or nothing: then it is refused when it is read to judge."""
-    try:
-        return read_limited(matrix.parent / "compat.yaml", "compat.yaml")
-    except CanneryError:
-        return ""
 
 
 def parse_matrix(text: str, name: str, compat: Compat | None = None) -> Matrix:

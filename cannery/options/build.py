@@ -56,7 +56,10 @@ class SelectionOptions(TargetOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions(OptionSet):
-    """How images are built. ``artifacts`` and ``ca`` are absolute."""
+    """How images are built. ``artifacts`` and ``ca`` are absolute.
+
+    ``gateway`` is the address of the proxy that answers from a bundle; empty for the network.
+    """
 
     simulate: bool = field(default=False, metadata=changed(SIMULATE, remembered=True))
     artifacts: Path = field(default=ARTIFACTS_DEFAULT, metadata=changed(ARTIFACTS, remembered=True))
@@ -76,6 +79,17 @@ class BuildOptions(OptionSet):
             remembered=True,
         ),
     )
+    from_bundle: Path | None = field(
+        default=None,
+        metadata=option(
+            metavar="FILE",
+            help="build without a network from this file, which 'build.py bundle' has made; "
+            "without --target, all targets that it has",
+            conflicts=("artifacts", "index_url", "builder", "cache_from", "plan", "print"),
+            remembered=True,
+        ),
+    )
+    gateway: str = ""
     verbose: bool = field(
         default=False, metadata=changed(VERBOSE, help="show every check and every shared layer")
     )

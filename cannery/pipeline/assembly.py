@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property
 
 from cannery import console
 from cannery.errors import ArtifactError
 from cannery.execute import git
+from cannery.execute.clock import now
 from cannery.execute.engine import base
 from cannery.execute.engine.builder import Builder
 from cannery.execute.engine.images import local_images
@@ -63,9 +63,11 @@ class Assembly:
         # Computed last, because pulling or bootstrapping decides the bases.
         key = expected_key(ready, self.options, local_images(base_names(ready.target)))
         arguments = {**used, **_sha_arguments(found)}
+        if self.options.gateway:
+            # Arguments that every build knows; they are in no layer, history or cache key.
+            arguments |= dict.fromkeys(("http_proxy", "https_proxy"), self.options.gateway)
         build = _image(self, ready, arguments=arguments, contexts=contexts, key=key)
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        labels = origin_labels(key=key, commit=self._commit, origin=self._origin, created=now)
+        labels = origin_labels(key=key, commit=self._commit, origin=self._origin, created=now())
         return replace(build, labels={**build.labels, **labels})
 
     @cached_property

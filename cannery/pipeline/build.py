@@ -59,13 +59,12 @@ def raise_for_plan(planned: Planned, *, simulate: bool, single: bool) -> None:
         return
     every = planned.unavailable | planned.failures
     what = f"none of the {len(every)} selected targets can be built."
-    fix = ""
     if len(every) == 1:
         what = "the selected target cannot be built."
-    if any(isinstance(error, ArtifactError) for error in every.values()):
-        fix = "Put the missing files into the folder of --artifacts"
-        fix += "." if simulate else ", or add --simulate."
-    last = Problem(what=what, fix=fix)
+    or_simulate = "" if simulate else ", or add --simulate"
+    fix = f"Put the missing files into the folder of --artifacts{or_simulate}."
+    lacks_files = any(isinstance(error, ArtifactError) for error in every.values())
+    last = Problem(what=what, fix=fix if lacks_files else "")
     raise kind_of(every.values())([*named_problems(planned.failures), last])
 
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from cannery import console
 from cannery.errors import EngineError, Problem
 from cannery.execute import git
+from cannery.execute.clock import now
 from cannery.execute.engine import base
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.image_archive import Blobs, Packed, opener
@@ -168,8 +168,8 @@ def _statements(
     """The bill of materials and the provenance of the platform's manifest."""
     candidate = each.candidate
     target, inventory, digest = candidate.target, each.inventory(), each.manifest.digest
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    bill = spdx(target, inventory, image_digest=digest, created=now, reference=repository)
+    created = now()
+    bill = spdx(target, inventory, image_digest=digest, created=created, reference=repository)
     architectures, images = bases(target), local_images(base_names(target))
     made = slsa(
         target,

@@ -7,7 +7,6 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from cannery import console
 from cannery.deploy.run_spec import no_device
 from cannery.errors import Problem, VerificationError, counted
 from cannery.execute import cosign, git
+from cannery.execute.clock import now
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.image_archive import Blobs
 from cannery.execute.engine.verify import Subject, verify
@@ -165,7 +165,7 @@ class Push:
             repository=self.repository.name,
             digest=pushed.root.digest,
             simulated=candidate.simulated,
-            pushed=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            pushed=now(),
             commit=git.commit(self.project.root),
             platforms={target.platform: self._image(own, pushed)},
             components=target.components,

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from cannery.execute.engine.buildx import PackageIndex, package_index
+from cannery.execute.engine.buildx import BUNDLE_INDEX, PackageIndex, package_index
 from cannery.image.bake_file import Caches
 from cannery.model import Matrix, Target
 from cannery.options.build import BuildOptions
@@ -29,4 +29,7 @@ def caches_of(options: BuildOptions) -> Caches:
 
 def index_of(options: BuildOptions) -> PackageIndex:
     """The package index and the certificates of a build."""
-    return package_index(options.ca, options.index_url)
+    found = package_index(options.ca, options.index_url)
+    if not options.gateway:
+        return found
+    return replace(found, index_url=BUNDLE_INDEX, gateway=options.gateway)

@@ -22,17 +22,9 @@ CONTEXT = "cannery/image/context/"
 
 _HARMLESS_FOLDERS = (
     *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/"),
-    *(
-        "tests/browser/",
-        "tests/campaign/",
-        "tests/cli/",
-        "tests/engine/",
-        "tests/policy/",
-        "tests/publish/",
-    ),
-    *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),
-    "schemas/",
-    "verified/",
+    *("schemas/", "tests/browser/", "tests/campaign/", "tests/cli/", "tests/engine/"),
+    *("tests/policy/", "tests/publish/", "tests/simulator/", "tests/simulator_packages/"),
+    *("tests/unit/", "tests/workflows/", "verified/"),
 )
 _HARMLESS = (
     *(".gitignore", ".hadolint.yaml", "LICENSE", "compat.yaml", "noxfile.py", "publish.yaml"),

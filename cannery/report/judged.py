@@ -101,4 +101,5 @@ def _about(source: Source) -> str:
     """What kind of source it is, where to open it, and what else is known of it."""
     kind = f"{source.kind}, rank {source.rank}"
     address = f"https://{source.address}" if source.address else ""
-    return ": ".join(filter(None, [kind, " - ".join(filter(None, [address, source.about]))]))
+    known = " - ".join(filter(None, [address, source.about]))
+    return f"{kind}: {known}" if known else kind

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from cannery.compat import OWN_FACTS, Compat, load_compat
+from cannery.compat import Compat
 from cannery.compat.facts import Row
 from cannery.errors import Span
 from cannery.matrix.definitions import Definitions, read_definitions
@@ -38,12 +38,12 @@ class Meaning:
 def read(project: Project) -> Meaning:
     """The meaning of the files of ``project``; what it raises is the answer to an edit."""
     matrix = project.matrix()
-    path = project.root / "matrix.yaml"
+    path = project.matrix_file
     return Meaning(
         matrix=matrix,
         targets={name: replace(each, span=_NOWHERE) for name, each in matrix.targets.items()},
         definitions=parse_yaml(read_limited(path, path.name), path.name, _definitions),
-        compat=load_compat(project.root / OWN_FACTS.name),
+        compat=project.compat(),
         publishing=load(project.publish_file, matrix),
     )
 

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from cannery.compat import rows_of
+from cannery.compat import parse_compat, rows_of
 from cannery.publish import policy
 from cannery.syntax.yaml_reader import Problems, Section
 from tests.campaign.campaign import FILES, Campaign, Edit, Outcome, table, told
@@ -75,6 +76,15 @@ def test_an_edit_that_the_reader_ignores_is_found(
     assert "-  latest: py39" in said
 
 
+@pytest.fixture
+def parsed_anew() -> Iterator[None]:
+    """Nothing that was parsed before is used in the test, nor what it parsed later."""
+    parse_compat.cache_clear()
+    yield
+    parse_compat.cache_clear()
+
+
+@pytest.mark.usefixtures("parsed_anew")
 def test_a_row_that_is_dropped_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     read = rows_of.known_bad
     monkeypatch.setattr(rows_of, "known_bad", lambda *given: (read(*given), None)[1])

@@ -101,7 +101,10 @@ WRONG = {
         ["--target", "py37", "--target", "py39-*", "--target", "nothing*", "--simulate"],
         ["there is no target 'py37'. ", "there is no target 'nothing*'. "],
     ),
-    "no target": (["build"], ["no target is selected. Add --target, --where, --all or --resume."]),
+    "no target": (
+        ["build"],
+        ["no target is selected. Add --target, --where, --all, --resume or --from-bundle."],
+    ),
     "a command that is nearly there": (
         ["lst"],
         ["unknown command 'lst'. Did you mean 'list'? See 'build.py --help'."],

@@ -95,11 +95,29 @@ def registry(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def engine(folder: Path, number: int, *, containerd: bool) -> Iterator[Engine]:
+def without_route(number: int) -> Iterator[tuple[str, ...]]:
+    """A network namespace with nothing but its loopback, and the words that run a command in it."""
+    name = f"cannery-t{number}"
+    subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+    _ip("netns", "add", name)
+    try:
+        # 'ip netns exec' would hide the control groups, which an engine needs.
+        inside = ("nsenter", f"--net=/run/netns/{name}")
+        subprocess.run([*inside, "ip", "link", "set", "lo", "up"], check=True)
+        yield inside
+    finally:
+        _ip("netns", "delete", name)
+
+
+@contextmanager
+def engine(
+    folder: Path, number: int, *, containerd: bool, inside: tuple[str, ...] = ()
+) -> Iterator[Engine]:
     """An engine with empty storage; ``number`` tells it from the others.
 
     ``folder`` holds its socket and its log. What it stores is beside what the machine's own engine
-    does, where there is room: a folder for temporary files may be small, or in memory.
+    does, where there is room: a folder for temporary files may be small, or in memory. ``inside``
+    are the words that run a command in another network namespace.
     """
     beside = subprocess.run(
         ["docker", "info", "--format", "{{.DockerRootDir}}"],
@@ -113,12 +131,12 @@ def engine(folder: Path, number: int, *, containerd: bool) -> Iterator[Engine]:
     # A bridge without an address of its own takes those of containers that come and go.
     mac = f"02:63:61:6e:74:{number:02x}"
     # A run of the tests that was killed has left its bridge.
-    subprocess.run(["ip", "link", "delete", bridge], capture_output=True, check=False)
-    _ip("link", "add", "name", bridge, "address", mac, "type", "bridge")
+    subprocess.run([*inside, "ip", "link", "delete", bridge], capture_output=True, check=False)
+    _ip("link", "add", "name", bridge, "address", mac, "type", "bridge", inside=inside)
     try:
-        _ip("address", "add", name, "dev", bridge)
-        _ip("link", "set", bridge, "up")
-        argv = ["dockerd", "--host", host, "--data-root", data]
+        _ip("address", "add", name, "dev", bridge, inside=inside)
+        _ip("link", "set", bridge, "up", inside=inside)
+        argv = [*inside, "dockerd", "--host", host, "--data-root", data]
         argv += ["--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/docker.pid"]
         argv += ["--bridge", bridge, "--iptables=false", "--ip6tables=false"]
         argv += ["--config-file", str(folder / "daemon.json")]
@@ -134,7 +152,7 @@ def engine(folder: Path, number: int, *, containerd: bool) -> Iterator[Engine]:
         finally:
             _stop(process)
     finally:
-        _ip("link", "delete", bridge)
+        _ip("link", "delete", bridge, inside=inside)
         shutil.rmtree(data, ignore_errors=True)
 
 
@@ -148,8 +166,8 @@ def _wait(process: subprocess.Popen[bytes], host: str, log: Path) -> None:
     raise AssertionError(log.read_text()[-3000:])
 
 
-def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True)
+def _ip(*words: str, inside: tuple[str, ...] = ()) -> None:
+    subprocess.run([*inside, "ip", *words], check=True, capture_output=True)
 
 
 @contextmanager

@@ -33,7 +33,10 @@ class Instruction:
         return [dict(pair.partition("=")[::2] for pair in each.split(",")) for each in found]
 
 
-def parse(text: str) -> list[Instruction]:
+Dockerfile = list[Instruction]
+
+
+def parse(text: str) -> Dockerfile:
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     found = []
     stage = ""

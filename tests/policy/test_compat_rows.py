@@ -13,17 +13,18 @@ import pytest
 import yaml
 from packaging.version import InvalidVersion, Version
 
-from cannery.compat import OWN_FACTS, load_compat
+from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from cannery.model import Layout, Target
 from cannery.syntax.cann_version import CannVersion
+from tests.unit.matrices import OWN_FACTS
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "data" / "torch_npu_compat.json").read_text(encoding="utf-8")
 )
 RAW: dict[str, Any] = yaml.load(OWN_FACTS.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
-COMPAT = load_compat(OWN_FACTS)
+COMPAT = Project(root=ROOT).compat()
 BESIDE = ("driver", "deepspeed", "apex", "app", "triton_ascend")
 
 

@@ -14,6 +14,7 @@ from urllib3.util.retry import Retry
 from cannery.execute.registry.client import Repository
 from cannery.execute.registry.http import PATIENCE
 
+from .goods import Push, image_push
 from .servers import PASSWORD, USER, Authority, Between, Server, between, make_authority, registry
 
 HURRIED: Retry = PATIENCE.new(total=2, backoff_factor=0.01)
@@ -59,3 +60,19 @@ def line(server: Server, authority: Authority, login: Login, tmp_path: Path) -> 
 @pytest.fixture
 def repository(line: Between, authority: Authority) -> Repository:
     return Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
+
+
+@pytest.fixture
+def push(repository: Repository, tmp_path: Path) -> Push:
+    """A push into a repository that has an older image."""
+    found = Push(repository, tmp_path / "releases")
+    found(image_push(tmp_path, version="1"))
+    found.log.clear()
+    return found
+
+
+@pytest.fixture
+def before(push: Push) -> dict[str, str]:
+    tags = push.tags()
+    assert [*tags] == ["full", "full-1", "latest"]
+    return tags

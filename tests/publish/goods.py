@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cannery.execute.engine.image_archive import Blobs, opener
 from cannery.execute.registry.client import Repository
+from cannery.execute.registry.http import PATIENCE
 from cannery.execute.registry.transfer import Blob, OciContent, blob_of
 from cannery.pipeline.transaction import ImagePush, PushedImage, PushHooks, Transaction
 from cannery.publish.oci import CONFIG, image_index, image_manifest
@@ -98,3 +99,12 @@ class Push:
 
     def recorded(self) -> list[str]:
         return sorted(path.name for path in self.releases.rglob("*") if path.is_file())
+
+
+def unmoved(push: Push, before: dict[str, str]) -> None:
+    """Assert that nothing has changed that anybody could see."""
+    push.repository = Repository(
+        push.repository.host, "ascend", ca=push.repository.ca, patience=PATIENCE
+    )
+    assert push.tags() == before
+    assert push.recorded() == ["full-1.json"]

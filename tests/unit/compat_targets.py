@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.compat import OWN_FACTS, Finding, judge, load_compat, refusals_of
+from cannery.compat import Finding, judge, refusals_of
 from cannery.errors import Span
+from cannery.matrix.project import Project
 from cannery.model import Base, CannRelease, File, Layout, Python, PythonSource, Target, VendorWheel
+from tests.unit.matrices import CHECKOUT
 
-COMPAT = load_compat(OWN_FACTS)
+COMPAT = Project(root=CHECKOUT).compat()
 BASE = Base(name="debian-11", image="debian:11@sha256:0", suite="bullseye", glibc="2.31")
 APEX = VendorWheel(
     version="0.1+ascend",

@@ -15,6 +15,7 @@ from cannery.matrix.schema import load_matrix
 from cannery.model import Matrix, Target
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+OWN_FACTS = CHECKOUT / "compat.yaml"
 DIGEST = "0123456789abcdef" * 4
 HASH = f"    --hash=sha256:{DIGEST}"
 

@@ -15,6 +15,9 @@ from typing import Any
 
 import yaml
 
+from cannery.plan.ci_jobs import Job
+from cannery.report.ci import to_gitlab
+
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = {
     path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -162,3 +165,20 @@ def copy_project(folder: Path) -> None:
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     shutil.copy2(ROOT / "requirements-dev.txt", folder / ".venv" / ".requirements")
+
+
+MAIN = "py39-torch231-cann8t39"
+CHILD = {
+    step.name: step
+    for step in scripts(
+        yaml.safe_load(
+            to_gitlab(
+                [Job(index=1, count=1, platform="linux/arm64", targets=(MAIN,))], simulate=True
+            )
+        ),
+        "child",
+    )
+}
+"""The jobs of the pipeline that GitLab is given for the builds."""
+
+VALUES = {"TARGETS": f"{MAIN} other", "PATTERN": "*", "ARTIFACTS": "vendor"}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every script of every workflow is tried here, in one of two ways.
 
-DONE: it runs for real, in a copy of the project, with stand-ins for the service only.
+DONE: it runs for real, in a copy of the project, with stand-ins for the service only
+(test_workflow_effects.py).
 READ: it needs an engine, a registry, an NPU or the network. It runs with stand-ins for all of these
 and for build.py, each command that it would give is parsed by the real parser, and what does the
 work is tested by nox sessions: image, images, engine, publish and browser.
@@ -9,37 +10,17 @@ work is tested by nox sessions: image, images, engine, publish and browser.
 
 from __future__ import annotations
 
-import json
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-import yaml
 
 from cannery.cli.parser import parse
-from cannery.matrix.project import Project
-from cannery.plan.ci_jobs import Job
-from cannery.report.ci import to_gitlab
-from tests.unit.changes import commit, git
 from tests.workflows.sessions import SESSIONS
-from tests.workflows.steps import ROOT, STEPS, Machine, Step, copy_project, scripts
+from tests.workflows.steps import CHILD, MAIN, STEPS, VALUES, Machine
+from tests.workflows.test_workflow_effects import DONE
 
-MAIN = "py39-torch231-cann8t39"
-LOCK = f"images/{MAIN}/requirements.lock"
-CHILD = {
-    step.name: step
-    for step in scripts(
-        yaml.safe_load(
-            to_gitlab(
-                [Job(index=1, count=1, platform="linux/arm64", targets=(MAIN,))], simulate=True
-            )
-        ),
-        "child",
-    )
-}
-SERVICES = {"GH_TOKEN": "x", "BASE": "main"}
-VALUES = {"TARGETS": f"{MAIN} other", "PATTERN": "*", "ARTIFACTS": "vendor"}
 REGISTRY = {
     **dict.fromkeys(("REGISTRY", "CANNERY_REGISTRY"), "registry.example.com"),
     **dict.fromkeys(("USERNAME", "PASSWORD", "COSIGN_PRIVATE_KEY", "COSIGN_PASSWORD"), "x"),
@@ -77,20 +58,6 @@ READ: dict[str, Mapping[str, str]] = {
 }
 PROGRAMS = ("bash", "docker", "git", "ls", "npu-smi", "sudo")
 DOCKER = {("login",), ("buildx", "create")}
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    """A machine on which the project is checked out, with a server that it came from."""
-    checkout = tmp_path / "checkout"
-    checkout.mkdir()
-    copy_project(checkout)
-    git(checkout, "init", "--quiet", "--initial-branch", "main")
-    commit(checkout)
-    server = tmp_path / "server.git"
-    git(tmp_path, "clone", "--quiet", "--bare", str(checkout), str(server))
-    git(checkout, "remote", "add", "origin", str(server))
-    return Machine(tmp_path, checkout)
 
 
 def test_every_script_is_tried_in_one_way() -> None:
@@ -146,186 +113,3 @@ def test_a_script_gives_commands_that_there_are(name: str, tmp_path: Path) -> No
     assert done.code == 0, done.said
     found = sum(accept(words) for words in done.commands)
     assert found == step.script.count("build.py "), done.commands
-
-
-def names_in(done_output: str) -> set[str]:
-    """The targets of the matrix that a step gave to the next job."""
-    assert done_output.startswith("matrix=")
-    rows = json.loads(done_output.removeprefix("matrix="))["include"]
-    return {name for row in rows for name in row["targets"].split()}
-
-
-def plan(machine: Machine, step: Step) -> None:
-    """The step that compares: nothing, one target, or all are in what it gives."""
-    docs = machine.checkout / "docs" / "new.md"
-    docs.write_text("x\n", encoding="utf-8")
-    commit(machine.checkout)
-    done = machine.run(step, {"SINCE": "HEAD^1"})
-    assert (done.code, names_in(done.output)) == (0, set()), done.said
-    assert "targets: 0 of" in done.summary
-    lock = machine.checkout / LOCK
-    lock.write_text("# another comment\n" + lock.read_text(encoding="utf-8"), encoding="utf-8")
-    render = [str(machine.checkout / ".venv/bin/python"), "build.py", "render"]
-    subprocess.run(render, cwd=machine.checkout, check=True, capture_output=True)
-    commit(machine.checkout)
-    done = machine.run(step, {"SINCE": "HEAD^1"})
-    assert names_in(done.output) == {MAIN}, done.said
-    assert f"{MAIN}: changed: Dockerfile" in done.summary
-    everything = machine.run(step, {"SINCE": ""})
-    assert len(names_in(everything.output)) > 5
-    none_there = machine.run(step, {"SINCE": "0" * 40})
-    assert names_in(none_there.output) == names_in(everything.output)
-    (machine.checkout / "matrix.yaml").write_text("[]", encoding="utf-8")
-    wrong = machine.run(step, {"SINCE": ""})
-    assert (wrong.code, wrong.output) == (3, "")
-    assert "matrix.yaml" in wrong.said
-
-
-def files_are_enough(machine: Machine, step: Step) -> None:
-    """The step that looks which targets the vendor's files are enough for."""
-    artifacts = machine.folder / "vendor"
-    artifacts.mkdir()
-    target = Project(root=ROOT).matrix().targets[MAIN]
-    for file in target.artifacts.values():
-        (artifacts / file.name).touch()
-    env = {"ARTIFACTS": str(artifacts), "PATTERN": "py39-*", "REGISTRY": ""}
-    done = machine.run(step, env)
-    assert (done.code, done.output.split("=")[0]) == (0, "targets"), done.said
-    assert MAIN in done.output.split("=")[1].split()
-    assert machine.run(step, {**env, "PATTERN": "nothing-*"}).code == 2
-
-
-def no_npu(machine: Machine, step: Step) -> None:
-    """The step that refuses a machine without an NPU, as this one is."""
-    if [*Path("/dev").glob("davinci[0-9]*")]:
-        machine.fake("npu-smi")
-        assert machine.run(step, {**VALUES, "REGISTRY": ""}).code == 0
-    else:
-        assert machine.run(step, {**VALUES, "REGISTRY": ""}).code != 0
-
-
-def install(machine: Machine, step: Step) -> None:
-    done = machine.run(step, {"REGISTRY": "", "REMOVE": ""})
-    assert (done.code, "setup: ready" in done.said) == (0, True), done.said
-
-
-def summary(machine: Machine, step: Step) -> None:
-    """The step that shows sizes, with an engine that has one of two images."""
-    shown = [{"Size": 4123456789, "Id": "sha256:01", "RepoDigests": []}]
-    docker = machine.fakes / "docker"
-    docker.write_text(
-        f"#!/bin/sh\n[ \"$3\" = cannery:{MAIN}-sim ] && echo '{json.dumps(shown)}'\n",
-        encoding="utf-8",
-    )
-    docker.chmod(0o755)
-    done = machine.run(step, {"TARGETS": f"{MAIN} other", "CACHE": ""})
-    assert done.code == 0, done.said
-    assert f"| cannery:{MAIN}-sim | 4.12 GB | sha256:01 |" in done.summary + done.said
-    assert "| cannery:other-sim |  | not built |" in done.summary + done.said
-
-
-RECORD = {
-    "registry": "registry.example.com",
-    "repository": "ascend",
-    "tag": f"{MAIN}-0123",
-    "digest": "sha256:02",
-    "platforms": {"linux/arm64": {"size": 2_000_000_000}},
-}
-
-
-def published(machine: Machine, step: Step) -> None:
-    """The step that shows what was published: the records that are new."""
-    record = machine.checkout / "releases" / MAIN / "new.json"
-    record.parent.mkdir(parents=True, exist_ok=True)
-    record.write_text(json.dumps(RECORD), encoding="utf-8")
-    done = machine.run(step, {**VALUES, "REGISTRY": ""})
-    assert done.code == 0, done.said
-    image = f"registry.example.com/ascend:{MAIN}-0123 (linux/arm64)"
-    assert done.summary.splitlines()[2:] == [f"| {image} | 2.00 GB | sha256:02 |"]
-
-
-def propose(machine: Machine, step: Step) -> None:
-    """A step that makes a branch: on the server is one more, with what had changed."""
-    machine.fake("gh")
-    with (machine.checkout / "matrix.yaml").open("a", encoding="utf-8") as stream:
-        stream.write("# changed\n")
-    folder = machine.checkout / "releases"
-    folder.mkdir(exist_ok=True)
-    (folder / "README.md").write_text("changed\n", encoding="utf-8")
-    (machine.folder / "temp" / "body.md").write_text("news\n", encoding="utf-8")
-    done = machine.run(step, {**SERVICES, "BRANCH": "proposed/new"})
-    assert done.code == 0, done.said
-    branch = git(machine.folder / "server.git", "diff", "--name-only", "main", "proposed/new")
-    assert branch
-    assert {*branch.splitlines()} <= {"matrix.yaml", "releases/README.md", "README.md"}
-    assert ["gh", "pr", "create"] in [words[:3] for words in done.commands]
-    assert ["gh", "auth", "setup-git"] in done.commands
-
-
-def render(machine: Machine, step: Step) -> None:
-    """The step that writes what comes from the matrix: what is committed is that already."""
-    done = machine.run(step, {})
-    assert (done.code, git(machine.checkout, "status", "--porcelain")) == (0, ""), done.said
-
-
-def page(machine: Machine, step: Step) -> None:
-    """The step that makes the catalogue."""
-    done = machine.run(step, {})
-    assert done.code == 0, done.said
-    [made] = [folder for folder in ("site", "public") if (machine.checkout / folder).is_dir()]
-    assert MAIN in (machine.checkout / made / "index.html").read_text(encoding="utf-8")
-
-
-def child(machine: Machine, step: Step) -> None:
-    """The job that writes a child pipeline."""
-    done = machine.run(step, {"CI_COMMIT_BEFORE_SHA": "0" * 40})
-    assert done.code == 0, done.said
-    text = (machine.checkout / "pipeline.yml").read_text(encoding="utf-8")
-    assert len([name for name in yaml.safe_load(text) if name.startswith("build ")]) > 1
-    again = machine.run(step, {"CI_MERGE_REQUEST_DIFF_BASE_SHA": "HEAD"})
-    assert again.code == 0, again.said
-    text = (machine.checkout / "pipeline.yml").read_text(encoding="utf-8")
-    assert [*yaml.safe_load(text)] == ["stages", "nothing to build"]
-
-
-def all_is_well(machine: Machine, step: Step) -> None:
-    """The step that says whether a pull request may be merged."""
-    fine = "success success success"
-    for checked, planned, built, code in (
-        (fine, "success", "success", 0),
-        (fine, "success", "skipped", 0),
-        (fine, "success", "failure", 1),
-        (fine, "success", "cancelled", 1),
-        (fine, "failure", "skipped", 1),
-        ("success failure success", "success", "skipped", 1),
-        ("success success cancelled", "success", "skipped", 1),
-        ("success success skipped", "success", "success", 1),
-    ):
-        values = {"CHECKED": checked, "PLANNED": planned, "BUILT": built}
-        assert machine.run(step, values).code == code, values
-
-
-DONE: dict[str, Callable[[Machine, Step], None]] = {
-    "ci/plan/Install requirements": install,
-    "ci/plan/Compare content keys": plan,
-    "ci/build/Sizes and digests": summary,
-    "ci/done/Check that no job has failed": all_is_well,
-    "npu/npu/Check that there is an NPU": no_npu,
-    "npu/npu/Select the targets whose files are here": files_are_enough,
-    "release/publish/Check that there is an NPU": no_npu,
-    "release/publish/Select the targets whose files are here": files_are_enough,
-    "release/publish/Sizes and digests": published,
-    "release/record/Open a pull request with the records and the README's table": propose,
-    "retention/prune/Install requirements": install,
-    "pages/make/Generate the page": page,
-    "update/update/Render": render,
-    "update/update/Open a pull request": propose,
-    "gitlab/plan/script": child,
-    "gitlab/pages/script": page,
-    "child/.build/after_script": summary,
-}
-
-
-@pytest.mark.parametrize("name", DONE)
-def test_a_script_does_what_it_is_for(name: str, machine: Machine) -> None:
-    DONE[name](machine, {**STEPS, **CHILD}[name])

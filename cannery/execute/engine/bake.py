@@ -43,6 +43,9 @@ class BakeSettings:
     logs: Path
 
 
+_OLD_RELEASES = 'Acquire::Check-Valid-Until "false";\n'
+"""Debian's lists of updates are valid for a week, and a bundle is to be of use for longer."""
+
 Heard = Callable[[str, Event, tuple[int, int]], None]
 """Is called with the id of a target, an event, and the numbers of finished and of known steps."""
 
@@ -85,6 +88,12 @@ def bake(
         if left:
             waiting += [left] if failed else [[build] for build in reversed(left)]
     return failures
+
+
+def _apt_settings(folder: Path) -> Path:
+    path = folder / "apt.conf"
+    path.write_text(_OLD_RELEASES, encoding="utf-8")
+    return path
 
 
 @dataclass
@@ -132,7 +141,10 @@ class _Run:
         index = settings.source.index_url
         with tempfile.TemporaryDirectory(prefix="cannery-bake-") as folder:
             file, metadata = Path(folder) / "bake.json", Path(folder) / "metadata.json"
-            text = bake_file(self.builds, settings.caches, ca=settings.source.ca, index=bool(index))
+            apt = _apt_settings(Path(folder)) if settings.source.gateway else None
+            text = bake_file(
+                self.builds, settings.caches, ca=settings.source.ca, index=bool(index), apt=apt
+            )
             file.write_text(text, encoding="utf-8")
             argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
             argv += ["--progress", self.mode, "--file", str(file), "--metadata-file", str(metadata)]

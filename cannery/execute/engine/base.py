@@ -6,23 +6,17 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from cannery import console
 from cannery.errors import EngineError, Problem, file_error
+from cannery.execute.engine.apt_sources import own_sources
 from cannery.execute.engine.images import Images, LocalImage, local_images
 from cannery.execute.process import run
 from cannery.model import Base
-
-_DEBIAN = ("stable", "bullseye", "bookworm", "trixie", "forky")
-"""Names of Debian's suites in the sources of this machine; another distribution has others."""
-
-_UPDATES = ("-updates", "-security")
 
 _LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
 """As in Debian's own slim images."""
@@ -156,32 +150,3 @@ def _checked(argv: list[str], what: str) -> None:
     code, said = run(argv, capture=True)
     if code:
         raise EngineError(f"{what}:\n{said.strip()}")
-
-
-def own_sources(suite: str, apt: Path = Path("/etc/apt")) -> list[str]:
-    """The lines of sources.list for ``suite``, updates included, at the mirrors of this machine.
-
-    ``apt`` is its folder with apt's settings. Without any, mmdebstrap uses Debian's own mirrors.
-    """
-    found: dict[str, str] = {}
-    for address, own in _suites(apt):
-        kind = next((end for end in _UPDATES if own.endswith(end)), "")
-        if own.removesuffix(kind) in _DEBIAN:
-            found.setdefault(kind, address)
-    if "" not in found:
-        return []
-    found.setdefault("-updates", found[""])
-    return [f"deb {found[kind]} {suite}{kind} main" for kind in ("", *_UPDATES) if kind in found]
-
-
-def _suites(apt: Path) -> Iterator[tuple[str, str]]:
-    """The address and the name of each suite in sources.list and in files of deb822."""
-    for path in (apt / "sources.list", *sorted(apt.glob("sources.list.d/*.list"))):
-        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-            if match := re.match(r"deb (?:\[[^\]]*\] )?(\S+) (\S+) ", line):
-                yield match[1], match[2]
-    for path in sorted(apt.glob("sources.list.d/*.sources")):
-        for stanza in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
-            fields = dict(re.findall(r"^(\w+): *(.+)$", stanza, re.MULTILINE))
-            for name in fields.get("Suites", "").split():
-                yield fields["URIs"].split()[0], name

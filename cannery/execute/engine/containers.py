@@ -16,7 +16,7 @@ from docker.types import Mount
 
 from cannery.deploy.run_spec import RunSpec
 from cannery.errors import EngineError
-from cannery.execute.engine.client import connect, talking
+from cannery.execute.engine.client import talking
 from cannery.execute.owner import is_gone, own_mark
 
 LABEL_TEST = "io.cannery.test-container"
@@ -43,33 +43,32 @@ def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iter
     Raises:
         EngineError: the container does not start.
     """
-    client, name = connect(), _new_name()
+    name = _new_name()
     mounts = {**spec.mounts, **({str(ca): TRUSTED} if ca else {})}
-    try:
-        running = client.containers.create(
-            image,
-            ["sleep", "infinity"],
-            name=name,
-            platform=platform,
-            labels={LABEL_TEST: own_mark()},
-            init=True,
-            shm_size=spec.shm_size,
-            devices=[f"{path}:{path}:rwm" for path in spec.devices],
-            # As mounts, because a volume would create an empty folder for a missing path.
-            mounts=[
-                Mount(target=where, source=source, type="bind", read_only=True)
-                for source, where in mounts.items()
-            ],
-        )
-        running.start()
-        yield str(running.id)
-    except docker.errors.APIError as error:
-        what = f"the engine could not run {image}: {error.explanation or error}."
-        raise EngineError(what) from error
-    except requests.RequestException as error:
-        raise EngineError(f"the engine stopped answering: {error}.") from error
-    finally:
-        _remove(client, name)
+    with talking() as client:
+        try:
+            running = client.containers.create(
+                image,
+                ["sleep", "infinity"],
+                name=name,
+                platform=platform,
+                labels={LABEL_TEST: own_mark()},
+                init=True,
+                shm_size=spec.shm_size,
+                devices=[f"{path}:{path}:rwm" for path in spec.devices],
+                # As mounts, because a volume would create an empty folder for a missing path.
+                mounts=[
+                    Mount(target=where, source=source, type="bind", read_only=True)
+                    for source, where in mounts.items()
+                ],
+            )
+            running.start()
+            yield str(running.id)
+        except docker.errors.APIError as error:
+            what = f"the engine could not run {image}: {error.explanation or error}."
+            raise EngineError(what) from error
+        finally:
+            _remove(client, name)
 
 
 @contextmanager

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cannery.compat import OWN_FACTS, facts_beside, load_compat
+from cannery.compat import parse_compat
 from cannery.compat.archives import load_archives
 from cannery.compat.reader import python_range
-from cannery.errors import FileError, MatrixError
-from cannery.matrix.schema import load_matrix
-from tests.unit.matrices import FACTS, MATRIX
+from cannery.errors import MatrixError
+from tests.unit.matrices import OWN_FACTS
 
 TEXT = OWN_FACTS.read_text(encoding="utf-8")
 ROW = "torch: 2.3.1, torch_npu: 2.3.1.post2, cann: 8.0.RC3, pythons: 3.8-3.11"
@@ -20,10 +19,8 @@ ROW = "torch: 2.3.1, torch_npu: 2.3.1.post2, cann: 8.0.RC3, pythons: 3.8-3.11"
 DRIVER = "  - {cann: 8.2.RC1, minimum: 24.1.RC2, source: mindie-notes}"
 
 
-def load(folder: Path, text: str) -> None:
-    path = folder / "compat.yaml"
-    path.write_text(text, encoding="utf-8")
-    load_compat(path)
+def load(text: str) -> None:
+    parse_compat(text, "compat.yaml")
 
 
 # old text, new text, what is said
@@ -144,60 +141,20 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("old", "new", "said"), WRONG.values(), ids=WRONG)
-def test_one_problem(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_one_problem(old: str, new: str, said: str) -> None:
     assert old in TEXT
     line = TEXT[: TEXT.index(old)].count("\n") + 1 + old.startswith("\n")
     with pytest.raises(MatrixError) as caught:
-        load(tmp_path, TEXT.replace(old, new, 1))
+        load(TEXT.replace(old, new, 1))
     places = [problem.where.line for problem in caught.value.problems if problem.where]
     assert said in str(caught.value)
     assert any(place in (line, line + 1) for place in places), (line, str(caught.value))
 
 
 @pytest.mark.parametrize("text", ["", "- a", "\x00", "schema: 1", "schema: [", "{}"])
-def test_what_is_no_compat(tmp_path: Path, text: str) -> None:
+def test_what_is_no_compat(text: str) -> None:
     with pytest.raises(MatrixError, match=r"compat\.yaml"):
-        load(tmp_path, text)
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"cannot read .*compat\.yaml: no such file"):
-        load_compat(tmp_path / "compat.yaml")
-
-
-def test_a_file_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
-    load(tmp_path, TEXT)
-    with pytest.raises(MatrixError):
-        load(tmp_path, "schema: 1\n")
-
-
-def test_the_facts_are_those_beside_the_matrix(tmp_path: Path) -> None:
-    assert facts_beside(OWN_FACTS.with_name("matrix.yaml")) is load_compat(OWN_FACTS)
-    (tmp_path / "compat.yaml").write_text(TEXT, encoding="utf-8")
-    assert facts_beside(tmp_path / "matrix.yaml").pairings
-
-
-def test_without_facts_nothing_is_judged(tmp_path: Path) -> None:
-    with pytest.raises(FileError) as caught:
-        facts_beside(tmp_path / "matrix.yaml")
-    assert f"cannot read {tmp_path}/compat.yaml: no such file" in str(caught.value)
-    assert "matrix.yaml is judged by the compat.yaml in the same folder" in str(caught.value)
-
-
-def test_a_matrix_that_is_a_link_has_the_facts_beside_the_link(tmp_path: Path) -> None:
-    checkout, elsewhere = tmp_path / "checkout", tmp_path / "elsewhere"
-    checkout.mkdir()
-    elsewhere.mkdir()
-    (elsewhere / "matrix.yaml").write_text(MATRIX, encoding="utf-8")
-    (checkout / "matrix.yaml").symlink_to(elsewhere / "matrix.yaml")
-    with pytest.raises(FileError, match=f"cannot read {checkout}/compat.yaml"):
-        load_matrix(checkout / "matrix.yaml")
-    (checkout / "compat.yaml").write_text(FACTS, encoding="utf-8")
-    assert [*load_matrix(checkout / "matrix.yaml").targets] == ["full", "bare"]
-    bad = MATRIX.replace("torch_npu: 2.3.1.post2", "torch_npu: 2.3.1.post4")
-    (elsewhere / "matrix.yaml").write_text(bad, encoding="utf-8")
-    with pytest.raises(MatrixError, match=r"not known to work on CANN 8\.0\.RC2"):
-        load_matrix(checkout / "matrix.yaml")
+        load(text)
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from cannery.compat import OWN_FACTS, refusals_of
+from cannery.compat import refusals_of
 from cannery.model import Target
 from cannery.syntax.cann_version import CannRange, CannVersion
 from tests.unit.compat_targets import APEX, COMPAT, PLUGIN, cann, changed, python
 from tests.unit.examples import times
+from tests.unit.matrices import OWN_FACTS
 
 RAW: dict[str, Any] = yaml.load(OWN_FACTS.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
 PAIRS = [row for row in RAW["torch_npu"] if "torch_npu" in row]

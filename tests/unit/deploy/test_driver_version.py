@@ -2,22 +2,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from cannery.compat import OWN_FACTS, load_compat
 from cannery.deploy.driver import is_older, judge, version_in
 from cannery.errors import Problem
 from cannery.matrix.project import Project
 from cannery.model import Target
+from tests.unit.matrices import CHECKOUT
 
-COMPAT = load_compat(OWN_FACTS)
-TARGET = (
-    Project(root=Path(__file__).resolve().parents[3])
-    .matrix()
-    .targets["py39-torch251-cann81rc1-vllm073"]
-)
+PROJECT = Project(root=CHECKOUT)
+COMPAT = PROJECT.compat()
+TARGET = PROJECT.matrix().targets["py39-torch251-cann81rc1-vllm073"]
 ORDER = ["23.0.rc1", "23.0.rc2.b090", "23.0.rc2.b100", "24.1.rc1", "24.1.rc3", "24.1.0", "24.1.0.1"]
 ORDER += ["25.0", "25.0.RC1", "25.0.RC2", "25.0.0", "25.2.0", "25.3.RC1", "25.5.0", "25.10.0"]
 

@@ -1,53 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is refused, and that words of any characters arrive as they were meant."""
+"""What each format says of a workload, and what is refused."""
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
-from cannery.deploy import formats
 from cannery.deploy.formats import FORMATS, Workload
-from cannery.deploy.yaml_text import dump
-from cannery.errors import UsageError
-from cannery.matrix.project import Project
-
-TARGETS = Project(root=Path(__file__).resolve().parents[3]).matrix().targets
-TARGET = TARGETS["py39-torch231-cann8t39"]
-SERVED = TARGETS["py310-torch210-cann80rc1-llamafactory082"]
-IMAGE = "registry.example.com:5000/ascend@sha256:" + "0" * 64
-
-
-def text(form: str, cards: int = 1, **more: Any) -> str:
-    more["cards"] = tuple(range(cards))
-    return formats.text(form, formats.Workload(**{"image": IMAGE, "target": TARGET, **more}))
-
-
-def documents(form: str, **more: Any) -> list[dict[str, Any]]:
-    return [*yaml.safe_load_all(text(form, **more))]
-
-
-def container(form: str, **more: Any) -> dict[str, Any]:
-    spec = documents(form, **more)[-1]["spec"]
-    template = spec["tasks"][0]["template"] if form == "volcano" else spec["template"]
-    found: dict[str, Any] = template["spec"]["containers"][0]
-    return found
-
-
-def refused(form: str, *said: str, **more: Any) -> None:
-    with pytest.raises(UsageError) as caught:
-        text(form, **more)
-    messages = [str(problem) for problem in caught.value.problems]
-    assert len(messages) == len(said), messages
-    for message, part in zip(messages, said, strict=True):
-        assert part in message
+from tests.unit.workloads import IMAGE, SERVED, TARGET, container, documents, refused, text
 
 
 def test_every_format_can_be_written() -> None:
@@ -92,6 +54,13 @@ def test_a_user_gets_a_name_and_a_home(form: str) -> None:
     found = text(form, user="1000:1001")
     assert "HOME" in found and "USER" in found
     assert "HOME" not in text(form)
+
+
+@pytest.mark.parametrize("user", ["0", "0:1000", "00"])
+def test_root_keeps_the_name_and_the_home_that_the_image_gives_it(user: str) -> None:
+    service = documents("compose", user=user)[0]["services"]["ascend"]
+    assert service["user"] == user
+    assert "environment" not in service
 
 
 def test_a_user_and_a_read_only_root_in_each_format() -> None:
@@ -252,59 +221,3 @@ def test_a_server_is_reached_and_keeps_its_files() -> None:
 )
 def test_names_are_what_a_host_may_be_called(target_id: str, name: str) -> None:
     assert Workload(image=IMAGE, target=replace(TARGET, id=target_id)).name == name
-
-
-# ---- whatever is in a word
-
-WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
-ODD = st.sampled_from(
-    [
-        *("$HOME", "${X}", "$$", "$", "$(X)", "$$(X)", "'", '"', "\\", "\n", " ", ""),
-        *("y", "on", "0o7", "0x1f", "1e3", "~", "=", "?", "- a", "a: b", "#x", "!tag", "*", "&a"),
-        *("{a}", "\u2028", "\x7f", "é"),
-    ]
-)
-COMMANDS = st.lists(WORDS | ODD | st.tuples(WORDS, ODD, WORDS).map("".join), min_size=1, max_size=5)
-
-
-def as_kubernetes_reads(word: str) -> str:
-    """``$$`` is a dollar, ``$(NAME)`` a variable's value. Source: kubernetes.io, Container v1."""
-    read, rest = "", word
-    while rest:
-        if rest.startswith("$$"):
-            read, rest = read + "$", rest[2:]
-        else:
-            assert not (rest.startswith("$(") and ")" in rest), "it would be replaced"
-            read, rest = read + rest[0], rest[1:]
-    return read
-
-
-@given(command=COMMANDS)
-def test_a_pod_gets_the_words_that_were_meant(command: list[str]) -> None:
-    for form in ("k8s", "volcano"):
-        args = container(form, command=command)["args"]
-        assert [as_kubernetes_reads(word) for word in args] == command
-
-
-@given(command=COMMANDS, folder=st.text(st.sampled_from("a $'\"\\,=\n"), max_size=8))
-def test_a_shell_gets_the_words_that_were_meant(command: list[str], folder: str) -> None:
-    more = text("shell", command=command, mounts={f"/{folder}": "/data"})
-    argv = ["bash", "-c", f"printf '%s\\0' {more}"]
-    read = subprocess.run(argv, capture_output=True, check=True).stdout.decode()
-    words = read.split("\0")[:-1]
-    assert words[-len(command) :] == command
-    assert f"/{folder}:/data" in words
-
-
-@given(words=COMMANDS)
-def test_yaml_keeps_every_word(words: list[str]) -> None:
-    data = {"list": words, "map": {word: word for word in words}, "deep": [[words]]}
-    assert [*yaml.safe_load_all(dump([data, data]))] == [data, data]
-
-
-@pytest.mark.parametrize(
-    "word", ["y", "N", "on", "0o7", "1e3", "12:30", "1_000", "0x1f", "~", ".inf", "=", "07", "1.5"]
-)
-def test_what_some_reader_takes_for_no_text_is_quoted(word: str) -> None:
-    """Readers in Go know other numbers and truth values than the one in these tests."""
-    assert dump([word]).strip().removesuffix("\n...") == f'"{word}"'

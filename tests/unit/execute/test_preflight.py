@@ -5,60 +5,19 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cannery.compat import OWN_FACTS, load_compat
 from cannery.deploy.docker import run_spec
 from cannery.deploy.run_spec import DRIVER, MANAGEMENT_DEVICES, cards_of
 from cannery.deploy.workload import Workload
-from cannery.errors import EngineError, Problem
+from cannery.errors import Problem
 from cannery.execute import preflight as host
 from cannery.execute.engine import client as engine
-from cannery.matrix.project import Project
-
-TARGET = (
-    Project(root=Path(__file__).resolve().parents[3])
-    .matrix()
-    .targets["py39-torch251-cann81rc1-vllm073"]
-)
-WORKLOAD = Workload(image="registry.example.com/ascend:tag", target=TARGET, cards=(0, 1))
-BUILD = "python build.py --target x"
-
-
-@dataclass
-class Engine:
-    """Answers as an engine would, in its place."""
-
-    machine: str = "aarch64"
-    runtimes: frozenset[str] = frozenset({"runc"})
-    images: dict[str, str] = field(default_factory=lambda: {WORKLOAD.image: "arm64"})
-    why: Problem | None = None
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    dead: bool = False
-    signs: tuple[str, ...] = ()
-    """What says that the image is simulated."""
-
-    def machine_and_runtimes(self) -> tuple[str, frozenset[str]]:
-        if self.dead:
-            raise EngineError(Problem(what="the container engine does not answer.", fix="Start it"))
-        return self.machine, self.runtimes
-
-    def image_id(self, reference: str) -> str:
-        return "sha256:1" if reference in self.images else ""
-
-    def image_architecture(self, reference: str) -> str:
-        return self.images[reference]
-
-    def stand_ins(self, *_: object) -> tuple[str, ...]:
-        return self.signs
-
-    def why_not_pulled(self, reference: str, platform: str) -> Problem | None:
-        self.asked.append((reference, platform))
-        return self.why
+from tests.unit.host_engine import BUILD, PROJECT, TARGET, WORKLOAD, Engine
 
 
 @pytest.fixture
@@ -90,7 +49,7 @@ def root(tmp_path: Path) -> Path:
 def local_images(
     root: Path, workload: Workload = WORKLOAD, build: str = "", **more: Any
 ) -> host.Findings:
-    return host.check_host(workload, load_compat(OWN_FACTS), build=build, root=root, **more)
+    return host.check_host(workload, PROJECT.compat(), build=build, root=root, **more)
 
 
 def said(found: host.Findings) -> list[str]:

@@ -43,6 +43,8 @@ def leave_out(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def seal(layer: Path, leave_out: Path, monkeypatch: pytest.MonkeyPatch) -> Seal:
+    # Beside the script is the build context of every image.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     loader = importlib.machinery.SourceFileLoader("seal_layer", str(SCRIPT))
     spec = importlib.util.spec_from_loader("seal_layer", loader)
     assert spec

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -165,74 +164,6 @@ def test_a_problem_is_at_its_own_line(
     assert [each for each in found if each.startswith(where) and said in each], found
 
 
-# What is added to FAMILY, where the problem is, what is said of it.
-ADDED = {
-    "an unknown axis in exclude": (
-        "exclude: [{pyton: own}]",
-        "pyton",
-        "'pyton' in an item of 'exclude' in matrix.yaml.families.many. Did you mean 'python'?",
-    ),
-    "an unknown value in exclude": (
-        "exclude: [{pair: nwe}]",
-        "nwe",
-        "pair has no 'nwe'. Did you mean 'new'?",
-    ),
-    "an unknown axis in include": (
-        "include: [{python: own, pair: new, chp: x}]",
-        "chp",
-        "unknown key 'chp' in an item of 'include'",
-    ),
-    "an unknown value in include": (
-        "include: [{python: onw, pair: new}]",
-        "onw",
-        "python has no 'onw'. Did you mean 'own'?",
-    ),
-    "an include without an axis": (
-        "include: [{python: own}]",
-        "{python: own}]",
-        "an item of 'include' in matrix.yaml.families.many has no 'pair'. Add it.",
-    ),
-    "an exclude of everything": (
-        "exclude: [{}]",
-        "{}",
-        "an item of 'exclude' must name a value of an axis.",
-    ),
-    "a list in exclude": ("exclude: [[own]]", "[own]", "must be a mapping"),
-    "text for exclude": ("exclude: own", "own\n", "'exclude' in matrix.yaml.families.many must be"),
-    "a value that is a list": ("exclude: [{pair: [new, old]}]", "[new", "must be text, not a list"),
-    "an override of no target": (
-        "overrides: {own-nwe: {deepspeed: 0.15.0}}",
-        "{deepspeed: 0.15.0}}",
-        "many has no target 'own-nwe'. Did you mean 'own-new'?",
-    ),
-    "an override of a target that is left out": (
-        "exclude: [{pair: new}]\n    overrides: {own-new: {torch: {replace: 2.1.0}}}",
-        "{torch: {",
-        "many has no target 'own-new'. Known: base-old, own-old.",
-    ),
-    "an override that is text": ("overrides: {own-new: x}", "x}", "must be a mapping"),
-    "a list of overrides": ("overrides: [own-new]", "[own-new]", "must be a mapping"),
-    "an override of what is there": (
-        "overrides: {own-new: {torch: 2.1.0}}",
-        "torch: 2.1.0}}",
-        "'torch' is in overrides of own-new, and already in pair new. To use this one",
-    ),
-    "nothing left": (
-        "exclude: [{pair: new}, {pair: old}]",
-        "[{pair: new}",
-        "all targets of many are excluded.",
-    ),
-}
-
-
-@pytest.mark.parametrize(("text", "anchor", "said"), ADDED.values(), ids=ADDED)
-def test_one_problem_with_combinations(tmp_path: Path, text: str, anchor: str, said: str) -> None:
-    text = f"{FAMILY}    {text}\n"
-    [problem] = refused(tmp_path, text)
-    assert problem.startswith(place(text, anchor))
-    assert said in problem
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -288,36 +219,3 @@ def test_what_a_target_lacks_is_said_with_its_name(tmp_path: Path) -> None:
         "many.base-old has no 'summary'. Add it.",
     ]
     assert all(problem.startswith(place(text, "id:")) for problem in problems)
-
-
-def axes_of(*sizes: int) -> str:
-    """A family with as many values on each of its axes."""
-    lines = ["families:", "  many:", '    id: "' + "-".join(f"{{a{n}}}" for n in range(len(sizes)))]
-    lines[-1] += '"'
-    lines.append("    axes:")
-    for number, size in enumerate(sizes):
-        lines.append(f"      a{number}:")
-        lines += [f"        v{value}: {{k{number}: x}}" for value in range(size)]
-    return "\n".join(lines) + "\n"
-
-
-def test_a_family_of_ten_million_targets_is_refused_at_once(tmp_path: Path) -> None:
-    begun = time.process_time()
-    [problem] = refused(tmp_path, axes_of(10, 10, 10, 10, 10, 10, 10))
-    assert time.process_time() - begun < 5
-    assert "many has 10,000,000 combinations, and a file may have 10,000 targets" in problem
-    assert problem.startswith("matrix.yaml:")
-
-
-def test_families_that_are_too_many_together(tmp_path: Path) -> None:
-    text = axes_of(100, 60)
-    text += text.replace("families:\n", "").replace("many:", "more:")
-    problems = refused(tmp_path, text)
-    assert [each for each in problems if "more has 6,000 combinations" in each]
-    assert not [each for each in problems if "many has" in each]
-
-
-def test_targets_that_are_too_many(tmp_path: Path) -> None:
-    text = "targets:\n" + "".join(f"  t{number}: {{}}\n" for number in range(10_001))
-    [problem] = refused(tmp_path, text)
-    assert "there are 10,001 targets, and a file may have 10,000" in problem

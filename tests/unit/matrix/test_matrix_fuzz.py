@@ -15,7 +15,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.compat import Compat, load_compat
+from cannery.compat import Compat, parse_compat
 from cannery.errors import MatrixError
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Matrix
@@ -24,7 +24,7 @@ from tests.unit.examples import times
 from tests.unit.families import FAMILY
 from tests.unit.matrices import FACTS_FILE, MATRIX
 
-FACTS = load_compat(FACTS_FILE)
+FACTS = parse_compat(FACTS_FILE.read_text(encoding="utf-8"), FACTS_FILE.name)
 
 APPLICATIONS = """\
 applications:

@@ -20,30 +20,30 @@ def matrix(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def judgements(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """One entry for each time that the facts are read."""
-    found: list[Path] = []
-    facts_beside = cannery.compat.facts_beside
+def judgements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The name of the facts, once for each time that a matrix is judged by them."""
+    found: list[str] = []
+    parse_compat = cannery.compat.parse_compat
 
-    def counted(path: Path) -> cannery.compat.Compat:
-        found.append(path)
-        return facts_beside(path)
+    def counted(text: str, name: str) -> cannery.compat.Compat:
+        found.append(name)
+        return parse_compat(text, name)
 
-    monkeypatch.setattr(cannery.compat, "facts_beside", counted)
+    monkeypatch.setattr(cannery.compat, "parse_compat", counted)
     return found
 
 
-def test_equal_files_are_judged_once(matrix: Path, judgements: list[Path]) -> None:
+def test_equal_files_are_judged_once(matrix: Path, judgements: list[str]) -> None:
     passed = matrix.parent / "state" / "passed"
     first = load_matrix(matrix, passed)
     assert load_matrix(matrix, passed) == first
-    assert judgements == [matrix]
+    assert judgements == ["compat.yaml"]
     assert load_matrix(matrix) == first
-    assert judgements == [matrix, matrix]
+    assert judgements == ["compat.yaml"] * 2
 
 
 @pytest.mark.parametrize("name", ["matrix.yaml", "compat.yaml"])
-def test_a_changed_file_is_judged(matrix: Path, judgements: list[Path], name: str) -> None:
+def test_a_changed_file_is_judged(matrix: Path, judgements: list[str], name: str) -> None:
     passed = matrix.parent / "passed"
     load_matrix(matrix, passed)
     path = matrix.parent / name
@@ -53,7 +53,7 @@ def test_a_changed_file_is_judged(matrix: Path, judgements: list[Path], name: st
 
 
 def test_changed_code_judges_anew(
-    matrix: Path, judgements: list[Path], monkeypatch: pytest.MonkeyPatch
+    matrix: Path, judgements: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passed = matrix.parent / "passed"
     load_matrix(matrix, passed)
@@ -83,7 +83,7 @@ def test_without_facts_nothing_passes(matrix: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"passed"])
 def test_another_content_of_the_memory_is_no_pass(
-    matrix: Path, judgements: list[Path], content: bytes
+    matrix: Path, judgements: list[str], content: bytes
 ) -> None:
     passed = matrix.parent / "passed"
     passed.write_bytes(content)

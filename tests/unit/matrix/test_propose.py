@@ -147,6 +147,13 @@ def test_an_interim_cann_that_the_matrix_has() -> None:
     assert found["cann"] == {"toolkit": "8.0.T39", "kernels": "8.0.T39", "chip": "910b"}
 
 
+def test_kernels_of_an_interim_cann_have_its_own_version() -> None:
+    _, text = proposed(python="3.9", torch="2.3.1", cann="8.0.T39", chip="310b")
+    kernels = yaml.safe_load(text)["cann"]["8.0.T39"]["kernels"]["310b"]
+    assert kernels["file"] == "Ascend-cann-kernels-310b_8.0.T39_linux-aarch64.run"
+    assert "not published" in kernels["origin"]
+
+
 def test_the_communitys_name_of_a_release_that_the_matrix_has() -> None:
     cann = target(python="3.9", torch="2.3.1", cann="8.0.RC2.beta1")["cann"]
     assert isinstance(cann, dict)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds this machine's mirrors of Debian in apt's settings (sources.list(5))."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from email.parser import HeaderParser
+from pathlib import Path
+
+_DEBIAN = ("stable", "bullseye", "bookworm", "trixie", "forky")
+"""Names of Debian's suites in the sources of this machine; another distribution has others."""
+
+_UPDATES = ("-updates", "-security")
+
+_NO = ("no", "false", "without", "off", "disable", "0")
+"""What apt takes for no."""
+
+
+def own_sources(suite: str, apt: Path = Path("/etc/apt")) -> list[str]:
+    """The lines of sources.list for ``suite``, updates included, at the mirrors of this machine.
+
+    ``apt`` is its folder with apt's settings. Without any, mmdebstrap uses Debian's own mirrors.
+    """
+    found: dict[str, str] = {}
+    for address, own in _suites(apt):
+        kind = next((end for end in _UPDATES if own.endswith(end)), "")
+        if own.removesuffix(kind) in _DEBIAN:
+            found.setdefault(kind, address)
+    if "" not in found:
+        return []
+    found.setdefault("-updates", found[""])
+    return [f"deb {found[kind]} {suite}{kind} main" for kind in ("", *_UPDATES) if kind in found]
+
+
+def _suites(apt: Path) -> Iterator[tuple[str, str]]:
+    """The address and the name of each suite in sources.list and in files of deb822."""
+    for path in (apt / "sources.list", *sorted(apt.glob("sources.list.d/*.list"))):
+        for line in _text(path).splitlines() if path.is_file() else ():
+            if match := re.match(r"deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)\s", line):
+                yield match[1], match[2]
+    for path in sorted(apt.glob("sources.list.d/*.sources")):
+        for stanza in re.split(r"\n\s*\n", re.sub(r"(?m)^#.*\n?", "", _text(path))):
+            fields = HeaderParser().parsestr(stanza.strip())
+            addresses = fields.get("URIs", "").split()
+            used = "deb" in fields.get("Types", "").split()
+            if used and addresses and fields.get("Enabled", "yes").strip().lower() not in _NO:
+                yield from ((addresses[0], name) for name in fields.get("Suites", "").split())
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")

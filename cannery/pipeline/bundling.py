@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a bundle: builds its targets once, and keeps everything that the build asked for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cannery import console
+from cannery.errors import CanneryError, EngineError, Problem, file_error, kind_of, raise_all
+from cannery.execute import git
+from cannery.execute.board import Board, shown
+from cannery.execute.bundle.archive import Contents, pack, require_place
+from cannery.execute.bundle.gateway import Gateway, Recorded, serving
+from cannery.execute.bundle.wheels import Locked, download
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.bake import BakeSettings, bake
+from cannery.execute.engine.base import ensure_base
+from cannery.execute.engine.builder import find_builder
+from cannery.execute.engine.images import local_images
+from cannery.execute.engine.network import bridge_address
+from cannery.execute.engine.simulator import Simulated, simulate
+from cannery.execute.process import run
+from cannery.files import read_text
+from cannery.image.bake_events import Event, Kind, short
+from cannery.image.bake_file import Caches
+from cannery.image.needed_files import needed_files
+from cannery.image.requirements import uv_platform
+from cannery.matrix.project import Project
+from cannery.model import Target
+from cannery.options.build import BuildOptions
+from cannery.pipeline.assembly import Assembly
+from cannery.pipeline.planning import Planned, bases, make_plan
+from cannery.pipeline.recording import state_keys
+from cannery.pipeline.selection import Selection, index_of
+
+ARTIFACTS = "artifacts"
+CHECKOUT = "checkout"
+DEBIAN = "debian"
+IMAGES = "images"
+SIMULATOR = "simulator"
+WHEELS = "wheels"
+
+_BUILD_STAGE = ("--python-version", "3.11")
+"""The interpreter of the ``build`` stage, which runs on this kind of machine."""
+
+
+def make_bundle(project: Project, selection: Selection, options: BuildOptions, out: Path) -> int:
+    """Build the targets of ``selection`` from nothing, and write the bundle ``out``.
+
+    Returns its size in bytes.
+
+    Raises:
+        ArtifactError: a vendor file is missing, or an index serves other bytes than are locked.
+        EngineError: a file, a package or a base cannot be got.
+        BuildError: a target cannot be built.
+        FileError: the bundle cannot be written.
+    """
+    require_place(out)
+    planned = make_plan(project, selection, options)
+    raise_all(planned.failures, single=len(selection.targets) == 1)
+    key_of = state_keys(project)
+    place = project.state / "bundles"
+    place.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".bundling-", dir=place) as temporary:
+        making = _Making(project, selection, options, planned, Path(temporary))
+        making.keep_files()
+        making.keep_wheels()
+        images = making.keep_bases()
+        making.record_build()
+        console.say(f"writing {out}")
+        contents = Contents(
+            simulate=options.simulate,
+            targets={each.id: key_of(each, options.simulate) for each in selection.targets},
+            images=images,
+            commit=git.commit(project.root),
+        )
+        return pack(making.folder, contents, out)
+
+
+@dataclass
+class _Making:
+    """A bundle in the making, whose files are in ``folder``."""
+
+    project: Project
+    selection: Selection
+    options: BuildOptions
+    planned: Planned
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self._made: dict[str, Simulated] = {}
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return self.selection.targets
+
+    def keep_files(self) -> None:
+        """The vendor's files, and the simulated ones."""
+        folder = self.folder / ARTIFACTS
+        folder.mkdir()
+        for target in self.targets:
+            for file in needed_files(target, simulate=self.options.simulate).values():
+                _link(self.options.artifacts / file.name, folder / file.name)
+            if self.options.simulate:
+                made = simulate(
+                    self.project, target, index_of(self.options), self.options.artifacts
+                )
+                self._made[target.id] = made
+                tree = made.artifacts.parent
+                copy_tree(tree, self.folder / SIMULATOR / tree.name)
+
+    def keep_wheels(self) -> None:
+        """One file for each locked package of the targets, of the build stage and of build.py."""
+        source = index_of(self.options)
+        console.say("downloading the locked packages")
+        locks = [
+            Locked(
+                name=f"the lock of {target.id}",
+                text=read_text(self.project.lock(target)),
+                options=(
+                    *("--python-version", target.python.version),
+                    *("--python-platform", uv_platform(target)),
+                ),
+            )
+            for target in self.targets
+        ]
+        stage = read_text(self.project.build_lock)
+        locks.append(Locked(name="the build stage", text=stage, options=_BUILD_STAGE))
+        download(locks, self.folder / WHEELS, source)
+        own = read_text(self.project.root / "requirements.txt")
+        download([Locked(name="requirements.txt", text=own)], self.folder / CHECKOUT, source)
+
+    def keep_bases(self) -> dict[str, str]:
+        """The base images; returns their names with their ids."""
+        folder = self.folder / IMAGES
+        folder.mkdir()
+        used = dict.fromkeys(each for target in self.targets for each in bases(target).values())
+        found: dict[str, str] = {}
+        for base, architecture in used:
+            reference, name = ensure_base(base, architecture), base.bootstrap_tag(architecture)
+            image = local_images([reference])[reference].id
+            if reference != name:
+                engine.tag_image(image, name)
+            try:
+                console.say(f"saving {name}")
+                _save(name, folder / f"{image.removeprefix('sha256:')}.tar")
+            finally:
+                if reference != name:
+                    engine.remove_name(name)
+            found[name] = image
+        return found
+
+    def record_build(self) -> None:
+        """Build all targets without a cache, and record what Debian's mirrors answer."""
+        recorded = Recorded(self.folder / DEBIAN)
+        recorded.folder.mkdir()
+        gateway = Gateway(bridge_address(), self.folder / WHEELS, recorded, record=True)
+        with serving(gateway):
+            failures = self._built_anew(replace(self.options, gateway=gateway.address))
+        recorded.write()
+        if failures and gateway.asked:
+            raise with_addresses(failures, gateway.asked)
+        raise_all(failures, single=len(self.targets) == 1)
+
+    def _built_anew(self, options: BuildOptions) -> Mapping[str, CanneryError]:
+        builder = find_builder(options.builder)
+        assembly = Assembly(self.project, self.selection.matrix, options, builder)
+        builds = [
+            replace(assembly.image(ready, self._made.get(name)), anew=True)
+            for name, ready in self.planned.ready.items()
+        ]
+        settings = BakeSettings(
+            builder=builder,
+            source=index_of(options),
+            caches=Caches(),
+            logs=self.project.state / "logs",
+        )
+        board = Board([build.id for build in builds])
+
+        def heard(target: str, event: Event, _: tuple[int, int]) -> None:
+            if event.kind is Kind.DONE:
+                board.step(target, short(event.step), event.seconds)
+
+        def built(target: str, image: str) -> None:
+            board.tell(target, "done", "built and recorded", ended=True)
+            # Only its downloads are of use. An image with a name stays.
+            if not engine.image_details(image).get("RepoTags"):
+                run(["docker", "image", "rm", image], capture=True)
+
+        with shown(board):
+            return bake(builds, settings, heard, built)
+
+
+def with_addresses(failures: Mapping[str, CanneryError], asked: Iterable[str]) -> CanneryError:
+    """One error for ``failures``, with the addresses that could not be answered."""
+    every = sorted({*asked})
+    listed = "\n".join(f"  {each}" for each in every[:20])
+    problem = Problem(
+        what=f"the build asked the network for what the bundle does not have:\n{listed}",
+        fix="Make the bundle again, with the same checkout.",
+    )
+    return kind_of(failures.values())([*_problems(failures.values()), problem])
+
+
+def _problems(errors: Iterable[CanneryError]) -> list[Problem]:
+    return [problem for error in errors for problem in error.problems]
+
+
+def copy_tree(source: Path, destination: Path) -> None:
+    """Copy a folder by hard links where that is possible.
+
+    Raises:
+        FileError: it cannot be read or written.
+    """
+    try:
+        shutil.copytree(source, destination, symlinks=True, copy_function=_link)
+    except OSError as error:
+        raise file_error("write", destination, error) from error
+
+
+def _link(source: str | Path, destination: str | Path) -> None:
+    try:
+        os.link(source, destination, follow_symlinks=True)
+    except OSError:  # on another disk
+        shutil.copy2(source, destination)
+
+
+def _save(name: str, file: Path) -> None:
+    code, said = run(["docker", "save", "--output", str(file), name], capture=True)
+    if code:
+        raise EngineError(f"the engine could not save {name}: {said.strip()}")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bundle and --from-bundle on bad input: refused before an engine is asked for anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.execute.bundle.archive import Contents, pack
+from cannery.pipeline.recording import state_keys
+from tests.cli.checkout import Checkout
+
+MAIN = "py39-torch231-cann8t39"
+TARGET = ["--target", MAIN]
+
+
+@pytest.fixture
+def bundle(original: Checkout, tmp_path: Path) -> Path:
+    """A bundle for the main target that has the right manifest and none of the files."""
+    target = original.project.matrix().targets[MAIN]
+    keys = {MAIN: state_keys(original.project)(target, True)}
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    contents = Contents(simulate=True, targets=keys, images={}, commit="1234abcd")
+    pack(folder, contents, tmp_path / "x.bundle")
+    return tmp_path / "x.bundle"
+
+
+def test_a_bundle_that_is_none(original: Checkout, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no bundle")
+    result = original.run(*TARGET, "--from-bundle", str(tmp_path / "text"))
+    result.refused(5, "is not a complete bundle")
+    result = original.run(*TARGET, "--from-bundle", str(tmp_path / "none"))
+    result.refused(9, "cannot read")
+
+
+def test_one_changed_bit(checkout: Checkout, bundle: Path) -> None:
+    content = bytearray(bundle.read_bytes())
+    content[len(content) // 2] ^= 4
+    bundle.write_bytes(content)
+    checkout.run("--from-bundle", str(bundle)).refused(5, "was changed after it was made")
+    assert not (checkout.project.state / "bundles").exists()
+
+
+def test_a_target_that_it_does_not_have(checkout: Checkout, bundle: Path) -> None:
+    other = ["--target", "py38-torch210-cann8rc2"]
+    result = checkout.run(*other, "--from-bundle", str(bundle))
+    result.refused(2, f"does not have py38-torch210-cann8rc2. It has {MAIN}.")
+    result = checkout.run("--where", "python=3.11", "--from-bundle", str(bundle))
+    result.refused(2, f"has no target that is selected. It has {MAIN}.")
+
+
+def test_a_bundle_of_another_checkout(checkout: Checkout, bundle: Path) -> None:
+    lock = checkout.root / "images" / MAIN / "requirements.lock"
+    lock.write_text(lock.read_text() + "# changed\n")
+    result = checkout.run("--from-bundle", str(bundle))
+    result.refused(4, f"was made from other files than this checkout has for {MAIN}. Its checkout")
+    assert "at commit 1234abcd" in result.err
+
+
+def test_no_engine(checkout: Checkout, bundle: Path) -> None:
+    checkout.run("--from-bundle", str(bundle)).refused(6, "engine")
+
+
+@pytest.mark.parametrize(
+    "words", [["--artifacts", "x"], ["--index-url", "http://x"], ["--builder", "x"], ["--plan"]]
+)
+def test_options_that_a_bundle_replaces(original: Checkout, words: list[str]) -> None:
+    result = original.run(*TARGET, "--from-bundle", "x", *words)
+    result.refused(2, "cannot be combined")
+    assert words[0] in result.err
+
+
+def test_nowhere_to_write(checkout: Checkout, tmp_path: Path) -> None:
+    """Said before anything is built."""
+    result = checkout.run("bundle", *TARGET, "--simulate", "--out", str(tmp_path))
+    result.refused(9, f"cannot write {tmp_path}")
+
+
+def test_files_that_are_missing(checkout: Checkout, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    result = checkout.run("bundle", *TARGET, "--out", str(tmp_path / "x" / "y.bundle"))
+    assert result.code in {5, 6}
+    assert [*(tmp_path / "x").iterdir()] == []

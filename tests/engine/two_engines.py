@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two engines that share a registry, and small images made of what the real ones are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from cannery.execute.engine import client as local
+from cannery.execute.engine.bake import BakeSettings, Failures, bake
+from cannery.execute.engine.builder import Builder, find_builder
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.image.bake_events import Event, Kind
+from cannery.image.bake_file import Caches, ImageBuild
+from cannery.image.content_key import LABEL
+
+from .engines import Engine
+
+DOCKERFILE = """\
+ARG BASE_IMAGE
+FROM --platform=$BUILDPLATFORM ${BASE_IMAGE} AS build
+RUN echo build >/build
+
+FROM build AS toolkit
+ARG TOOLKIT_SHA256=
+RUN --mount=type=bind,from=artifacts,source=toolkit.run,target=/tmp/toolkit.run \\
+    test -n "${TOOLKIT_SHA256}"; mkdir -p /layer/opt; cp /tmp/toolkit.run /layer/opt/toolkit; \\
+    touch -d @0 /layer/opt/toolkit /layer/opt /layer
+
+FROM build AS wheels-torch
+RUN --mount=type=bind,source=wheels/torch.txt,target=/tmp/wheels.txt \\
+    --mount=type=cache,target=/root/.cache/uv \\
+    mkdir -p /layer/opt; cp /tmp/wheels.txt /layer/opt/wheels; \\
+    touch -d @0 /layer/opt/wheels /layer/opt /layer
+
+FROM ${BASE_IMAGE} AS image
+COPY --link --from=toolkit /layer/ /
+COPY --link --from=wheels-torch /layer/ /
+ENV HOME=/root
+"""
+
+
+@dataclass
+class Heard:
+    """What happened to the steps that do something: RUN and COPY."""
+
+    done: list[str] = field(default_factory=list)
+    cached: list[str] = field(default_factory=list)
+    images: dict[str, str] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    """Steps that ended, and images that were there, one after the other."""
+
+    def built(self, target: str, image: str) -> None:
+        assert target not in self.images
+        self.images[target] = image
+        self.order.append(f"{target} is there")
+
+    def __call__(self, target: str, event: Event, _: tuple[int, int]) -> None:
+        if "] RUN" in event.step or "] COPY" in event.step:
+            kinds = {Kind.DONE: self.done, Kind.CACHED: self.cached}
+            name = f"{target} {event.step.partition(']')[0][1:]}"
+            kinds.get(event.kind, []).append(name)
+            if event.kind is Kind.DONE:
+                self.order.append(name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Two engines that keep images in containerd's store, and what both can reach."""
+
+    folder: Path
+    registry: str
+    first: Engine
+    second: Engine
+    base: str
+
+    def builds(self, *, torch: str = "torch") -> list[ImageBuild]:
+        found = []
+        for name in ("one", "two"):
+            folder = self.folder / "images" / name
+            (folder / "wheels").mkdir(parents=True, exist_ok=True)
+            (folder / "Dockerfile").write_text(DOCKERFILE, encoding="utf-8")
+            text = f"{torch} of {name}\n"
+            (folder / "wheels" / "torch.txt").write_text(text, encoding="utf-8")
+            found.append(
+                ImageBuild(
+                    id=name,
+                    tag=f"{name}-sim",
+                    related_tags=("two-sim" if name == "one" else "one-sim",),
+                    dockerfile=folder / "Dockerfile",
+                    folder=folder,
+                    platform="linux/amd64",
+                    contexts={"artifacts": str(self.folder / "artifacts")},
+                    arguments={"BASE_IMAGE": self.base, "TOOLKIT_SHA256": "0"},
+                    labels={LABEL: f"sha256:{name}"},
+                )
+            )
+        return found
+
+    def cook(
+        self, builds: list[ImageBuild], caches: Caches, builder: Builder | None = None
+    ) -> tuple[Baked, Heard]:
+        heard = Heard()
+        settings = BakeSettings(
+            builder=builder or find_builder(""),
+            source=PackageIndex(ca=None, index_url=""),
+            caches=caches,
+            logs=self.folder / "logs",
+        )
+        failures = bake(builds, settings, heard, heard.built)
+        return Baked(images=heard.images, failures=failures), heard
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baked:
+    """What came of a bake."""
+
+    images: dict[str, str]
+    failures: Failures
+
+
+@contextmanager
+def using(engine: Engine) -> Iterator[None]:
+    """Let ``engine`` be the one that everything talks to."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOCKER_HOST", engine.host)
+        local.connect.cache_clear()
+        try:
+            yield
+        finally:
+            local.connect.cache_clear()
+
+
+def layers(engine: Engine, image: str) -> str:
+    return engine.docker("image", "inspect", "--format", "{{json .RootFS.Layers}}", image)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A push moves the tags, once, and leaves a record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import PublishError
+
+from .goods import Push, image_push, unmoved
+from .servers import Between
+
+
+def test_a_push_moves_the_tags_and_leaves_a_record(
+    push: Push, before: dict[str, str], tmp_path: Path
+) -> None:
+    [pushed] = push(image_push(tmp_path, version="2"))
+    new = pushed.root.digest
+    assert push.tags() == {
+        "full": new,
+        "full-1": before["full-1"],
+        "full-2": new,
+        "latest": new,
+    }
+    assert push.log == ["test full", "sign full", "records"]
+    assert push.recorded() == ["full-1.json", "full-2.json"]
+
+
+def test_only_what_is_new_is_uploaded(push: Push, line: Between, tmp_path: Path) -> None:
+    line.seen.clear()
+    push(image_push(tmp_path, version="2"))
+    assert line.count("^PUT .*/blobs/") == 2  # the config, and one of two layers
+
+
+def test_the_same_push_again_uploads_and_changes_nothing(
+    push: Push, before: dict[str, str], line: Between, tmp_path: Path
+) -> None:
+    line.seen.clear()
+    [pushed] = push(image_push(tmp_path, version="1"))
+    assert pushed.root.digest == before["full-1"]
+    assert line.count("^(PUT|POST|DELETE) ") == 0
+    assert push.log[0] == "test full"
+    unmoved(push, before)
+
+
+def test_the_same_image_in_another_compression_is_the_same(
+    push: Push, before: dict[str, str], line: Between, tmp_path: Path
+) -> None:
+    line.seen.clear()
+    [pushed] = push(image_push(tmp_path, version="1", compression="gzip"))
+    assert pushed.root.digest == before["full-1"]
+    assert line.count("^(PUT|POST|DELETE) ") == 0
+    unmoved(push, before)
+
+
+def test_an_immutable_tag_is_never_given_to_something_else(
+    push: Push, before: dict[str, str], tmp_path: Path, line: Between
+) -> None:
+    line.seen.clear()
+    with pytest.raises(PublishError) as caught:
+        push(image_push(tmp_path, version="other", immutable="full-1"))
+    assert "full-1 is another image, built earlier" in str(caught.value)
+    assert before["full-1"] in str(caught.value.problems[0])
+    assert line.count("^(PUT|POST|DELETE) ") == 0
+    unmoved(push, before)

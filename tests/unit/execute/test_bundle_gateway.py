@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The proxy of a build from a bundle: what it records, what it answers, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from cannery.execute.bundle.gateway import Gateway, Recorded, serving
+from cannery.execute.bundle.wheels import LIST
+
+
+class _Mirror(BaseHTTPRequestHandler):
+    """A mirror with one file."""
+
+    def do_GET(self) -> None:
+        status, body = (200, b"In Release") if self.path == "/debian/InRelease" else (404, b"no")
+        self.send_response(status)
+        self.send_header("Last-Modified", "Sat, 01 Aug 2026 00:00:00 GMT")
+        self.send_header("Set-Cookie", "secret")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@pytest.fixture
+def mirror() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), _Mirror)
+    thread = Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> Path:
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    (folder / "Some_Thing-1-py3-none-any.whl").write_bytes(b"wheel")
+    found = {"some-thing": {"Some_Thing-1-py3-none-any.whl": "abc"}}
+    (folder / LIST).write_text(json.dumps(found))
+    return folder
+
+
+@contextmanager
+def _proxy(wheels: Path, recorded: Recorded, *, record: bool) -> Iterator[Gateway]:
+    recorded.folder.mkdir(exist_ok=True)
+    with serving(Gateway("127.0.0.1", wheels, recorded, record=record)) as gateway:
+        yield gateway
+
+
+def _get(gateway: Gateway, url: str, method: str = "GET") -> tuple[int, bytes, dict[str, str]]:
+    handler = urllib.request.ProxyHandler({"http": gateway.address, "https": gateway.address})
+    opener = urllib.request.build_opener(handler)
+    try:
+        with opener.open(urllib.request.Request(url, method=method), timeout=10) as said:
+            return said.status, said.read(), dict(said.headers)
+    except urllib.error.HTTPError as error:
+        return error.code, error.read(), dict(error.headers)
+
+
+def test_what_was_recorded_is_answered_without_the_mirror(
+    mirror: str, wheels: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "debian"
+    with _proxy(wheels, Recorded(folder), record=True) as gateway:
+        assert _get(gateway, f"{mirror}/debian/InRelease")[:2] == (200, b"In Release")
+        assert _get(gateway, f"{mirror}/debian/none")[:2] == (404, b"no")
+        gateway.recorded.write()
+    # Nobody listens there.
+    with _proxy(wheels, Recorded.read(folder), record=False) as gateway:
+        status, body, headers = _get(gateway, f"{mirror}/debian/InRelease")
+        assert (status, body) == (200, b"In Release")
+        assert headers["Last-Modified"] == "Sat, 01 Aug 2026 00:00:00 GMT"
+        assert "Set-Cookie" not in headers
+        assert _get(gateway, f"{mirror}/debian/none")[0] == 404
+        assert gateway.asked == []
+        assert _get(gateway, f"{mirror}/debian/InRelease", "HEAD")[:2] == (200, b"")
+
+
+def test_what_was_not_recorded_is_refused_and_named(
+    mirror: str, wheels: Path, tmp_path: Path
+) -> None:
+    with _proxy(wheels, Recorded(tmp_path / "debian"), record=False) as gateway:
+        status, body, _ = _get(gateway, f"{mirror}/debian/InRelease")
+        assert status == 404
+        assert f"not in the bundle: {mirror}/debian/InRelease" in body.decode()
+        assert gateway.asked == [f"{mirror}/debian/InRelease"]
+
+
+def test_a_mirror_that_does_not_answer_is_named(wheels: Path, tmp_path: Path) -> None:
+    with _proxy(wheels, Recorded(tmp_path / "debian"), record=True) as gateway:
+        assert _get(gateway, "http://127.0.0.1:1/x")[0] == 404
+        assert gateway.asked == ["http://127.0.0.1:1/x"]
+        assert gateway.recorded.answers == {}
+
+
+def test_https_is_refused_and_named(wheels: Path, tmp_path: Path) -> None:
+    with _proxy(wheels, Recorded(tmp_path / "debian"), record=True) as gateway:
+        with pytest.raises(OSError, match="404"):
+            _get(gateway, "https://mirror.example/x")
+        assert gateway.asked == ["https://mirror.example:443"]
+
+
+@pytest.mark.parametrize("name", ["some-thing", "Some_Thing", "some.thing/"])
+def test_it_is_a_package_index(wheels: Path, tmp_path: Path, name: str) -> None:
+    with _proxy(wheels, Recorded(tmp_path / "debian"), record=False) as gateway:
+        _, page, headers = _get(gateway, f"http://localhost/simple/{name}")
+        assert headers["Content-Type"] == "text/html"
+        assert b'href="/files/Some_Thing-1-py3-none-any.whl#sha256=abc"' in page
+        file = _get(gateway, "http://localhost/files/Some_Thing-1-py3-none-any.whl")
+        assert file[:2] == (200, b"wheel")
+
+
+@pytest.mark.parametrize(
+    "path", ["simple/other/", "files/none.whl", "files/../debian/x", "files/%2e%2e/x", "files/"]
+)
+def test_what_the_index_does_not_have_is_named(wheels: Path, tmp_path: Path, path: str) -> None:
+    (tmp_path / "x").write_text("not for everybody")
+    with _proxy(wheels, Recorded(tmp_path / "debian"), record=False) as gateway:
+        assert _get(gateway, f"http://localhost/{path}")[0] == 404
+        [asked] = gateway.asked
+        assert asked.startswith("the package index: /")

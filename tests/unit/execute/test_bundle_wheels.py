@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheels of a bundle: the one file that a lock names, from an index that may lie."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from cannery.errors import ArtifactError, EngineError
+from cannery.execute.bundle.wheels import Locked, download, listed
+from cannery.execute.engine.buildx import PackageIndex
+
+FILE = "thing-1-py3-none-any.whl"
+METADATA = "Metadata-Version: 2.1\nName: thing\nVersion: 1\n"
+
+
+def _wheel() -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("thing.py", "")
+        archive.writestr("thing-1.dist-info/METADATA", METADATA)
+        archive.writestr("thing-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr("thing-1.dist-info/RECORD", "")
+    return stream.getvalue()
+
+
+WHEEL = _wheel()
+DIGEST = hashlib.sha256(WHEEL).hexdigest()
+
+
+class _Index(BaseHTTPRequestHandler):
+    """An index with one package; ``sent`` are the bytes of its only file."""
+
+    sent = WHEEL
+
+    def do_GET(self) -> None:
+        page = f'<a href="/files/{FILE}#sha256={DIGEST}">{FILE}</a>'.encode()
+        answers = {"/simple/thing/": page, f"/files/{FILE}": self.sent}
+        body = answers.get(self.path, b"")
+        if self.path == f"/files/{FILE}.metadata":
+            body = METADATA.encode()
+        self.send_response(200 if body else 404)
+        self.send_header("Content-Type", "text/html" if body is page else "application/zip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[PackageIndex]:
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+    server = HTTPServer(("127.0.0.1", 0), _Index)
+    thread = Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    port = server.server_address[1]
+    yield PackageIndex(ca=None, index_url=f"http://127.0.0.1:{port}/simple")
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def _lock(digest: str, name: str = "thing") -> Locked:
+    return Locked(name="the lock", text=f"{name}==1 \\\n    --hash=sha256:{digest}\n")
+
+
+def test_the_locked_file(index: PackageIndex, tmp_path: Path) -> None:
+    folder = tmp_path / "wheels"
+    download([_lock(DIGEST), _lock(DIGEST)], folder, index)
+    assert (folder / FILE).read_bytes() == WHEEL
+    assert listed(folder) == {"thing": {FILE: DIGEST}}
+    assert len([*folder.iterdir()]) == 2
+
+
+def test_other_bytes_are_refused(
+    index: PackageIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    download([_lock(DIGEST)], tmp_path / "first", index)
+    # uv has the metadata in its cache now, and asks for the file no more.
+    monkeypatch.setattr(_Index, "sent", b"login page")
+    with pytest.raises(ArtifactError, match=f"the index sent other bytes for {FILE}"):
+        download([_lock(DIGEST)], tmp_path / "wheels", index)
+    assert not (tmp_path / "wheels" / FILE).exists()
+
+
+def test_a_file_that_the_lock_does_not_allow(index: PackageIndex, tmp_path: Path) -> None:
+    with pytest.raises((ArtifactError, EngineError), match="thing"):
+        download([_lock("0" * 64)], tmp_path / "wheels", index)
+
+
+def test_a_package_that_the_index_does_not_have(index: PackageIndex, tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="uv could not find the files of the lock") as error:
+        download([_lock(DIGEST, "other")], tmp_path / "wheels", index)
+    assert "--index-url" in str(error.value)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A matrix is judged by the compat.yaml in its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import FileError, MatrixError
+from cannery.matrix.facts import parse_facts, read_facts
+from cannery.matrix.project import Project
+from cannery.matrix.schema import load_matrix
+from tests.unit.matrices import CHECKOUT, FACTS, MATRIX, OWN_FACTS
+
+
+def test_the_facts_are_those_beside_the_matrix(tmp_path: Path) -> None:
+    (tmp_path / "compat.yaml").write_text("other text", encoding="utf-8")
+    assert read_facts(tmp_path / "matrix.yaml") == "other text"
+
+
+def test_an_equal_text_is_parsed_once(tmp_path: Path) -> None:
+    text = OWN_FACTS.read_text(encoding="utf-8")
+    (tmp_path / "compat.yaml").write_text(text, encoding="utf-8")
+    project = Project(root=CHECKOUT)
+    assert project.compat().pairings
+    assert Project(root=tmp_path).compat() is project.compat() is parse_facts(text)
+
+
+def test_facts_are_read_again_when_they_have_changed(tmp_path: Path) -> None:
+    project, path = Project(root=tmp_path), tmp_path / "compat.yaml"
+    path.write_text(OWN_FACTS.read_text(encoding="utf-8"), encoding="utf-8")
+    assert project.compat().pairings
+    path.write_text("schema: 1\n", encoding="utf-8")
+    with pytest.raises(MatrixError, match=r"compat\.yaml:1:1: "):
+        project.compat()
+
+
+def test_without_facts_nothing_is_judged(tmp_path: Path) -> None:
+    with pytest.raises(FileError) as caught:
+        read_facts(tmp_path / "matrix.yaml")
+    assert f"cannot read {tmp_path}/compat.yaml: no such file" in str(caught.value)
+    assert "matrix.yaml is judged by the compat.yaml in the same folder" in str(caught.value)
+
+
+def test_a_matrix_that_is_a_link_has_the_facts_beside_the_link(tmp_path: Path) -> None:
+    checkout, elsewhere = tmp_path / "checkout", tmp_path / "elsewhere"
+    checkout.mkdir()
+    elsewhere.mkdir()
+    (elsewhere / "matrix.yaml").write_text(MATRIX, encoding="utf-8")
+    (checkout / "matrix.yaml").symlink_to(elsewhere / "matrix.yaml")
+    with pytest.raises(FileError, match=f"cannot read {checkout}/compat.yaml"):
+        load_matrix(checkout / "matrix.yaml")
+    (checkout / "compat.yaml").write_text(FACTS, encoding="utf-8")
+    assert [*load_matrix(checkout / "matrix.yaml").targets] == ["full", "bare"]
+    bad = MATRIX.replace("torch_npu: 2.3.1.post2", "torch_npu: 2.3.1.post4")
+    (elsewhere / "matrix.yaml").write_text(bad, encoding="utf-8")
+    with pytest.raises(MatrixError, match=r"not known to work on CANN 8\.0\.RC2"):
+        load_matrix(checkout / "matrix.yaml")

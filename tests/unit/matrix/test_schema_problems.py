@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each wrong thing in a matrix is reported once, at its own line and column, with what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import MatrixError
+from tests.unit.matrices import DIGEST, edited, load
+
+FULL = "cann: {toolkit: 8.0.RC2, kernels: 8.0.RC2, nnal: 8.0.RC2, chip: 910b}"
+SUMMARY = "summary: everything"
+BARE = "cann: {toolkit: 8.0.T39, kernels: 8.0.T39, chip: 910b}"
+
+
+def place(text: str, anchor: str) -> str:
+    """Where ``anchor`` begins, as a problem says it."""
+    before = text[: text.index(anchor)]
+    return f"matrix.yaml:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+
+
+# old text, new text, where the problem is (the first place with this text), what is said of it
+PROBLEMS = {
+    "another schema": ("schema: 2", "schema: 3", "3", "schema 2 only"),
+    "the schema before": ("schema: 2", "schema: 1", "1", "'stacks' to 'applications'"),
+    "unknown build base": (
+        "build_base: debian-12",
+        "build_base: debian-13",
+        "debian-13",
+        "there is no base 'debian-13'. Did you mean 'debian-1",
+    ),
+    "missing key": ("    suite: bullseye\n", "", "image: debian:11", "has no 'suite'"),
+    "misspelt key": (
+        "summary: everything",
+        "sumary: everything",
+        "sumary",
+        "unknown key 'sumary' in matrix.yaml.targets.full. Did you mean 'summary'?",
+    ),
+    "unknown top key": (
+        "deepspeed_plugins:",
+        "deepspeed_plugs:",
+        "deepspeed_plugs",
+        "Did you mean 'deepspeed_plugins'?",
+    ),
+    "duplicate key": (
+        "    torch: 2.3.1\n",
+        "    torch: 2.3.1\n    torch: 2.1.0\n",
+        "torch: 2.1.0",
+        "'torch' is given twice in matrix.yaml.targets.full, first in line",
+    ),
+    "torch without torch_npu": ("    torch_npu: 2.3.1.post2\n", "", SUMMARY, "has no 'torch_npu'."),
+    "torch_npu without torch": ("    torch: 2.3.1\n", "", SUMMARY, "has no 'torch'. Add it."),
+    "misspelt torch": ("torch: 2.3.1", "troch: 2.3.1", "troch", "Did you mean 'torch'?"),
+    "misspelt torch_npu": (
+        "torch_npu: 2.3.1.post2",
+        "torch_npi: 2.3.1.post2",
+        "torch_npi",
+        "Did you mean 'torch_npu'?",
+    ),
+    "list for text": ("torch: 2.3.1", "torch: [2.3.1]", "[2.3.1]", "must be text, not a list"),
+    "mapping for text": ("glibc: 2.31", "glibc: {}", "{}", "must be text, not a mapping"),
+    "nothing for text": ("suite: bullseye", "suite: ~", "~", "must be text, not '~'"),
+    "boolean for text": ("suite: bullseye", "suite: yes", "yes", "must be text, not 'yes'"),
+    "empty text": ("suite: bullseye", "suite: ''", "''", "is empty. Write a value."),
+    "text for a list": (
+        "    requirements:\n      - numpy<2",
+        "    requirements: numpy<2",
+        "numpy<2",
+        "list",
+    ),
+    "list in a list": ("- numpy<2", "- [numpy]", "[numpy]", "an item of 'requirements'"),
+    "text for a mapping": (
+        "toolkit: {file: toolkit_8.0.T39_linux-aarch64.run, origin: a partner}",
+        "toolkit: yes please",
+        "yes please",
+        "must be a mapping",
+    ),
+    "list as a key": (
+        "summary: everything",
+        "[a]: b\n    summary: everything",
+        "[a]",
+        "must be plain text",
+    ),
+    "tag without digest": (
+        f"debian:11@sha256:{DIGEST}",
+        "debian:11",
+        "debian:11",
+        "not pinned. Write it as name:tag@sha256:digest.",
+    ),
+    "folder in a file name": (
+        "file: nnal_8",
+        "file: a/nnal_8",
+        "a/nnal_8",
+        "without folders",
+    ),
+    "short hash": (f"sha256: {DIGEST}", "sha256: abc", "abc\n", "64 digits"),
+    "python without patch level": (
+        "version: 3.9.2",
+        "version: 3.10",
+        "3.10",
+        "'3.10' has no patch",
+    ),
+    "unknown kind of python": ("source: debian", "source: conda", "conda", "no kind of source"),
+    "unknown kind of python with an archive": (
+        "source: standalone",
+        "source: standalon",
+        "standalon",
+        "Did you mean 'standalone'?",
+    ),
+    "unknown edition": ("interim", "interrim", "interrim", "Did you mean 'interim'?"),
+    "interim without a public release": (
+        "    nearest_public: 8.0.RC3\n",
+        "",
+        "layout: ascend-toolkit\n    edition",
+        "has no 'nearest_public'",
+    ),
+    "unknown field of a file name": (
+        "linux_{machine}.whl",
+        "linux_{arch}.whl",
+        "apex-0.1",
+        "only {tag}, {abi} and {machine}",
+    ),
+    "part of a field of a file name": (
+        "linux_{machine}.whl",
+        "linux_{machine.x}.whl",
+        "apex-0.1",
+        "only {tag}, {abi} and {machine}",
+    ),
+    "kernels of a release that is not declared": (
+        FULL,
+        FULL.replace("kernels: 8.0.RC2", "kernels: 8.0.RC3"),
+        "8.0.RC3, nnal",
+        "there is no CANN release '8.0.RC3'. Did you mean '8.0.RC2'?",
+    ),
+    "kernels of another release": (
+        FULL,
+        FULL.replace("kernels: 8.0.RC2", "kernels: 8.0.T39"),
+        "{toolkit: 8.0.RC2",
+        (
+            "kernels 8.0.T39 cannot be installed on toolkit 8.0.RC2, only on the toolkit of the "
+            "same version. Source: the makers, 2026, compat.yaml:"
+        ),
+    ),
+    "nnal of another release": (
+        FULL,
+        FULL.replace("nnal: 8.0.RC2", "nnal: 8.0.RC1"),
+        "8.0.RC1",
+        "there is no CANN release '8.0.RC1'. Did you mean '8.0.RC2'?",
+    ),
+    "nnal that the release has not": (
+        BARE,
+        BARE.replace("chip", "nnal: 8.0.T39, chip"),
+        "8.0.T39, chip",
+        (
+            "matrix.yaml has no NNAL file of CANN 8.0.T39. Huawei has it: add nnal: {file: "
+            "Ascend-cann-nnal_8.0.T39_linux-aarch64.run, origin: ...} to the release."
+        ),
+    ),
+    "unknown release": (
+        BARE,
+        BARE.replace("toolkit: 8.0.T39", "toolkit: 8.0.T38"),
+        "8.0.T38",
+        "Did you mean '8.0.T39'?",
+    ),
+    "unknown chip": (BARE, BARE.replace("910b", "910c"), "910c", "Did you mean '910b'?"),
+    "chip whose file is only missing here": (
+        FULL,
+        FULL.replace("910b", "a3"),
+        "a3}",
+        (
+            "matrix.yaml has no kernels file of CANN 8.0.RC2 for chip 'a3'. Huawei has it: add a3: "
+            "{file: Atlas-A3-cann-kernels_8.0.RC2_linux-aarch64.run, origin: ...} to its kernels."
+        ),
+    ),
+    "several chips": (
+        BARE,
+        BARE.replace("910b", "[910b, a3]"),
+        "[910b, a3]",
+        "a target is for one chip. The operator packages of several chips cannot share one",
+    ),
+    "id that is no tag": ("  bare:\n", "  Bare_:\n", "summary: nothing", "cannot be an image tag"),
+    "id that is too long": (
+        "  bare:\n",
+        f"  {'a' * 125}:\n",
+        "summary: nothing",
+        "the id aaaaaaaaaaaaaaaaaaaa... has 125 characters, and may have 124.",
+    ),
+    "id of a simulated image": (
+        "  bare:\n",
+        "  full-sim:\n",
+        "summary: nothing",
+        "the id 'full-sim' ends in '-sim', which marks simulated images. Rename the target.",
+    ),
+    "glibc that is no version": (
+        "glibc: 2.31",
+        "glibc: banana",
+        "banana",
+        "'banana' is not a version of glibc. Write it as in 2.36.",
+    ),
+    "unknown platform": (
+        "platform: linux/arm64\n    base: debian-11\n    python: base",
+        "platform: linux/aarch64\n    base: debian-11\n    python: base",
+        "linux/aarch64",
+        "Did you mean 'linux/arm64'?",
+    ),
+    "python of another base": (
+        "base: debian-11\n    python: base-python",
+        "base: debian-12\n    python: base-python",
+        "base-python\n    cann",
+        "base-python comes with base debian-11, not debian-12",
+    ),
+    "unknown apex": ("apex: 0.1+ascend", "apex: 0.2", "0.2", "there is no apex build '0.2'"),
+    "torch_npu of another torch": (
+        "torch_npu: 2.3.1.post2",
+        "torch_npu: 2.1.0.post6",
+        "2.1.0.post6",
+        "cannot be imported with torch 2.3.1",
+    ),
+    "requirement that is none": (
+        "- numpy<2",
+        "- numpy=<2",
+        "numpy=<2",
+        "'numpy=<2' is not a requirement",
+    ),
+    "requirement that compares text": (
+        "- numpy<2",
+        "- numpy===banana",
+        "numpy===banana",
+        "'numpy===banana' is not a requirement",
+    ),
+    "requirement with an address": (
+        "- numpy<2",
+        "- numpy @ file:///x",
+        "numpy @",
+        "names an address",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "anchor", "said"), PROBLEMS.values(), ids=PROBLEMS)
+def test_one_problem(tmp_path: Path, old: str, new: str, anchor: str, said: str) -> None:
+    text = edited(old, new)
+    with pytest.raises(MatrixError) as caught:
+        load(tmp_path, text)
+    assert len(caught.value.problems) == 1, str(caught.value)
+    assert str(caught.value).startswith(place(text, anchor) + ": ")
+    assert said in str(caught.value)
+
+
+def test_every_problem_is_reported_in_the_order_of_the_file(tmp_path: Path) -> None:
+    text = edited("suite: bookworm", "siute: bookworm")
+    # Looked at after the bases, and before them in the file.
+    text = edited("build_base: debian-12", "build_base: none", text)
+    text = edited("torch: 2.3.1", "torch: {}", text)
+    with pytest.raises(MatrixError) as caught:
+        load(tmp_path, text)
+    places = [problem.where for problem in caught.value.problems if problem.where]
+    assert len(places) == len(caught.value.problems) == 3
+    assert places == sorted(places)
