@@ -46,6 +46,9 @@ _BUILD = (_BUILD_CONSTRAINT, "uv", "wheel", "packaging", "py-cpuinfo")
 _BUILD_PYTHON = "3.11"
 """The Python version of the ``build`` stage."""
 
+SETTINGS = "uv.toml"
+"""A file of this name in its folder is read by uv, besides the user's own settings."""
+
 _FIXED = (
     *("--build-constraint", "build.txt", "--generate-hashes", "--no-header", "--quiet"),
     *("--annotation-style", "split"),
@@ -90,8 +93,7 @@ class _Job:
         if self.override:
             found["overrides.txt"] = "\n".join(self.override)
         if self.unbuilt:
-            # uv reads this file beside the user's own settings.
-            found["uv.toml"] = "".join(map(_stated, self.unbuilt))
+            found[SETTINGS] = stated_metadata(self.unbuilt)
         return found | {"build.txt": _BUILD_CONSTRAINT + "\n"}
 
     def argv(self, output: str) -> list[str]:
@@ -107,10 +109,13 @@ class _Job:
         return [*argv, *_FIXED, *self.options, *override, "--output-file", output]
 
 
-def _stated(wheel: BuiltWheel) -> str:
-    """The metadata of an sdist for uv; matrix.yaml has the requirements of built wheels."""
-    lines = (f'name = "{wheel.package}"', f'version = "{wheel.version}"', "requires-dist = []")
-    return "\n".join(("[[dependency-metadata]]", *lines, ""))
+def stated_metadata(wheels: Iterable[BuiltWheel]) -> str:
+    """Settings with which uv asks no sdist of ``wheels``; matrix.yaml has their requirements."""
+    return "".join(
+        f'[[dependency-metadata]]\nname = "{wheel.package}"\nversion = "{wheel.version}"\n'
+        "requires-dist = []\n"
+        for wheel in wheels
+    )
 
 
 def write_locks(
