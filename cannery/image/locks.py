@@ -20,17 +20,18 @@ def read_lock(project: Project, target: Target) -> Lock:
         MatrixError: one is missing, or has an invalid line.
         FileError: one cannot be read.
     """
-    lock = _read(project, target, project.lock(target))
+    lock = _read(project, target, project.lock(target), f"{target.id} is not locked.")
     if not target.built_wheels:
         return lock
-    return replace(lock, build=_read(project, target, project.build_requirements_lock(target)))
+    path = project.build_requirements_lock(target)
+    missing = f"the build requirements of {target.id} are not locked."
+    return replace(lock, build=_read(project, target, path, missing))
 
 
-def _read(project: Project, target: Target, path: Path) -> Lock:
-    name = str(path.relative_to(project.root))
+def _read(project: Project, target: Target, path: Path, what: str) -> Lock:
+    """The lock at ``path``; ``what`` is said if there is none."""
     try:
-        return parse_lock(read_text(path), name)
+        return parse_lock(read_text(path), str(path.relative_to(project.root)))
     except FileNotFoundError as error:
-        what = f"{target.id} is not locked: there is no {name}."
         fix = f"Run 'python build.py lock --target {target.id}'."
         raise MatrixError(Problem(what=what, fix=fix)) from error

@@ -150,7 +150,7 @@ def test_a_missing_lock_of_build_requirements(checkout: Checkout) -> None:
     checkout.project.build_requirements_lock(served(checkout)).unlink()
     with pytest.raises(MatrixError) as caught:
         Renderer(checkout.project).render(served(checkout))
-    what = "served is not locked: there is no images/served/build-requirements.lock."
+    what = "the build requirements of served are not locked."
     assert str(caught.value) == f"{what} Run 'python build.py lock --target served'."
 
 

@@ -190,7 +190,7 @@ def test_a_target_without_a_lock(checkout: Checkout) -> None:
     checkout.project.lock(target).unlink()
     with pytest.raises(MatrixError) as caught:
         Renderer(checkout.project).render(target)
-    what = "full is not locked: there is no images/full/requirements.lock."
+    what = "full is not locked."
     assert str(caught.value) == f"{what} Run 'python build.py lock --target full'."
 
 
