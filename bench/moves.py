@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from cannery.errors import MatrixError, UsageError
 from cannery.execute.process import run
-from cannery.image.lock import parse_lock
+from cannery.image.lock import LockedFile, parse_lock, with_files
 
 LIBRARY = "tqdm"
 """Pure Python, small, and in a late layer of every target with DeepSpeed."""
@@ -24,11 +24,11 @@ LIBRARY = "tqdm"
 
 @dataclass(frozen=True, kw_only=True)
 class NewVersion:
-    """A version of a package, and the hash of its wheel."""
+    """A version of a package, and its wheel."""
 
     name: str
     version: str
-    sha256: str
+    file: LockedFile
 
 
 def locked_version(lock: str, name: str) -> str:
@@ -43,13 +43,14 @@ def locked_version(lock: str, name: str) -> str:
 
 
 def moved(lock: str, move: NewVersion) -> str:
-    """``lock`` with the version and the hashes of one package replaced.
+    """``lock`` with the version and the file of one package replaced.
 
     Raises:
         MatrixError: the lock does not have the package exactly once.
     """
-    pattern = rf"^{re.escape(move.name)}==\S+ \\\n(?:    --hash=\S+(?: \\)?\n)+"
-    new = f"{move.name}=={move.version} \\\n    --hash=sha256:{move.sha256}\n"
+    pattern = rf"^{re.escape(move.name)}==\S+ \\\n(?:    --hash=\S+(?: \\)?\n|    # file: \S+\n)+"
+    pin = f"{move.name}=={move.version}\n"
+    new = with_files(pin, {move.name: [move.file]})
     text, count = re.subn(pattern, lambda _: new, lock, flags=re.MULTILINE)
     if count != 1:
         raise MatrixError(f"the lock has {move.name} {count} times instead of once.")
@@ -78,5 +79,6 @@ def earlier(lock: str, name: str, python: str, count: int, folder: Path) -> list
             raise UsageError(what)
         before = str(parse_wheel_filename(found[0].name)[1])
         digest = hashlib.sha256(found[0].read_bytes()).hexdigest()
-        moves.append(NewVersion(name=canonicalize_name(name), version=before, sha256=digest))
+        file = LockedFile(name=found[0].name, sha256=digest)
+        moves.append(NewVersion(name=canonicalize_name(name), version=before, file=file))
     return moves

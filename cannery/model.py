@@ -16,6 +16,10 @@ SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
 """The chips that the software device simulates, each with the name of one of its models."""
 
 
+MACHINE_OF = {"arm64": "aarch64", "amd64": "x86_64"}
+"""Architecture, as the engine names it, to the machine as the vendor and uname name it."""
+
+
 class PythonSource(StrEnum):
     """Where an image's interpreter comes from."""
 
@@ -193,7 +197,7 @@ class Target:
     @property
     def machine(self) -> str:
         """As the vendor and uname name it: ``aarch64`` or ``x86_64``."""
-        return {"arm64": "aarch64", "amd64": "x86_64"}[self.docker_arch]
+        return MACHINE_OF[self.docker_arch]
 
     @property
     def kernels(self) -> CannRelease:

@@ -168,11 +168,3 @@ def _layers(
         )
         for layer in layers
     )
-
-
-def size_text(size: int) -> str:
-    """As in ``3.1 GB``: decimal units, as registries show them."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= factor:
-            return f"{size / factor:.{1 if size < 100 * factor else 0}f} {unit}"
-    return f"{size} B"

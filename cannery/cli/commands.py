@@ -108,6 +108,18 @@ _EVERY = (
         options=("matrix.ListOptions",),
     ),
     Command(
+        name="diff",
+        summary="compare two images, records or commits",
+        description="Shows the packages, files, layers, sizes, variables and labels in which two "
+        "images differ. A and B are local images, targets whose image is on this machine, or "
+        "published images and records of them below releases/. With --target A and B are commits, "
+        "whose matrix.yaml, lock and rendered files are compared for that target.",
+        reads="images of the engine, releases/ and matrix.yaml; with --target git only",
+        writes="nothing",
+        example="diff py39-torch210-cann8rc2 py39-torch231-cann8t39",
+        options=("diff.DiffOptions",),
+    ),
+    Command(
         name="check",
         summary="check that the versions of the targets are known to work together",
         description="Compares every target with the facts in compat.yaml about torch, torch_npu, "
@@ -156,10 +168,11 @@ _EVERY = (
     Command(
         name="lock",
         summary="resolve the Python packages of the targets and pin them",
-        description="Resolves the Python packages of each target and pins them with their hashes "
-        "in images/ID/requirements.lock, and what builds wheels from sdists in "
-        "build-requirements.lock beside it. Pinned packages keep their versions unless matrix.yaml "
-        "or --upgrade asks for others. Needs the package index. Run 'build.py render' after it.",
+        description="Resolves the Python packages of each target and pins them in "
+        "images/ID/requirements.lock, with the name and the hash of one file of each, and what "
+        "builds wheels from sdists in build-requirements.lock beside it. Pinned packages keep "
+        "their versions unless matrix.yaml or --upgrade asks for others. Needs the package index. "
+        "Run 'build.py render' after it.",
         reads="matrix.yaml, compat.yaml, the locks, and the package index",
         writes="the locks in images/ID/, and cannery/image/context/requirements.txt",
         example="lock --target 'py39-*' --upgrade numpy",

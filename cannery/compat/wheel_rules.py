@@ -13,6 +13,7 @@ from packaging.version import InvalidVersion, Version
 from cannery.compat.finding import Finding, Place, Subject, Verdict
 from cannery.model import Python, Target, VendorWheel
 from cannery.syntax.specifiers import normal_name
+from cannery.syntax.wheel_tags import OLD_PLATFORMS
 
 _SECTIONS = {
     "torch_npu": "torch_npu_wheels",
@@ -24,9 +25,6 @@ _SECTIONS = {
 
 _NAMES = {"deepspeed_plugin": "deepspeed_npu"}
 """Component to the name of its package, where that is another one."""
-
-_OLD_PLATFORMS = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
-"""Names for platforms to the glibc that they stand for (PEP 600)."""
 
 
 def judge_wheels(subject: Subject) -> Iterator[Finding]:
@@ -116,4 +114,4 @@ def _glibc(platform: str, machine: str) -> tuple[int, ...] | None:
         return int(match[1]), int(match[2])
     if rest != machine:
         return None
-    return (0,) if name == "linux" else _OLD_PLATFORMS.get(name)
+    return (0,) if name == "linux" else OLD_PLATFORMS.get(name)

@@ -34,6 +34,17 @@ def resolve(root: Path, reference: str = "HEAD") -> str:
     return _checked(root, words, allowed=(0, 1)).decode().strip()
 
 
+def names(root: Path) -> list[str]:
+    """The names of all branches and tags.
+
+    Raises:
+        NoRepositoryError: ``root`` is in no repository, or git is not installed.
+        EngineError: git fails.
+    """
+    found = _checked(root, ["for-each-ref", "--format=%(refname:short)"])
+    return found.decode(errors="replace").splitlines()
+
+
 def commit(root: Path) -> str:
     """The id of the commit that is checked out; empty if there is no commit or no repository.
 

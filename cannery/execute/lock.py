@@ -1,27 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resolves a target's wheels with uv, for an interpreter that need not be installed here."""
+"""Locks a target's wheels: versions that uv resolves, and the one file of each."""
 
 from __future__ import annotations
 
 import re
-import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery import console
-from cannery.errors import (
-    CanneryError,
-    EngineError,
-    MatrixError,
-    Problem,
-    Span,
-)
+from cannery.errors import CanneryError, MatrixError, Problem, Span
 from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.process import run
+from cannery.execute.pinned import Pinned, exact, nearest, platform_options
+from cannery.execute.uv import Job, UnsolvedError, compiled, stated_metadata
 from cannery.files import read_text, write_files
-from cannery.image.lock import INPUTS, parse_lock
+from cannery.image.lock import INPUTS, parse_lock, with_files
 from cannery.image.requirements import (
     build_inputs_digest,
     build_requirement_groups,
@@ -29,11 +22,11 @@ from cannery.image.requirements import (
     overrides,
     requirement_groups,
     sdists,
-    uv_platform,
+    wheel_platform,
 )
 from cannery.matrix.project import Project
-from cannery.model import Target
-from cannery.wheels import BuiltWheel
+from cannery.model import Base, Target
+from cannery.syntax.wheel_tags import MACHINES, WheelPlatform
 
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
 
@@ -43,23 +36,15 @@ _BUILD_CONSTRAINT = "setuptools<81"
 _BUILD = (_BUILD_CONSTRAINT, "uv", "wheel", "packaging", "py-cpuinfo")
 """uv, and the build requirements of DeepSpeed's sdist."""
 
+_BUILD_FILES = {"build.txt": _BUILD_CONSTRAINT + "\n"}
+
 _BUILD_PYTHON = "3.11"
 """The Python version of the ``build`` stage."""
 
-SETTINGS = "uv.toml"
-"""A file of this name in its folder is read by uv, besides the user's own settings."""
+_OUTPUT = ("--annotation-style", "split", "--build-constraint", "build.txt")
 
-_FIXED = (
-    *("--build-constraint", "build.txt", "--generate-hashes", "--no-header", "--quiet"),
-    *("--annotation-style", "split"),
-)
-
-_NO_UV = re.compile(r"No module named '?uv\b")
-_UNREACHED = re.compile(r"Failed to fetch|Request failed|certificate|invalid value")
-_REACH = (
-    "Check the network, the proxy and --index-url; name a file with your own certificates with "
-    "--ca."
-)
+_NO_FILE = re.compile(r"\b(?P<name>[\w.-]+)==(?P<version>\S+) has no (?:usable )?wheels\b")
+"""What uv says of a version whose files do not fit the target."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,52 +55,16 @@ class Locking:
     failures: Mapping[str, CanneryError]
 
 
-class _UnsolvedError(MatrixError):
-    """No versions satisfy all requirements."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class _Job:
-    """What uv is asked: groups of requirements, and options. ``old`` is the lock that is there."""
+class _Lock:
+    """A lock of a target: groups of requirements, and options of uv with the files they name."""
 
     name: str
+    path: Path
     groups: Mapping[str, tuple[str, ...]]
-    old: Path
-    options: tuple[str, ...]
-    override: tuple[str, ...] = ()
-    unbuilt: tuple[BuiltWheel, ...] = ()
-    """sdists that cannot be built here, so uv must not ask them for their requirements."""
-
-    @property
-    def files(self) -> dict[str, str]:
-        """The files that uv reads, besides the old lock."""
-        found = {f"{group}.in": "\n".join(texts) + "\n" for group, texts in self.groups.items()}
-        if self.override:
-            found["overrides.txt"] = "\n".join(self.override)
-        if self.unbuilt:
-            found[SETTINGS] = stated_metadata(self.unbuilt)
-        return found | {"build.txt": _BUILD_CONSTRAINT + "\n"}
-
-    def argv(self, output: str) -> list[str]:
-        argv = [
-            sys.executable,
-            "-m",
-            "uv",
-            "pip",
-            "compile",
-            *(f"{each}.in" for each in self.groups),
-        ]
-        override = ("--override", "overrides.txt") if self.override else ()
-        return [*argv, *_FIXED, *self.options, *override, "--output-file", output]
-
-
-def stated_metadata(wheels: Iterable[BuiltWheel]) -> str:
-    """Settings with which uv asks no sdist of ``wheels``; matrix.yaml has their requirements."""
-    return "".join(
-        f'[[dependency-metadata]]\nname = "{wheel.package}"\nversion = "{wheel.version}"\n'
-        "requires-dist = []\n"
-        for wheel in wheels
-    )
+    more: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    sdists: tuple[str, ...] = ()
 
 
 def write_locks(
@@ -128,7 +77,7 @@ def write_locks(
         MatrixError, EngineError: the build stage cannot be locked; no lock has changed.
     """
     console.say("resolving the packages of the build stage")
-    texts = {project.build_lock: lock_build_stage(project, source)}
+    texts = {project.build_lock: lock_build_stage(project, targets[0].build_base, source)}
     failures: dict[str, CanneryError] = {}
     for number, target in enumerate(targets, 1):
         console.say(f"resolving the packages of {target.id} ({number} of {len(targets)})")
@@ -153,63 +102,122 @@ def lock_target(
 
     Raises:
         MatrixError: the requirements cannot be satisfied; the message has uv's explanation. Or the
-            lock that is there has an invalid line.
+            lock that is there has an invalid line, or the index has other files than it names.
         EngineError: uv failed for another reason, such as an index that cannot be reached.
     """
-    job = _Job(
+    override = overrides(target)
+    lock = _Lock(
         name=target.id,
+        path=project.lock(target),
         groups=requirement_groups(target),
-        old=project.lock(target),
-        override=overrides(target),
-        unbuilt=tuple(target.built_wheels.values()),
-        options=(
-            *_options(target, upgrade),
-            *(word for name in sdists(target) for word in ("--no-binary", name)),
-        ),
+        more=stated_metadata(target.built_wheels.values())
+        | ({"overrides.txt": "\n".join(override)} if override else {}),
+        options=("--override", "overrides.txt") if override else (),
+        sdists=sdists(target),
     )
-    return f"{HEADER}{INPUTS}{inputs_digest(target)}\n{_solved(project, target, job, source)}"
+    text = _locked(project, target, lock, upgrade, source)
+    return f"{HEADER}{INPUTS}{inputs_digest(target)}\n{text}"
 
 
 def lock_build_requirements(
     project: Project, target: Target, upgrade: Iterable[str], source: PackageIndex
 ) -> str:
     """The text of the lock of what builds wheels of ``target`` from sdists; as ``lock_target``."""
-    job = _Job(
+    lock = _Lock(
         name=f"the builder of {target.id}",
+        path=project.build_requirements_lock(target),
         groups=build_requirement_groups(target),
-        old=project.build_requirements_lock(target),
-        options=_options(target, upgrade),
     )
-    return f"{HEADER}{INPUTS}{build_inputs_digest(target)}\n{_solved(project, target, job, source)}"
+    text = _locked(project, target, lock, upgrade, source)
+    return f"{HEADER}{INPUTS}{build_inputs_digest(target)}\n{text}"
 
 
-def _options(target: Target, upgrade: Iterable[str]) -> tuple[str, ...]:
-    return (
-        *("--python-version", target.python.version),
-        *("--python-platform", uv_platform(target)),
-        *("--only-binary", ":all:"),
-        *(option for package in upgrade for option in ("--upgrade-package", package)),
+def _locked(
+    project: Project, target: Target, lock: _Lock, upgrade: Iterable[str], source: PackageIndex
+) -> str:
+    before = _before(project, lock.path)
+    platform = wheel_platform(target)
+    job = Job(
+        name=lock.name,
+        inputs=_inputs(lock.groups),
+        before=with_files(before, {}),
+        more={**_BUILD_FILES, **lock.more},
+        options=(
+            *_OUTPUT,
+            *platform_options(platform, lock.sdists),
+            *(option for package in upgrade for option in ("--upgrade-package", package)),
+            *lock.options,
+        ),
+        output="lock.txt",
     )
-
-
-def _solved(project: Project, target: Target, job: _Job, source: PackageIndex) -> str:
-    """What uv answers; an error has the place in matrix.yaml of the requirement that it names."""
     try:
-        return _compile(project, job, source)
-    except _UnsolvedError as error:
-        problem = Problem(what=error.problems[0].what, where=_place(project, target, str(error)))
-        raise MatrixError(problem) from error
-
-
-def lock_build_stage(project: Project, source: PackageIndex) -> str:
-    """The text of the lock of the ``build`` stage, for all building platforms."""
-    job = _Job(
-        name="the build stage",
-        groups={"build": _BUILD},
-        old=project.build_lock,
-        options=("--python-version", _BUILD_PYTHON, "--universal", "--only-binary", ":all:"),
+        text = _packages_only(compiled(job, source))
+    except UnsolvedError as error:
+        raise _unsolved(project, target, error, source) from error
+    pinned = Pinned(
+        name=str(lock.path.relative_to(project.root)),
+        text=text,
+        before=before,
+        platforms=[platform],
+        sdists=lock.sdists,
+        settings=lock.more,
     )
-    return HEADER + _compile(project, job, source)
+    return exact(pinned, source)
+
+
+def lock_build_stage(project: Project, base: Base, source: PackageIndex) -> str:
+    """The text of the lock of the ``build`` stage on ``base``, for all building machines."""
+    before = _before(project, project.build_lock)
+    job = Job(
+        name="the build stage",
+        inputs=_inputs({"build": _BUILD}),
+        before=with_files(before, {}),
+        more=_BUILD_FILES,
+        options=(
+            *_OUTPUT,
+            *("--python-version", _BUILD_PYTHON, "--universal", "--only-binary", ":all:"),
+        ),
+        output="lock.txt",
+    )
+    abi = "cp" + _BUILD_PYTHON.replace(".", "")
+    pinned = Pinned(
+        name=str(project.build_lock.relative_to(project.root)),
+        text=_packages_only(compiled(job, source)),
+        before=before,
+        platforms=[
+            WheelPlatform(python=_BUILD_PYTHON, abi=abi, machine=machine, glibc=base.glibc)
+            for machine in MACHINES
+        ],
+    )
+    return HEADER + exact(pinned, source)
+
+
+def _before(project: Project, path: Path) -> str:
+    """The text of the lock that is there; uv would name a temporary file for a wrong line."""
+    text = read_text(path) if path.exists() else ""
+    parse_lock(text, str(path.relative_to(project.root)))
+    return text
+
+
+def _inputs(groups: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    return {f"{group}.in": "\n".join(texts) + "\n" for group, texts in groups.items()}
+
+
+def _packages_only(text: str) -> str:
+    """``text`` without the lines that uv keeps of the file that was there before."""
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith((HEADER.strip(), INPUTS)))
+
+
+def _unsolved(
+    project: Project, target: Target, error: UnsolvedError, source: PackageIndex
+) -> MatrixError:
+    """``error`` with its place in matrix.yaml, and with the nearest file if no file fits."""
+    said = str(error)
+    problems = [Problem(what=error.problems[0].what, where=_place(project, target, said))]
+    if found := _NO_FILE.search(said):
+        problems += nearest(found["name"], found["version"], wheel_platform(target), source)
+    return MatrixError(problems)
 
 
 def _place(project: Project, target: Target, said: str) -> Span:
@@ -230,43 +238,3 @@ def _place(project: Project, target: Target, said: str) -> Span:
                 [(line, found)] = places
                 return Span(file=target.span.file, line=line, column=found.start() + 1)
     return target.span
-
-
-def _compile(project: Project, job: _Job, source: PackageIndex) -> str:
-    before = read_text(job.old) if job.old.exists() else ""
-    # uv would name a temporary file for a line that is wrong.
-    parse_lock(before, str(job.old.relative_to(project.root)))
-    with tempfile.TemporaryDirectory(prefix="cannery-lock-") as place:
-        folder = Path(place)
-        for name, text in job.files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        output = folder / "lock.txt"
-        if before:
-            output.write_text(before, encoding="utf-8")
-        code, said = run(
-            job.argv(output.name),
-            cwd=folder,
-            capture=True,
-            env=_environment(source),
-            waiting=lambda: console.say(f"still resolving the packages of {job.name}"),
-        )
-        if code:
-            raise _failure(source.redacted(said).strip(), job.name)
-        lines = output.read_text(encoding="utf-8").splitlines(keepends=True)
-        return "".join(line for line in lines if not line.startswith((HEADER.strip(), INPUTS)))
-
-
-def _environment(source: PackageIndex) -> dict[str, str]:
-    """Settings for uv, as variables, because everybody can see the arguments of a process."""
-    found = {"UV_DEFAULT_INDEX": source.index_url} if source.index_url else {}
-    return found | ({"SSL_CERT_FILE": str(source.ca)} if source.ca else {})
-
-
-def _failure(said: str, name: str) -> Exception:
-    """The error for what uv ``said`` about the packages of ``name``."""
-    if _NO_UV.search(said):
-        return ModuleNotFoundError(said, name="uv")
-    if "No solution found" in said:
-        return _UnsolvedError(f"the requirements of {name} cannot be satisfied. uv says:\n{said}")
-    what = f"uv could not lock {name}. uv says:\n{said}\n"
-    return EngineError(Problem(what=what, fix=_REACH if _UNREACHED.search(said) else ""))

@@ -17,10 +17,8 @@ from cannery import console
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.process import run
-from cannery.matrix.index_questions import Question, Runtime
-
-_OLDEST_GLIBC = 17
-"""The minor version of glibc 2: manylinux_2_17 is the oldest platform with aarch64 wheels."""
+from cannery.matrix.index_questions import Question
+from cannery.syntax.wheel_tags import platforms
 
 _SDISTS = ("deepspeed",)
 """Packages without wheels, for which a platform cannot be given."""
@@ -85,15 +83,9 @@ def _argv(question: Question) -> list[str]:
     argv += ["index", "versions", question.package, "--python-version", question.runtime.python]
     if question.package in _SDISTS:
         return argv
-    platforms = _platforms(question.runtime)
-    return [*argv, "--only-binary", ":all:", *(f"--platform={each}" for each in platforms)]
-
-
-def _platforms(runtime: Runtime) -> list[str]:
-    """Every platform whose wheels are compatible, because pip does not derive them."""
-    glibc = int(runtime.glibc.split(".")[1])
-    found = [f"manylinux_2_{minor}" for minor in range(glibc, _OLDEST_GLIBC - 1, -1)]
-    return [f"{name}_{runtime.machine}" for name in (*found, "manylinux2014", "linux")]
+    # pip does not derive the platforms whose wheels are compatible.
+    names = platforms(question.runtime.machine, question.runtime.glibc)
+    return [*argv, "--only-binary", ":all:", *(f"--platform={each}" for each in names)]
 
 
 def _environment(source: PackageIndex) -> dict[str, str]:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A target's lock: every wheel of its image with its version and hashes, as uv wrote it."""
+"""A target's lock: every wheel of its image with its version, file and hash."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from packaging.requirements import Requirement
 
-from cannery.errors import MatrixError, Problem, Span
+from cannery.errors import MatrixError, Problem, Span, some_of
 from cannery.image.requirements import (
     build_inputs_digest,
     inputs_digest,
@@ -24,25 +24,55 @@ from cannery.syntax.specifiers import normal_name, parse_requirements
 INPUTS = "# Inputs: "
 """The beginning of the line with the hash of a lock's inputs; see ``inputs_digest``."""
 
+_FILE = "    # file: "
+"""The beginning of the line with the name of a package's file."""
+
 _PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)(?: ;[^\\]*)?(?: \\)?$")
 _HASH = "    --hash=sha256:"
 _DIGITS = 64
+_SHOWN = 5
+"""How many packages without a file are named."""
+
 _VIA = re.compile(r"^    # (?:via |  )(?P<parent>(?:-r )?\S+)$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LockedFile:
+    """A wheel or an sdist by its file name; ``sha256`` is without its algorithm."""
+
+    name: str
+    sha256: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class LockedWheel:
     """One package of a lock.
 
-    ``hash_lines`` are uv's, one for each file that may be installed. ``parents`` are the packages
-    that require this one, and ``groups`` the requirement groups that name it.
+    ``hash_lines`` has a line for each file that may be installed, and ``file_names`` their names in
+    the same order. The lock of a target has one file of each package; that of the build stage has
+    one for each machine. ``parents`` are the packages that require this one, and ``groups`` the
+    requirement groups that name it.
     """
 
     name: str
     version: str
     hash_lines: tuple[str, ...]
+    file_names: tuple[str, ...]
     parents: frozenset[str]
     groups: frozenset[str]
+
+    @property
+    def files(self) -> tuple[LockedFile, ...]:
+        """The files that may be installed; none if the lock does not name every one."""
+        if len(self.file_names) != len(self.hash_lines):
+            return ()
+        pairs = zip(self.file_names, self.hashes, strict=True)
+        return tuple(LockedFile(name=name, sha256=sha256) for name, sha256 in pairs)
+
+    def file_for(self, machine: str) -> LockedFile | None:
+        """The one file that is installed on ``machine`` (``aarch64``); None if that is unknown."""
+        fitting = [file for file in self.files if _fits(file.name, machine)]
+        return fitting[0] if len(fitting) == 1 else None
 
     @property
     def hashes(self) -> tuple[str, ...]:
@@ -78,7 +108,7 @@ class Lock:
 
 
 def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
-    """Read the output of ``uv pip compile --generate-hashes``, with a ``GROUP.in`` file per group.
+    """Read a lock: the output of ``uv pip compile`` for ``GROUP.in`` files, with names of files.
 
     ``name`` is the file name in messages.
 
@@ -90,21 +120,20 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
     inputs = ""
     package: re.Match[str] | None = None
     hashes: list[str] = []
-    parents: set[str] = set()
+    comments: list[str] = []
 
     def close() -> None:
         if package:
-            wheels.append(_wheel(package, hashes, parents))
+            wheels.append(_wheel(package, hashes, comments))
         hashes.clear()
-        parents.clear()
+        comments.clear()
 
     for number, line in enumerate(text.splitlines(), 1):
         # Nearly all lines are hashes, so they come first, and nothing is computed of them here.
         if line.startswith(_HASH) and package:
             hashes.append(line)
         elif line.startswith("    #"):
-            if via := _VIA.match(line):
-                parents.add(via["parent"])
+            comments.append(line)
         elif found := _PACKAGE.match(line):
             close()
             package = found
@@ -121,19 +150,41 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
     return Lock(text=text, wheels=tuple(wheels), inputs=inputs)
 
 
-def _wheel(package: re.Match[str], hashes: list[str], parents: set[str]) -> LockedWheel:
+def _wheel(package: re.Match[str], hashes: list[str], comments: list[str]) -> LockedWheel:
+    parents = {via["parent"] for line in comments if (via := _VIA.match(line))}
+    files = (line.removeprefix(_FILE) for line in comments if line.startswith(_FILE))
     groups = {p.removeprefix("-r ").removesuffix(".in") for p in parents if p.startswith("-r ")}
     return LockedWheel(
         name=normal_name(package["name"]),
         version=package["version"],
         hash_lines=tuple(hashes),
+        file_names=tuple(files),
         parents=frozenset(normal_name(p) for p in parents if not p.startswith("-r ")),
         groups=frozenset(groups),
     )
 
 
+def _fits(file: str, machine: str) -> bool:
+    """Whether a file is for all machines or for ``machine``, by its name."""
+    return not file.endswith(".whl") or file.removesuffix(".whl").endswith(("-any", machine))
+
+
+def with_files(text: str, files: Mapping[str, Sequence[LockedFile]]) -> str:
+    """A lock's ``text`` with the names and hashes of ``files`` in place of those it has."""
+    lines = []
+    for line in text.splitlines():
+        if line.startswith((_HASH, _FILE)):
+            continue
+        package = _PACKAGE.match(line)
+        own = files.get(normal_name(package["name"]), ()) if package else ()
+        each = [line.removesuffix(" \\"), *(f"{_HASH}{file.sha256}" for file in own)]
+        lines.append(" \\\n".join(each))
+        lines += [f"{_FILE}{file.name}" for file in own]
+    return "".join(f"{line}\n" for line in lines)
+
+
 def check_lock(target: Target, lock: Lock) -> None:
-    """Raise MatrixError unless ``lock`` has the requirements of ``target``, with hashes.
+    """Raise MatrixError unless ``lock`` has what ``target`` requires, with one file for each.
 
     That of the build requirements is checked as well, if there is one.
     """
@@ -146,7 +197,8 @@ def check_lock(target: Target, lock: Lock) -> None:
                 problems.append(f"{requirement} is not locked.")
             elif not _admits(target, requirement, wheel):
                 problems.append(f"{requirement} is locked as {wheel.version}.")
-    problems += [f"{wheel.name} has no hash." for wheel in lock.wheels if not wheel.hash_lines]
+    if unclear := [wheel.name for wheel in lock.wheels if len(wheel.files) != 1]:
+        problems.append(f"it does not name the one file of {some_of(unclear, _SHOWN)}.")
     if not problems and lock.inputs != inputs_digest(target):
         problems.append("the requirements of the target have changed since it was locked.")
     if problems:
@@ -156,7 +208,9 @@ def check_lock(target: Target, lock: Lock) -> None:
 
 
 def _check_build_lock(target: Target, lock: Lock) -> None:
-    problems = [f"{wheel.name} has no hash." for wheel in lock.wheels if not wheel.hash_lines]
+    problems = []
+    if unclear := [wheel.name for wheel in lock.wheels if len(wheel.files) != 1]:
+        problems.append(f"it does not name the one file of {some_of(unclear, _SHOWN)}.")
     if not problems and lock.inputs != build_inputs_digest(target):
         problems.append("the build requirements of the target have changed since it was locked.")
     if problems:

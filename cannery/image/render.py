@@ -32,7 +32,7 @@ from cannery.image.record import (
     interpreter_paths,
     target_record,
 )
-from cannery.image.requirements import uv_platform
+from cannery.image.requirements import wheel_platform
 from cannery.matrix.project import Project
 from cannery.model import Target
 
@@ -117,7 +117,7 @@ class Renderer:
             "simulated_labels": simulated.simulated_labels(target),
             "labels": _labels(target, lock),
             "compiled_folders": compiled_folders(target),
-            "uv_platform": uv_platform(target),
+            "uv_platform": wheel_platform(target).uv_name,
             **interpreter_paths(target),
         }
         return self._fill("Dockerfile.j2", target, values)

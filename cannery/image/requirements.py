@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 
 from cannery.model import Target
+from cannery.syntax.wheel_tags import WheelPlatform
 
 PIP = "pip>=23"
 """The image's own pip, of a version that obeys constraints."""
@@ -52,9 +53,14 @@ def build_requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
     return {"pip": (PIP,), **built} if built else {}
 
 
-def uv_platform(target: Target) -> str:
-    """The platform of the image as uv names it, such as ``aarch64-manylinux_2_31``."""
-    return f"{target.machine}-manylinux_{target.base.glibc.replace('.', '_')}"
+def wheel_platform(target: Target) -> WheelPlatform:
+    """The platform of the image, for which its wheels are chosen."""
+    return WheelPlatform(
+        python=target.python.version,
+        abi=target.python.abi,
+        machine=target.machine,
+        glibc=target.base.glibc,
+    )
 
 
 def inputs_digest(target: Target) -> str:
@@ -64,7 +70,7 @@ def inputs_digest(target: Target) -> str:
         "overrides": overrides(target),
         "sdists": sdists(target),
         "python": target.python.version,
-        "platform": uv_platform(target),
+        "platform": wheel_platform(target).uv_name,
     }
     return _digest(inputs)
 
@@ -74,7 +80,7 @@ def build_inputs_digest(target: Target) -> str:
     inputs = {
         "groups": build_requirement_groups(target),
         "python": target.python.version,
-        "platform": uv_platform(target),
+        "platform": wheel_platform(target).uv_name,
     }
     return _digest(inputs)
 

@@ -30,7 +30,7 @@ from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import Caches
 from cannery.image.locks import read_lock
 from cannery.image.needed_files import needed_files
-from cannery.image.requirements import uv_platform
+from cannery.image.requirements import wheel_platform
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.build import BuildOptions
@@ -129,7 +129,7 @@ class _Making:
     def _locks(self, target: Target) -> Iterator[Locked]:
         lock = read_lock(self.project, target)
         python = ("--python-version", target.python.version)
-        options = (*python, "--python-platform", uv_platform(target))
+        options = (*python, "--python-platform", wheel_platform(target).uv_name)
         built = tuple(target.built_wheels.values())
         yield Locked(
             name=f"the lock of {target.id}", text=lock.text, options=options, unbuilt=built

@@ -30,7 +30,7 @@ from cannery.pipeline.planning import base_names, bases
 from cannery.pipeline.pushable import Candidate
 from cannery.pipeline.transaction import ATTESTED, ImagePush, PushedImage
 from cannery.publish import attestation
-from cannery.publish.inventory import Inventory, with_sdists
+from cannery.publish.inventory import Inventory
 from cannery.publish.oci import (
     CONFIG,
     MANIFEST,
@@ -69,8 +69,7 @@ class PackedImage:
             console.say(f"{candidate.target.id}: listing the packages in it")
             platform = candidate.target.platform
             found = image_inventory(candidate.image, platform, candidate.target, candidate.hashes)
-            hashes = {each.name: each.hashes for each in candidate.lock.wheels}
-            self._inventory.append(with_sdists(found, hashes))
+            self._inventory.append(found)
         return self._inventory[0]
 
 

@@ -3,18 +3,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from urllib.parse import unquote
 
 from packaging.metadata import parse_email
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
+from cannery.image.lock import Lock
+from cannery.image.record import installed_versions
 from cannery.model import Target
 from cannery.publish.licenses import declared
 
 RECORD = "/usr/local/share/cannery/target.json"
 """The file in an image that describes its target; see ``cannery.image.record``."""
+
+LOCK = "/usr/local/share/cannery/requirements.lock"
+"""The file in an image with the lock that its wheels were installed from."""
+
+DEBS = "/usr/local/share/cannery/debs"
+"""The folder in an image with a list of Debian packages for each layer that has some.
+
+A list is the output of ``sha256sum`` for the files that apt downloaded.
+"""
+
+_BASE = "the base image"
+"""The place of a Debian package that no layer of ours has."""
 
 _GONE = {"not-installed", "config-files"}
 """The last word of dpkg's Status for a package that is removed, perhaps except its settings."""
@@ -43,8 +58,8 @@ class Origin(StrEnum):
 class Package:
     """One package. Every field except ``name`` may be empty if it is unknown.
 
-    ``license`` is an SPDX expression or the package's own words. ``file`` is the name of the
-    vendor's file that was installed, ``sha256`` its hash, and ``place`` where people get it. For a
+    ``license`` is an SPDX expression or the package's own words. ``file`` is the name of the file
+    that was installed, ``sha256`` its hash, and ``place`` where people get it. For a
     wheel that the build made they are about the sdist.
     """
 
@@ -63,7 +78,8 @@ class Inventory:
     """All packages of an image, sorted within each kind.
 
     ``vendor`` packages have the names of their components. ``distribution`` is as in ``debian-11``;
-    ``simulated`` says whether stand-ins replace the vendor's files.
+    ``simulated`` says whether stand-ins replace the vendor's files. ``components`` maps the names
+    of the target's components to their versions.
     """
 
     wheels: tuple[Package, ...]
@@ -71,6 +87,7 @@ class Inventory:
     vendor: tuple[Package, ...]
     distribution: str = ""
     simulated: bool = False
+    components: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def versions(self) -> dict[str, dict[str, str]]:
@@ -85,8 +102,38 @@ class Inventory:
         }
 
 
-def debian_packages(status: str) -> tuple[Package, ...]:
-    """The installed packages, from the text of dpkg's ``status`` or a file in ``status.d``."""
+@dataclass(frozen=True, kw_only=True)
+class Deb:
+    """The file of a Debian package."""
+
+    name: str
+    version: str
+    architecture: str
+    sha256: str
+
+    @property
+    def file(self) -> str:
+        """The file name in an archive, which has no epoch."""
+        return f"{self.name}_{self.version.rpartition(':')[2]}_{self.architecture}.deb"
+
+
+def debs_of(text: str) -> Iterator[Deb]:
+    """The files in a list of ``DEBS``; see there. Other lines are left out."""
+    for line in text.splitlines():
+        sha256, _, file = line.partition("  ")
+        parts = file.removesuffix(".deb").split("_")
+        if len(parts) == 3:
+            name, version, architecture = map(unquote, parts)
+            yield Deb(name=name, version=version, architecture=architecture, sha256=sha256)
+
+
+def debian_packages(status: str, debs: Iterable[Deb] = ()) -> tuple[Package, ...]:
+    """The installed packages, from the text of dpkg's ``status`` or a file in ``status.d``.
+
+    ``debs`` are the files that the layers were made from; without any, files are unknown. All other
+    packages are those of the base image.
+    """
+    files = {(deb.name, deb.version, deb.architecture): deb for deb in debs}
     found = set()
     for fields in _paragraphs(status):
         # Images that another program than dpkg has made have no Status.
@@ -97,7 +144,10 @@ def debian_packages(status: str) -> tuple[Package, ...]:
                 version=fields.get("version", ""),
                 architecture=fields.get("architecture", ""),
                 source=Origin.DEBIAN,
+                place=_BASE if files else "",
             )
+            if deb := files.get((package.name, package.version, package.architecture)):
+                package = replace(package, file=deb.file, sha256=deb.sha256, place="")
             found.add(package)
     return tuple(sorted(found))
 
@@ -142,15 +192,16 @@ def wheels(
     found: Iterable[Package],
     of_cann: Iterable[Package],
     target: Target,
-    locked: Mapping[str, str],
+    lock: Lock,
     *,
     simulated: bool,
 ) -> tuple[Package, ...]:
-    """The wheels of an image with their sources, sorted.
+    """The wheels of an image with their sources and files, sorted.
 
     ``found`` are those in the interpreter's site-packages, ``of_cann`` those in CANN's packages,
-    and ``locked`` maps the names in the target's lock to their versions.
+    and ``lock`` is the one that the image was made from.
     """
+    locked = {wheel.name: wheel for wheel in lock.wheels}
     stand_ins = target.artifacts.keys() - target.real_artifacts.keys() if simulated else ()
     vendors = {
         name: Origin.SIMULATOR if component in stand_ins else Origin.VENDOR
@@ -158,36 +209,25 @@ def wheels(
     }
 
     built = {wheel.package: wheel.requirement for wheel in target.built_wheels.values()}
+    versions = installed_versions(target, lock)
 
-    def sourced(package: Package) -> Package:
-        name = package.name
-        if name in vendors:
-            return replace(package, source=vendors[name])
-        if locked.get(name) != package.version:
-            return replace(package, source=Origin.UNKNOWN)
-        if name not in built:
-            return replace(package, source=Origin.INDEX)
-        place = f"built from the sdist {built[name]} of a package index"
-        return replace(package, source=Origin.BUILT, place=place)
+    def with_source(package: Package) -> Package:
+        if package.name in vendors:
+            return replace(package, source=vendors[package.name])
+        wheel = locked.get(package.name)
+        if wheel is None or versions[package.name] != package.version:
+            return package
+        if sdist := built.get(package.name):
+            place = f"built from the sdist {sdist} of a package index"
+            package = replace(package, source=Origin.BUILT, place=place)
+        else:
+            package = replace(package, source=Origin.INDEX)
+        file = wheel.file_for(target.machine)
+        return replace(package, file=file.name, sha256=file.sha256) if file else package
 
-    known = {sourced(each) for each in found}
+    known = {with_source(each) for each in found}
     known |= {replace(each, source=Origin.CANN) for each in of_cann}
     return tuple(sorted(known))
-
-
-def with_sdists(inventory: Inventory, hashes: Mapping[str, Sequence[str]]) -> Inventory:
-    """``inventory`` with the sha256 of the sdists of its built wheels.
-
-    ``hashes`` maps packages to those of the files that the lock allows; of several, it is unknown
-    which one is the sdist's.
-    """
-
-    def hashed(package: Package) -> Package:
-        allowed = hashes.get(package.name, ())
-        is_known = package.source is Origin.BUILT and len(allowed) == 1
-        return replace(package, sha256=allowed[0]) if is_known else package
-
-    return replace(inventory, wheels=tuple(map(hashed, inventory.wheels)))
 
 
 def vendor_wheel_names(target: Target) -> dict[str, str]:

@@ -16,7 +16,7 @@ from packageurl import PackageURL
 from cannery import __version__
 from cannery.image.lock import LockedWheel
 from cannery.image.origin_labels import source_uri
-from cannery.model import Base, Target
+from cannery.model import MACHINE_OF, Base, Target
 from cannery.publish.inventory import Inventory, Origin
 from cannery.publish.sbom import package_url
 
@@ -90,13 +90,17 @@ class Inputs:
 
 def slsa(target: Target, inventory: Inventory, inputs: Inputs, builder: Builder) -> dict[str, Any]:
     """The SLSA predicate for an image of ``target`` that holds ``inventory``."""
+    building = inputs.bases["BUILD_IMAGE"].architecture
     dependencies = [
         *_commit(inputs.source),
         *(_base(name, each) for name, each in sorted(inputs.bases.items())),
         *_vendor_files(inventory),
-        *(_wheel(each, "image", is_built=each.name in inputs.sdists) for each in inputs.lock),
-        *(_wheel(each, "builder of wheels") for each in inputs.builder),
-        *(_wheel(each, "build stage") for each in inputs.build_stage),
+        *(
+            _wheel(each, "image", target.docker_arch, is_built=each.name in inputs.sdists)
+            for each in inputs.lock
+        ),
+        *(_wheel(each, "builder of wheels", target.docker_arch) for each in inputs.builder),
+        *(_wheel(each, "build stage", building) for each in inputs.build_stage),
         *_debian(inventory),
     ]
     internal = {
@@ -173,22 +177,29 @@ def _vendor_files(inventory: Inventory) -> Iterable[dict[str, Any]]:
         yield found | ({"digest": {"sha256": package.sha256}} if package.sha256 else {})
 
 
-def _wheel(each: LockedWheel, used_in: str, *, is_built: bool = False) -> dict[str, Any]:
-    """A locked package. If the lock allows several files, it is unknown which one was used."""
-    hashes = sorted(each.hashes)
-    annotations: dict[str, Any] = {"usedIn": used_in} | ({"builtFrom": "sdist"} if is_built else {})
+def _wheel(
+    each: LockedWheel, used_in: str, architecture: str, *, is_built: bool = False
+) -> dict[str, Any]:
+    annotations = {"usedIn": used_in} | ({"builtFrom": "sdist"} if is_built else {})
     found: dict[str, Any] = {
         "name": each.name,
         "uri": PackageURL("pypi", None, each.name, each.version).to_string(),
         "annotations": annotations,
     }
-    if len(hashes) == 1:
-        found["digest"] = {"sha256": hashes[0]}
+    if file := each.file_for(MACHINE_OF[architecture]):
+        annotations["file"] = file.name
+        found["digest"] = {"sha256": file.sha256}
     else:
-        annotations["sha256AnyOf"] = hashes
+        annotations["sha256"] = "not known"
     return found
 
 
 def _debian(inventory: Inventory) -> Iterable[dict[str, Any]]:
     for package in inventory.debian:
-        yield {"name": package.name, "uri": package_url(package, inventory)}
+        found: dict[str, Any] = {"name": package.name, "uri": package_url(package, inventory)}
+        if package.sha256:
+            found["annotations"] = {"file": package.file}
+            found["digest"] = {"sha256": package.sha256}
+        elif package.place:
+            found["annotations"] = {"place": package.place}
+        yield found

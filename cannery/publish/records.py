@@ -121,7 +121,7 @@ def read_records(folder: Path) -> tuple[Record, ...]:
         raise file_error("read", folder, error) from error
     for path in paths:
         try:
-            found.append(_read(path))
+            found.append(read_record(path))
         except FileError as error:
             problems += error.problems
     if problems:
@@ -136,7 +136,12 @@ def latest(records: Iterable[Record], target: str) -> Record | None:
     return max(real or own, key=lambda record: (record.pushed, record.tag), default=None)
 
 
-def _read(path: Path) -> Record:
+def read_record(path: Path) -> Record:
+    """The record in the file ``path``, which must have the name that ``path_of`` gives it.
+
+    Raises:
+        FileError: it cannot be read, or is not a valid record.
+    """
     wrong = ""
     try:
         loaded = json.loads(read_text(path))

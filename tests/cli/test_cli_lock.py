@@ -29,12 +29,18 @@ fails = os.environ.get("UV_FAILS")
 if fails and fails in requirements:
     sys.exit(os.environ["UV_SAYS"])
 text = ""
+output = folder / sys.argv[sys.argv.index("--output-file") + 1]
 for path in sorted(folder.glob("*.in")):
     for line in path.read_text().split():
         name, _, version = re.sub("[<>].*", "", line).partition("==")
-        text += f"{name}=={version or 26} \\\\\\n    --hash=sha256:{'0' * 64}\\n"
-        text += f"    # via -r {path.name}\\n"
-(folder / sys.argv[sys.argv.index("--output-file") + 1]).write_text(text)
+        if output.name == "pylock.toml":
+            file = f"{name.replace('-', '_')}-{version}-0-py3-none-any.whl"
+            url = f"https://index.example.com/{file}"
+            text += f"[[packages]]\\nname = '{name}'\\nversion = '{version}'\\n"
+            text += f"wheels = [{{ url = '{url}', hashes = {{ sha256 = '{'0' * 64}' }} }}]\\n"
+        else:
+            text += f"{name}=={version or 26}\\n    # via -r {path.name}\\n"
+output.write_text(text)
 """
 UNSOLVED = "No solution found when resolving dependencies: torch wants another world"
 INDEX = "https://reader:s3cret%21@index.example.com/simple"
@@ -196,6 +202,15 @@ def test_certificates_that_are_not_there(original: Checkout) -> None:
     original.run(*words).refused(2, "there is no file /nonexistent, named with --ca.")
 
 
+def test_the_lock_of_a_target_names_one_file_of_each_package(
+    checkout: Checkout, uv: dict[str, str]
+) -> None:
+    checkout.run("lock", "--target", TARGET, env=uv).accepted()
+    text = lock_file(checkout, TARGET).read_text(encoding="utf-8")
+    assert "\n    # file: torch-2.3.1-0-py3-none-any.whl\n" in text
+    assert text.count("--hash=sha256:") == text.count("# file: ") == text.count("==")
+
+
 def test_packages_that_are_not_locked_cannot_be_upgraded(
     checkout: Checkout, note: Path, uv: dict[str, str]
 ) -> None:
@@ -216,7 +231,7 @@ def test_locked_packages_can_be_upgraded(
     checkout: Checkout, note: Path, uv: dict[str, str], package: str
 ) -> None:
     checkout.run("lock", "--target", TARGET, "--upgrade", package, env=uv).accepted()
-    argv = heard(note)[-1]["argv"]
+    argv = heard(note)[-2]["argv"]
     assert argv[argv.index("--upgrade-package") + 1] == package
 
 

@@ -4,16 +4,31 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from packageurl import PackageURL
 
-from cannery.image.lock import parse_lock
+from cannery.image.lock import Lock, parse_lock
 from cannery.matrix.project import Project
 from cannery.model import Target
-from cannery.publish.inventory import RECORD, Inventory, Origin, Package, vendor_packages, wheels
+from cannery.publish.inventory import (
+    DEBS,
+    LOCK,
+    RECORD,
+    Inventory,
+    Origin,
+    Package,
+    vendor_packages,
+    wheels,
+)
 from cannery.publish.provenance import Builder, Inputs, Source, UsedBase, slsa
+from tests.policy.conftest import PROJECT
+
+
+def lock_of(target: Target) -> Lock:
+    return parse_lock(PROJECT.lock(target).read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +37,7 @@ def inventory(target: Target, folder: Path) -> Inventory:
     record = json.loads((folder / "target.json").read_text(encoding="utf-8"))
     packages = [Package(name=name, version=version) for name, version in record["wheels"].items()]
     return Inventory(
-        wheels=wheels(packages, [], target, record["wheels"], simulated=False),
+        wheels=wheels(packages, [], target, lock_of(target), simulated=False),
         debian=(),
         vendor=vendor_packages(target, record["components"], {}, simulated=False),
     )
@@ -31,9 +46,10 @@ def inventory(target: Target, folder: Path) -> Inventory:
 def test_each_wheel_and_each_vendor_file_is_a_dependency(
     project: Project, target: Target, inventory: Inventory
 ) -> None:
-    lock = parse_lock(project.lock(target).read_text(encoding="utf-8")).wheels
+    lock = lock_of(target).wheels
     build_stage = parse_lock(project.build_lock.read_text(encoding="utf-8")).wheels
     used = UsedBase(base=target.base, architecture=target.docker_arch, used=target.base.image)
+    building = UsedBase(base=target.build_base, architecture="amd64", used=target.build_base.image)
     made = slsa(
         target,
         inventory,
@@ -43,7 +59,7 @@ def test_each_wheel_and_each_vendor_file_is_a_dependency(
             lock=lock,
             build_stage=build_stage,
             sdists={each.package for each in target.built_wheels.values()},
-            bases={"BASE_IMAGE": used},
+            bases={"BASE_IMAGE": used, "BUILD_IMAGE": building},
         ),
         Builder(),
     )
@@ -61,7 +77,11 @@ def test_each_wheel_and_each_vendor_file_is_a_dependency(
             assert wheel.source is (Origin.BUILT if is_built else Origin.INDEX), wheel
             entry = urls[wheel.name, wheel.version.partition("+")[0]]
             assert ("builtFrom" in entry["annotations"]) == is_built
-            assert entry.get("digest") or entry["annotations"]["sha256AnyOf"]
+            assert entry["digest"] == {"sha256": wheel.sha256}
+            assert entry["annotations"]["file"] == wheel.file
+    built = [each for each in found if each.get("annotations", {}).get("usedIn") == "build stage"]
+    assert len(built) == len(build_stage)
+    assert all(each["digest"] for each in built)
     assert {each["name"] for each in found} >= {file.name for file in target.artifacts.values()}
     pinned = [each for each in found if each["name"] == "BASE_IMAGE"]
     assert pinned[0]["digest"]["sha256"] == target.base.image.partition("@sha256:")[2]
@@ -71,7 +91,22 @@ def test_every_vendor_file_has_a_version(inventory: Inventory) -> None:
     assert {each.name for each in inventory.vendor if not each.version} == set()
 
 
-def test_the_record_is_where_the_contents_are_read(folder: Path) -> None:
+def test_the_record_and_the_lock_are_where_the_contents_are_read(folder: Path) -> None:
     dockerfile = (folder / "Dockerfile").read_text(encoding="utf-8")
-    place, _, name = RECORD.rpartition("/")
-    assert f"/layer{place} /tmp/constraints.txt /tmp/{name}" in dockerfile
+    place, _, record = RECORD.rpartition("/")
+    lock = LOCK.removeprefix(f"{place}/")
+    assert f"/layer{place} /tmp/constraints.txt /tmp/{lock} /tmp/{record}" in dockerfile
+
+
+def test_every_layer_with_debian_packages_has_a_list_of_its_own(
+    project: Project, folder: Path
+) -> None:
+    dockerfile = (folder / "Dockerfile").read_text(encoding="utf-8")
+    stages = re.findall(
+        r"^FROM \S+ AS (\S+)\nRUN (?:[^\n]+\n +)*?install-packages (.+)", dockerfile, re.MULTILINE
+    )
+    assert "os" in {stage for stage, _ in stages}
+    for stage, words in stages:
+        assert words.split()[2] == stage.removesuffix("-packages")
+    program = (project.build_context / "install-packages").read_text(encoding="utf-8")
+    assert f"debs=/rootfs{DEBS}\n" in program

@@ -14,6 +14,7 @@ from cannery.errors import EngineError
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.containers import LABEL_TEST
 from cannery.execute.engine.inventory import image_inventory
+from cannery.image.lock import parse_lock
 from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import Target
@@ -61,6 +62,21 @@ def test_the_packages_are_those_that_dpkg_has(image: str, inventory: Inventory) 
     found = [f"{each.name} {each.version} {each.architecture}" for each in inventory.debian]
     assert sorted(lines) == sorted(found)
     assert len(found) > 100
+
+
+def test_every_package_has_its_file_or_comes_with_the_base(
+    image: str, inventory: Inventory
+) -> None:
+    files = {each.name: each.sha256 for each in inventory.wheels if each.file}
+    lock = parse_lock(PROJECT.lock(PROJECT.matrix().targets[MAIN]).read_text(encoding="utf-8"))
+    assert files == {wheel.name: wheel.hashes[0] for wheel in lock.wheels}
+    of_base = {each.name for each in inventory.debian if each.place == "the base image"}
+    downloaded = {each.name for each in inventory.debian if len(each.sha256) == 64}
+    assert of_base | downloaded == {each.name for each in inventory.debian}
+    assert not of_base & downloaded
+    assert "libc6" in of_base and "g++" in downloaded
+    listed = said(image, "cat", "/usr/local/share/cannery/debs/os.txt").splitlines()
+    assert len(listed) == len(downloaded)
 
 
 def test_every_wheel_has_a_known_source(inventory: Inventory, target: Target) -> None:

@@ -69,7 +69,7 @@ def publish(place: Place, inventory: Inventory, tag: str) -> Published:
             source=Source(commit="0" * 40),
             lock=parse_lock(project.lock(target).read_text(encoding="utf-8")).wheels,
             build_stage=parse_lock(project.build_lock.read_text(encoding="utf-8")).wheels,
-            bases={"BASE_IMAGE": used},
+            bases={"BASE_IMAGE": used, "BUILD_IMAGE": used},
         ),
         Builder(engine="29.1"),
     )
@@ -91,9 +91,10 @@ def locked() -> Inventory:
     text = (ROOT / "images" / MAIN / "target.json").read_text(encoding="utf-8")
     record = json.loads(text)
     found = [Package(name=name, version=version) for name, version in record["wheels"].items()]
+    lock = parse_lock(Project(root=ROOT).lock(target).read_text(encoding="utf-8"))
     found.append(Package(name="apex", version="0.1+ascend", license="Apache-2.0"))
     return Inventory(
-        wheels=wheels(found, [], target, record["wheels"], simulated=True),
+        wheels=wheels(found, [], target, lock, simulated=True),
         debian=(
             Package(name="libc6", version="2.31-13", architecture="arm64", source=Origin.DEBIAN),
         ),

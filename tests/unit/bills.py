@@ -28,9 +28,20 @@ CONTENTS = Inventory(
         Package(name="torch", version="2.3.1", source=Origin.INDEX, license="LicenseRef-Own"),
     ),
     debian=(
-        Package(name="g++", version="4:10.2.1-1", architecture="arm64", source=Origin.DEBIAN),
         Package(
-            name="libc6", version="2.31-13+deb11u11", architecture="arm64", source=Origin.DEBIAN
+            name="g++",
+            version="4:10.2.1-1",
+            architecture="arm64",
+            source=Origin.DEBIAN,
+            file="g++_10.2.1-1_arm64.deb",
+            sha256="ef" * 32,
+        ),
+        Package(
+            name="libc6",
+            version="2.31-13+deb11u11",
+            architecture="arm64",
+            source=Origin.DEBIAN,
+            place="the base image",
         ),
     ),
     vendor=(
@@ -80,8 +91,10 @@ def _packages(
 
 ANY_CONTENTS = st.builds(
     Inventory,
-    wheels=_packages(*(each for each in Origin if each is not Origin.DEBIAN), file=st.just("")),
-    debian=_packages(Origin.DEBIAN, file=st.just("")),
+    wheels=_packages(
+        *(each for each in Origin if each is not Origin.DEBIAN), file=st.just("") | _NAMES
+    ),
+    debian=_packages(Origin.DEBIAN, file=st.just("") | _NAMES),
     vendor=_packages(Origin.VENDOR, Origin.SIMULATOR, file=_NAMES),
     distribution=st.sampled_from(["debian-11", "debian-12", ""]),
     simulated=st.booleans(),

@@ -122,10 +122,13 @@ def load(folder: Path, text: str = MATRIX) -> Matrix:
 
 
 def locked(package: str, *parents: str) -> str:
-    """One package of a lock, as uv writes it."""
+    """One package of a lock."""
+    name, _, version = package.partition("==")
+    file = f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+    start = f"{package} \\\n{HASH}\n    # file: {file}\n    # via"
     if len(parents) == 1:
-        return f"{package} \\\n{HASH}\n    # via {parents[0]}\n"
-    return f"{package} \\\n{HASH}\n    # via\n" + "".join(f"    #   {each}\n" for each in parents)
+        return f"{start} {parents[0]}\n"
+    return f"{start}\n" + "".join(f"    #   {each}\n" for each in parents)
 
 
 def lock_for(target: Target, *, without: Sequence[str] = ()) -> str:

@@ -19,9 +19,9 @@ from requests.adapters import HTTPAdapter
 
 from cannery.errors import ArtifactError, EngineError, Problem
 from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.lock import SETTINGS, stated_metadata
 from cannery.execute.process import run
 from cannery.execute.registry.http import PATIENCE
+from cannery.execute.uv import stated_metadata
 from cannery.wheels import BuiltWheel
 
 LIST = "wheels.json"
@@ -87,7 +87,8 @@ def _files(lock: Locked, source: PackageIndex) -> Iterator[_File]:
     with tempfile.TemporaryDirectory(prefix="cannery-bundle-") as place:
         requirements, output = Path(place) / "requirements.txt", Path(place) / "pylock.toml"
         requirements.write_text(lock.text, encoding="utf-8")
-        (Path(place) / SETTINGS).write_text(stated_metadata(lock.unbuilt), encoding="utf-8")
+        for name, text in stated_metadata(lock.unbuilt).items():
+            (Path(place) / name).write_text(text, encoding="utf-8")
         argv = [sys.executable, "-m", "uv", "pip", "compile", str(requirements), "--no-deps"]
         argv += ["--format", "pylock.toml", "--quiet", *lock.options, "--output-file", str(output)]
         environment = {"UV_DEFAULT_INDEX": source.index_url} if source.index_url else {}

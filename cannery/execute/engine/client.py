@@ -78,6 +78,23 @@ def image_details(reference: str) -> dict[str, Any]:
             return {}
 
 
+def image_layers(reference: str) -> list[tuple[str, int | None]]:
+    """The layers of a local image, the base's first: digest of the content, and size in bytes.
+
+    The size is unpacked, and None if the engine does not tell it for every layer.
+
+    Raises:
+        EngineError: the engine does not answer, or has no such image.
+    """
+    with talking() as client:
+        image = client.images.get(reference)
+        digests = image.attrs["RootFS"].get("Layers") or []
+        # Entries without a size are settings, such as ENV.
+        sizes = [each["Size"] for each in reversed(image.history()) if each["Size"]]
+    known = sizes if len(sizes) == len(digests) else [None] * len(digests)
+    return [*zip(digests, known, strict=True)]
+
+
 def uses_containerd() -> bool:
     """Whether the engine has the containerd image store."""
     with talking() as client:

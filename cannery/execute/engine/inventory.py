@@ -8,16 +8,20 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cannery.errors import EngineError, Problem
+from cannery.errors import EngineError, MatrixError, Problem
 from cannery.execute.engine import containers
 from cannery.execute.engine.image_files import ImageFiles
 from cannery.execute.engine.stand_ins import stand_ins_in
+from cannery.image.lock import Lock, parse_lock
 from cannery.model import Target
 from cannery.publish.inventory import (
+    DEBS,
+    LOCK,
     RECORD,
     Inventory,
     Package,
     debian_packages,
+    debs_of,
     distribution,
     vendor_packages,
     wheel,
@@ -51,13 +55,14 @@ def image_inventory(
                 found.pop(own),
                 (each for packages in found.values() for each in packages),
                 target,
-                record["wheels"],
+                _lock(reader, image),
                 simulated=simulated,
             ),
             debian=_debian(reader),
             vendor=vendor_packages(target, record["components"], hashes or {}, simulated=simulated),
             distribution=distribution(reader.text(_OS_RELEASE)),
             simulated=simulated,
+            components=record["components"],
         )
 
 
@@ -69,10 +74,17 @@ def _record(reader: ImageFiles, image: str, target: Target) -> dict[str, Any]:
         if record["id"] != target.id:
             what = f"{image} is an image of {record['id']}, not of {target.id}."
             raise EngineError(Problem(what=what, fix=fix))
-        return {key: record[key] for key in ("site_packages", "wheels", "components")}
+        return {key: record[key] for key in ("site_packages", "components")}
     except (ValueError, KeyError, TypeError) as error:
         what = f"the record {RECORD} in {image} is missing or invalid."
         raise EngineError(Problem(what=what, fix=fix)) from error
+
+
+def _lock(reader: ImageFiles, image: str) -> Lock:
+    try:
+        return parse_lock(reader.text(LOCK))
+    except MatrixError as error:
+        raise EngineError(f"the lock {LOCK} in {image} is invalid.") from error
 
 
 def _python_path(config: Mapping[str, Any]) -> list[str]:
@@ -96,4 +108,6 @@ def _debian(reader: ImageFiles) -> tuple[Package, ...]:
     texts = [reader.text(f"{_DPKG}/status")]
     separate = reader.files(f"{_DPKG}/status.d/.", lambda path: not path.endswith(".md5sums"))
     texts += [content.decode("utf-8", errors="replace") for _, content in separate]
-    return debian_packages("\n\n".join(texts))
+    lists = reader.files(f"{DEBS}/.", lambda path: path.endswith(".txt"))
+    debs = [deb for _, content in lists for deb in debs_of(content.decode(errors="replace"))]
+    return debian_packages("\n\n".join(texts), debs)

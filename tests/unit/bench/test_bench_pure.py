@@ -22,7 +22,7 @@ from bench.session import base_arguments
 from bench.steps import Step, longest, parse, reused
 from bench.timing import Line, alternating
 from cannery.errors import MatrixError, UsageError
-from cannery.image.lock import parse_lock
+from cannery.image.lock import LockedFile, parse_lock
 
 ROOT = Path(__file__).parents[3]
 
@@ -45,14 +45,15 @@ LOG = """\
 #10 CACHED
 """
 
+OLDER = LockedFile(name="tqdm-4.70.0-py3-none-any.whl", sha256="ff" * 32)
 LOCK = """\
 torch==2.3.1 \\
     --hash=sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa \\
     --hash=sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
     # via -r torch.in
 tqdm==4.70.1 \\
-    --hash=sha256:cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc \\
-    --hash=sha256:dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd
+    --hash=sha256:cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc
+    # file: tqdm-4.70.1-py3-none-any.whl
     # via deepspeed
 tqdm-more==1.0 \\
     --hash=sha256:eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee
@@ -104,17 +105,17 @@ def test_a_cached_step_is_found_and_a_base_is_none() -> None:
 
 
 def test_a_library_moves_in_the_lock_and_nothing_else_does() -> None:
-    text = moved(LOCK, NewVersion(name="tqdm", version="4.70.0", sha256="ff" * 32))
+    text = moved(LOCK, NewVersion(name="tqdm", version="4.70.0", file=OLDER))
     before, after = parse_lock(LOCK).wheels, parse_lock(text).wheels
     assert [wheel.version for wheel in after] == ["2.3.1", "4.70.0", "1.0"]
-    assert after[1].hashes == ("ff" * 32,)
+    assert after[1].files == (OLDER,)
     assert after[1].parents == before[1].parents
     assert (after[0], after[2]) == (before[0], before[2])
 
 
 def test_a_library_that_is_not_locked_cannot_move() -> None:
     with pytest.raises(MatrixError, match="0 times"):
-        moved(LOCK, NewVersion(name="numpy", version="1", sha256="ff" * 32))
+        moved(LOCK, NewVersion(name="numpy", version="1", file=OLDER))
     with pytest.raises(UsageError, match="numpy is not in the lock"):
         locked_version(LOCK, "numpy")
     assert locked_version(LOCK, "tqdm") == "4.70.1"

@@ -3,9 +3,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
-from cannery.catalog.entries import entries, size_text
+from cannery.catalog.entries import entries
 from cannery.report.results import Basis
 from tests.unit.catalogues import BARE, NPU, SIMULATED, entry, known, release, verify
 from tests.unit.matrices import Checkout, lock_for
@@ -90,19 +88,3 @@ def test_layers_that_others_have(checkout: Checkout) -> None:
     assert found["bare"].shares == {}
     alone = [layer.name for layer in found["full"].layers if not layer.also]
     assert {"wheels-deepspeed", "guard"} <= {*alone}
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (0, "0 B"),
-        (999, "999 B"),
-        (1_000, "1.0 kB"),
-        (123_456, "123 kB"),
-        (31_000_000, "31.0 MB"),
-        (999_999_999, "1000 MB"),
-        (3_141_592_653, "3.1 GB"),
-    ],
-)
-def test_sizes(size: int, text: str) -> None:
-    assert size_text(size) == text

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import docker.errors
 import pytest
@@ -61,3 +61,32 @@ def test_each_refusal_is_told_apart(
     found = asked(monkeypatch, Images(status, said), "linux/arm64")
     assert found.startswith(message)
     assert fix in found
+
+
+class Image:
+    """An image with two layers, the newest entries of its history first, as the engine has it."""
+
+    attrs: ClassVar[dict[str, Any]] = {"RootFS": {"Layers": ["sha256:base", "sha256:os"]}}
+
+    def __init__(self, *sizes: int) -> None:
+        self.sizes = sizes
+
+    def history(self) -> list[dict[str, Any]]:
+        return [{"Size": size} for size in self.sizes]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found"),
+    [
+        ((0, 20, 0, 10), [10, 20]),
+        # As for an image whose engine has no history of its base.
+        ((20,), [None, None]),
+        ((), [None, None]),
+    ],
+)
+def test_layers_have_the_sizes_of_the_history(
+    monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], found: list[int | None]
+) -> None:
+    images = SimpleNamespace(get=lambda _: Image(*sizes))
+    monkeypatch.setattr(engine, "connect", lambda: SimpleNamespace(images=images))
+    assert engine.image_layers("cannery:x") == [("sha256:base", found[0]), ("sha256:os", found[1])]

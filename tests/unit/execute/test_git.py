@@ -14,6 +14,7 @@ from cannery.execute.git import (
     NoRepositoryError,
     changed,
     commit,
+    names,
     origin,
     read_commit,
     resolve,
@@ -30,6 +31,7 @@ ODD = ("images/full/a b", "images/full/\n", "images/full/ü", 'images/full/"', "
 
 ASK: dict[str, Callable[[Path], Any]] = {
     "resolve": resolve,
+    "names": names,
     "changed": changed,
     "read_commit": lambda root: read_commit(root, "HEAD", is_read),
 }
@@ -204,3 +206,9 @@ def test_a_base_that_is_not_here_whole_means_all(
     assert {name for job in jobs for name in job.targets} == {"full", "bare"}
     said = capsys.readouterr().err
     assert f"full: {base[:12]} cannot be read: this clone does not have the file" in said
+
+
+def test_branches_and_tags_are_named(repository: Path) -> None:
+    git(repository, "tag", "v1")
+    git(repository, "branch", "side/way")
+    assert {"v1", "side/way"} < {*names(repository)}

@@ -19,8 +19,8 @@ from cannery.execute.engine.inventory import image_inventory
 from cannery.image.lock import parse_lock
 from cannery.image.record import interpreter_paths, target_record
 from cannery.model import Target
-from cannery.publish.inventory import RECORD, Origin
-from tests.unit.matrices import Checkout, lock_for
+from cannery.publish.inventory import DEBS, LOCK, RECORD, Origin
+from tests.unit.matrices import DIGEST, Checkout, lock_for
 
 CANN = "/usr/local/Ascend/ascend-toolkit/latest/python/site-packages"
 
@@ -71,8 +71,12 @@ def image(target: Target, monkeypatch: pytest.MonkeyPatch) -> Image:
     apex = "Metadata-Version: 2.1\nName: apex\nVersion: 0.1\nLicense: Apache-2.0\n"
     files = {
         RECORD: json.dumps(record),
+        LOCK: lock_for(target),
+        f"{DEBS}/os.txt": f"{'d' * 64}  libc6_2.31-13_arm64.deb\n",
+        f"{DEBS}/README": f"{'e' * 64}  tzdata_2024a_all.deb\n",
         "/usr/lib/os-release": "ID=debian\nVERSION_ID=11\n",
-        "/var/lib/dpkg/status": "Package: libc6\nStatus: install ok installed\nVersion: 2.31-13\n",
+        "/var/lib/dpkg/status": "Package: libc6\nStatus: install ok installed\nVersion: 2.31-13\n"
+        "Architecture: arm64\n",
         "/var/lib/dpkg/status.d/tzdata": "Package: tzdata\nVersion: 2024a\n",
         "/var/lib/dpkg/status.d/tzdata.md5sums": "Package: not one\n",
         f"{site}/torch-2.3.1.dist-info/METADATA": "Name: torch\nVersion: 2.3.1\n",
@@ -113,6 +117,11 @@ def test_everything_is_read(image: Image, target: Target, chunk: int) -> None:
         "torch": Origin.INDEX,
     }
     assert {each.name: each.sha256 for each in found.vendor}["nnal"] == "a" * 64
+    files = {each.name: (each.file, each.sha256) for each in (*found.wheels, *found.debian)}
+    assert {name: file for name, file in files.items() if file != ("", "")} == {
+        "torch": ("torch-2.3.1-py3-none-any.whl", DIGEST),
+        "libc6": ("libc6_2.31-13_arm64.deb", "d" * 64),
+    }
     assert (found.distribution, found.simulated) == ("debian-11", True)
     assert image.removed
 
@@ -151,6 +160,18 @@ def test_an_image_without_a_record_is_refused(image: Image, target: Target, text
     with pytest.raises(EngineError, match="is missing or invalid") as raised:
         image_inventory("cannery:full", "linux/arm64", target)
     assert "build.py --target full" in raised.value.problems[0].fix
+
+
+def test_an_image_without_a_lock_has_wheels_of_unknown_files(image: Image, target: Target) -> None:
+    del image.files[LOCK]
+    found = image_inventory("cannery:full", "linux/arm64", target)
+    assert {each.name: each.source for each in found.wheels}["torch"] is Origin.UNKNOWN
+
+
+def test_an_image_with_a_broken_lock_is_refused(image: Image, target: Target) -> None:
+    image.files[LOCK] = "what is this\n"
+    with pytest.raises(EngineError, match=rf"the lock {LOCK} in cannery:full is invalid"):
+        image_inventory("cannery:full", "linux/arm64", target)
 
 
 def test_an_image_of_another_target_is_refused(image: Image, target: Target) -> None:

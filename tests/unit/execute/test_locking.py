@@ -1,67 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What uv is asked for a target, with a stand-in for uv that notes it."""
+"""The questions to uv for a target, with a stand-in for uv that notes them."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cannery.errors import EngineError, MatrixError
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.lock import lock_build_stage, lock_target, write_locks
-from tests.unit.applications import lock_of, stacked_checkout
-from tests.unit.matrices import Checkout
-
-INDEX = PackageIndex(ca=None, index_url="")
-
-UV = """
-import json, os, pathlib, sys
-files = {path.name: path.read_text() for path in pathlib.Path().iterdir()}
-pathlib.Path(os.environ["UV_NOTE"]).write_text(json.dumps([sys.argv[1:], files]))
-if said := os.environ.get("UV_SAYS"):
-    sys.exit(said)
-pathlib.Path(sys.argv[sys.argv.index("--output-file") + 1]).write_text("# resolved\\n")
-"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Uv:
-    """The stand-in, and a checkout whose targets it locks."""
-
-    note: Path
-    checkout: Checkout
-
-    def lock(self, name: str, *upgrade: str) -> None:
-        lock_target(self.checkout.project, self.checkout.matrix.targets[name], upgrade, INDEX)
-
-    def noted(self) -> tuple[list[str], dict[str, str]]:
-        argv, files = json.loads(self.note.read_text(encoding="utf-8"))
-        return argv, files
-
-    def options(self) -> list[tuple[str, str]]:
-        """Every option with the word after it."""
-        argv, _ = self.noted()
-        return [(a, b) for a, b in zip(argv, [*argv[1:], ""], strict=True) if a.startswith("--")]
-
-    def of(self, option: str) -> list[str]:
-        return [value for name, value in self.options() if name == option]
+from cannery.execute.lock import lock_build_stage, write_locks
+from cannery.image.lock import with_files
+from tests.unit.applications import lock_of
+from tests.unit.uv_standin import INDEX, Uv, stand_in
 
 
 @pytest.fixture
 def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Uv:
-    package = tmp_path / "stand-in" / "uv"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    (package / "__main__.py").write_text(UV, encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(package.parent))
-    monkeypatch.setenv("UV_NOTE", str(tmp_path / "note"))
-    (tmp_path / "checkout").mkdir()
-    checkout = stacked_checkout(tmp_path / "checkout")
-    return Uv(note=tmp_path / "note", checkout=checkout)
+    return stand_in(tmp_path, monkeypatch)
 
 
 def test_what_is_the_same_for_every_target(uv: Uv) -> None:
@@ -71,7 +27,6 @@ def test_what_is_the_same_for_every_target(uv: Uv) -> None:
         assert argv[:2] == ["pip", "compile"]
         inputs = [word for word in argv if word.endswith(".in")]
         assert {*inputs} == {file for file in files if file.endswith(".in")}
-        assert "--generate-hashes" in argv
         assert uv.of("--only-binary") == [":all:"]
         assert uv.of("--build-constraint") == ["build.txt"]
         assert files["build.txt"] == "setuptools<81\n"
@@ -148,14 +103,15 @@ def test_only_what_is_named_may_move(uv: Uv) -> None:
 def test_what_is_locked_is_where_uv_begins(uv: Uv) -> None:
     target = uv.checkout.matrix.targets["served"]
     uv.lock("served")
-    assert uv.noted()[1]["lock.txt"] == lock_of(target)
+    assert uv.noted()[1]["lock.txt"] == with_files(lock_of(target), {})
     uv.checkout.project.lock(target).unlink()
     uv.lock("served")
     assert "lock.txt" not in uv.noted()[1]
 
 
 def test_the_build_stage_is_for_any_building_machine(uv: Uv) -> None:
-    lock_build_stage(uv.checkout.project, INDEX)
+    base = uv.checkout.matrix.targets["full"].build_base
+    lock_build_stage(uv.checkout.project, base, INDEX)
     argv, files = uv.noted()
     assert "--universal" in argv
     assert "--python-platform" not in argv

@@ -169,15 +169,14 @@ def test_a_lock_of_other_build_requirements(checkout: Checkout) -> None:
     assert "Run 'python build.py lock --target served'." in str(caught.value)
 
 
-def test_a_lock_of_build_requirements_without_hashes(checkout: Checkout) -> None:
+def test_a_lock_of_build_requirements_without_files(checkout: Checkout) -> None:
     target = served(checkout)
     path = checkout.project.build_requirements_lock(target)
     lines = build_lock_of(target).splitlines()
-    path.write_text(
-        "\n".join(line for line in lines if "--hash" not in line).replace(" \\", ""),
-        encoding="utf-8",
-    )
-    with pytest.raises(MatrixError, match=r"build-requirements.lock: pip has no hash\."):
+    text = "\n".join(line for line in lines if "# file: pip-" not in line)
+    path.write_text(text, encoding="utf-8")
+    said = r"build-requirements.lock: it does not name the one file of pip\."
+    with pytest.raises(MatrixError, match=said):
         Renderer(checkout.project).render(target)
 
 

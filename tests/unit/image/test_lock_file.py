@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import MatrixError
-from cannery.image.lock import INPUTS, check_lock, parse_lock
+from cannery.image.lock import INPUTS, LockedFile, check_lock, parse_lock, with_files
 from cannery.image.requirements import inputs_digest, requirement_groups
 from cannery.image.wheel_layers import wheel_groups
 from cannery.model import Target
@@ -38,6 +38,38 @@ def test_a_lock_is_read_as_uv_writes_it() -> None:
         frozenset({"cann", "application"}),
         frozenset({"foo-bar"}),
     )
+
+
+WHEEL = LockedFile(name="uv-1-py3-none-manylinux_2_17_aarch64.whl", sha256="a" * 64)
+OTHER = LockedFile(name="uv-1-py3-none-manylinux_2_17_x86_64.whl", sha256="b" * 64)
+
+
+def test_files_are_written_and_read_again() -> None:
+    text = f"six==1 \\\n{HASH} \\\n{HASH}\n    # via uv\nuv==1\n    # via -r build.in\n"
+    sdist = LockedFile(name="six-1.tar.gz", sha256="c" * 64)
+    text = with_files(text, {"six": [sdist], "uv": [WHEEL, OTHER]})
+    six, uv = parse_lock(text).wheels
+    assert six.files == (sdist,) and six.parents == {"uv"}
+    assert uv.files == (WHEEL, OTHER) and uv.groups == {"build"}
+    assert uv.hashes == ("a" * 64, "b" * 64)
+    assert text == (
+        f"six==1 \\\n    --hash=sha256:{'c' * 64}\n    # file: six-1.tar.gz\n    # via uv\n"
+        f"uv==1 \\\n    --hash=sha256:{'a' * 64} \\\n    --hash=sha256:{'b' * 64}\n"
+        f"    # file: {WHEEL.name}\n    # file: {OTHER.name}\n    # via -r build.in\n"
+    )
+    assert with_files(text, {}) == "six==1\n    # via uv\nuv==1\n    # via -r build.in\n"
+
+
+def test_the_file_for_a_machine() -> None:
+    text = with_files("six==1\nuv==1\n", {"uv": [WHEEL, OTHER]})
+    six, uv = parse_lock(text).wheels
+    assert (uv.file_for("aarch64"), uv.file_for("x86_64")) == (WHEEL, OTHER)
+    assert uv.file_for("riscv64") is None
+    assert six.file_for("aarch64") is None
+    for name in ("six-1.tar.gz", "six-1-py3-none-any.whl"):
+        file = LockedFile(name=name, sha256="c" * 64)
+        [six] = parse_lock(with_files("six==1\n", {"six": [file]})).wheels
+        assert six.file_for("x86_64") == file
 
 
 def test_no_lock_holds_no_wheels() -> None:
@@ -163,8 +195,32 @@ MISFITS = {
     "another version": (TORCH, "torch==2.1.0 \\", "torch==2.3.1 is locked as 2.1.0."),
     "out of range": ("numpy==1.26.4", "numpy==2.0.0", "numpy<2 is locked as 2.0.0."),
     "for another layer": ("-r torch.in", "-r application.in", "torch==2.3.1 is not locked."),
-    "no hash": (f"{TORCH}\n{HASH}\n", f"{TORCH}\n", "torch has no hash."),
+    "no hash": (
+        f"{TORCH}\n{HASH}\n",
+        f"{TORCH}\n",
+        "it does not name the one file of torch.",
+    ),
+    "several hashes": (
+        f"{TORCH}\n{HASH}\n",
+        f"{TORCH}\n{HASH} \\\n{HASH}\n",
+        "it does not name the one file of torch.",
+    ),
+    "a hash without a file": (
+        "    # file: torch-2.3.1-py3-none-any.whl\n",
+        "",
+        "it does not name the one file of torch.",
+    ),
 }
+
+
+def test_a_lock_of_an_earlier_version_is_refused_in_one_sentence(full: Target) -> None:
+    text = re.sub(r"    # file: .*\n", "", lock_for(full))
+    with pytest.raises(MatrixError) as caught:
+        check_lock(full, parse_lock(text))
+    assert str(caught.value) == (
+        "images/full/requirements.lock: it does not name the one file of deepspeed, numpy, pip, "
+        "py-spy, pyyaml and 4 more. Run 'python build.py lock --target full'."
+    )
 
 
 @pytest.mark.parametrize(("old", "new", "said"), MISFITS.values(), ids=MISFITS)

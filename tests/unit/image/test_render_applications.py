@@ -63,7 +63,9 @@ def test_a_source_is_checked_unpacked_and_found_by_python(stacked: Checkout) -> 
 def test_packages_of_an_application_are_a_layer_of_their_own(stacked: Checkout) -> None:
     text = rendered(stacked, "served")["Dockerfile"]
     packages = stage(text, "packages-application")
-    assert re.search(r"install-packages /before arm64 \\\s+git \\\s+pdsh; ", packages)
+    assert re.search(
+        r"install-packages /before arm64 packages-application \\\s+git \\\s+pdsh; ", packages
+    )
     assert "--mount=type=bind,from=os,source=/rootfs,target=/before" in packages
     assert "pdsh" not in text.replace(packages, "")
     assert "packages-application" not in rendered(stacked, "other")["Dockerfile"]

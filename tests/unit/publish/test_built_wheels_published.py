@@ -9,16 +9,14 @@ import pytest
 
 from cannery.image.lock import parse_lock
 from cannery.image.locks import read_lock
-from cannery.image.record import target_record
 from cannery.model import Target
-from cannery.publish.inventory import Inventory, Origin, Package, wheels, with_sdists
-from cannery.publish.provenance import Builder, Inputs, Source, slsa
+from cannery.publish.inventory import Inventory, Origin, Package, wheels
+from cannery.publish.provenance import Builder, Inputs, Source, UsedBase, slsa
 from cannery.publish.sbom import spdx
 from tests.unit.bills import read_slsa, read_spdx
 from tests.unit.built_wheels import built_checkout
-from tests.unit.matrices import Checkout
+from tests.unit.matrices import DIGEST, Checkout
 
-SHA256 = "5d" * 32
 IMAGE = "sha256:" + "a" * 64
 OF_TARGET = "served"
 
@@ -34,28 +32,20 @@ def target_of(checkout: Checkout) -> Target:
 
 def inventory(checkout: Checkout, version: str = "1.1+npu") -> Inventory:
     target = target_of(checkout)
-    locked = target_record(target, read_lock(checkout.project, target))["wheels"]
-    found = wheels(
-        [Package(name="serve-npu", version=version)], [], target, locked, simulated=False
-    )
+    lock = read_lock(checkout.project, target)
+    found = wheels([Package(name="serve-npu", version=version)], [], target, lock, simulated=False)
     return Inventory(wheels=found, debian=(), vendor=())
 
 
 def test_the_bill_names_the_sdist_and_its_hash(checkout: Checkout) -> None:
-    contents = with_sdists(inventory(checkout), {"serve-npu": (SHA256,)})
+    contents = inventory(checkout)
     bill = spdx(target_of(checkout), contents, image_digest=IMAGE, created="2026-11-21T12:00:00Z")
     read_spdx(bill)
     [found] = [each for each in bill["packages"] if each["name"] == "serve-npu"]
     assert found["versionInfo"] == "1.1+npu"
     assert found["sourceInfo"] == "built from the sdist serve-npu==1.1 of a package index"
-    assert found["checksums"] == [{"algorithm": "SHA256", "checksumValue": SHA256}]
+    assert found["checksums"] == [{"algorithm": "SHA256", "checksumValue": DIGEST}]
     assert found["externalRefs"][0]["referenceLocator"] == "pkg:pypi/serve-npu@1.1"
-
-
-def test_one_of_several_files_is_not_guessed(checkout: Checkout) -> None:
-    [found] = with_sdists(inventory(checkout), {"serve-npu": (SHA256, "b" * 64)}).wheels
-    assert found.source is Origin.BUILT
-    assert found.sha256 == ""
 
 
 def test_another_version_is_of_unknown_source(checkout: Checkout) -> None:
@@ -66,6 +56,8 @@ def test_another_version_is_of_unknown_source(checkout: Checkout) -> None:
 def test_the_provenance_names_the_sdist_and_what_built_it(checkout: Checkout) -> None:
     lock = read_lock(checkout.project, target_of(checkout))
     assert lock.build
+    base = target_of(checkout).build_base
+    used = UsedBase(base=base, architecture="amd64", used=base.image)
     made = slsa(
         target_of(checkout),
         inventory(checkout),
@@ -74,7 +66,7 @@ def test_the_provenance_names_the_sdist_and_what_built_it(checkout: Checkout) ->
             source=Source(commit="0123456789" * 4),
             lock=lock.wheels,
             build_stage=parse_lock("").wheels,
-            bases={},
+            bases={"BUILD_IMAGE": used},
             sdists={"serve-npu"},
             builder=lock.build.wheels,
         ),

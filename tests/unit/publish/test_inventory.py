@@ -8,18 +8,27 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cannery.image.lock import parse_lock
-from cannery.image.record import target_record
 from cannery.publish.inventory import (
     Inventory,
     Origin,
     Package,
     debian_packages,
+    debs_of,
     distribution,
     vendor_packages,
     wheel,
     wheels,
 )
 from tests.unit.matrices import DIGEST, Checkout, lock_for
+
+EMPTY = parse_lock("")
+
+# As sha256sum writes the files that apt downloaded; apt writes a colon as %3a.
+DEBS = f"""\
+{"a" * 64}  half_1%3a2.0-1_all.deb
+{"b" * 64}  libc6_2.31-13+deb11u11_amd64.deb
+{"c" * 64}  other_1.0_arm64.deb
+"""
 
 STATUS = """\
 Package: libc6
@@ -52,6 +61,24 @@ def test_what_dpkg_has_installed_is_found() -> None:
         ("libc6", "2.31-13+deb11u11", "arm64"),
     ]
     assert {p.source for p in found} == {Origin.DEBIAN}
+
+
+def test_the_file_of_a_debian_package_is_that_of_its_layer() -> None:
+    half, libc6 = debian_packages(STATUS, debs_of(DEBS))
+    assert (half.file, half.sha256, half.place) == ("half_2.0-1_all.deb", "a" * 64, "")
+    # One for another architecture is none of the image.
+    assert (libc6.file, libc6.sha256, libc6.place) == ("", "", "the base image")
+
+
+def test_without_lists_of_files_the_place_of_a_package_is_unknown() -> None:
+    assert {(each.file, each.place) for each in debian_packages(STATUS)} == {("", "")}
+
+
+@given(st.text())
+@example("0  a_b_c")
+@example("  __.deb")
+def test_any_list_of_files_is_read(text: str) -> None:
+    assert all(deb.file.endswith(".deb") for deb in debs_of(text))
 
 
 def test_an_image_that_dpkg_did_not_make_has_no_status_field() -> None:
@@ -122,7 +149,6 @@ def test_any_metadata_is_read(metadata: bytes, folder: str) -> None:
 
 def test_a_wheel_has_the_source_that_the_lock_gives_it(checkout: Checkout) -> None:
     target = checkout.target()
-    locked = target_record(target, parse_lock(lock_for(target)))["wheels"]
     found = wheels(
         [
             Package(name="torch", version="2.3.1"),
@@ -132,7 +158,7 @@ def test_a_wheel_has_the_source_that_the_lock_gives_it(checkout: Checkout) -> No
         ],
         [Package(name="te", version="0.4.0")],
         target,
-        locked,
+        parse_lock(lock_for(target)),
         simulated=False,
     )
     assert {each.name: each.source for each in found} == {
@@ -143,12 +169,16 @@ def test_a_wheel_has_the_source_that_the_lock_gives_it(checkout: Checkout) -> No
         "torch": Origin.INDEX,
     }
     assert [each.name for each in found] == sorted(each.name for each in found)
+    # Only of what is installed as it is locked the file is known.
+    assert {each.name: (each.file, each.sha256) for each in found if each.file} == {
+        "torch": ("torch-2.3.1-py3-none-any.whl", DIGEST)
+    }
 
 
 def test_the_simulator_s_wheel_is_not_the_vendor_s(checkout: Checkout) -> None:
     apex = [Package(name="apex", version="0.1+ascend")]
     for simulated, source in ((True, Origin.SIMULATOR), (False, Origin.VENDOR)):
-        [found] = wheels(apex, [], checkout.target(), {}, simulated=simulated)
+        [found] = wheels(apex, [], checkout.target(), EMPTY, simulated=simulated)
         assert found.source is source
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from packageurl import PackageURL
 
-from cannery.image.lock import parse_lock
+from cannery.image.lock import LockedFile, parse_lock, with_files
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.publish.inventory import Inventory
@@ -20,7 +20,16 @@ from tests.unit.matrices import CHECKOUT, DIGEST, lock_for
 KEY = "sha256:" + "ef" * 32
 COMMIT = "0123456789" * 4
 TARGET = next(iter(Project(root=CHECKOUT).matrix().targets.values()))
-TWO_FILES = f"torch==2.3.1 \\\n    --hash=sha256:{'b' * 64} \\\n    --hash=sha256:{'a' * 64}\n"
+UV = {"aarch64": "b" * 64, "x86_64": "a" * 64}
+BUILD_STAGE = with_files(
+    "uv==1\nsix==1\n",
+    {
+        "uv": [
+            LockedFile(name=f"uv-1-py3-none-manylinux_2_17_{machine}.whl", sha256=sha256)
+            for machine, sha256 in UV.items()
+        ]
+    },
+)
 
 
 def predicate(
@@ -29,13 +38,17 @@ def predicate(
     target: Target = TARGET,
     source: Source | None = None,
     lock: str = "",
+    build_stage: str = "",
     used: str = "",
     builder: Builder | None = None,
 ) -> dict[str, Any]:
     bases = {
         "BASE_IMAGE": UsedBase(
             base=target.base, architecture="arm64", used=used or target.base.image
-        )
+        ),
+        "BUILD_IMAGE": UsedBase(
+            base=target.build_base, architecture="amd64", used=target.build_base.image
+        ),
     }
     return slsa(
         target,
@@ -44,7 +57,7 @@ def predicate(
             key=KEY,
             source=source or Source(commit=COMMIT),
             lock=parse_lock(lock).wheels,
-            build_stage=[],
+            build_stage=parse_lock(build_stage).wheels,
             bases=bases,
         ),
         builder or Builder(),
@@ -148,13 +161,36 @@ def test_a_bootstrapped_base_is_none_of_a_registry() -> None:
     assert found["annotations"]["bootstrapped"] == f"Debian {TARGET.base.suite}"
 
 
-def test_a_wheel_has_the_hashes_of_the_lock() -> None:
+def test_a_wheel_is_named_with_its_file() -> None:
     made = predicate(lock=lock_for(replace(TARGET, torch="2.3.1")))
-    assert named(made, "torch")["digest"] == {"sha256": DIGEST}
-    found = named(predicate(lock=TWO_FILES), "torch")
-    assert "digest" not in found
-    assert found["uri"] == "pkg:pypi/torch@2.3.1"
-    assert found["annotations"]["sha256AnyOf"] == ["a" * 64, "b" * 64]
+    assert named(made, "torch") == {
+        "name": "torch",
+        "uri": "pkg:pypi/torch@2.3.1",
+        "digest": {"sha256": DIGEST},
+        "annotations": {"usedIn": "image", "file": "torch-2.3.1-py3-none-any.whl"},
+    }
+
+
+def test_a_wheel_of_the_build_stage_is_that_for_the_building_machine() -> None:
+    made = predicate(build_stage=BUILD_STAGE)
+    found = named(made, "uv")
+    assert found["digest"] == {"sha256": UV["x86_64"]}
+    assert found["annotations"] == {
+        "usedIn": "build stage",
+        "file": "uv-1-py3-none-manylinux_2_17_x86_64.whl",
+    }
+    six = named(made, "six")
+    assert "digest" not in six
+    assert six["annotations"] == {"usedIn": "build stage", "sha256": "not known"}
+
+
+def test_a_debian_package_has_its_file_or_comes_with_the_base() -> None:
+    made = predicate()
+    gpp, libc6 = named(made, "g++"), named(made, "libc6")
+    assert gpp["digest"] == {"sha256": "ef" * 32}
+    assert gpp["annotations"] == {"file": "g++_10.2.1-1_arm64.deb"}
+    assert "digest" not in libc6
+    assert libc6["annotations"] == {"place": "the base image"}
 
 
 @given(ANY_CONTENTS)

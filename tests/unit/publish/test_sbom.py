@@ -57,6 +57,15 @@ def test_a_vendor_file_has_its_hash(bill: dict[str, Any]) -> None:
     assert "checksum=" in python["externalRefs"][0]["referenceLocator"]
 
 
+def test_a_debian_package_has_its_file_or_comes_with_the_base(bill: dict[str, Any]) -> None:
+    gpp = package(bill, "SPDXRef-deb-g-2b--2b-")
+    assert gpp["packageFileName"] == "g++_10.2.1-1_arm64.deb"
+    assert gpp["checksums"] == [{"algorithm": "SHA256", "checksumValue": "ef" * 32}]
+    libc6 = package(bill, "SPDXRef-deb-libc6")
+    assert "checksums" not in libc6
+    assert libc6["sourceInfo"] == "the base image"
+
+
 def test_a_stand_in_says_so(bill: dict[str, Any]) -> None:
     toolkit = package(bill, "SPDXRef-vendor-toolkit")
     assert "stand-in" in toolkit["comment"]

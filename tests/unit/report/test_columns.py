@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.report.columns import columns, fold
+from cannery.report.columns import columns, fold, size_text
 
 
 def test_cells_are_aligned_and_no_line_ends_in_spaces() -> None:
@@ -39,3 +39,19 @@ def test_no_word_is_lost(lines: list[str], width: int) -> None:
     folded = fold(lines, width)
     assert " ".join(folded).split() == " ".join(lines).split()
     assert all(len(each) <= width or len(each.split()) == 1 for each in folded)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1_000, "1.0 kB"),
+        (123_456, "123 kB"),
+        (31_000_000, "31.0 MB"),
+        (999_999_999, "1000 MB"),
+        (3_141_592_653, "3.1 GB"),
+    ],
+)
+def test_sizes(size: int, text: str) -> None:
+    assert size_text(size) == text

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs ``uv pip compile``, for an interpreter that need not be installed here."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cannery import console
+from cannery.errors import EngineError, MatrixError, Problem
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.execute.process import run
+from cannery.wheels import BuiltWheel
+
+_NO_UV = re.compile(r"No module named '?uv\b")
+_UNREACHED = re.compile(r"Failed to fetch|Request failed|certificate|invalid value")
+_REACH = (
+    "Check the network, the proxy and --index-url; name a file with your own certificates with "
+    "--ca."
+)
+
+
+class UnsolvedError(MatrixError):
+    """No versions satisfy all requirements."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One question to uv: requirements files, options, and the output that uv begins with.
+
+    ``inputs`` maps the names of requirements files to their texts, and ``more`` those of the files
+    that ``options`` name. ``output`` is the name of the file that uv writes, ``before`` its text.
+    """
+
+    name: str
+    inputs: Mapping[str, str]
+    options: tuple[str, ...]
+    more: Mapping[str, str]
+    output: str
+    before: str = ""
+
+
+def stated_metadata(wheels: Iterable[BuiltWheel]) -> dict[str, str]:
+    """Settings with which uv asks no sdist of ``wheels``; matrix.yaml has their requirements.
+
+    uv reads it in its own folder, besides the user's settings. Without wheels there is no file.
+    """
+    text = "".join(
+        f'[[dependency-metadata]]\nname = "{wheel.package}"\nversion = "{wheel.version}"\n'
+        "requires-dist = []\n"
+        for wheel in wheels
+    )
+    return {"uv.toml": text} if text else {}
+
+
+def compiled(job: Job, source: PackageIndex) -> str:
+    """The text that uv writes.
+
+    Raises:
+        UnsolvedError: the requirements cannot be satisfied; the message has uv's explanation.
+        EngineError: uv failed for another reason, such as an index that cannot be reached.
+        ModuleNotFoundError: uv is not installed.
+    """
+    with tempfile.TemporaryDirectory(prefix="cannery-lock-") as place:
+        folder = Path(place)
+        files = {**job.inputs, **job.more}
+        if job.before:
+            files[job.output] = job.before
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        argv = [sys.executable, "-m", "uv", "pip", "compile", *job.inputs]
+        code, said = run(
+            [*argv, "--no-header", "--quiet", *job.options, "--output-file", job.output],
+            cwd=folder,
+            capture=True,
+            env=_environment(source),
+            waiting=lambda: console.say(f"still resolving the packages of {job.name}"),
+        )
+        if code:
+            raise _failure(source.redacted(said).strip(), job.name)
+        return (folder / job.output).read_text(encoding="utf-8")
+
+
+def _environment(source: PackageIndex) -> dict[str, str]:
+    """Settings for uv, as variables, because everybody can see the arguments of a process."""
+    found = {"UV_DEFAULT_INDEX": source.index_url} if source.index_url else {}
+    return found | ({"SSL_CERT_FILE": str(source.ca)} if source.ca else {})
+
+
+def _failure(said: str, name: str) -> Exception:
+    """The error for what uv ``said`` about the packages of ``name``."""
+    if _NO_UV.search(said):
+        return ModuleNotFoundError(said, name="uv")
+    if "No solution found" in said:
+        return UnsolvedError(f"the requirements of {name} cannot be satisfied. uv says:\n{said}")
+    what = f"uv could not lock {name}. uv says:\n{said}\n"
+    return EngineError(Problem(what=what, fix=_REACH if _UNREACHED.search(said) else ""))

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the contents of a local image, or of an image that a record names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from cannery import console
+from cannery.errors import EngineError, Problem, UsageError, closest, did_you_mean
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.images import local_images
+from cannery.execute.engine.inventory import image_inventory
+from cannery.files import read_text
+from cannery.image.layers import layers_of
+from cannery.image.lock import parse_lock
+from cannery.image.names import image_name
+from cannery.image.render import NAMESPACE
+from cannery.matrix.project import Project
+from cannery.model import Target
+from cannery.publish.inventory import Package
+from cannery.publish.records import Record, read_record, read_records
+from cannery.report.difference import Contents, Kind, LayerContent
+
+_TARGET = f"{NAMESPACE}.target"
+
+
+def read_contents(project: Project, name: str) -> Contents:
+    """The contents of the image or the record ``name``.
+
+    It is the path of a record, a local image, a target with a local image, or a published image
+    that a record names.
+
+    Raises:
+        UsageError: there is nothing of this name, or it is not an image of a target.
+        EngineError: the engine does not answer, or the image cannot be read.
+        MatrixError, FileError: matrix.yaml or a record cannot be read.
+    """
+    if name.endswith(".json"):
+        return _of_record(name, _record_file(project, name))
+    parts = {":", "/", "@"} & {*name}
+    names = [name] if parts else [image_name(name, simulate=each) for each in (False, True)]
+    try:
+        local = local_images(names)
+    except EngineError:
+        if record := _recorded(project, name):
+            return _of_record(name, record)
+        raise
+    if local:
+        reference = next(iter(local))
+        return _of_image(project, reference, _target(project, reference, local[reference].labels))
+    if record := _recorded(project, name):
+        return _of_record(name, record)
+    raise UsageError(_nothing(project, name))
+
+
+def _record_file(project: Project, name: str) -> Record:
+    path = Path(name).absolute()
+    if not path.is_file():
+        known = [str(each.relative_to(project.root)) for each in project.releases.glob("*/*.json")]
+        what = f"there is no record {name}."
+        raise UsageError(Problem(what=what, fix=did_you_mean(name, known)))
+    return read_record(path)
+
+
+def _recorded(project: Project, name: str) -> Record | None:
+    """The newest record of the published image ``name``, by one of its tags or by its digest."""
+    found = None
+    for record in read_records(project.releases):
+        repository = f"{record.registry}/{record.repository}"
+        tags = {f"{repository}:{tag}" for tag in (record.tag, *record.tags)}
+        if name in tags | {f"{repository}@{digest}" for digest in record.digests}:
+            found = record
+    return found
+
+
+def _nothing(project: Project, name: str) -> Problem:
+    targets = project.matrix().targets
+    own = {
+        text: each
+        for each in targets
+        for text in (each, *(image_name(each, simulate=simulate) for simulate in (False, True)))
+    }
+    if name in own:
+        what = f"{name} is not on this machine."
+        return Problem(what=what, fix=f"Build it: python build.py --target {own[name]}")
+    what = f"there is no local image {name!r}, and no record in releases/ names it."
+    if near := closest(name, own):
+        return Problem(what=what, fix=f"Did you mean {near!r}?")
+    return Problem(what=what, fix="To compare commits, add --target ID.")
+
+
+def _target(project: Project, name: str, labels: Mapping[str, str]) -> Target:
+    """The target of a local image, by its label."""
+    targets = project.matrix().targets
+    if _TARGET not in labels:
+        raise UsageError(f"{name} is not an image of this project: it has no label {_TARGET}.")
+    if labels[_TARGET] not in targets:
+        what = f"{name} is an image of {labels[_TARGET]}, which matrix.yaml does not have."
+        fix = "Compare the records of its pushes in releases/, or check out a commit that has it."
+        raise UsageError(Problem(what=what, fix=fix))
+    return targets[labels[_TARGET]]
+
+
+def _of_image(project: Project, name: str, target: Target) -> Contents:
+    console.say(f"reading {name}")
+    details = engine.image_details(name)
+    config = details["Config"]
+    inventory = image_inventory(name, target.platform, target)
+    pairs = (pair.partition("=")[::2] for pair in config.get("Env") or [])
+    return Contents(
+        name=name,
+        kind=Kind.IMAGE,
+        sections={
+            "components": inventory.components,
+            **inventory.versions,
+            "environment": dict(pairs),
+            "labels": config.get("Labels") or {},
+        },
+        files={"wheels": _files(inventory.wheels), "debian": _files(inventory.debian)},
+        layers=_layers(project, name, target),
+        size=details["Size"],
+    )
+
+
+def _layers(project: Project, name: str, target: Target) -> list[LayerContent]:
+    """The layers, with the names that the checkout gives them if there are as many."""
+    found = engine.image_layers(name)
+    lock = parse_lock(read_text(project.lock(target)))
+    own = [layer.name for layer in layers_of(target, lock)]
+    base = [f"base {number}" for number in range(1, len(found) - len(own) + 1)]
+    names = [*(["base"] if len(base) == 1 else base), *own]
+    if len(names) != len(found):
+        names = [f"layer {number}" for number in range(1, len(found) + 1)]
+    return [
+        LayerContent(name=each, identity=diff_id, size=size)
+        for each, (diff_id, size) in zip(names, found, strict=True)
+    ]
+
+
+def _files(packages: tuple[Package, ...]) -> dict[str, str]:
+    return {
+        each.name: f"{each.file} (sha256 {each.sha256[:12]})" for each in packages if each.sha256
+    }
+
+
+def _of_record(name: str, record: Record) -> Contents:
+    image = next(iter(record.platforms.values()))
+    return Contents(
+        name=name,
+        kind=Kind.RECORD,
+        sections={"components": record.components, **record.packages},
+        layers=[
+            LayerContent(name=each.name, identity=each.diff_id, size=each.size)
+            for each in image.layers
+        ],
+        size=image.size,
+    )

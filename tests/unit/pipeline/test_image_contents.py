@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which image or record a name means, and its contents, with a stand-in for the engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.errors import CanneryError, EngineError, FileError, UsageError
+from cannery.execute.engine.images import LocalImage
+from cannery.image.layers import layers_of
+from cannery.image.lock import parse_lock
+from cannery.pipeline import image_contents
+from cannery.pipeline.image_contents import read_contents
+from cannery.publish.inventory import Inventory
+from cannery.publish.records import Record, path_of, to_text
+from cannery.report.difference import Kind
+from tests.unit.bills import CONTENTS
+from tests.unit.matrices import Checkout
+from tests.unit.publications import record, sha
+
+IMAGE = LocalImage(
+    id="sha256:1", architecture="arm64", labels={"io.cannery.target": "full", "title": "x"}
+)
+DETAILS = {"Config": {"Env": ["PATH=/bin", "A=b=c"], "Labels": IMAGE.labels}, "Size": 7000}
+
+
+class Engine:
+    """The images of an engine, by their names; ``layers`` is the number of each image's layers."""
+
+    def __init__(self) -> None:
+        self.images: dict[str, LocalImage] = {}
+        self.layers = 0
+        self.fails = False
+        self.read: list[str] = []
+
+    def local_images(self, names: list[str]) -> dict[str, LocalImage]:
+        if self.fails:
+            raise EngineError("no engine answers.")
+        return {name: self.images[name] for name in names if name in self.images}
+
+    def image_details(self, name: str) -> dict[str, Any]:
+        self.read.append(name)
+        return DETAILS
+
+    def image_layers(self, name: str) -> list[tuple[str, int | None]]:
+        self.read.append(name)
+        return [(f"sha256:{number}", number) for number in range(self.layers)]
+
+    def image_inventory(self, name: str, platform: str, target: Any) -> Inventory:
+        assert (platform, target.id) == ("linux/arm64", "full")
+        self.read.append(name)
+        return replace(CONTENTS, components={"torch": "2.3.1"})
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    found = Engine()
+    monkeypatch.setattr(image_contents, "local_images", found.local_images)
+    monkeypatch.setattr(image_contents, "image_inventory", found.image_inventory)
+    monkeypatch.setattr(image_contents, "engine", found)
+    return found
+
+
+def write(checkout: Checkout, each: Record) -> Path:
+    path = path_of(checkout.project.releases, each)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(to_text(each), encoding="utf-8")
+    return path
+
+
+def test_the_contents_of_a_local_image(checkout: Checkout, engine: Engine) -> None:
+    engine.images["cannery:mine"] = IMAGE
+    found = read_contents(checkout.project, "cannery:mine")
+    assert (found.name, found.kind, found.size) == ("cannery:mine", Kind.IMAGE, 7000)
+    assert found.sections["components"] == {"torch": "2.3.1"}
+    assert found.sections["wheels"]["torch"] == "2.3.1"
+    assert found.sections["environment"] == {"PATH": "/bin", "A": "b=c"}
+    assert found.sections["labels"] == IMAGE.labels
+    assert found.files == {
+        "wheels": {},
+        "debian": {"g++": "g++_10.2.1-1_arm64.deb (sha256 efefefefefef)"},
+    }
+
+
+@pytest.mark.parametrize(("bases", "first"), [(1, ["base"]), (2, ["base 1", "base 2"])])
+def test_layers_have_the_names_of_the_checkout(
+    checkout: Checkout, engine: Engine, bases: int, first: list[str]
+) -> None:
+    engine.images["cannery:full"] = IMAGE
+    target = checkout.target()
+    lock = parse_lock(checkout.project.lock(target).read_text(encoding="utf-8"))
+    own = [layer.name for layer in layers_of(target, lock)]
+    engine.layers = bases + len(own)
+    names = [layer.name for layer in read_contents(checkout.project, "cannery:full").layers]
+    assert names == [*first, *own]
+
+
+def test_layers_that_the_checkout_does_not_have_are_numbered(
+    checkout: Checkout, engine: Engine
+) -> None:
+    engine.images["cannery:full"] = IMAGE
+    engine.layers = 2
+    found = read_contents(checkout.project, "cannery:full").layers
+    assert [(layer.name, layer.identity, layer.size) for layer in found] == [
+        ("layer 1", "sha256:0", 0),
+        ("layer 2", "sha256:1", 1),
+    ]
+
+
+def test_a_target_is_its_image_the_real_one_first(checkout: Checkout, engine: Engine) -> None:
+    engine.images["cannery:full-sim"] = IMAGE
+    assert read_contents(checkout.project, "full").name == "cannery:full-sim"
+    assert read_contents(checkout.project, "full-sim").name == "cannery:full-sim"
+    engine.images["cannery:full"] = IMAGE
+    assert read_contents(checkout.project, "full").name == "cannery:full"
+    assert read_contents(checkout.project, "full-sim").name == "cannery:full-sim"
+
+
+def test_a_record_is_read_by_its_path(checkout: Checkout, engine: Engine) -> None:
+    engine.fails = True
+    path = write(checkout, record())
+    found = read_contents(checkout.project, str(path))
+    assert (found.kind, found.size) == (Kind.RECORD, 100)
+    assert found.sections["wheels"] == {"torch": "2.3.1"}
+    assert [(each.name, each.identity, each.size) for each in found.layers] == [
+        ("torch", sha("5"), 90)
+    ]
+
+
+PUBLISHED = "registry.example.com/ascend"
+NAMES = [f"{PUBLISHED}:full-0123456789ab", f"{PUBLISHED}:latest", f"{PUBLISHED}@{sha('1')}"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("name", [*NAMES, f"{PUBLISHED}@{sha('2')}"])
+def test_a_published_image_is_found_in_its_record(
+    checkout: Checkout, engine: Engine, name: str, fails: bool
+) -> None:
+    engine.fails = fails
+    write(checkout, record())
+    assert read_contents(checkout.project, name).kind is Kind.RECORD
+
+
+def test_a_moving_tag_is_that_of_the_newest_record(checkout: Checkout, engine: Engine) -> None:
+    write(checkout, record())
+    newer = {"tag": "full-newer", "pushed": "2026-11-22T12:00:00Z", "components": {"torch": "9"}}
+    write(checkout, record(**newer))
+    found = read_contents(checkout.project, f"{PUBLISHED}:latest")
+    assert found.sections["components"] == {"torch": "9"}
+
+
+def test_a_local_copy_of_a_published_image_says_more(checkout: Checkout, engine: Engine) -> None:
+    write(checkout, record())
+    engine.images[f"{PUBLISHED}:latest"] = IMAGE
+    assert read_contents(checkout.project, f"{PUBLISHED}:latest").kind is Kind.IMAGE
+
+
+UNRECORDED = "and no record in releases/ names it."
+GONE = " its pushes in releases/, or check out a commit that has it."
+WRONG: dict[str, tuple[str, str]] = {
+    "a target without an image": (
+        "bare",
+        "bare is not on this machine. Build it: python build.py --target bare",
+    ),
+    "the image of a target": (
+        "cannery:bare-sim",
+        "cannery:bare-sim is not on this machine. Build it: python build.py --target bare",
+    ),
+    "a misspelt target": (
+        "fulll",
+        f"there is no local image 'fulll', {UNRECORDED} Did you mean 'full'?",
+    ),
+    "a commit": (
+        "0123456",
+        f"there is no local image '0123456', {UNRECORDED} To compare commits, add --target ID.",
+    ),
+    "another image": (
+        "debian:11",
+        "debian:11 is not an image of this project: it has no label io.cannery.target.",
+    ),
+    "an image of a removed target": (
+        "cannery:gone",
+        "cannery:gone is an image of gone, which matrix.yaml does not have. Compare the records of"
+        + GONE,
+    ),
+    "a record": ("releases/x.json", "there is no record releases/x.json."),
+}
+
+
+@pytest.mark.parametrize(("name", "said"), WRONG.values(), ids=WRONG)
+def test_names_that_mean_nothing(checkout: Checkout, engine: Engine, name: str, said: str) -> None:
+    engine.images["debian:11"] = replace(IMAGE, labels={})
+    engine.images["cannery:gone"] = replace(IMAGE, labels={"io.cannery.target": "gone"})
+    with pytest.raises(UsageError) as caught:
+        read_contents(checkout.project, name)
+    assert str(caught.value) == said
+    assert engine.read == []
+
+
+def test_a_misspelt_record_is_near_to_one(checkout: Checkout, engine: Engine) -> None:
+    path = write(checkout, record()).relative_to(checkout.project.root)
+    with pytest.raises(UsageError, match=rf"Did you mean '{path}'\?"):
+        read_contents(checkout.project, str(path).replace("0123", "0124"))
+
+
+def test_a_file_that_is_no_record_is_refused(checkout: Checkout, engine: Engine) -> None:
+    path = write(checkout, record())
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(FileError, match="is not a valid record of a push: it is not JSON"):
+        read_contents(checkout.project, str(path))
+
+
+def test_an_engine_that_does_not_answer_is_told(checkout: Checkout, engine: Engine) -> None:
+    engine.fails = True
+    with pytest.raises(CanneryError, match="no engine answers"):
+        read_contents(checkout.project, "full")
