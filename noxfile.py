@@ -12,7 +12,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "none"
 nox.options.sessions = [
-    *("lint", "types", "unit", "policy", "workflows"),
+    *("lint", "types", "unit", "campaign-quick", "policy", "workflows"),
     *("simulator", "image", "engine", "publish", "browser"),
 ]
 
@@ -72,8 +72,15 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def unit(session: nox.Session) -> None:
-    """Tests of single modules, of the command line with bad input, and 300 edits at random."""
-    session.run("pytest", "--quiet", "tests/unit", "tests/cli", "tests/campaign", *session.posargs)
+    """Tests of single modules, and of the command line with bad input, on all cores."""
+    cores = ["--numprocesses", "auto", "--dist", "worksteal"]
+    session.run("pytest", "--quiet", *cores, "tests/unit", "tests/cli", *session.posargs)
+
+
+@nox.session(name="campaign-quick")
+def campaign_quick(session: nox.Session) -> None:
+    """300 of the edits of 'campaign', and tests that it finds what is wrong."""
+    session.run("pytest", "--quiet", "tests/campaign", *session.posargs)
 
 
 @nox.session

@@ -8,7 +8,6 @@ it.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +24,12 @@ _writers: list[Callable[[str], None]] = []
 
 def width() -> int:
     """The columns of the terminal that stdout is, and 0 for a file or a pipe."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    if not sys.stdout.isatty():
+        return 0
+    # Imported here, because it takes a few milliseconds.
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def say(message: str, kind: Kind = "") -> None:

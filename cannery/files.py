@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -101,6 +100,9 @@ def _stage(path: Path, text: str) -> Path:
         # os.replace would find out only after other files have been replaced.
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     mode = 0o755 if text.startswith("#!") else 0o644
+    # Imported here, because commands that write nothing do not need it.
+    import tempfile
+
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:

@@ -73,7 +73,7 @@ def parse(words: Sequence[str]) -> tuple[Command, Given]:
         words = [*words[1:], "--help"]
     if words and words[0] in COMMANDS:
         _refuse_unknown(COMMANDS[words[0]], words[1:])
-    given = vars(_parser(words[0] if words else "").parse_args(words))
+    given = vars(_parser(*words[:1]).parse_args(words))
     command = COMMANDS[words[0]]
     if problems := check(command.declared, given, command.one_of):
         raise UsageError(problems)
@@ -93,7 +93,10 @@ def complete_parser() -> argparse.ArgumentParser:
 
 
 def _parser(*names: str) -> argparse.ArgumentParser:
-    """The parser, with the options of the commands ``names``."""
+    """The parser, with the options of the commands ``names``.
+
+    Where all of these are commands, it has no others, of which each would take its time.
+    """
     parser = _Parser(
         prog="build.py",
         description="Builds and checks container images for Huawei Ascend NPUs.",
@@ -103,7 +106,8 @@ def _parser(*names: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"cannery {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
-    for each in COMMANDS.values():
+    known = [COMMANDS[name] for name in names if name in COMMANDS]
+    for each in known or COMMANDS.values():
         own = commands.add_parser(
             each.name,
             help=each.summary,

@@ -49,7 +49,8 @@ def compare(
     Raises:
         FileError: a file cannot be read, or the folder of a target is a symbolic link.
     """
-    ids = {path.relative_to(project.images).parts[0] for path in rendered}
+    start = len(str(project.images)) + 1
+    ids = {str(path)[start:].partition(os.sep)[0] for path in rendered}
     folders = [project.images / name for name in sorted(ids)]
     for folder in folders:
         _check_folder(project, folder)

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from cannery.image.components import EVERY_LAYER, components_of
@@ -78,6 +79,7 @@ _OTHER_WEIGHT = 5.0
 class Layer:
     """One layer of an image. Layers of equal ``identity`` have equal content.
 
+    ``inputs`` are all that the content depends on, as JSON has it.
     ``stage`` is the Dockerfile's stage that has the layer's files below /layer. A change of any of
     ``components`` makes the layer anew. ``weight`` is its cost in seconds, see ``_WEIGHTS``.
     ``artifact`` is the key of ``Target.artifacts`` whose ``file`` the layer is made from, ``after``
@@ -89,7 +91,7 @@ class Layer:
     name: str
     stage: str
     kind: LayerKind
-    identity: str
+    inputs: tuple[object, ...]
     components: frozenset[str]
     wheels: tuple[LockedWheel, ...] = ()
     sdists: tuple[str, ...] = ()
@@ -101,9 +103,20 @@ class Layer:
     importable: tuple[str, ...] = ()
     plugin: bool = False
 
+    @cached_property
+    def identity(self) -> str:
+        """The sha256 of the name and the inputs."""
+        text = json.dumps([self.name, *self.inputs], sort_keys=True, default=_as_json)
+        return hashlib.sha256(text.encode()).hexdigest()
+
     @property
     def weight(self) -> float:
         return _WEIGHTS.get(self.name, _OTHER_WEIGHT)
+
+
+def _as_json(value: object) -> str:
+    assert isinstance(value, LockedWheel)
+    return value.requirement
 
 
 def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
@@ -131,12 +144,11 @@ def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
 def _layer(
     name: str, kind: LayerKind, inputs: Sequence[object], components: Iterable[str], **more: Any
 ) -> Layer:
-    text = json.dumps([name, *inputs], sort_keys=True)
     return Layer(
         name=name,
         **({"stage": name} | more),
         kind=kind,
-        identity=hashlib.sha256(text.encode()).hexdigest(),
+        inputs=tuple(inputs),
         components=frozenset((*components, EVERY_LAYER)),
     )
 
@@ -213,12 +225,11 @@ def _wheels(target: Target, group: WheelGroup) -> Layer:
     own = target.application.component if target.application else "requirements"
     component = {"cann": "toolkit", "application": own}.get(group.group, group.group)
     plugin = group.name == "deepspeed" and target.deepspeed_plugin is not None
-    texts = [wheel.requirement for wheel in group.wheels]
     built = sdists(target)
     return _layer(
         f"wheels-{group.name}",
         LayerKind.WHEELS,
-        [*_wheel_inputs(target), texts, plugin],
+        [*_wheel_inputs(target), group.wheels, plugin],
         _wheel_components(component, plugin=plugin),
         wheels=group.wheels,
         sdists=tuple(wheel.name for wheel in group.wheels if wheel.name in built),
@@ -247,23 +258,16 @@ def _built_wheels(
     """The wheels of ``groups``, which are built where those of ``early`` are importable."""
     # torch would import torch_npu, which needs CANN.
     importable = [_wheels(target, each) for each in early if each.group != "torch_npu"]
-    tools = [wheel.requirement for wheel in lock.build.wheels] if lock.build else []
+    needed = [lock.build.wheels if lock.build else (), *((e.name, e.inputs) for e in importable)]
     for group in groups:
         component = group.group.removeprefix(BUILT)
         built = target.built_wheels[component]
         plugin = component == "deepspeed" and target.deepspeed_plugin is not None
-        texts = [wheel.requirement for wheel in group.wheels]
-        made = [texts, dict(built.environment), built.local, tools]
+        made = [group.wheels, dict(built.environment), built.local, plugin]
         yield _layer(
             f"wheels-{group.name}",
             LayerKind.BUILT_WHEEL,
-            [
-                _system_inputs(target),
-                _wheel_inputs(target),
-                made,
-                [each.identity for each in importable],
-                plugin,
-            ],
+            [_system_inputs(target), _wheel_inputs(target), made, needed],
             [*_wheel_components(component, plugin=plugin), "toolkit", "torch"],
             wheels=group.wheels,
             built=built,

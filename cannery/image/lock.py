@@ -116,7 +116,7 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
         MatrixError: with every invalid line.
     """
     wheels: list[LockedWheel] = []
-    problems: list[Problem] = []
+    invalid: list[Problem] = []
     inputs = ""
     package: re.Match[str] | None = None
     hashes: list[str] = []
@@ -129,7 +129,6 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
         comments.clear()
 
     for number, line in enumerate(text.splitlines(), 1):
-        # Nearly all lines are hashes, so they come first, and nothing is computed of them here.
         if line.startswith(_HASH) and package:
             hashes.append(line)
         elif line.startswith("    #"):
@@ -140,14 +139,19 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
         elif line.startswith(INPUTS):
             inputs = line.removeprefix(INPUTS)
         elif line.strip() and not line.lstrip().startswith("#"):
-            where = Span(file=name, line=number, column=1)
-            what = f"invalid line in a lock: {line.strip()!r}."
-            fix = "Restore the file, or delete it and run 'python build.py lock'."
-            problems.append(Problem(what=what, where=where, fix=fix))
+            invalid.append(_invalid(name, number, line))
     close()
-    if problems:
-        raise MatrixError(problems)
+    if invalid:
+        raise MatrixError(invalid)
     return Lock(text=text, wheels=tuple(wheels), inputs=inputs)
+
+
+def _invalid(file: str, number: int, line: str) -> Problem:
+    return Problem(
+        what=f"invalid line in a lock: {line.strip()!r}.",
+        where=Span(file=file, line=number, column=1),
+        fix="Restore the file, or delete it and run 'python build.py lock'.",
+    )
 
 
 def _wheel(package: re.Match[str], hashes: list[str], comments: list[str]) -> LockedWheel:

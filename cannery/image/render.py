@@ -56,7 +56,8 @@ class Rendered:
 
     def paths(self, project: Project) -> dict[Path, str]:
         """The path of each file to its text."""
-        return {project.images / self.target.id / name: text for name, text in self.files.items()}
+        folder = project.images / self.target.id
+        return {folder / name: text for name, text in self.files.items()}
 
 
 class Renderer:

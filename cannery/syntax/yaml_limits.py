@@ -2,7 +2,7 @@
 """Refuses files that are too large to be a configuration, before they take memory, time or stack.
 
 libyaml builds its tree by recursion, so that deep nesting ends the process without an exception.
-The limits are therefore checked on the parser's events, which need neither a stack nor a tree.
+The depth is therefore checked while the tree is built.
 """
 
 from __future__ import annotations
@@ -19,6 +19,16 @@ MAX_BYTES = 4_000_000
 MAX_DEPTH = 100
 MAX_VALUES = 500_000
 _SHORTEN = "Divide or shorten it."
+
+_TEXT, _MAPPING, _SEQUENCE, _BOOL, _NULL = (
+    f"tag:yaml.org,2002:{name}" for name in ("str", "map", "seq", "bool", "null")
+)
+_TAGS = dict.fromkeys(("", "~", "null", "Null", "NULL"), _NULL) | {
+    spelled: _BOOL
+    for word in ("yes", "no", "true", "false", "on", "off")
+    for spelled in (word, word.title(), word.upper())
+}
+"""The tags of unquoted scalars that are not text to this program, as YAML 1.1 has them."""
 
 
 def read_limited(path: Path, name: str) -> str:
@@ -46,8 +56,8 @@ def read_limited(path: Path, name: str) -> str:
         raise MatrixError(Problem(what=what, fix="Save the file as UTF-8.", where=where)) from error
 
 
-def require_within_limits(text: str, name: str) -> None:
-    """Make sure that the YAML in ``text`` can be composed in little time and stack.
+def compose_limited(text: str, name: str) -> yaml.Node | None:
+    """The tree of the YAML in ``text``, the content of a file called ``name``; None if it is empty.
 
     Raises:
         MatrixError: it is too large, nested too deeply, has too many values, or has a tag.
@@ -55,6 +65,63 @@ def require_within_limits(text: str, name: str) -> None:
     """
     if len(text) > MAX_BYTES:
         raise _too_large(name)
+    # A value takes at least one character, so a shorter text has not too many of them.
+    if len(text) > MAX_VALUES:
+        _check_events(text, name)
+    loader = _Loader(text)
+    try:
+        node: yaml.Node | None = loader.get_single_node()
+        if not loader.has_tag:
+            return node
+    except _TooDeepError:
+        pass
+    finally:
+        loader.dispose()
+    # The loader knows only that something is wrong, the events also where.
+    _check_events(text, name)
+    return yaml.compose(text, Loader=yaml.CSafeLoader)
+
+
+class _TooDeepError(Exception):
+    """Ends the composition of values that may be nested too deeply."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """Composes without the tags of numbers and dates, and notices depth and explicit tags."""
+
+    _depth = _nodes = _implicit = 0
+
+    @property
+    def has_tag(self) -> bool:
+        """Whether a value has an explicit tag; libyaml has the other tags resolved."""
+        return self._nodes != self._implicit
+
+    def descend_resolver(self, _parent: yaml.Node | None, _index: object) -> None:
+        """Called by libyaml's binding at the beginning of every value."""
+        self._nodes += 1
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _TooDeepError
+
+    def ascend_resolver(self) -> None:
+        """Called by libyaml's binding at the end of every value."""
+        self._depth -= 1
+
+    def resolve(
+        self, kind: type[yaml.Node], value: str | None, implicit: tuple[bool, bool] | bool
+    ) -> str:
+        """The tag of a value that has no explicit one; ``implicit`` is whether it is unquoted."""
+        if kind is yaml.ScalarNode:
+            self._implicit += 1
+            plain = isinstance(implicit, tuple) and implicit[0]
+            return _TAGS.get(value or "", _TEXT) if plain else _TEXT
+        if implicit:
+            self._implicit += 1
+        return _MAPPING if kind is yaml.MappingNode else _SEQUENCE
+
+
+def _check_events(text: str, name: str) -> None:
+    """Raise what ``compose_limited`` raises, from events, which need neither stack nor tree."""
     depth = values = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):

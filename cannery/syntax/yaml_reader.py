@@ -14,7 +14,7 @@ import yaml
 
 from cannery.errors import MatrixError, Problem, Span, did_you_mean
 from cannery.syntax.yaml_errors import not_yaml, place
-from cannery.syntax.yaml_limits import read_limited, require_within_limits
+from cannery.syntax.yaml_limits import compose_limited, read_limited
 
 T = TypeVar("T")
 
@@ -274,8 +274,7 @@ def parse_yaml(text: str, name: str, parse: Callable[[Section], T]) -> T:
     """
     problems = Problems(name)
     try:
-        require_within_limits(text, name)
-        node = yaml.compose(text, Loader=yaml.CSafeLoader)
+        node = compose_limited(text, name)
     except (UnicodeEncodeError, yaml.YAMLError) as error:
         raise not_yaml(text, name, error) from error
     if node is None:

@@ -125,16 +125,22 @@ class Checkout:
 
     def state(self) -> dict[str, str]:
         """Every file that says something, with its mode and a hash of its content."""
-        unsaid = [self.root / ".cannery" / name for name in ("render.lock", "passed")]
-        return {
-            str(path.relative_to(self.root)): f"{path.stat().st_mode:o} "
-            + sha256(path.read_bytes()).hexdigest()
-            for path in sorted(self.root.rglob("*"))
-            if path.is_file()
-            and path not in unsaid
-            and "__pycache__" not in path.parts
-            and path.parent != self.root / ".cannery" / "templates"
-        }
+        unsaid = {".cannery/render.lock", ".cannery/passed"}
+        found = {}
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = [name for name in folders if name != "__pycache__"]
+            for name in names:
+                path = os.path.join(folder, name)  # noqa: PTH118 - a Path takes twice as long
+                said = path[len(str(self.root)) + 1 :]
+                if said not in unsaid and not said.startswith(".cannery/templates/"):
+                    found[said] = _state(path)
+        return found
+
+
+def _state(path: str) -> str:
+    with open(path, "rb") as stream:  # noqa: PTH123
+        digest = sha256(stream.read()).hexdigest()
+    return f"{os.stat(path).st_mode:o} {digest}"  # noqa: PTH116
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.checkout import CAN_MOUNT, Checkout
+from tests.cli.indexes import NOW, PIP, Index
+from tests.copies import copy_tree
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = [
@@ -20,16 +21,13 @@ READ = [
 
 def copy(names: Iterable[str], source: Path, root: Path) -> Checkout:
     for name in names:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        if (source / name).is_dir():
-            shutil.copytree(source / name, root / name)
-        else:
-            shutil.copy2(source / name, root / name)
+        copy_tree(source / name, root / name)
     return Checkout(root=root)
 
 
 def with_code(made: Checkout) -> Checkout:
-    shutil.copytree(ROOT / "cannery", made.root / "cannery", dirs_exist_ok=True)
+    # With what is compiled already, so that no process has to.
+    copy_tree(ROOT / "cannery", made.root / "cannery", caches=True)
     return made
 
 
@@ -46,7 +44,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 @pytest.fixture
 def checkout(original: Checkout, tmp_path: Path) -> Checkout:
     """A copy to do anything to; it has no code, so that only ``run`` works on it."""
-    return copy(READ, original.root, tmp_path / "checkout")
+    return copy([*READ, ".cannery/passed"], original.root, tmp_path / "checkout")
 
 
 @pytest.fixture
@@ -74,3 +72,15 @@ def mounts(tmp_path_factory: pytest.TempPathFactory) -> None:
         code = 127
     if code:
         pytest.skip("this machine lets nobody mount a small disk (unshare --mount)")
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    """Has what is known, and nothing that is newer; a program in pip's place reads it."""
+    own = Index(folder=tmp_path / "index")
+    own.add("torch-2.9.0-cp311-cp311-manylinux_2_28_aarch64.whl", "deepspeed-0.18.4.tar.gz")
+    own.add_torch_npu(NOW)
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "pip.py").write_text(PIP, encoding="utf-8")
+    own.env = {"PYTHONPATH": str(tmp_path / "pip"), "PIP_PAGES": str(own.folder / "simple")}
+    return own

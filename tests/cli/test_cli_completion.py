@@ -65,7 +65,8 @@ def test_options_and_their_values(script: Path, words: list[str], found: list[st
 
 
 @pytest.mark.parametrize(
-    "words", [["--target"], ["list", "--target"], ["explain"], ["push", "--target"]]
+    "words",
+    [["--target"], ["list", "--target"], ["explain"], ["push", "--target"], ["diff", "--target"]],
 )
 def test_targets_are_those_of_the_matrix(
     script: Path, program: Checkout, tmp_path: Path, words: list[str]

@@ -1,141 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py update`` on an index of a few file names.
-
-What pip makes of an index is asked of pip, with the index served on this machine. Where the
-question is what is done with its answer, a program in pip's place gives that.
-"""
+"""``build.py update`` on an index of a few file names, of which a program in pip's place tells."""
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.cli.checkout import CAN_MOUNT, Checkout, Result
+from tests.cli.indexes import NEW, NOW, TARGETS, USED, Index, know, matrix, update, update_all
 
-TARGETS = ["py311-torch290-cann910-910b", "py311-torch290-cann910-a3"]
 OTHER = "py311-torch271-cann910-910b"
-NOW = "2.9.0.post6"
-NEW = "2.9.0.post7"
-USED = f"torch290: {{torch: 2.9.0, torch_npu: {NOW},"
-KNOWN_ROW = f"  - {{torch: 2.9.0, torch_npu: {NOW}, cann: 9.1.0,"
-NEW_ROW = KNOWN_ROW.replace(NOW, NEW) + " pythons: 3.10-3.13, source: torch-npu}\n"
 
 READ_ONLY = """
 mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 99
 shift
 exec "$@"
 """
-
-
-# Stands in for pip: lists the files of an index whose Python is the one that was asked for.
-PIP = """
-import os, pathlib, re, sys
-package = sys.argv[sys.argv.index("versions") + 1].replace("_", "-")
-python = "-cp" + sys.argv[sys.argv.index("--python-version") + 1].replace(".", "")
-page = pathlib.Path(os.environ["PIP_PAGES"], package, "index.html").read_text()
-files = re.findall(">[a-z_]+-([0-9a-z.]+)(-.*[.]whl|[.]tar[.]gz)<", page)
-print("Available versions:", ", ".join(v for v, end in files if python in end or "tar" in end))
-"""
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing."""
-
-
-@dataclass(kw_only=True)
-class Index:
-    """A package index; ``env`` makes it the only one that build.py asks."""
-
-    folder: Path
-    url: str = ""
-    env: dict[str, str] = field(default_factory=dict)
-
-    def add(self, *files: str) -> None:
-        for file in files:
-            package = file.split("-")[0].replace("_", "-")
-            page = self.folder / "simple" / package / "index.html"
-            page.parent.mkdir(parents=True, exist_ok=True)
-            with page.open("a", encoding="utf-8") as stream:
-                stream.write(f'<a href="../../files/{file}">{file}</a>\n')
-
-    def add_torch_npu(self, version: str, tag: str = "cp311-cp311-manylinux_2_28_aarch64") -> None:
-        self.add(f"torch_npu-{version}-{tag}.whl")
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> Index:
-    """Has what is known, and nothing that is newer; a program in pip's place reads it."""
-    own = Index(folder=tmp_path / "index")
-    own.add("torch-2.9.0-cp311-cp311-manylinux_2_28_aarch64.whl", "deepspeed-0.18.4.tar.gz")
-    own.add_torch_npu(NOW)
-    (tmp_path / "pip").mkdir()
-    (tmp_path / "pip" / "pip.py").write_text(PIP, encoding="utf-8")
-    own.env = {"PYTHONPATH": str(tmp_path / "pip"), "PIP_PAGES": str(own.folder / "simple")}
-    return own
-
-
-@pytest.fixture
-def served(index: Index) -> Iterator[Index]:
-    """The same, served to pip itself."""
-    folder = str(index.folder)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    index.url = f"http://127.0.0.1:{server.server_port}/simple"
-    index.env = {
-        "UV_DEFAULT_INDEX": index.url,
-        "PIP_CONFIG_FILE": os.devnull,
-        "PIP_EXTRA_INDEX_URL": "",
-        "PIP_FIND_LINKS": "",
-        "PIP_RETRIES": "0",
-        "no_proxy": "127.0.0.1",
-    }
-    yield index
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_only_wheels_that_the_targets_can_install_are_proposed(
-    checkout: Checkout, served: Index
-) -> None:
-    know(checkout)
-    served.add_torch_npu(NEW)
-    served.add_torch_npu("2.9.0.post8", "cp312-cp312-manylinux_2_28_aarch64")
-    served.add_torch_npu("2.9.0.post9", "cp311-cp311-manylinux_2_28_x86_64")
-    served.add_torch_npu("2.9.0.post10", "cp311-cp311-manylinux_2_38_aarch64")
-    served.add("deepspeed-0.19.0rc1.tar.gz")
-    before = matrix(checkout)
-    done = update(checkout, served, "--write", "--deepspeed")
-    done.accepted(f"torch_npu {NOW} is now {NEW}", "now run: python build.py lock")
-    assert matrix(checkout) == before.replace(USED, USED.replace(NOW, NEW), 1)
-    checkout.run("check", "--target", TARGETS[0]).accepted()
-
-
-def update_all(checkout: Checkout, index: Index, *arguments: str) -> Result:
-    return checkout.run("update", *arguments, env=index.env)
-
-
-def update(checkout: Checkout, index: Index, *arguments: str) -> Result:
-    """Of two targets only, for which the index has to be asked but twice."""
-    return update_all(checkout, index, "--target", "py311-torch290-*", *arguments)
-
-
-def know(checkout: Checkout) -> None:
-    """Let compat.yaml have a row for the new torch_npu."""
-    checkout.edit(KNOWN_ROW, NEW_ROW + KNOWN_ROW, "compat.yaml")
-
-
-def matrix(checkout: Checkout) -> str:
-    return (checkout.root / "matrix.yaml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("options", [(), ("--write",), ("--check",), ("--write", "--deepspeed")])
@@ -255,40 +136,6 @@ def test_wrong_use(original: Checkout, index: Index, arguments: tuple[str, ...],
 def test_a_matrix_that_is_wrong_already(checkout: Checkout, index: Index) -> None:
     checkout.edit("deepspeed: 0.15.0", "deepspeed: 0.10.0")
     update(checkout, index, "--write").refused(3, "deepspeed 0.10.0 does not work here")
-
-
-def test_an_index_that_cannot_be_reached(original: Checkout, served: Index) -> None:
-    before = original.state()
-    done = update(original, served, "--write", "--index-url", "http://me:secret@127.0.0.1:9/simple")
-    done.refused(6, "the package index cannot be read. pip says:\nhttp://me:****@127.0.0.1:9/")
-    assert "Check the network, the proxy and --index-url" in done.err
-    assert "secret" not in done.err
-    assert original.state() == before
-
-
-def test_one_of_two_indexes_cannot_be_reached(original: Checkout, served: Index) -> None:
-    served.env["PIP_EXTRA_INDEX_URL"] = "http://127.0.0.1:9/simple"
-    update(original, served).refused(6, "the package index cannot be read. pip says:\n")
-
-
-def test_one_of_two_indexes_lacks_a_package(original: Checkout, served: Index) -> None:
-    served.env["PIP_EXTRA_INDEX_URL"] = f"{served.url}/elsewhere"
-    update(original, served).accepted("nothing newer")
-
-
-def test_an_index_that_is_none(original: Checkout, served: Index) -> None:
-    done = update(original, served, "--index-url", f"{served.url}/wrong")
-    done.refused(6, "the package index does not have deepspeed. pip says:\n")
-    assert "404" in done.err
-    assert "Check --index-url" in done.err
-
-
-def test_a_certificate_that_is_not_the_servers(original: Checkout, served: Index) -> None:
-    ca = original.root / "build.py"  # holds none
-    url = served.url.replace("http:", "https:")
-    done = update(original, served, "--ca", str(ca), "--index-url", url)
-    assert (done.code, done.out) == (6, "")
-    assert "Traceback" not in done.messages[0]
 
 
 @pytest.mark.parametrize(

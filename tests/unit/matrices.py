@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from cannery.image.requirements import inputs_digest
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from cannery.model import Matrix, Target
+from tests.copies import copy_tree
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 OWN_FACTS = CHECKOUT / "compat.yaml"
@@ -174,7 +174,7 @@ class Checkout:
 def make_checkout(root: Path, text: str = MATRIX) -> Checkout:
     for name in ("templates", "context"):
         folder = Path("cannery") / "image" / name
-        shutil.copytree(CHECKOUT / folder, root / folder)
+        copy_tree(CHECKOUT / folder, root / folder)
     (root / "images").mkdir()
     checkout = Checkout(project=Project(root=root), matrix=load(root, text))
     for name in checkout.matrix.targets:

@@ -8,10 +8,7 @@ from cannery.plan.plan import Action, Change, Plan, Step, missing
 
 
 def layer(name: str) -> Layer:
-    identity = f"id-{name}"
-    return Layer(
-        name=name, stage=name, kind=LayerKind.WHEELS, identity=identity, components=frozenset()
-    )
+    return Layer(name=name, stage=name, kind=LayerKind.WHEELS, inputs=(), components=frozenset())
 
 
 PLAN = Plan(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from cannery.matrix.project import Project
 from cannery.options.ci import CiOptions
 from cannery.pipeline.ci import plan_ci
 from cannery.report.ci import to_github
+from tests.copies import copy_tree
 from tests.unit.changes import (
     HARMLESS,
     MAKERS,
@@ -57,12 +57,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def real(tmp_path_factory: pytest.TempPathFactory) -> Project:
     root = tmp_path_factory.mktemp("real") / "checkout"
     root.mkdir()
-    shutil.copytree(CHECKOUT / "images", root / "images")
-    for name in ("templates", "context"):
-        folder = Path("cannery") / "image" / name
-        shutil.copytree(CHECKOUT / folder, root / folder)
-    for name in ("matrix.yaml", "compat.yaml"):
-        shutil.copy2(CHECKOUT / name, root)
+    image = "cannery/image"
+    for name in ("images", f"{image}/templates", f"{image}/context", "matrix.yaml", "compat.yaml"):
+        copy_tree(CHECKOUT / name, root / name)
     return repository(root)
 
 

@@ -20,14 +20,14 @@ from cannery.report.ci import RUNNERS, TAGS, to_github, to_gitlab
 from tests.unit.matrices import MATRIX
 
 FULL = parse_matrix(MATRIX, "matrix.yaml").targets["full"]
-LAYER = Layer(name="", stage="", kind=LayerKind.WHEELS, identity="", components=frozenset())
+LAYER = Layer(name="", stage="", kind=LayerKind.WHEELS, inputs=(), components=frozenset())
 PLATFORMS = ("linux/arm64", "linux/amd64")
 
 
 def made(name: str, cann: str = "", torch: str = "") -> list[Layer]:
     named = {"toolkit": cann, "wheels-torch": torch, "guard": name}
     return [
-        replace(LAYER, name=layer, identity=f"{layer} {identity}")
+        replace(LAYER, name=layer, inputs=(f"{layer} {identity}",))
         for layer, identity in named.items()
     ]
 

@@ -77,11 +77,13 @@ def test_the_json() -> None:
     found = json.loads(to_json(PLAN))
     actions = ["build", "build", "skip", "skip", "skip"]
     assert [each["action"] for each in found["targets"]] == actions
-    assert found["targets"][0]["layers"] == {"toolkit": "id-toolkit", "own-1": "id-own-1"}
+    identities = {each.name: each.identity for each in PLAN.steps[0].layers}
+    assert found["targets"][0]["layers"] == identities
+    assert {*identities} == {"toolkit", "own-1"}
     assert found["targets"][2]["image"] == "sha256:3"
     assert found["targets"][3]["missing"] == {"a.run": "the vendor", "b.whl": "its makers"}
     assert found["shared"] == [
-        {"layer": "toolkit", "identity": "id-toolkit", "targets": ["one", "two-is-long"]}
+        {"layer": "toolkit", "identity": identities["toolkit"], "targets": ["one", "two-is-long"]}
     ]
     assert found["change"]["anew"] == {"one": ["wheels-torch"]}
     assert (found["shard"], found["elsewhere"]) == ("1/2", ["six"])

@@ -152,6 +152,7 @@ def test_reader_and_schema_agree_on_edits(file: File, data: st.DataObject) -> No
     document = file.good
     for _ in range(data.draw(st.integers(1, file.edits))):
         if everything := [*edits(document)]:
-            place, value = data.draw(st.sampled_from(everything))
+            # By number, because sampled_from would look at each of them.
+            place, value = everything[data.draw(st.integers(0, len(everything) - 1))]
             document = replaced(document, place, value)
     check(file, document)

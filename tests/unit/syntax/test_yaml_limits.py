@@ -100,6 +100,21 @@ def test_a_nesting_that_is_let_in() -> None:
     assert parse_yaml(text, "matrix.yaml", lambda top: top.take("a")) is not None
 
 
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("a: ! [1]", 4), ("a: ! {b: c}", 4), ("a: !!str x", 4), ("a: !!seq [1]", 4), ("!x {}", 1)],
+)
+def test_a_tag_of_any_value(text: str, column: int) -> None:
+    with pytest.raises(MatrixError, match="has no meaning here") as caught:
+        parse_yaml(text, "matrix.yaml", names)
+    assert str(caught.value).startswith(f"matrix.yaml:1:{column}: ")
+
+
+def test_a_scalar_below_the_last_level_that_is_let_in() -> None:
+    text = "a: " + "[" * 99 + "x" + "]" * 99
+    assert parse_yaml(text, "matrix.yaml", lambda top: top.take("a")) is not None
+
+
 def test_too_many_values() -> None:
     text = "a: [" + "b," * 1_000_000 + "]\n"
     with pytest.raises(MatrixError, match="more than 500,000 values") as caught:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A package index of a few file names, and runs of ``update`` that ask it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.cli.checkout import Checkout, Result
+
+TARGETS = ["py311-torch290-cann910-910b", "py311-torch290-cann910-a3"]
+NOW = "2.9.0.post6"
+NEW = "2.9.0.post7"
+USED = f"torch290: {{torch: 2.9.0, torch_npu: {NOW},"
+KNOWN_ROW = f"  - {{torch: 2.9.0, torch_npu: {NOW}, cann: 9.1.0,"
+NEW_ROW = KNOWN_ROW.replace(NOW, NEW) + " pythons: 3.10-3.13, source: torch-npu}\n"
+
+# Stands in for pip: lists the files of an index whose Python is the one that was asked for.
+PIP = """
+import os, pathlib, re, sys
+package = sys.argv[sys.argv.index("versions") + 1].replace("_", "-")
+python = "-cp" + sys.argv[sys.argv.index("--python-version") + 1].replace(".", "")
+page = pathlib.Path(os.environ["PIP_PAGES"], package, "index.html").read_text()
+files = re.findall(">[a-z_]+-([0-9a-z.]+)(-.*[.]whl|[.]tar[.]gz)<", page)
+print("Available versions:", ", ".join(v for v, end in files if python in end or "tar" in end))
+"""
+
+
+@dataclass(kw_only=True)
+class Index:
+    """A package index; ``env`` makes it the only one that build.py asks."""
+
+    folder: Path
+    url: str = ""
+    env: dict[str, str] = field(default_factory=dict)
+
+    def add(self, *files: str) -> None:
+        for file in files:
+            package = file.split("-")[0].replace("_", "-")
+            page = self.folder / "simple" / package / "index.html"
+            page.parent.mkdir(parents=True, exist_ok=True)
+            with page.open("a", encoding="utf-8") as stream:
+                stream.write(f'<a href="../../files/{file}">{file}</a>\n')
+
+    def add_torch_npu(self, version: str, tag: str = "cp311-cp311-manylinux_2_28_aarch64") -> None:
+        self.add(f"torch_npu-{version}-{tag}.whl")
+
+
+def update_all(checkout: Checkout, index: Index, *arguments: str) -> Result:
+    return checkout.run("update", *arguments, env=index.env)
+
+
+def update(checkout: Checkout, index: Index, *arguments: str) -> Result:
+    """Of two targets only, for which the index has to be asked but twice."""
+    return update_all(checkout, index, "--target", "py311-torch290-*", *arguments)
+
+
+def know(checkout: Checkout) -> None:
+    """Let compat.yaml have a row for the new torch_npu."""
+    checkout.edit(KNOWN_ROW, NEW_ROW + KNOWN_ROW, "compat.yaml")
+
+
+def matrix(checkout: Checkout) -> str:
+    return (checkout.root / "matrix.yaml").read_text(encoding="utf-8")

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``new``, run as a user runs it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.checkout import Checkout
+
+
+def lines_of(checkout: Checkout) -> list[str]:
+    return (checkout.root / "matrix.yaml").read_text(encoding="utf-8").splitlines()
+
+
+def test_new_shows_a_proposal_and_writes_nothing(original: Checkout) -> None:
+    before = original.state()
+    done = original.run("new", "--python", "3.10", "--torch", "2.6.0", "--cann", "8.3.RC1")
+    done.accepted("nothing was written")
+    assert "  py310-torch260-cann83rc1:\n" in done.out
+    assert "    torch_npu: 2.6.0.post3\n" in done.out
+    assert original.state() == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--python", "3.10", "--torch", "2.6.0", "--cann", "8.3.RC1"),
+        ("--python", "3.9", "--torch", "2.3.1", "--cann", "8.0.RC2", "--apex"),
+        ("--python", "3.11", "--torch", "2.7.1", "--cann", "8.3.RC1", "--chip", "A3"),
+        ("--python", "3.9", "--torch", "1.11.0", "--cann", "8.0.RC2"),
+        ("--python", "3.9.19", "--cann", "8.0.T39", "--id", "mine", "--deepspeed", "none"),
+    ],
+)
+def test_new_writes_a_target_and_keeps_every_line(
+    checkout: Checkout, options: tuple[str, ...]
+) -> None:
+    before = lines_of(checkout)
+    done = checkout.run("new", *options, "--write")
+    done.accepted("added ", "now run: python build.py lock --target ")
+    rest = iter(lines_of(checkout))
+    assert all(line in rest for line in before), "a line is gone, or not in its place"
+    name = done.err.split("--target ")[1].strip()
+    assert name in checkout.run("list").out
+    checkout.run("check", "--target", name).accepted()
+    checkout.run("new", *options, "--write").refused(2, f"target {name} exists already")
+
+
+def test_new_knows_the_targets_of_families(original: Checkout) -> None:
+    before = original.state()
+    options = ("--python", "3.9", "--torch", "2.1.0", "--cann", "8.0.RC2")
+    for words in (options, ("--python", "3.11", "--id", "py311-torch290-cann910-a3")):
+        original.run("new", *words, "--write").refused(2, "target py3")
+    assert original.state() == before
+
+
+WRONG_OPTIONS = {
+    "no python": ((), 2, "--python"),
+    "no minor": (
+        ("--python", "3"),
+        2,
+        "argument --python: invalid Python version '3'. Write it as in 3.10",
+    ),
+    "torch": (("--python", "3.9", "--torch", "2.1"), 2, "--torch: invalid torch version '2.1'"),
+    "deepspeed": (
+        ("--python", "3.9", "--deepspeed", "new"),
+        2,
+        "--deepspeed: invalid DeepSpeed version 'new'",
+    ),
+    "id": (("--python", "3.9", "--id", "A B"), 2, "--id: invalid id 'A B'"),
+    "cann": (("--python", "3.9", "--cann", "8"), 2, "'8' is not a CANN version"),
+    "no such pair": (
+        ("--python", "3.12", "--torch", "2.1.0"),
+        3,
+        "no known combination has python 3.12, torch 2.1.0, chip 910b. Known: --python",
+    ),
+    "refused deepspeed": (
+        ("--python", "3.9", "--cann", "8.0.RC2", "--deepspeed", "0.10.0"),
+        3,
+        "deepspeed 0.10.0 does not work: it has an accelerator for the NPU, but neither",
+    ),
+    "chip": (("--python", "3.9", "--cann", "8.0.RC2", "--chip", "b200"), 3, "--chip 910b"),
+}
+
+
+@pytest.mark.parametrize(("options", "code", "said"), WRONG_OPTIONS.values(), ids=WRONG_OPTIONS)
+def test_new_with_an_option_that_cannot_be_met(
+    original: Checkout, options: tuple[str, ...], code: int, said: str
+) -> None:
+    before = original.state()
+    original.run("new", *options, "--write").refused(code, said)
+    assert original.state() == before
+
+
+def test_new_on_a_matrix_that_is_wrong_already(checkout: Checkout) -> None:
+    checkout.edit("deepspeed: 0.15.0", "deepspeed: 0.10.0")
+    before = checkout.state()
+    checkout.run("new", "--python", "3.9", "--write").refused(3, "deepspeed 0.10.0")
+    assert checkout.state() == before

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A requirement in matrix.yaml is accepted if, and only if, the parser of packaging accepts it."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.requirements import InvalidRequirement
+
+from cannery.errors import MatrixError
+from cannery.matrix.definitions import read_requirements
+from cannery.syntax.specifiers import parse_requirement
+from cannery.syntax.yaml_reader import parse_yaml
+from tests.unit.examples import times
+
+NAME = r"[a-z0-9._-]{1,3}"
+EXTRAS = r"(\[[a-z,]{0,3}\])?"
+BOUNDS = r"([=!<>~]{1,3}[0-9.*]{0,4},?){0,2}"
+MARKER = r"(; ?python_version [<>]=? '3\.8'?)?"
+
+
+def is_valid(text: str) -> bool:
+    try:
+        parse_requirement(text)
+    except InvalidRequirement:
+        return False
+    return True
+
+
+@given(st.from_regex(NAME + EXTRAS + BOUNDS + MARKER, fullmatch=True))
+@times(5)
+def test_what_is_accepted_is_what_the_parser_accepts(text: str) -> None:
+    document = f"requirements: [{json.dumps(text)}]"
+    try:
+        found = parse_yaml(document, "matrix.yaml", read_requirements)
+    except MatrixError:
+        found = ()
+    assert found == ((text,) if is_valid(text) else ())
