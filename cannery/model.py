@@ -15,7 +15,6 @@ _LAST_PYMALLOC = 7
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
 """The chips that the software device simulates, each with the name of one of its models."""
 
-
 MACHINE_OF = {"arm64": "aarch64", "amd64": "x86_64"}
 """Architecture, as the engine names it, to the machine as the vendor and uname name it."""
 
@@ -254,17 +253,14 @@ class Target:
         found: dict[str, File] = {}
         if self.python.archive:
             found["python"] = self.python.archive
-        found["toolkit"] = self.cann.toolkit
-        found["kernels"] = self.kernels_file
+        found |= {"toolkit": self.cann.toolkit, "kernels": self.kernels_file}
         if self.with_nnal and self.nnal.nnal:
             found["nnal"] = self.nnal.nnal
         for component, wheel in self.vendor_wheels.items():
             tags = {"tag": self.python.tag, "abi": self.python.abi, "machine": self.machine}
-            name = wheel.file.format(**tags)
-            found[component] = File(name=name, origin=wheel.origin)
-        if self.application:
-            found |= {source.folder: source.file for source in self.application.sources}
-        return found
+            found[component] = File(name=wheel.file.format(**tags), origin=wheel.origin)
+        sources = self.application.sources if self.application else ()
+        return found | {source.folder: source.file for source in sources}
 
     @property
     def real_artifacts(self) -> dict[str, File]:

@@ -55,23 +55,22 @@ def checkout(tmp_path: Path) -> Checkout:
 
 def test_its_sdist_is_locked_without_running_it(checkout: Checkout, noted: Noted) -> None:
     lock_target(checkout.project, checkout.matrix.targets["served"], [], INDEX)
-    [(argv, files)] = noted()
+    argv, files = noted()[0]
     assert files["built-serve_npu.in"] == "serve-npu==1.1\n"
     assert argv[argv.index("serve-npu") - 1] == "--no-binary"
     stated = '[[dependency-metadata]]\nname = "serve-npu"\nversion = "1.1"\nrequires-dist = []\n'
-    assert files["uv.toml"] == stated
+    assert [each["uv.toml"] for _, each in noted()] == [stated] * len(noted())
 
 
 def test_a_target_without_one_states_nothing(checkout: Checkout, noted: Noted) -> None:
     lock_target(checkout.project, checkout.matrix.targets["other"], [], INDEX)
-    [(_, files)] = noted()
-    assert "uv.toml" not in files
+    assert not [files for _, files in noted() if "uv.toml" in files]
 
 
 def test_what_builds_it_is_locked_apart(checkout: Checkout, noted: Noted) -> None:
     target = checkout.matrix.targets["served"]
     text = lock_build_requirements(checkout.project, target, ["wheel"], INDEX)
-    [(argv, files)] = noted()
+    argv, files = noted()[0]
     assert f"{INPUTS}{build_inputs_digest(target)}\n" in text
     inputs = {name: each for name, each in files.items() if name.endswith(".in")}
     assert inputs == {"pip.in": "pip>=23\n", "serve_npu.in": "setuptools<81\nwheel\n"}
@@ -85,7 +84,6 @@ def test_both_locks_are_written(checkout: Checkout, noted: Noted) -> None:
     checkout.project.build_lock.parent.mkdir(parents=True, exist_ok=True)
     done = write_locks(checkout.project, [target], [], INDEX)
     assert not done.failures
-    assert len(noted()) == 3
     assert {path.name for path in done.changed} == {
         *("build-requirements.lock", "requirements.lock", "requirements.txt")
     }
