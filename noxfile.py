@@ -19,7 +19,10 @@ nox.options.sessions = [
 MAIN = "py39-torch231-cann8t39"
 SECOND = "py39-torch210-cann8rc2"
 PROGRAMS = [
-    *(f"cannery/image/context/{name}" for name in ("compile-python", "seal-layer", "split-lock")),
+    *(
+        f"cannery/image/context/{name}"
+        for name in ("compile-python", "download-sdist", "seal-layer", "split-lock")
+    ),
     "cannery/image/vendor/take-cann",
 ]
 
@@ -33,6 +36,7 @@ def lint(session: nox.Session) -> None:
     dockerfiles += ["cannery/image/vendor/Dockerfile"]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
     scripts = ["setup.sh", ".ci/run", "cannery/image/context/install-wheels"]
+    scripts += ["cannery/image/context/build-wheel"]
     scripts += ["cannery/image/context/install-packages", "cannery/image/context/native-python"]
     scripts += ["cannery/simulator/device/build.sh"]
     scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))

@@ -73,7 +73,8 @@ def grow(project: Project, times: int) -> int:
         for name in ids:
             folder = project.images / f"{name}-g{number}"
             folder.mkdir()
-            shutil.copy2(project.images / name / "requirements.lock", folder)
+            for lock in (project.images / name).glob("*.lock"):
+                shutil.copy2(lock, folder)
     render(project)
     return len(ids) * times
 

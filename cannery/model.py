@@ -9,11 +9,11 @@ from enum import StrEnum
 
 from cannery.errors import Span
 from cannery.sources import CannIndex, File
+from cannery.wheels import BuiltWheel
 
 _LAST_PYMALLOC = 7
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
 """The chips that the software device simulates, each with the name of one of its models."""
-
 
 MACHINE_OF = {"arm64": "aarch64", "amd64": "x86_64"}
 """Architecture, as the engine names it, to the machine as the vendor and uname name it."""
@@ -136,8 +136,8 @@ class Application:
 
     ``name`` is its key in matrix.yaml, ``component`` the folder of its image tests. ``overrides``
     replace what other packages ask for, ``sdists`` are packages that have no wheel, ``wheels``
-    those that no index serves, and ``packages`` are Debian's. ``ports`` and ``volumes`` (a folder
-    of the host to one of the container) go into its compose file.
+    those that no index serves or that torch must build, and ``packages`` are Debian's. ``ports``
+    and ``volumes`` (a folder of the host to one of the container) go into its compose file.
     """
 
     name: str
@@ -146,7 +146,7 @@ class Application:
     requirements: tuple[str, ...]
     overrides: tuple[str, ...]
     sdists: tuple[str, ...]
-    wheels: Mapping[str, VendorWheel]
+    wheels: Mapping[str, VendorWheel | BuiltWheel]
     packages: tuple[str, ...]
     environment: Mapping[str, str]
     sources: tuple[Source, ...]
@@ -180,7 +180,7 @@ class Target:
     torch_npu_wheel: VendorWheel | None = None
     apex: VendorWheel | None
     deepspeed: str
-    deepspeed_wheel: VendorWheel | None = None
+    deepspeed_wheel: VendorWheel | BuiltWheel | None = None
     deepspeed_plugin: VendorWheel | None
     application: Application | None = None
     requirements: tuple[str, ...]
@@ -262,17 +262,14 @@ class Target:
         found: dict[str, File] = {}
         if self.python.archive:
             found["python"] = self.python.archive
-        found["toolkit"] = self.cann.toolkit
-        found["kernels"] = self.kernels_file
+        found |= {"toolkit": self.cann.toolkit, "kernels": self.kernels_file}
         if self.with_nnal and self.nnal.nnal:
             found["nnal"] = self.nnal.nnal
         for component, wheel in self.vendor_wheels.items():
             tags = {"tag": self.python.tag, "abi": self.python.abi, "machine": self.machine}
-            name = wheel.file.format(**tags)
-            found[component] = File(name=name, origin=wheel.origin)
-        if self.application:
-            found |= {source.folder: source.file for source in self.application.sources}
-        return found
+            found[component] = File(name=wheel.file.format(**tags), origin=wheel.origin)
+        sources = self.application.sources if self.application else ()
+        return found | {source.folder: source.file for source in sources}
 
     @property
     def real_artifacts(self) -> dict[str, File]:
@@ -283,14 +280,22 @@ class Target:
     @property
     def vendor_wheels(self) -> dict[str, VendorWheel]:
         """Component name to the wheel that comes from the vendor and from no registry."""
-        wheels = {
+        return {name: each for name, each in self._wheels.items() if isinstance(each, VendorWheel)}
+
+    @property
+    def built_wheels(self) -> dict[str, BuiltWheel]:
+        """Component name to the wheel that the build makes from an sdist."""
+        return {name: each for name, each in self._wheels.items() if isinstance(each, BuiltWheel)}
+
+    @property
+    def _wheels(self) -> dict[str, VendorWheel | BuiltWheel | None]:
+        return {
             "torch_npu": self.torch_npu_wheel,
             "apex": self.apex,
             "deepspeed": self.deepspeed_wheel,
             "deepspeed_plugin": self.deepspeed_plugin,
             **(self.application.wheels if self.application else {}),
         }
-        return {component: wheel for component, wheel in wheels.items() if wheel}
 
 
 @dataclass(frozen=True, kw_only=True)

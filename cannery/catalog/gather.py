@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cannery.catalog.entries import Entry, Known, entries
 from cannery.compat import judge
 from cannery.image.layers import Layer
+from cannery.image.record import installed_versions
 from cannery.image.render import Rendered, Renderer
 from cannery.matrix.project import Project
 from cannery.model import Target
@@ -54,6 +55,6 @@ def gather(project: Project, key_of: Callable[[Target, bool], str]) -> Catalogue
 
 def _locked(rendered: Rendered) -> dict[str, str]:
     """Package to version, of all Python packages that a target would be built with."""
-    wheels = {wheel.name: wheel.version for wheel in rendered.lock.wheels}
+    wheels = installed_versions(rendered.target, rendered.lock)
     vendor = {name: wheel.version for name, wheel in rendered.target.vendor_wheels.items()}
     return {**wheels, **vendor}

@@ -7,7 +7,8 @@ from cannery import console
 from cannery.cli.common import existing, read, selected
 from cannery.errors import counted, raise_all
 from cannery.execute.engine.buildx import package_index
-from cannery.execute.lock import check_upgrades, write_locks
+from cannery.execute.lock import write_locks
+from cannery.execute.upgrades import check_upgrades
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.matrix import LockOptions

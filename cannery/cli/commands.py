@@ -185,7 +185,7 @@ _EVERY = (
         "matrix.yaml, the templates and the locks. Removes the folders of targets that no longer "
         "exist. Run it after every change of matrix.yaml, and commit the result; builds refuse "
         "to start while images/ is out of date.",
-        reads="matrix.yaml, compat.yaml, images/ID/requirements.lock and the templates",
+        reads="matrix.yaml, compat.yaml, the locks and the templates",
         writes="images/; only files that build.py has written are replaced or removed",
         example="render --target py39-torch231-cann8t39",
         options=("matrix.RenderOptions",),
@@ -194,11 +194,12 @@ _EVERY = (
         name="lock",
         summary="resolve the Python packages of the targets and pin them",
         description="Resolves the Python packages of each target and pins them in "
-        "images/ID/requirements.lock, with the name and the hash of one file of each. "
-        "Pinned packages keep their versions unless matrix.yaml or --upgrade asks for others. "
-        "Needs the package index. Run 'build.py render' after it.",
+        "images/ID/requirements.lock, with the name and the hash of one file of each, and what "
+        "builds wheels from sdists in build-requirements.lock beside it. Pinned packages keep "
+        "their versions unless matrix.yaml or --upgrade asks for others. Needs the package index. "
+        "Run 'build.py render' after it.",
         reads="matrix.yaml, compat.yaml, the locks, and the package index",
-        writes="images/ID/requirements.lock, and cannery/image/context/requirements.txt",
+        writes="the locks in images/ID/, and cannery/image/context/requirements.txt",
         example="lock --target 'py39-*' --upgrade numpy",
         options=("matrix.LockOptions",),
     ),

@@ -9,10 +9,11 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from cannery.compat.facts import Pairing
-from cannery.compat.finding import Finding, Subject, Verdict, best_first
+from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
 from cannery.compat.requested import Requested, requested_of
 from cannery.model import Target
 from cannery.syntax.specifiers import admits_both, parse_requirement
+from cannery.wheels import BuiltWheel
 
 _VLLM = "vllm-ascend v"
 """How a source's column 'app' names a version of vllm-ascend."""
@@ -29,20 +30,27 @@ def _asked(target: Target, package: str) -> Requested | None:
     """What ``target`` requires of ``package``, or has as a wheel of it."""
     for asked in requested_of(target, package):
         return asked
+    for name, version, place in _wheels(target):
+        if name == package:
+            requirement = parse_requirement(f"{name}=={version}")
+            return Requested(requirement=requirement, key="application", place=place)
+    return None
+
+
+def _wheels(target: Target) -> Iterator[tuple[str, str, Place]]:
+    """Name, version and place in matrix.yaml of the wheels that the application declares."""
     application = target.application
-    for component in application.wheels if application else ():
+    for component, wheel in application.wheels.items() if application else ():
+        assert application
+        place: Place = ("applications", application.name, "wheels", component)
+        if isinstance(wheel, BuiltWheel):
+            yield wheel.package, wheel.version, (*place, "sdist")
+            continue
         try:
             name, version, _, _ = parse_wheel_filename(target.artifacts[component].name)
         except InvalidWheelFilename:
             continue
-        if name == package:
-            assert application
-            return Requested(
-                requirement=parse_requirement(f"{name}=={version}"),
-                key="application",
-                place=("applications", application.name, "wheels", component, "file"),
-            )
-    return None
+        yield name, str(version), (*place, "file")
 
 
 def _version(row: Pairing, package: str) -> str:

@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from packaging.requirements import InvalidRequirement
-
 from cannery import console
-from cannery.errors import CanneryError, MatrixError, Problem, Span, UsageError, closest
+from cannery.errors import CanneryError, MatrixError, Problem, Span
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.pinned import Pinned, exact, nearest, platform_options
-from cannery.execute.uv import Job, UnsolvedError, compiled
+from cannery.execute.uv import Job, UnsolvedError, compiled, stated_metadata
 from cannery.files import read_text, write_files
 from cannery.image.lock import INPUTS, parse_lock, with_files
 from cannery.image.requirements import (
+    build_inputs_digest,
+    build_requirement_groups,
     inputs_digest,
     overrides,
     requirement_groups,
@@ -27,7 +26,6 @@ from cannery.image.requirements import (
 )
 from cannery.matrix.project import Project
 from cannery.model import Base, Target
-from cannery.syntax.specifiers import normal_name, parse_requirement, parse_requirements
 from cannery.syntax.wheel_tags import MACHINES, WheelPlatform
 
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
@@ -57,6 +55,18 @@ class Locking:
     failures: Mapping[str, CanneryError]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Lock:
+    """A lock of a target: groups of requirements, and options of uv with the files they name."""
+
+    name: str
+    path: Path
+    groups: Mapping[str, tuple[str, ...]]
+    more: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    sdists: tuple[str, ...] = ()
+
+
 def write_locks(
     project: Project, targets: Sequence[Target], upgrade: Sequence[str], source: PackageIndex
 ) -> Locking:
@@ -73,6 +83,9 @@ def write_locks(
         console.say(f"resolving the packages of {target.id} ({number} of {len(targets)})")
         try:
             texts[project.lock(target)] = lock_target(project, target, upgrade, source)
+            if target.built_wheels:
+                path = project.build_requirements_lock(target)
+                texts[path] = lock_build_requirements(project, target, upgrade, source)
         except CanneryError as error:
             failures[target.id] = error
     changed = {
@@ -92,20 +105,48 @@ def lock_target(
             lock that is there has an invalid line, or the index has other files than it names.
         EngineError: uv failed for another reason, such as an index that cannot be reached.
     """
-    path = project.lock(target)
-    before = _before(project, path)
-    platform = wheel_platform(target)
     override = overrides(target)
-    job = Job(
+    lock = _Lock(
         name=target.id,
-        inputs=_inputs(requirement_groups(target)),
+        path=project.lock(target),
+        groups=requirement_groups(target),
+        more=stated_metadata(target.built_wheels.values())
+        | ({"overrides.txt": "\n".join(override)} if override else {}),
+        options=("--override", "overrides.txt") if override else (),
+        sdists=sdists(target),
+    )
+    text = _locked(project, target, lock, upgrade, source)
+    return f"{HEADER}{INPUTS}{inputs_digest(target)}\n{text}"
+
+
+def lock_build_requirements(
+    project: Project, target: Target, upgrade: Iterable[str], source: PackageIndex
+) -> str:
+    """The text of the lock of what builds wheels of ``target`` from sdists; as ``lock_target``."""
+    lock = _Lock(
+        name=f"the builder of {target.id}",
+        path=project.build_requirements_lock(target),
+        groups=build_requirement_groups(target),
+    )
+    text = _locked(project, target, lock, upgrade, source)
+    return f"{HEADER}{INPUTS}{build_inputs_digest(target)}\n{text}"
+
+
+def _locked(
+    project: Project, target: Target, lock: _Lock, upgrade: Iterable[str], source: PackageIndex
+) -> str:
+    before = _before(project, lock.path)
+    platform = wheel_platform(target)
+    job = Job(
+        name=lock.name,
+        inputs=_inputs(lock.groups),
         before=with_files(before, {}),
-        more=_BUILD_FILES | ({"overrides.txt": "\n".join(override)} if override else {}),
+        more={**_BUILD_FILES, **lock.more},
         options=(
             *_OUTPUT,
-            *platform_options(platform, sdists(target)),
+            *platform_options(platform, lock.sdists),
             *(option for package in upgrade for option in ("--upgrade-package", package)),
-            *(("--override", "overrides.txt") if override else ()),
+            *lock.options,
         ),
         output="lock.txt",
     )
@@ -114,13 +155,14 @@ def lock_target(
     except UnsolvedError as error:
         raise _unsolved(project, target, error, source) from error
     pinned = Pinned(
-        name=str(path.relative_to(project.root)),
+        name=str(lock.path.relative_to(project.root)),
         text=text,
         before=before,
         platforms=[platform],
-        sdists=sdists(target),
+        sdists=lock.sdists,
+        settings=lock.more,
     )
-    return f"{HEADER}{INPUTS}{inputs_digest(target)}\n{exact(pinned, source)}"
+    return exact(pinned, source)
 
 
 def lock_build_stage(project: Project, base: Base, source: PackageIndex) -> str:
@@ -178,47 +220,15 @@ def _unsolved(
     return MatrixError(problems)
 
 
-def check_upgrades(project: Project, targets: Iterable[Target], upgrade: Iterable[str]) -> None:
-    """Check that each package of ``upgrade``, a name or a requirement, is in a lock.
-
-    Raises:
-        UsageError: with every one that is not.
-    """
-    if not (wanted := list(upgrade)):
-        return
-    known = {name for target in targets for name in _packages(project, target)}
-    problems = []
-    for text in wanted:
-        try:
-            name = normal_name(parse_requirement(text).name)
-        except InvalidRequirement:
-            what = f"{text!r} is not the name of a package."
-            problems.append(Problem(what=what, fix="Write it as in numpy, or numpy<2."))
-            continue
-        if name not in known:
-            near = closest(name, known)
-            hint = f"Did you mean {near!r}?" if near else ""
-            what = f"no selected target has a package {text!r} in its lock."
-            problems.append(Problem(what=what, fix=hint))
-    if problems:
-        raise UsageError(problems)
-
-
-def _packages(project: Project, target: Target) -> Iterator[str]:
-    """The packages of a target: those that it requires, and all in its lock."""
-    for texts in requirement_groups(target).values():
-        yield from (normal_name(each.name) for each in parse_requirements(texts))
-    path = project.lock(target)
-    if path.exists():
-        # A line that is wrong is told when the target is locked.
-        with suppress(MatrixError):
-            yield from (wheel.name for wheel in parse_lock(read_text(path)).wheels)
-
-
 def _place(project: Project, target: Target, said: str) -> Span:
     """Where matrix.yaml has the requirement that uv names; the target, if that is not clear."""
     lines = read_text(project.matrix_file).splitlines()
-    for text in (*target.requirements, *overrides(target), *target.cann.requirements):
+    built = [
+        text
+        for wheel in target.built_wheels.values()
+        for text in (wheel.requirement, *wheel.requirements)
+    ]
+    for text in (*target.requirements, *overrides(target), *target.cann.requirements, *built):
         word = re.compile(rf"(?<![\w.-]){re.escape(text)}(?![\w.-])")
         if word.search(said):
             places = [

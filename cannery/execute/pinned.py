@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cannery.errors import CanneryError, Problem
 from cannery.execute.engine.buildx import PackageIndex
@@ -22,7 +22,8 @@ _PYLOCK = ("--format", "pylock.toml", "--no-deps")
 class Pinned:
     """The text of a lock without files; ``before`` is the earlier text, ``name`` the lock's path.
 
-    ``platforms`` are those that the lock is for, and ``sdists`` the packages without wheels.
+    ``platforms`` are those that the lock is for, ``sdists`` the packages without wheels, and
+    ``settings`` the files that uv reads besides.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Pinned:
     before: str
     platforms: Sequence[WheelPlatform]
     sdists: Sequence[str] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 def platform_options(platform: WheelPlatform, sdists: Iterable[str]) -> tuple[str, ...]:
@@ -54,7 +56,7 @@ def exact(pinned: Pinned, source: PackageIndex) -> str:
     files: dict[str, list[LockedFile]] = {wheel.name: [] for wheel in lock.wheels}
     for platform in pinned.platforms:
         options = platform_options(platform, pinned.sdists)
-        listed = _listed(pinned.name, pins, options, source)
+        listed = _listed(pinned.name, pins, options, source, pinned.settings)
         for package, file in chosen_files(lock, listed, platform).items():
             if file not in files[package]:
                 files[package].append(file)
@@ -76,14 +78,18 @@ def nearest(
 
 
 def _listed(
-    name: str, pins: Sequence[str], options: Sequence[str], source: PackageIndex
+    name: str,
+    pins: Sequence[str],
+    options: Sequence[str],
+    source: PackageIndex,
+    settings: Mapping[str, str] | None = None,
 ) -> dict[str, tuple[LockedFile, ...]]:
     """Package to the files that the index has of the version in ``pins``."""
     job = Job(
         name=name,
         inputs={"pins.in": "\n".join(pins) + "\n"},
         options=(*_PYLOCK, *options),
-        more={},
+        more=settings or {},
         output="pylock.toml",
     )
     return listed_files(compiled(job, source))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from cannery import console
 from cannery.errors import EngineError, MatrixError, Problem
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.process import run
+from cannery.wheels import BuiltWheel
 
 _NO_UV = re.compile(r"No module named '?uv\b")
 _UNREACHED = re.compile(r"Failed to fetch|Request failed|certificate|invalid value")
@@ -41,6 +42,19 @@ class Job:
     more: Mapping[str, str]
     output: str
     before: str = ""
+
+
+def stated_metadata(wheels: Iterable[BuiltWheel]) -> dict[str, str]:
+    """Settings with which uv asks no sdist of ``wheels``; matrix.yaml has their requirements.
+
+    uv reads it in its own folder, besides the user's settings. Without wheels there is no file.
+    """
+    text = "".join(
+        f'[[dependency-metadata]]\nname = "{wheel.package}"\nversion = "{wheel.version}"\n'
+        "requires-dist = []\n"
+        for wheel in wheels
+    )
+    return {"uv.toml": text} if text else {}
 
 
 def compiled(job: Job, source: PackageIndex) -> str:

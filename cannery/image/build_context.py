@@ -10,9 +10,9 @@ from cannery.files import read_text
 from cannery.matrix.project import Project
 
 CONTEXT_FILES = (
-    *("compile-python", "guard/cannery_guard.pth", "guard/cannery_guard.py", "install-packages"),
-    *("install-wheels", "installer-shims", "native-python", "requirements.txt", "seal-layer"),
-    "split-lock",
+    *("build-wheel", "compile-python", "download-sdist", "guard/cannery_guard.pth"),
+    *("guard/cannery_guard.py", "install-packages", "install-wheels", "installer-shims"),
+    *("native-python", "requirements.txt", "seal-layer", "split-lock"),
 )
 """The files of the build context that all Dockerfiles share."""
 

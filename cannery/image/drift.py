@@ -14,8 +14,8 @@ from cannery.errors import FileError, OutOfSyncError, Problem, file_error
 from cannery.matrix.project import Project
 
 MADE = (
-    *("Dockerfile", "compose.yaml", "constraints.txt", "environment", "layers.txt"),
-    *("leave-out.txt", "profile.sh", "requirements.lock", "target.json"),
+    *("Dockerfile", "build-requirements.lock", "compose.yaml", "constraints.txt", "environment"),
+    *("layers.txt", "leave-out.txt", "profile.sh", "requirements.lock", "target.json"),
     # What earlier versions wrote.
     *("install-packages", "install-wheels", "seal-layer", "tools.txt", "wheels/*.txt", "guard/*"),
 )

@@ -15,14 +15,15 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from cannery.errors import UsageError, did_you_mean
+from cannery.image.components import EVERY_LAYER, components_of
 from cannery.image.environment import full_environment
 from cannery.image.lock import Lock, LockedWheel
 from cannery.image.record import interpreter_paths
-from cannery.image.requirements import sdists
+from cannery.image.requirements import BUILT, sdists
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
 from cannery.model import PythonSource, Target
 from cannery.sources import File
+from cannery.wheels import BuiltWheel
 
 
 class LayerKind(StrEnum):
@@ -36,6 +37,8 @@ class LayerKind(StrEnum):
     """The files that one of CANN's packages installs."""
     WHEELS = "wheels"
     """Wheels from a package index."""
+    BUILT_WHEEL = "built-wheel"
+    """A wheel that is built from an sdist of a package index, where torch is importable."""
     VENDOR_WHEEL = "vendor-wheel"
     """A wheel that is in no package index."""
     PACKAGES = "packages"
@@ -72,12 +75,6 @@ _WEIGHTS = {
 
 _OTHER_WEIGHT = 5.0
 
-_EVERY_LAYER = "build_base"
-"""The component of every layer: the base image of the ``build`` stage."""
-
-_ALIASES = {"cann": ("toolkit", "kernels", "nnal")}
-"""A name for several components that always change together."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
@@ -87,7 +84,8 @@ class Layer:
     ``stage`` is the Dockerfile's stage that has the layer's files below /layer. A change of any of
     ``components`` makes the layer anew. ``weight`` is its cost in seconds, see ``_WEIGHTS``.
     ``artifact`` is the key of ``Target.artifacts`` whose ``file`` the layer is made from, ``after``
-    the stage that a CANN package is installed on, and ``packages`` are Debian's. With ``plugin``
+    the stage that a CANN package is installed on, and ``packages`` are Debian's. ``built`` is a
+    wheel that is built from an sdist, with the wheels of the stages ``importable``. With ``plugin``
     DeepSpeed's launcher is made to import its NPU plugin.
     """
 
@@ -102,6 +100,8 @@ class Layer:
     artifact: str = ""
     file: File | None = None
     after: str = ""
+    built: BuiltWheel | None = None
+    importable: tuple[str, ...] = ()
     plugin: bool = False
 
     @cached_property
@@ -125,13 +125,15 @@ def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
     groups = wheel_groups(target, lock)
     early = [each for each in groups if each.group in ("cann", "torch", "torch_npu")]
     last = [each for each in groups if each.name == "application"]
-    between = [each for each in groups if each not in (*early, *last)]
+    built = [each for each in groups if each.group.startswith(BUILT)]
+    between = [each for each in groups if each not in (*early, *built, *last)]
     return (
         _system(target),
         *_python(target),
         *_cann(target),
         *(_wheels(target, each) for each in early),
         *_vendor_wheels(target),
+        *_built_wheels(target, lock, early, built),
         *(_wheels(target, each) for each in between),
         *_application_packages(target),
         *(_wheels(target, each) for each in last),
@@ -148,7 +150,7 @@ def _layer(
         **({"stage": name} | more),
         kind=kind,
         inputs=tuple(inputs),
-        components=frozenset((*components, _EVERY_LAYER)),
+        components=frozenset((*components, EVERY_LAYER)),
     )
 
 
@@ -255,6 +257,30 @@ def _vendor_wheels(target: Target) -> Iterable[Layer]:
         )
 
 
+def _built_wheels(
+    target: Target, lock: Lock, early: Iterable[WheelGroup], groups: Iterable[WheelGroup]
+) -> Iterable[Layer]:
+    """The wheels of ``groups``, which are built where those of ``early`` are importable."""
+    # torch would import torch_npu, which needs CANN.
+    importable = [_wheels(target, each) for each in early if each.group != "torch_npu"]
+    needed = [lock.build.wheels if lock.build else (), *((e.name, e.inputs) for e in importable)]
+    for group in groups:
+        component = group.group.removeprefix(BUILT)
+        built = target.built_wheels[component]
+        plugin = component == "deepspeed" and target.deepspeed_plugin is not None
+        made = [group.wheels, dict(built.environment), built.local, plugin]
+        yield _layer(
+            f"wheels-{group.name}",
+            LayerKind.BUILT_WHEEL,
+            [_system_inputs(target), _wheel_inputs(target), made, needed],
+            [*_wheel_components(component, plugin=plugin), "toolkit", "torch"],
+            wheels=group.wheels,
+            built=built,
+            importable=("build-requirements", *(each.stage for each in importable)),
+            plugin=plugin,
+        )
+
+
 def _sources(target: Target) -> Iterable[Layer]:
     for source in target.application.sources if target.application else ():
         assert target.application
@@ -272,24 +298,4 @@ def _guard(target: Target, lock: Lock) -> Layer:
     """The layer that describes the image; it changes with every component."""
     described = [target.id, target.platform, target.chip, target.components, lock.digest]
     inputs = [_build_inputs(target), *described, full_environment(target)]
-    return _layer("guard", LayerKind.GUARD, inputs, _components(target))
-
-
-def _components(target: Target) -> set[str]:
-    """The names of the components of ``target``."""
-    own = [] if target.application else ["requirements"]
-    return {*target.components, "pip", "py-spy", *(own if target.requirements else [])}
-
-
-def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:
-    """The components with the name ``name``, which may be an alias for several.
-
-    Raises:
-        UsageError: none of ``targets`` has it.
-    """
-    known = {each for target in targets for each in _components(target)}
-    known |= {_EVERY_LAYER, *_ALIASES}
-    if name not in known:
-        hint = did_you_mean(name, known)
-        raise UsageError(f"no selected target has a component {name!r}. {hint}")
-    return frozenset(_ALIASES.get(name, (name,)))
+    return _layer("guard", LayerKind.GUARD, inputs, components_of(target))

@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from packaging.requirements import Requirement
 
 from cannery.errors import MatrixError, Problem, Span, some_of
-from cannery.image.requirements import inputs_digest, overrides, requirement_groups
+from cannery.image.requirements import (
+    build_inputs_digest,
+    inputs_digest,
+    overrides,
+    requirement_groups,
+)
 from cannery.model import Target
 from cannery.syntax.specifiers import normal_name, parse_requirements
 
@@ -82,11 +87,15 @@ class LockedWheel:
 
 @dataclass(frozen=True, kw_only=True)
 class Lock:
-    """A parsed lock. ``text`` is the file, ``inputs`` the hash of its inputs."""
+    """A parsed lock. ``text`` is the file, ``inputs`` the hash of its inputs.
+
+    ``build`` is the lock of what builds the wheels that the target has only as sdists, if any.
+    """
 
     text: str
     wheels: tuple[LockedWheel, ...]
     inputs: str = ""
+    build: Lock | None = None
 
     @cached_property
     def digest(self) -> str:
@@ -179,7 +188,10 @@ def with_files(text: str, files: Mapping[str, Sequence[LockedFile]]) -> str:
 
 
 def check_lock(target: Target, lock: Lock) -> None:
-    """Raise MatrixError unless ``lock`` has what ``target`` requires, with one file for each."""
+    """Raise MatrixError unless ``lock`` has what ``target`` requires, with one file for each.
+
+    That of the build requirements is checked as well, if there is one.
+    """
     locked = {wheel.name: wheel for wheel in lock.wheels}
     problems = []
     for group, texts in requirement_groups(target).items():
@@ -194,12 +206,24 @@ def check_lock(target: Target, lock: Lock) -> None:
     if not problems and lock.inputs != inputs_digest(target):
         problems.append("the requirements of the target have changed since it was locked.")
     if problems:
-        raise MatrixError(
-            Problem(
-                what=f"images/{target.id}/requirements.lock: {' '.join(problems)}",
-                fix=f"Run 'python build.py lock --target {target.id}'.",
-            )
-        )
+        raise _out_of_date(target, "requirements.lock", problems)
+    if lock.build:
+        _check_build_lock(target, lock.build)
+
+
+def _check_build_lock(target: Target, lock: Lock) -> None:
+    problems = []
+    if unclear := [wheel.name for wheel in lock.wheels if len(wheel.files) != 1]:
+        problems.append(f"it does not name the one file of {some_of(unclear, _SHOWN)}.")
+    if not problems and lock.inputs != build_inputs_digest(target):
+        problems.append("the build requirements of the target have changed since it was locked.")
+    if problems:
+        raise _out_of_date(target, "build-requirements.lock", problems)
+
+
+def _out_of_date(target: Target, name: str, problems: Iterable[str]) -> MatrixError:
+    what = f"images/{target.id}/{name}: {' '.join(problems)}"
+    return MatrixError(Problem(what=what, fix=f"Run 'python build.py lock --target {target.id}'."))
 
 
 def _admits(target: Target, requirement: Requirement, wheel: LockedWheel) -> bool:

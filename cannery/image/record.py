@@ -65,11 +65,17 @@ def target_record(target: Target, lock: Lock) -> dict[str, Any]:
         "overridden": [normal_name(each.name) for each in parse_requirements(overrides(target))],
         **interpreter_paths(target),
         "compiled": compiled_folders(target),
-        "wheels": {wheel.name: wheel.version for wheel in lock.wheels},
+        "wheels": installed_versions(target, lock),
         "vendor_wheels": {name: wheel.version for name, wheel in target.vendor_wheels.items()},
         "held": [each.requirement for each in held(target, lock)],
         "environment": {k: v.strip('"') for k, v in image_environment(target).items()},
     }
+
+
+def installed_versions(target: Target, lock: Lock) -> dict[str, str]:
+    """Package to the version in the image; a wheel that is built may have a local version."""
+    built = {wheel.package: wheel.installed_version for wheel in target.built_wheels.values()}
+    return {wheel.name: wheel.version for wheel in lock.wheels} | built
 
 
 def held(target: Target, lock: Lock) -> list[Held]:
@@ -77,7 +83,7 @@ def held(target: Target, lock: Lock) -> list[Held]:
 
     compat.yaml requires that matrix.yaml specifies each version on which a component depends.
     """
-    versions = {wheel.name: wheel.version for wheel in lock.wheels}
+    versions = installed_versions(target, lock)
     versions |= {normal_name(name): wheel.version for name, wheel in target.vendor_wheels.items()}
     found: dict[str, Held] = {}
 
@@ -93,6 +99,8 @@ def held(target: Target, lock: Lock) -> list[Held]:
     hold("numpy", "compiled packages of this image were built for it")
     hold("apex", "packages of this name in package indexes are other projects")
     hold("deepspeed", "the image was tested with it")
+    for wheel in target.built_wheels.values():
+        hold(wheel.package, "it was built for this image from its sdist")
     for requirement in parse_requirements(target.cann.requirements):
         if requirement.specifier:
             hold(requirement.name, f"CANN {target.cann.version} needs {requirement}")

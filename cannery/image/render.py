@@ -14,7 +14,6 @@ import jinja2
 
 from cannery.deploy import formats
 from cannery.errors import MatrixError, Problem, Span
-from cannery.files import read_text
 from cannery.image import simulated
 from cannery.image.build_context import read_context
 from cannery.image.environment import (
@@ -24,7 +23,8 @@ from cannery.image.environment import (
     profile_script,
 )
 from cannery.image.layers import Layer, LayerKind, layers_of
-from cannery.image.lock import Lock, check_lock, parse_lock
+from cannery.image.lock import Lock, check_lock
+from cannery.image.locks import read_lock
 from cannery.image.names import image_name
 from cannery.image.record import (
     compiled_folders,
@@ -86,7 +86,8 @@ class Renderer:
         Raises:
             MatrixError: the lock is missing or out of date, or a template is invalid.
         """
-        lock = self._lock(target)
+        lock = read_lock(self._project, target)
+        check_lock(target, lock)
         layers = layers_of(target, lock)
         record = target_record(target, lock)
         files = {
@@ -99,20 +100,11 @@ class Renderer:
             "requirements.lock": lock.text,
             "target.json": json.dumps(record, indent=2, ensure_ascii=False) + "\n",
         }
+        if lock.build:
+            files["build-requirements.lock"] = lock.build.text
         if target.application and target.application.ports:
             files["compose.yaml"] = _compose(target)
         return Rendered(target=target, lock=lock, layers=layers, files=files)
-
-    def _lock(self, target: Target) -> Lock:
-        path = self._project.lock(target)
-        try:
-            text = read_text(path)
-        except FileNotFoundError as error:
-            fix = f"Run 'python build.py lock --target {target.id}'."
-            raise MatrixError(Problem(what=f"{target.id} is not locked.", fix=fix)) from error
-        lock = parse_lock(text, str(path.relative_to(self._project.root)))
-        check_lock(target, lock)
-        return lock
 
     def _dockerfile(self, target: Target, layers: tuple[Layer, ...], lock: Lock) -> str:
         values = {

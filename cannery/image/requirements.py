@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 
 from cannery.model import Target
 from cannery.syntax.wheel_tags import WheelPlatform
@@ -14,6 +15,9 @@ PIP = "pip>=23"
 
 SETUPTOOLS = "setuptools<81"
 """torch_npu up to 2.7.1 imports pkg_resources, which setuptools 82 removed."""
+
+BUILT = "built-"
+"""The beginning of the groups of wheels that are built from sdists; a component's name follows."""
 
 
 def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
@@ -25,6 +29,7 @@ def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
         "pip": (PIP,),
         "py-spy": ("py-spy",),
         "deepspeed": _deepspeed(target),
+        **{BUILT + name: (built.requirement,) for name, built in target.built_wheels.items()},
         "application": target.requirements,
     }
     return {name: requirements for name, requirements in groups.items() if requirements}
@@ -36,8 +41,16 @@ def overrides(target: Target) -> tuple[str, ...]:
 
 
 def sdists(target: Target) -> tuple[str, ...]:
-    """Packages without a wheel; the building machine builds one from their sdist."""
-    return ("deepspeed", *(target.application.sdists if target.application else ()))
+    """Packages without a wheel for this image, which are installed from their sdist."""
+    built = (wheel.package for wheel in target.built_wheels.values())
+    own = target.application.sdists if target.application else ()
+    return tuple(dict.fromkeys(("deepspeed", *own, *built)))
+
+
+def build_requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
+    """Component to what building its wheel needs, besides torch; empty if none is built."""
+    built = {name: wheel.requirements for name, wheel in target.built_wheels.items()}
+    return {"pip": (PIP,), **built} if built else {}
 
 
 def wheel_platform(target: Target) -> WheelPlatform:
@@ -59,6 +72,20 @@ def inputs_digest(target: Target) -> str:
         "python": target.python.version,
         "platform": wheel_platform(target).uv_name,
     }
+    return _digest(inputs)
+
+
+def build_inputs_digest(target: Target) -> str:
+    """The sha256 of all inputs from which the build requirements of ``target`` are resolved."""
+    inputs = {
+        "groups": build_requirement_groups(target),
+        "python": target.python.version,
+        "platform": wheel_platform(target).uv_name,
+    }
+    return _digest(inputs)
+
+
+def _digest(inputs: Mapping[str, object]) -> str:
     text = json.dumps(inputs, sort_keys=True)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 

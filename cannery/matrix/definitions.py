@@ -11,12 +11,18 @@ from typing import TypeVar
 
 from cannery.matrix.file_definitions import (
     Downloads,
-    check_file_name,
     read_downloads,
     read_file,
     read_folder,
     read_images,
     read_index,
+)
+from cannery.matrix.wheels import (
+    read_environment,
+    read_pairs,
+    read_requirements,
+    read_vendor_wheel,
+    read_wheel,
 )
 from cannery.model import (
     Application,
@@ -29,6 +35,7 @@ from cannery.model import (
     VendorWheel,
 )
 from cannery.syntax.yaml_reader import Section
+from cannery.wheels import BuiltWheel
 
 _GLIBC = re.compile(r"\d+\.\d+")
 _PINNED_IMAGE = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
@@ -40,17 +47,7 @@ _OURS = {
 """Components of every image, whose names no application can have."""
 
 _PACKAGE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_BOUND = r"(?:[=!<>]=|[<>])\d+(?:\.\d+)*"
-_MARKER = r"; python_version [<>]=? '\d+(?:\.\d+)*'"
-_PLAIN_REQUIREMENT = re.compile(
-    rf"[A-Za-z0-9]+(?:[._-]+[A-Za-z0-9]+)*(?:\[[a-z]+\])?(?:{_BOUND}(?:,{_BOUND})*)?(?:{_MARKER})?"
-)
-"""Requirements that are valid without being parsed, because importing the parser takes a quarter
-of the time of a listing."""
-
 _DEBIAN_PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]+")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_WORD = re.compile(r"[^\s\"'\\$]+")
 _PATH = re.compile(r"[A-Za-z0-9._/+@-]+")
 _PATTERN = re.compile(r"(?!/)[A-Za-z0-9._/+*?\[\]-]+")
 
@@ -68,7 +65,7 @@ class Definitions:
     apex: dict[str, VendorWheel] = field(default_factory=dict)
     plugins: dict[str, VendorWheel] = field(default_factory=dict)
     torch_npu_wheels: dict[str, VendorWheel] = field(default_factory=dict)
-    deepspeed_wheels: dict[str, VendorWheel] = field(default_factory=dict)
+    deepspeed_wheels: dict[str, VendorWheel | BuiltWheel] = field(default_factory=dict)
     applications: dict[str, Application] = field(default_factory=dict)
     leave_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _faulty: set[int] = field(default_factory=set)
@@ -104,10 +101,12 @@ def read_definitions(top: Section) -> Definitions:
         ("apex", definitions.apex),
         ("deepspeed_plugins", definitions.plugins),
         ("torch_npu_wheels", definitions.torch_npu_wheels),
-        ("deepspeed_wheels", definitions.deepspeed_wheels),
     ):
         for name, each in _named(top, key, required=False):
-            wheels[name] = read(each, partial(_vendor_wheel, name, each))
+            wheels[name] = read(each, partial(read_vendor_wheel, name, each))
+    for name, each in _named(top, "deepspeed_wheels", required=False):
+        wheel = partial(read_wheel, "deepspeed", name, each, sdist_version=name)
+        definitions.deepspeed_wheels[name] = read(each, wheel)
     for name, each in _named(top, "applications", required=False):
         made = partial(_application, name, each, definitions.downloads)
         definitions.applications[name] = read(each, made)
@@ -183,37 +182,6 @@ def _cann(version: str, section: Section, downloads: Downloads) -> CannRelease:
     return release
 
 
-def read_requirements(section: Section, key: str = "requirements") -> tuple[str, ...]:
-    """The list of requirements under ``key``; those that cannot be locked become problems."""
-
-    def wrong(text: str) -> str:
-        if _PLAIN_REQUIREMENT.fullmatch(text):
-            return ""
-        from packaging.requirements import InvalidRequirement
-
-        from cannery.syntax.specifiers import parse_requirement
-
-        try:
-            place = parse_requirement(text).url
-        except InvalidRequirement:
-            return f"{text!r} is not a requirement. Write it as in numpy<2."
-        return f"{text!r} names an address, and only versions can be locked." if place else ""
-
-    # The others have been reported, and cannot be parsed later.
-    return tuple(text for text in section.texts(key, wrong) if text and not wrong(text))
-
-
-def _vendor_wheel(version: str, section: Section) -> VendorWheel:
-    wheel = VendorWheel(version=version, file=section.text("file"), origin=section.text("origin"))
-    try:
-        wheel.file.format(tag="", abi="", machine="")
-    except (KeyError, IndexError, ValueError, AttributeError, TypeError):
-        section.wrong("file", "only {tag}, {abi} and {machine} can be filled in.")
-    check_file_name(section, wheel.file)
-    section.done()
-    return wheel
-
-
 def _application(name: str, section: Section, downloads: Downloads) -> Application:
     component = section.text("component")
     _check_component(section, "component", component)
@@ -227,25 +195,30 @@ def _application(name: str, section: Section, downloads: Downloads) -> Applicati
         sdists=section.texts(
             "sdists", _must_be(_PACKAGE, "the name of a package; write it as my-package")
         ),
-        wheels=_stack_wheels(section, version),
+        wheels=_wheels(section, component, version),
         packages=section.texts(
             "packages", _must_be(_DEBIAN_PACKAGE, "the name of a Debian package")
         ),
-        environment=_pairs(section, "environment", _VARIABLE, _WORD),
+        environment=read_environment(section),
         ports=section.texts("ports", _wrong_port),
-        volumes=_pairs(section, "volumes", _PATH, _PATH),
+        volumes=read_pairs(section, "volumes", _PATH, _PATH),
         sources=_sources(section, downloads),
     )
     section.done()
     return application
 
 
-def _stack_wheels(section: Section, version: str) -> dict[str, VendorWheel]:
+def _wheels(
+    section: Section, application: str, version: str
+) -> dict[str, VendorWheel | BuiltWheel]:
     inner = section.section("wheels", required=False)
-    found = {name: _vendor_wheel(version, each) for name, each in inner.sections()} if inner else {}
-    for name in found:
+    found: dict[str, VendorWheel | BuiltWheel] = {}
+    for name, each in inner.sections() if inner else ():
         assert inner
         _check_component(inner, name, name)
+        # The other packages of an application have versions of their own.
+        own = version if name == application else ""
+        found[name] = read_wheel(name, version, each, sdist_version=own)
     return found
 
 
@@ -263,21 +236,6 @@ def _must_be(form: re.Pattern[str], noun: str) -> Callable[[str], str]:
 def _wrong_port(text: str) -> str:
     fits = re.fullmatch(r"[0-9]{1,5}", text) and 0 < int(text) < 1 << 16
     return "" if fits else f"{text!r} is not a port."
-
-
-def _pairs(
-    section: Section, key: str, keys: re.Pattern[str], values: re.Pattern[str]
-) -> dict[str, str]:
-    """The names and texts under ``key``, which go into a generated file without quotes."""
-    inner = section.section(key, required=False)
-    if inner is None:
-        return {}
-    found = inner.all_texts()
-    for name, text in found.items():
-        for form, part in ((keys, name), (values, text)):
-            if part and not form.fullmatch(part):
-                inner.wrong(name, f"{part!r} cannot be in {key!r}: only {form.pattern} can.")
-    return found
 
 
 def _sources(section: Section, downloads: Downloads) -> tuple[Source, ...]:

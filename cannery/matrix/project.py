@@ -71,6 +71,10 @@ class Project:
     def lock(self, target: Target) -> Path:
         return self.images / target.id / "requirements.lock"
 
+    def build_requirements_lock(self, target: Target) -> Path:
+        """The lock of what builds wheels of ``target`` from sdists."""
+        return self.images / target.id / "build-requirements.lock"
+
     def matrix(self) -> Matrix:
         """Read matrix.yaml, and the images and mirrors of cannery.toml.
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from cannery.errors import did_you_mean
 from cannery.matrix.cann_choice import CannChoice, choose_cann
-from cannery.matrix.definitions import Definitions, read_definitions, read_requirements
+from cannery.matrix.definitions import Definitions, read_definitions
 from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.families import MAX_TARGETS, expand_families
 from cannery.matrix.judgement import Judgement
 from cannery.matrix.passed import has_passed, keep, stamp_of
+from cannery.matrix.wheels import read_requirements
 from cannery.model import Matrix, Target
 from cannery.syntax.yaml_limits import read_limited
 from cannery.syntax.yaml_reader import Section, parse_yaml
@@ -104,7 +105,7 @@ def _used(target: Target) -> list[object]:
     """Every definition that ``target`` names."""
     named = (target.base, target.build_base, target.python, target.application)
     releases = (target.cann, target.kernels, target.nnal)
-    return [*named, *releases, *target.vendor_wheels.values()]
+    return [*named, *releases, *target.vendor_wheels.values(), *target.built_wheels.values()]
 
 
 def _unused(targets: Iterable[Target], definitions: Definitions) -> tuple[str, ...]:

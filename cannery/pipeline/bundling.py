@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from cannery.execute.process import run
 from cannery.files import read_text
 from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import Caches
+from cannery.image.locks import read_lock
 from cannery.image.needed_files import needed_files
 from cannery.image.requirements import wheel_platform
 from cannery.matrix.project import Project
@@ -119,22 +120,24 @@ class _Making:
         """One file for each locked package of the targets, of the build stage and of build.py."""
         source = index_of(self.options)
         console.say("downloading the locked packages")
-        locks = [
-            Locked(
-                name=f"the lock of {target.id}",
-                text=read_text(self.project.lock(target)),
-                options=(
-                    *("--python-version", target.python.version),
-                    *("--python-platform", wheel_platform(target).uv_name),
-                ),
-            )
-            for target in self.targets
-        ]
+        locks = [lock for target in self.targets for lock in self._locks(target)]
         stage = read_text(self.project.build_lock)
         locks.append(Locked(name="the build stage", text=stage, options=_BUILD_STAGE))
         download(locks, self.folder / WHEELS, source)
         own = read_text(self.project.root / "requirements.txt")
         download([Locked(name="requirements.txt", text=own)], self.folder / CHECKOUT, source)
+
+    def _locks(self, target: Target) -> Iterator[Locked]:
+        lock = read_lock(self.project, target)
+        python = ("--python-version", target.python.version)
+        options = (*python, "--python-platform", wheel_platform(target).uv_name)
+        built = tuple(target.built_wheels.values())
+        yield Locked(
+            name=f"the lock of {target.id}", text=lock.text, options=options, unbuilt=built
+        )
+        if lock.build:
+            name = f"the lock of the build requirements of {target.id}"
+            yield Locked(name=name, text=lock.build.text, options=options)
 
     def keep_bases(self) -> dict[str, str]:
         """The base images; returns their names with their ids."""

@@ -181,6 +181,8 @@ def _statements(
                 changed=candidate.differs,
             ),
             lock=candidate.lock.wheels,
+            sdists={wheel.package for wheel in target.built_wheels.values()},
+            builder=candidate.lock.build.wheels if candidate.lock.build else (),
             build_stage=parse_lock(read_text(project.build_lock)).wheels,
             bases={
                 name: UsedBase(

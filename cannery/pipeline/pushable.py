@@ -10,9 +10,9 @@ from cannery.errors import OutOfSyncError, Problem, PublishError
 from cannery.execute import cosign, git
 from cannery.execute.engine.images import local_images
 from cannery.execute.engine.stand_ins import stand_ins
-from cannery.files import read_text
 from cannery.image.layers import Layer, layers_of
-from cannery.image.lock import Lock, parse_lock
+from cannery.image.lock import Lock
+from cannery.image.locks import read_lock
 from cannery.image.names import image_name
 from cannery.image.vendor_image import digest_of
 from cannery.matrix.project import Project
@@ -73,7 +73,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
             "differs": _differs(target, name, reasons),
         }
         problems += [each for word, each in against.items() if each and word not in options.allow]
-        lock = parse_lock(read_text(project.lock(target)))
+        lock = read_lock(project, target)
         found.append(
             Candidate(
                 target=target,

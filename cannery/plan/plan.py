@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cannery.image.layers import Layer, components_named
+from cannery.image.components import components_named
+from cannery.image.layers import Layer
 from cannery.image.shared_layers import SharedLayer, shared
 from cannery.model import Target
 

@@ -13,6 +13,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 
 from cannery.image.lock import Lock
 from cannery.image.needed_files import CANN
+from cannery.image.record import installed_versions
 from cannery.model import Target
 from cannery.publish.licenses import declared
 
@@ -40,6 +41,8 @@ class Origin(StrEnum):
 
     INDEX = "index"
     """A package index; the target's lock has its hashes."""
+    BUILT = "built"
+    """An sdist of a package index, from which the build made the wheel."""
     DEBIAN = "debian"
     """A Debian mirror."""
     VENDOR = "vendor"
@@ -57,7 +60,8 @@ class Package:
     """One package. Every field except ``name`` may be empty if it is unknown.
 
     ``license`` is an SPDX expression or the package's own words. ``file`` is the name of the file
-    that was installed, ``sha256`` its hash, and ``place`` where people get it.
+    that was installed, ``sha256`` its hash, and ``place`` where people get it. For a
+    wheel that the build made they are about the sdist.
     """
 
     name: str
@@ -207,15 +211,22 @@ def wheels(
         for component, name in vendor_wheel_names(target).items()
     }
 
+    built = {wheel.package: wheel.requirement for wheel in target.built_wheels.values()}
+    versions = installed_versions(target, lock)
+
     def with_source(package: Package) -> Package:
         if package.name in vendors:
             return replace(package, source=vendors[package.name])
         wheel = locked.get(package.name)
-        if wheel is None or wheel.version != package.version:
+        if wheel is None or versions[package.name] != package.version:
             return package
-        if file := wheel.file_for(target.machine):
-            return replace(package, source=Origin.INDEX, file=file.name, sha256=file.sha256)
-        return replace(package, source=Origin.INDEX)
+        if sdist := built.get(package.name):
+            place = f"built from the sdist {sdist} of a package index"
+            package = replace(package, source=Origin.BUILT, place=place)
+        else:
+            package = replace(package, source=Origin.INDEX)
+        file = wheel.file_for(target.machine)
+        return replace(package, file=file.name, sha256=file.sha256) if file else package
 
     known = {with_source(each) for each in found}
     known |= {replace(each, source=Origin.CANN) for each in of_cann}

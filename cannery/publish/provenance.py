@@ -7,7 +7,7 @@ docs/provenance.md explains each field for this build type, and what it does not
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +74,9 @@ class Inputs:
     """Everything that an image was built from, besides the files that its inventory names.
 
     ``key`` is its content key, ``lock`` the target's wheels and ``build_stage`` the wheels of the
-    programs that built it. ``bases`` maps build arguments to the images that they named.
+    programs that built it. ``sdists`` are the names of those of ``lock`` that were built from
+    sdists, and ``builder`` the wheels that built them. ``bases`` maps build arguments to the images
+    that they named.
     """
 
     key: str
@@ -82,6 +84,8 @@ class Inputs:
     lock: Iterable[LockedWheel]
     build_stage: Iterable[LockedWheel]
     bases: Mapping[str, UsedBase]
+    sdists: Collection[str] = ()
+    builder: Iterable[LockedWheel] = ()
 
 
 def slsa(target: Target, inventory: Inventory, inputs: Inputs, builder: Builder) -> dict[str, Any]:
@@ -92,7 +96,11 @@ def slsa(target: Target, inventory: Inventory, inputs: Inputs, builder: Builder)
         *(_base(name, each) for name, each in sorted(inputs.bases.items())),
         *_vendor_image(target, inventory),
         *_vendor_files(inventory),
-        *(_wheel(each, "image", target.docker_arch) for each in inputs.lock),
+        *(
+            _wheel(each, "image", target.docker_arch, is_built=each.name in inputs.sdists)
+            for each in inputs.lock
+        ),
+        *(_wheel(each, "builder of wheels", target.docker_arch) for each in inputs.builder),
         *(_wheel(each, "build stage", building) for each in inputs.build_stage),
         *_debian(inventory),
     ]
@@ -182,8 +190,10 @@ def _vendor_files(inventory: Inventory) -> Iterable[dict[str, Any]]:
         yield found | ({"digest": {"sha256": package.sha256}} if package.sha256 else {})
 
 
-def _wheel(each: LockedWheel, used_in: str, architecture: str) -> dict[str, Any]:
-    annotations = {"usedIn": used_in}
+def _wheel(
+    each: LockedWheel, used_in: str, architecture: str, *, is_built: bool = False
+) -> dict[str, Any]:
+    annotations = {"usedIn": used_in} | ({"builtFrom": "sdist"} if is_built else {})
     found: dict[str, Any] = {
         "name": each.name,
         "uri": PackageURL("pypi", None, each.name, each.version).to_string(),

@@ -73,6 +73,9 @@ def package_url(package: Package, inventory: Inventory) -> str:
             url = PackageURL("deb", system, package.name, package.version, more)
         case Origin.INDEX:
             url = PackageURL("pypi", None, package.name, package.version)
+        case Origin.BUILT:
+            # The index has the sdist, and not the local version that the build has added.
+            url = PackageURL("pypi", None, package.name, package.version.partition("+")[0])
         case Origin.SIMULATOR:
             url = PackageURL("generic", "cannery-simulator", package.name, package.version)
         case _:

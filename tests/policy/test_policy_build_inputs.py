@@ -22,7 +22,7 @@ DOWNLOADERS = re.compile(
 CHECKED_DOWNLOAD = re.compile(
     r"^\S*(pip install|install-wheels) .*--require-hashes --requirement \S+$"
 )
-LOCAL_FILE = re.compile(r"^\S*install-wheels .*--no-index --find-links /tmp /tmp/\S+\.whl$")
+LOCAL_FILE = re.compile(r"^\S*install-wheels .*--no-index (--find-links /tmp )?/tmp/\S+\.whl$")
 
 
 def unchecked_downloads(dockerfile: Dockerfile) -> list[str]:
@@ -72,6 +72,13 @@ def test_the_script_that_unpacks_wheels_adds_no_way_around(project: Project) -> 
     assert installs[0].endswith('"$@"')
     assert text.startswith("#!/bin/bash\n")
     assert "set -euo pipefail" in text
+
+
+def test_sdists_are_downloaded_by_hash_and_built_without_a_network(project: Project) -> None:
+    download = (project.build_context / "download-sdist").read_text(encoding="utf-8")
+    assert '"--require-hashes"' in download and '"--no-deps"' in download
+    build = (project.build_context / "build-wheel").read_text(encoding="utf-8")
+    assert "--no-index --no-deps" in build and "--no-build-isolation" in build
 
 
 def test_every_file_of_the_shared_context_is_listed(project: Project) -> None:

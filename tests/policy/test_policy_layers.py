@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from cannery.image.layers import Layer, layers_of
-from cannery.image.lock import parse_lock
+from cannery.image.locks import read_lock
 from cannery.model import Target
 from tests.policy.conftest import PROJECT, TARGETS
 
 
 def layers(target: Target) -> dict[str, Layer]:
-    lock = parse_lock(PROJECT.lock(target).read_text(encoding="utf-8"))
+    lock = read_lock(PROJECT, target)
     return {layer.name: layer for layer in layers_of(target, lock)}
 
 

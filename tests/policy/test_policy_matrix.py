@@ -116,6 +116,11 @@ def test_the_build_stage_is_locked_for_every_building_machine(project: Project) 
     assert all(wheel.hashes for wheel in wheels)
 
 
+def local_versions(target: Target) -> dict[str, str]:
+    """Package to the version of the wheel that the build makes of it."""
+    return {each.package: each.installed_version for each in target.built_wheels.values()}
+
+
 def test_constraints_hold_what_the_matrix_asks_for_by_version(target: Target, folder: Path) -> None:
     lines = (folder / "constraints.txt").read_text(encoding="utf-8").splitlines()
     found: dict[str, Requirement] = {}
@@ -131,7 +136,7 @@ def test_constraints_hold_what_the_matrix_asks_for_by_version(target: Target, fo
     assert {name: str(found[name].specifier) for name in exact} == {
         name: f"=={version}" for name, version in exact.items()
     }
-    for name, version in locked.items():
+    for name, version in (locked | local_versions(target)).items():
         assert name not in found or found[name].specifier.contains(version, prereleases=True)
     asked = map(Requirement, (*target.cann.requirements, *target.requirements))
     assert {canonicalize_name(each.name) for each in asked if each.specifier} <= found.keys()
@@ -140,7 +145,7 @@ def test_constraints_hold_what_the_matrix_asks_for_by_version(target: Target, fo
 def test_the_record_says_what_is_locked(target: Target, folder: Path) -> None:
     record = json.loads((folder / "target.json").read_text(encoding="utf-8"))
     locked = {wheel.name: wheel.version for wheel in wheels_of(folder / "requirements.lock")}
-    assert record["wheels"] == locked
+    assert record["wheels"] == locked | local_versions(target)
     assert record["components"] == target.components
     lines = (folder / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert record["held"] == [line.partition("  # ")[0] for line in lines if line[0] != "#"]

@@ -58,6 +58,7 @@ def test_each_wheel_and_each_vendor_file_is_a_dependency(
             source=Source(commit="0" * 40),
             lock=lock,
             build_stage=build_stage,
+            sdists={each.package for each in target.built_wheels.values()},
             bases={"BASE_IMAGE": used, "BUILD_IMAGE": building},
         ),
         Builder(),
@@ -72,8 +73,10 @@ def test_each_wheel_and_each_vendor_file_is_a_dependency(
     assert inventory.wheels
     for wheel in inventory.wheels:
         if wheel.source is not Origin.VENDOR:
-            assert wheel.source is Origin.INDEX, wheel
-            entry = urls[wheel.name, wheel.version]
+            is_built = wheel.name in {each.package for each in target.built_wheels.values()}
+            assert wheel.source is (Origin.BUILT if is_built else Origin.INDEX), wheel
+            entry = urls[wheel.name, wheel.version.partition("+")[0]]
+            assert ("builtFrom" in entry["annotations"]) == is_built
             assert entry["digest"] == {"sha256": wheel.sha256}
             assert entry["annotations"]["file"] == wheel.file
     built = [each for each in found if each.get("annotations", {}).get("usedIn") == "build stage"]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -129,3 +130,10 @@ def rendered(checkout: Checkout, name: str) -> dict[str, str]:
     """Name to text of the files of the target ``name``."""
     target = checkout.matrix.targets[name]
     return {**Renderer(checkout.project).render(target).files}
+
+
+def stage(dockerfile: str, name: str) -> str:
+    """The text of a stage, from its FROM to the next."""
+    found = re.search(rf"(?ms)^FROM \S+[^\n]* AS {name}\n(.*?)(?=^FROM |\Z)", dockerfile)
+    assert found, name
+    return found[1]

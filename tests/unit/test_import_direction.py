@@ -16,8 +16,9 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
-    *("errors", "sources", "model", "console", "files", "options", "syntax", "compat", "matrix"),
-    *("deploy", "image", "plan", "publish", "report", "catalog", "execute", "pipeline", "cli"),
+    *("errors", "sources", "wheels", "model", "console", "files", "options", "syntax", "compat"),
+    *("matrix", "deploy", "image", "plan", "publish", "report", "catalog", "execute", "pipeline"),
+    "cli",
 )
 OUTSIDE = ("execute", "pipeline", "cli")
 WORLD = {

@@ -21,6 +21,8 @@ from cannery.errors import ArtifactError, EngineError, Problem
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.process import run
 from cannery.execute.registry.http import PATIENCE
+from cannery.execute.uv import stated_metadata
+from cannery.wheels import BuiltWheel
 
 LIST = "wheels.json"
 """Package to the names of its files with their sha256."""
@@ -33,12 +35,14 @@ _CHUNK = 1 << 20
 class Locked:
     """A requirements file with hashes, and the options of uv for its interpreter.
 
-    ``options`` are empty for the interpreter that runs this.
+    ``options`` are empty for the interpreter that runs this. ``unbuilt`` are sdists in it that
+    cannot be built here.
     """
 
     name: str
     text: str
     options: tuple[str, ...] = ()
+    unbuilt: tuple[BuiltWheel, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,11 +87,13 @@ def _files(lock: Locked, source: PackageIndex) -> Iterator[_File]:
     with tempfile.TemporaryDirectory(prefix="cannery-bundle-") as place:
         requirements, output = Path(place) / "requirements.txt", Path(place) / "pylock.toml"
         requirements.write_text(lock.text, encoding="utf-8")
+        for name, text in stated_metadata(lock.unbuilt).items():
+            (Path(place) / name).write_text(text, encoding="utf-8")
         argv = [sys.executable, "-m", "uv", "pip", "compile", str(requirements), "--no-deps"]
         argv += ["--format", "pylock.toml", "--quiet", *lock.options, "--output-file", str(output)]
         environment = {"UV_DEFAULT_INDEX": source.index_url} if source.index_url else {}
         environment |= {"SSL_CERT_FILE": str(source.ca)} if source.ca else {}
-        code, said = run(argv, capture=True, env=environment)
+        code, said = run(argv, cwd=Path(place), capture=True, env=environment)
         if code:
             what = f"uv could not find the files of {lock.name}. uv says:\n{source.redacted(said)}"
             raise EngineError(Problem(what=what, fix="Check the network, --index-url and --ca."))

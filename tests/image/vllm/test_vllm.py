@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,24 +12,44 @@ from testinfra.host import Host
 Facts = dict[str, Any]
 
 PLATFORM = """
-import torch_npu
+import torch
 import vllm
 from vllm.platforms import current_platform
-print('found', vllm.__version__, type(current_platform).__module__, current_platform.device_name)
+where = current_platform.device_type
+print('found', vllm.__version__, type(current_platform).__module__, where, torch.__version__)
+print('sum', float(torch.arange(4, dtype=torch.float32, device=where).sum()))
 """
 
 
 def test_packages(facts: Facts, record: Facts) -> None:
-    """vLLM and its plugin are of the same version."""
-    for name in ("vllm", "vllm-ascend"):
-        version = facts["distributions"][name]["version"].split("+")[0]
-        assert version == record["components"]["vllm"]
+    """vLLM and its plugin are of the same version; vLLM was built without a device of its own."""
+    version = record["components"]["vllm"]
+    assert facts["distributions"]["vllm"]["version"] == f"{version}+empty"
+    assert facts["distributions"]["vllm-ascend"]["version"] == version
+
+
+def test_command(host: Host) -> None:
+    """The vllm command starts and finds the plugin's platform without a device."""
+    result = host.run("vllm --help")
+    assert result.rc == 0, result.stderr
+    assert re.search(r"\bserve\b", result.stdout), result.stdout
+    assert "Platform plugin ascend is activated" in result.stdout + result.stderr
+
+
+def test_server(host: Host) -> None:
+    """The module of vLLM's HTTP server can be imported, with all that it needs."""
+    result = host.run("python3 -c 'import vllm.entrypoints.openai.api_server'")
+    assert result.rc == 0, result.stderr
 
 
 @pytest.mark.device
-def test_platform(host: Host) -> None:
-    """vLLM takes the NPU for its platform."""
+def test_platform(host: Host, record: Facts) -> None:
+    """vLLM takes the NPU for its platform, and the locked torch computes on it."""
     result = host.run("python3 -c %s", PLATFORM)
     assert result.rc == 0, result.stderr
-    found = [line.split() for line in result.stdout.splitlines() if line.startswith("found")]
-    assert found and found[0][2:] == ["vllm_ascend.platform", "npu"], result.stdout
+    lines = [line.split() for line in result.stdout.splitlines()]
+    [found] = [line[1:] for line in lines if line[:1] == ["found"]]
+    version = record["components"]["vllm"]
+    assert found[:3] == [version, "vllm_ascend.platform", "npu"], result.stdout
+    assert found[3].partition("+")[0] == record["components"]["torch"]
+    assert ["sum", "6.0"] in lines, result.stdout

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from cannery.errors import UsageError
-from cannery.image.layers import Layer, components_named, layers_of
+from cannery.image.components import components_named
+from cannery.image.layers import Layer, layers_of
 from cannery.image.lock import parse_lock
 from cannery.image.render import Renderer
 from cannery.image.shared_layers import shared
@@ -29,7 +30,8 @@ def layers(checkout: Checkout, target: Target) -> dict[str, Layer]:
 def test_the_dockerfile_copies_the_layers_in_their_order(target: Target) -> None:
     found = Renderer(REAL).render(target)
     text = found.files["Dockerfile"]
-    copied = re.findall(r"^COPY --link --from=(\S+) /layer/ /$", text, re.MULTILINE)
+    image = text.partition("\nFROM base AS image\n")[2]
+    copied = re.findall(r"^COPY --link --from=(\S+) /layer/ /$", image, re.MULTILINE)
     assert copied == [layer.stage for layer in found.layers]
     assert len({layer.name for layer in found.layers}) == len(copied)
     assert {*copied} <= {*stages(text)}

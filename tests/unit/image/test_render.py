@@ -198,7 +198,8 @@ def test_a_target_without_a_lock(checkout: Checkout) -> None:
     checkout.project.lock(target).unlink()
     with pytest.raises(MatrixError) as caught:
         Renderer(checkout.project).render(target)
-    assert str(caught.value) == "full is not locked. Run 'python build.py lock --target full'."
+    what = "full is not locked."
+    assert str(caught.value) == f"{what} Run 'python build.py lock --target full'."
 
 
 @pytest.mark.parametrize("name", ["Dockerfile.j2", "macros.j2"])

@@ -12,20 +12,13 @@ import pytest
 import yaml
 
 from cannery.deploy.run_spec import DRIVER_MOUNTS
-from tests.unit.applications import TEXT, rendered, stacked_checkout
+from tests.unit.applications import TEXT, rendered, stacked_checkout, stage
 from tests.unit.matrices import Checkout, edited, make_checkout
 
 
 @pytest.fixture
 def stacked(tmp_path: Path) -> Checkout:
     return stacked_checkout(tmp_path)
-
-
-def stage(dockerfile: str, name: str) -> str:
-    """The text of a stage, from its FROM to the next."""
-    found = re.search(rf"(?ms)^FROM \S+[^\n]* AS {name}\n(.*?)(?=^FROM |\Z)", dockerfile)
-    assert found, name
-    return found[1]
 
 
 def copied(dockerfile: str) -> list[str]:

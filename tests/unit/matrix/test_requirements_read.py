@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from packaging.requirements import InvalidRequirement
 
 from cannery.errors import MatrixError
-from cannery.matrix.definitions import read_requirements
+from cannery.matrix.wheels import read_requirements
 from cannery.syntax.specifiers import parse_requirement
 from cannery.syntax.yaml_reader import parse_yaml
 from tests.unit.examples import times

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wheels that a build makes from sdists. Nothing here reads or writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltWheel:
+    """A wheel that a stage of the Dockerfile builds from an sdist of a package index.
+
+    ``package`` is the normalized name of the sdist. ``local`` is the local version that the build
+    adds, as in ``empty`` for 0.7.3+empty. ``requirements`` must be importable when it is built,
+    besides pip, torch and what torch needs; ``environment`` is that of the build.
+    """
+
+    package: str
+    version: str
+    local: str = ""
+    requirements: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def requirement(self) -> str:
+        """The sdist, as in ``vllm==0.7.3``."""
+        return f"{self.package}=={self.version}"
+
+    @property
+    def installed_version(self) -> str:
+        """The version of the wheel, as in ``0.7.3+empty``."""
+        return f"{self.version}+{self.local}" if self.local else self.version
