@@ -12,7 +12,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "none"
 nox.options.sessions = [
-    *("lint", "types", "unit", "campaign-quick", "policy", "workflows"),
+    *("lint", "types", "unit", "campaign-quick", "fetch", "policy", "workflows"),
     *("simulator", "image", "engine", "publish", "browser"),
 ]
 
@@ -79,6 +79,18 @@ def unit(session: nox.Session) -> None:
 def campaign_quick(session: nox.Session) -> None:
     """300 of the edits of 'campaign', and tests that it finds what is wrong."""
     session.run("pytest", "--quiet", "tests/campaign", *session.posargs)
+
+
+@nox.session
+def fetch(session: nox.Session) -> None:
+    """Downloads from a server that does everything wrong, and 300 such faults at random."""
+    session.run("pytest", "--quiet", "tests/fetch", *session.posargs)
+
+
+@nox.session(name="fetch-campaign")
+def fetch_campaign(session: nox.Session) -> None:
+    """2,000 faults at random over downloads: the right file in the end, or a reason."""
+    session.run("python", "-m", "tests.fetch", *session.posargs)
 
 
 @nox.session

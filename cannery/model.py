@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cannery.errors import Span
+from cannery.sources import CannIndex, File
 
 _LAST_PYMALLOC = 7
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
@@ -59,15 +60,6 @@ class Base:
 
 
 @dataclass(frozen=True, kw_only=True)
-class File:
-    """A file that no package registry serves; ``sha256`` is empty where nobody publishes one."""
-
-    name: str
-    origin: str
-    sha256: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Python:
     """One interpreter. ``version`` has the patch level; ``archive`` is set for STANDALONE."""
 
@@ -95,7 +87,11 @@ class Python:
 
 @dataclass(frozen=True, kw_only=True)
 class CannRelease:
-    """One CANN release: its file names, what its Python parts need, how its installers run."""
+    """One CANN release: where its parts can be had, and what its Python parts need.
+
+    ``images`` maps a chip to the reference of the vendor's image. ``emulated`` installers run on
+    the machine of the target, not on the building one.
+    """
 
     version: str
     layout: Layout
@@ -105,6 +101,8 @@ class CannRelease:
     toolkit: File
     kernels: Mapping[str, File]
     nnal: File | None
+    images: Mapping[str, str] = field(default_factory=dict)
+    index: CannIndex = field(default_factory=CannIndex)
     requirements: tuple[str, ...]
 
 
@@ -291,10 +289,11 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Matrix:
-    """Every target of a matrix.yaml, in the order of the file.
+    """Every target of a matrix.yaml, in the order of the file, and every CANN release.
 
     ``unused`` are the definitions that no target uses, each as in "pythons: cpython-3.9.2".
     """
 
     targets: Mapping[str, Target]
+    cann: Mapping[str, CannRelease] = field(default_factory=dict)
     unused: tuple[str, ...] = ()

@@ -13,9 +13,11 @@ from cannery.errors import file_error
 from cannery.image.bake_file import check_caches
 from cannery.matrix.project import Project, select
 from cannery.options.build import BuildOptions, PlanOptions, SelectionOptions
+from cannery.options.fetch import TransferOptions
 from cannery.options.given import Given
 from cannery.options.remembered import resumed
 from cannery.pipeline.build import build_all, raise_for_plan
+from cannery.pipeline.fetching import foresee, provide
 from cannery.pipeline.planning import make_plan
 from cannery.pipeline.selection import Selection, caches_of
 from cannery.plan.journal import Journal, read_journal
@@ -58,6 +60,13 @@ def run(given: Given, project: Project) -> int:
         build_from_bundle(project, selection, options, options.from_bundle, found.journal)
         return 0
     earlier = found.journal if found.resumes else None
+    transfer = read(TransferOptions, given, project)
+    if builds:
+        provided = provide(project, selection.targets, options, transfer)
+    else:
+        provided = foresee(project, selection.targets, options, transfer)
+    options = replace(options, artifacts=provided.folder)
+    selection = replace(selection, provided=provided)
     planned = make_plan(project, selection, options, plan_options, earlier)
     if builds:
         build_all(project, selection, options, planned, found.journal)

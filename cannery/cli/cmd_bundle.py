@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cannery import console
 from cannery.cli.common import existing, read, selected
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.options.bundle import BundleOptions
+from cannery.options.fetch import TransferOptions
 from cannery.options.given import Given
 from cannery.options.shared import RequiredTargetOptions
 from cannery.pipeline.bundling import make_bundle
+from cannery.pipeline.fetching import provide
 from cannery.pipeline.selection import Selection
 
 
@@ -33,6 +37,8 @@ def run(given: Given, project: Project) -> int:
         ca=existing(options.ca),
         index_url=options.index_url,
     )
-    size = make_bundle(project, selection, building, options.out)
+    provided = provide(project, targets, building, read(TransferOptions, given, project))
+    building = replace(building, artifacts=provided.folder)
+    size = make_bundle(project, replace(selection, provided=provided), building, options.out)
     console.say(f"wrote {options.out} ({size / 1e6:.0f} MB)", "ok")
     return 0

@@ -70,8 +70,33 @@ _EVERY = (
         reads="matrix.yaml, compat.yaml, images/, and the vendor's files in artifacts/",
         writes="images of the engine, .cannery/, and with --record verified/",
         example="--target py39-torch231-cann8t39 --simulate",
-        options=("build.SelectionOptions", "build.BuildOptions", "build.PlanOptions"),
+        options=(
+            *("build.SelectionOptions", "build.BuildOptions"),
+            *("fetch.TransferOptions", "build.PlanOptions"),
+        ),
         one_of=("targets", "where", "all", "resume", "from_bundle"),
+    ),
+    Command(
+        name="fetch",
+        summary="download the vendor's files",
+        description="Downloads the files that targets or CANN releases need, verifies their sha256 "
+        "and stores them for all checkouts of this user, as a build does with what it needs. "
+        "Continues interrupted downloads. See docs/fetching.md.",
+        reads="matrix.yaml, cannery.toml, artifacts/, and the servers of files",
+        writes="the folder of fetched files, and with --trust-first-use matrix.yaml",
+        example="fetch --cann 8.1.RC1 --accept-eula 'Example Ltd'",
+        options=("fetch.FetchOptions", "fetch.TransferOptions"),
+        one_of=("targets", "where", "cann", "all"),
+    ),
+    Command(
+        name="cache",
+        summary="list or prune the fetched files",
+        description="Lists the fetched files, their sha256, and who accepted their licence and "
+        "when; or removes files and unfinished downloads that no checkout has used for some time.",
+        reads="the folder of fetched files, and cannery.toml",
+        writes="nothing; 'prune' removes files from the folder of fetched files",
+        example="cache prune --days 30",
+        options=("fetch.CacheOptions",),
     ),
     Command(
         name="test",
@@ -221,7 +246,7 @@ _EVERY = (
         reads="matrix.yaml, images/, artifacts/, the package index, Debian's mirrors",
         writes="the file of --out",
         example="bundle --target 'py39-*' --simulate --out npu.bundle",
-        options=("shared.RequiredTargetOptions", "bundle.BundleOptions"),
+        options=("shared.RequiredTargetOptions", "bundle.BundleOptions", "fetch.TransferOptions"),
     ),
     Command(
         name="push",

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 from cannery.compat.file_names import file_name, file_row, judged_as
 from cannery.compat.finding import Finding, Place, Subject, Verdict
-from cannery.model import CannRelease, File
+from cannery.model import CannRelease
+from cannery.sources import File
 from cannery.syntax.cann_version import CannVersion
 
 _MACHINE = r"(?:-(?P<machine>\w+))?"

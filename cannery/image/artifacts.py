@@ -14,7 +14,8 @@ from typing import IO
 from cannery.errors import ArtifactError, Problem, file_error, some_of
 from cannery.image.file_hashes import sha256_of
 from cannery.image.needed_files import missing_files
-from cannery.model import SIMULATED_CHIPS, File, Target
+from cannery.model import SIMULATED_CHIPS, Target
+from cannery.sources import File
 
 _MACHINES = {183: "aarch64", 62: "x86_64"}
 """e_machine of an ELF header (elf.h)."""
@@ -91,7 +92,10 @@ def _missing(target: Target, path: Path, file: File) -> Problem | None:
         hint = f" (The file for {other} is there, but {target.id} needs {target.machine}.)"
     elif alike := _alike(path):
         hint = f" (There is {alike}, whose name differs only in upper and lower case.)"
-    return Problem(what=f"{path} is missing.{hint}", fix=f"Get it from: {file.origin}.")
+    fix = f"Get it from: {file.origin}."
+    if file.is_downloadable:
+        fix += " 'build.py fetch' downloads it."
+    return Problem(what=f"{path} is missing.{hint}", fix=fix)
 
 
 def _alike(path: Path) -> str:

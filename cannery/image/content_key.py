@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from cannery.image.needed_files import needed_files
-from cannery.model import Base, File, Target
+from cannery.model import Base, Target
+from cannery.sources import File
 
 LABEL = "io.cannery.key"
 """The label of an image that holds its key."""

@@ -21,7 +21,8 @@ from cannery.image.lock import Lock, LockedWheel
 from cannery.image.record import interpreter_paths
 from cannery.image.requirements import sdists
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
-from cannery.model import File, PythonSource, Target
+from cannery.model import PythonSource, Target
+from cannery.sources import File
 
 
 class LayerKind(StrEnum):

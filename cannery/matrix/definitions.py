@@ -9,11 +9,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from cannery.matrix.file_definitions import (
+    Downloads,
+    check_file_name,
+    read_downloads,
+    read_file,
+    read_folder,
+    read_images,
+    read_index,
+)
 from cannery.model import (
     Application,
     Base,
     CannRelease,
-    File,
     Layout,
     Python,
     PythonSource,
@@ -22,7 +30,6 @@ from cannery.model import (
 )
 from cannery.syntax.yaml_reader import Section
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _GLIBC = re.compile(r"\d+\.\d+")
 _PINNED_IMAGE = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
 _COMPONENT = re.compile(r"[a-z][a-z0-9_]*")
@@ -53,6 +60,7 @@ class Definitions:
     """What the targets of the file may name."""
 
     build_base: Base | None = None
+    downloads: Downloads = field(default_factory=Downloads)
     bases: dict[str, Base] = field(default_factory=dict)
     pythons: dict[str, Python] = field(default_factory=dict)
     python_bases: dict[str, str] = field(default_factory=dict)
@@ -87,10 +95,11 @@ def read_definitions(top: Section) -> Definitions:
     for name, each in _named(top, "bases"):
         definitions.bases[name] = read(each, partial(_base, name, each))
     definitions.build_base = top.choose("build_base", definitions.bases, "base")
+    definitions.downloads = read_downloads(top)
     for name, each in _named(top, "pythons"):
         definitions.pythons[name] = read(each, partial(_python, name, each, definitions))
     for name, each in _named(top, "cann"):
-        definitions.cann[name] = read(each, partial(_cann, name, each))
+        definitions.cann[name] = read(each, partial(_cann, name, each, definitions.downloads))
     for key, wheels in (
         ("apex", definitions.apex),
         ("deepspeed_plugins", definitions.plugins),
@@ -100,7 +109,8 @@ def read_definitions(top: Section) -> Definitions:
         for name, each in _named(top, key, required=False):
             wheels[name] = read(each, partial(_vendor_wheel, name, each))
     for name, each in _named(top, "applications", required=False):
-        definitions.applications[name] = read(each, partial(_application, name, each))
+        made = partial(_application, name, each, definitions.downloads)
+        definitions.applications[name] = read(each, made)
     if section := top.section("leave_out", required=False):
         must_be = _must_be(_PATTERN, "a pattern of paths; write it as */numpy/tests")
         definitions.leave_out = {name: section.texts(name, must_be) for name in section.names()}
@@ -125,21 +135,6 @@ def _base(name: str, section: Section) -> Base:
     return base
 
 
-def _file(section: Section | None) -> File:
-    if section is None:
-        return File(name="", origin="")
-    file = File(
-        name=section.text("file"),
-        origin=section.text("origin"),
-        sha256=section.text("sha256", required=False),
-    )
-    _check_file_name(section, file.name)
-    if file.sha256 and not _SHA256.fullmatch(file.sha256):
-        section.wrong("sha256", "a sha256 has 64 digits, 0 to 9 and a to f.")
-    section.done()
-    return file
-
-
 def _python(name: str, section: Section, definitions: Definitions) -> Python:
     version = section.text("version")
     if version and not re.fullmatch(r"3\.\d+\.\d+", version):
@@ -148,7 +143,7 @@ def _python(name: str, section: Section, definitions: Definitions) -> Python:
     source = section.choose("source", kinds, "kind of source")
     archive = None
     if source is PythonSource.STANDALONE:
-        archive = _file(section.section("archive"))
+        archive = read_file(section.section("archive"), definitions.downloads)
     elif source is None:
         # Which of the two keys belongs here is not known.
         section.take("archive", required=False)
@@ -160,12 +155,16 @@ def _python(name: str, section: Section, definitions: Definitions) -> Python:
     return Python(name=name, version=version, source=source, archive=archive)
 
 
-def _cann(version: str, section: Section) -> CannRelease:
+def _cann(version: str, section: Section, downloads: Downloads) -> CannRelease:
     editions, installers = {"release": False, "interim": True}, {"native": False, "emulated": True}
     interim = section.choose("edition", editions, "edition", default="release") or False
     nearest = section.text("nearest_public", required=interim)
     layouts = {str(layout): layout for layout in Layout}
-    kernels = section.section("kernels")
+    folder = read_folder(section, downloads)
+    inner = section.section("kernels")
+    kernels = (
+        {c: read_file(each, downloads, folder) for c, each in inner.sections()} if inner else {}
+    )
     nnal = section.section("nnal", required=False)
     release = CannRelease(
         version=version,
@@ -173,9 +172,11 @@ def _cann(version: str, section: Section) -> CannRelease:
         emulated=section.choose("installer", installers, "installer", default="native") or False,
         interim=interim,
         nearest_public=nearest,
-        toolkit=_file(section.section("toolkit")),
-        kernels={chip: _file(each) for chip, each in kernels.sections()} if kernels else {},
-        nnal=_file(nnal) if nnal else None,
+        toolkit=read_file(section.section("toolkit"), downloads, folder),
+        kernels=kernels,
+        nnal=read_file(nnal, downloads, folder) if nnal else None,
+        images=read_images(section, kernels),
+        index=read_index(section, kernels),
         requirements=read_requirements(section),
     )
     section.done()
@@ -208,17 +209,12 @@ def _vendor_wheel(version: str, section: Section) -> VendorWheel:
         wheel.file.format(tag="", abi="", machine="")
     except (KeyError, IndexError, ValueError, AttributeError, TypeError):
         section.wrong("file", "only {tag}, {abi} and {machine} can be filled in.")
-    _check_file_name(section, wheel.file)
+    check_file_name(section, wheel.file)
     section.done()
     return wheel
 
 
-def _check_file_name(section: Section, name: str) -> None:
-    if "/" in name:
-        section.wrong("file", f"{name!r} must be a file name without folders.")
-
-
-def _application(name: str, section: Section) -> Application:
+def _application(name: str, section: Section, downloads: Downloads) -> Application:
     component = section.text("component")
     _check_component(section, "component", component)
     version = section.text("version")
@@ -238,7 +234,7 @@ def _application(name: str, section: Section) -> Application:
         environment=_pairs(section, "environment", _VARIABLE, _WORD),
         ports=section.texts("ports", _wrong_port),
         volumes=_pairs(section, "volumes", _PATH, _PATH),
-        sources=_sources(section),
+        sources=_sources(section, downloads),
     )
     section.done()
     return application
@@ -284,17 +280,17 @@ def _pairs(
     return found
 
 
-def _sources(section: Section) -> tuple[Source, ...]:
+def _sources(section: Section, downloads: Downloads) -> tuple[Source, ...]:
     found: dict[str, Source] = {}
     for each in section.mappings("sources"):
-        source = _source(each)
+        source = _source(each, downloads)
         if source.folder in found:
             each.wrong("folder", f"{source.folder!r} is also the folder of another source.")
         found[source.folder] = source
     return tuple(found.values())
 
 
-def _source(section: Section) -> Source:
+def _source(section: Section, downloads: Downloads) -> Source:
     folder = section.text("folder")
     _check_component(section, "folder", folder)
-    return Source(folder=folder, file=_file(section))
+    return Source(folder=folder, file=read_file(section, downloads))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cannery.errors import Problem, UsageError, did_you_mean
 from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.schema import load_matrix
+from cannery.matrix.settings import Settings, read_settings
 from cannery.model import Matrix, Target
 
 if TYPE_CHECKING:
@@ -76,6 +77,10 @@ class Project:
     def compat(self) -> Compat:
         """Read compat.yaml; see ``read_facts`` and ``parse_facts`` for what it raises."""
         return parse_facts(read_facts(self.matrix_file))
+
+    def settings(self) -> Settings:
+        """Read cannery.toml; see ``read_settings`` for what it raises."""
+        return read_settings(self.root)
 
 
 def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = ()) -> list[Target]:

@@ -96,7 +96,8 @@ def matrix_of(top: Section, compat: Compat | None) -> Matrix:
             if top.problems.count == before and not _is_faulty(target, definitions):
                 judgement.add(target, section)
     judgement.report()
-    return Matrix(targets=targets, unused=_unused(targets.values(), definitions))
+    unused = _unused(targets.values(), definitions)
+    return Matrix(targets=targets, cann=definitions.cann, unused=unused)
 
 
 def _used(target: Target) -> list[object]:

@@ -15,6 +15,7 @@ from cannery.options.shared import (
     CA,
     INDEX_URL,
     SIMULATE,
+    SOURCE,
     TARGET,
     VERBOSE,
     TargetOptions,
@@ -63,6 +64,7 @@ class BuildOptions(OptionSet):
 
     simulate: bool = field(default=False, metadata=changed(SIMULATE, remembered=True))
     artifacts: Path = field(default=ARTIFACTS_DEFAULT, metadata=changed(ARTIFACTS, remembered=True))
+    sources: tuple[str, ...] = field(default=(), metadata=changed(SOURCE, remembered=True))
     test: bool = field(
         default=True,
         metadata=option(flags=("--no-test",), help="do not check the images", remembered=True),
@@ -137,6 +139,11 @@ class BuildOptions(OptionSet):
             remembered=True,
         ),
     )
+
+    @property
+    def with_cann(self) -> bool:
+        """Whether CANN's files are taken from a source, although the NPU may be simulated."""
+        return bool(self.sources)
 
 
 @dataclass(frozen=True, kw_only=True)

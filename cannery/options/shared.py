@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.options.option import OptionSet, changed, option
+from cannery.sources import CannSource
 
 ARTIFACTS_DEFAULT = Path("artifacts")
 """Below the checkout."""
@@ -21,6 +22,14 @@ SIMULATE = option(
     help="use a simulated NPU in place of CANN and the driver; the image's tag ends in -sim"
 )
 ARTIFACTS = option(metavar="DIR", help="the directory of the vendor's files")
+SOURCE = option(
+    flags=("--source",),
+    metavar="NAME",
+    choices=tuple(str(each) for each in CannSource),
+    help="take CANN's files from folder, download, image or index; repeat it for the order in "
+    "which they are tried. With --simulate, CANN is then not simulated, but the NPU is",
+    default_text="the order in cannery.toml, else folder, download",
+)
 CA = option(
     metavar="FILE",
     help="certificates to trust for downloads; they never enter an image",

@@ -37,6 +37,17 @@ def matching(pattern: str, noun: str, example: str) -> Callable[[str], str]:
     return read
 
 
+def name(text: str) -> str:
+    """``text``, which names somebody.
+
+    Raises:
+        ValueError: it is empty, or has characters that cannot be shown.
+    """
+    if not text.strip() or not text.isprintable():
+        raise ValueError(f"invalid name {text!r}. Use letters, as in 'Example Ltd'.")
+    return text.strip()
+
+
 @dataclass(frozen=True)
 class Shard:
     """The ``index``-th of ``count`` shares of a selection, counted from 1."""

@@ -27,7 +27,8 @@ from cannery.image.simulated import LABEL as SIMULATED_LABEL
 from cannery.matrix.project import Project
 from cannery.model import Base, Matrix, Target
 from cannery.options.build import BuildOptions
-from cannery.pipeline.planning import Planned, Ready, base_names, bases, expected_key
+from cannery.pipeline.planning import Planned
+from cannery.pipeline.ready import Ready, base_names, bases, expected_key
 from cannery.pipeline.selection import Selection, caches_of, index_of
 from cannery.plan.plan import Action
 
@@ -51,7 +52,9 @@ class Assembly:
         """
         folder = made.artifacts if made else self.options.artifacts
         hashes = Hashes(self.project.state / "hashes.json")
-        files = files_of_build(ready.target, simulate=self.options.simulate)
+        files = files_of_build(
+            ready.target, simulate=self.options.simulate, with_cann=self.options.with_cann
+        )
         found = check_artifacts(
             ready.target, folder, files, simulated=self.options.simulate, hash_of=hashes.of
         )
@@ -107,7 +110,7 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
         folder = simulated(project, target).artifacts if options.simulate else options.artifacts
         found: dict[str, str] = {}
         try:
-            files = files_of_build(target, simulate=options.simulate)
+            files = files_of_build(target, simulate=options.simulate, with_cann=options.with_cann)
             found = check_artifacts(
                 target, folder, files, simulated=options.simulate, hash_of=hashes.of
             )

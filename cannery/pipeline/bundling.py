@@ -34,7 +34,8 @@ from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.build import BuildOptions
 from cannery.pipeline.assembly import Assembly
-from cannery.pipeline.planning import Planned, bases, make_plan
+from cannery.pipeline.planning import Planned, make_plan
+from cannery.pipeline.ready import bases
 from cannery.pipeline.recording import state_keys
 from cannery.pipeline.selection import Selection, index_of
 

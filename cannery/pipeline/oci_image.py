@@ -26,8 +26,8 @@ from cannery.image.content_key import LABEL
 from cannery.image.lock import parse_lock
 from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
-from cannery.pipeline.planning import base_names, bases
 from cannery.pipeline.pushable import Candidate
+from cannery.pipeline.ready import base_names, bases
 from cannery.pipeline.transaction import ATTESTED, ImagePush, PushedImage
 from cannery.publish import attestation
 from cannery.publish.inventory import Inventory

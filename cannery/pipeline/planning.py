@@ -3,63 +3,33 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from cannery import console
 from cannery.errors import ArtifactError, CanneryError, EngineError, UsageError
-from cannery.execute.engine import base
 from cannery.execute.engine.images import Images, local_images
 from cannery.image.artifacts import check_artifacts
-from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of, context_files
+from cannery.image.content_key import LABEL, SIMULATOR
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.file_hashes import Hashes
 from cannery.image.layers import Layer
 from cannery.image.names import image_name, image_tag
-from cannery.image.needed_files import missing_files, needed_files
+from cannery.image.needed_files import CANN, missing_files, needed_files
 from cannery.image.render import Rendered, Renderer
 from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import Project
-from cannery.model import Base, Target
+from cannery.model import Target
 from cannery.options.build import BuildOptions, PlanOptions
+from cannery.pipeline.fetching import Provided
 from cannery.pipeline.images import device_kinds, here
+from cannery.pipeline.ready import Ready, base_names, expected_key
 from cannery.pipeline.selection import Selection
 from cannery.plan.journal import Entry, Journal, Progress
 from cannery.plan.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
 from cannery.plan.shard import divide_targets, target_cost
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ready:
-    """A target that can be built. ``context`` has the files that all targets share, by name.
-
-    ``hashes`` maps each component to the sha256 of its file; for simulated packages it has the
-    hash of their recipe.
-    """
-
-    rendered: Rendered
-    context: Mapping[str, str]
-    hashes: Mapping[str, str]
-
-    @property
-    def target(self) -> Target:
-        return self.rendered.target
-
-    @property
-    def layers(self) -> tuple[Layer, ...]:
-        return self.rendered.layers
-
-    @property
-    def context_files(self) -> dict[str, str]:
-        """Name to text of the files of both build contexts."""
-        return context_files(self.rendered.files, self.context)
-
-    @property
-    def committed_key(self) -> str:
-        """The content key by the committed files, which is the same on every machine."""
-        simulator = self.hashes.get(SIMULATOR, "")
-        return KeyInputs.committed(self.target, self.context_files, simulator=simulator).key
 
 
 @dataclass(kw_only=True)
@@ -67,7 +37,8 @@ class Planned:
     """A plan, with the data for carrying it out.
 
     ``failures`` has the errors of targets that were named and cannot be built, ``unavailable``
-    those of other targets. ``earlier`` has the entries of the run that is resumed.
+    those of other targets. ``earlier`` has the entries of the run that is resumed, and
+    ``not_fetched`` the targets of which a file could not be fetched.
     """
 
     plan: Plan
@@ -75,6 +46,7 @@ class Planned:
     failures: dict[str, CanneryError] = field(default_factory=dict)
     unavailable: dict[str, CanneryError] = field(default_factory=dict)
     earlier: Mapping[str, Entry] = field(default_factory=dict)
+    not_fetched: frozenset[str] = frozenset()
 
 
 def make_plan(
@@ -92,21 +64,24 @@ def make_plan(
         UsageError: there is no such shard, or nothing has the component.
     """
     plan_options = plan_options or PlanOptions()
+    provided = selection.provided or Provided(folder=options.artifacts)
     renderer = Renderer(project)
     rendered = _rendered(project, renderer, selection)
     layers = {name: each.layers for name, each in rendered.items()}
     targets, elsewhere = _shard(selection, layers)
     component = plan_options.if_changed
     change = change_of(component, targets, layers) if component else None
-    planned = Planned(plan=Plan(steps=()), earlier=earlier.entries if earlier else {})
+    planned = Planned(
+        plan=Plan(steps=()),
+        earlier=earlier.entries if earlier else {},
+        not_fetched=frozenset(provided.failures),
+    )
     hashes = Hashes(project.state / "hashes.json")
     for target in targets:
         try:
-            found = _hashes(target, options, hashes)
+            found = _hashes(target, options, provided, hashes)
         except CanneryError as error:
-            absent = isinstance(error, UsageError) or bool(
-                missing_files(target, options.artifacts, simulate=options.simulate)
-            )
+            absent = isinstance(error, UsageError) or bool(_missing(target, options))
             skip = absent and target.id not in selection.named
             (planned.unavailable if skip else planned.failures)[target.id] = error
         else:
@@ -141,44 +116,39 @@ def _shard(
     return here, tuple(target.id for target in selection.targets if target.id not in ours)
 
 
-def _hashes(target: Target, options: BuildOptions, hashes: Hashes) -> dict[str, str]:
+def _missing(target: Target, options: BuildOptions) -> dict[str, str]:
+    return missing_files(
+        target, options.artifacts, simulate=options.simulate, with_cann=options.with_cann
+    )
+
+
+def _hashes(
+    target: Target, options: BuildOptions, provided: Provided, hashes: Hashes
+) -> dict[str, str]:
     """Component to an identifier of its file.
 
     Raises:
-        ArtifactError: a file is missing or invalid.
+        ArtifactError: a file is missing or invalid, or could not be fetched.
         UsageError: there is no software device for the target's chip.
     """
     simulate = options.simulate
-    files = needed_files(target, simulate=simulate)
+    files = needed_files(target, simulate=simulate, with_cann=options.with_cann)
+    if target.id in provided.failures:
+        raise provided.failures[target.id]
+    coming = {
+        name: provided.coming[file.name]
+        for name, file in files.items()
+        if file.name in provided.coming
+    }
+    files = {name: file for name, file in files.items() if name not in coming}
     stand_ins = {SIMULATOR: recipe(target)} if simulate else {}
     check = partial(check_artifacts, hash_of=hashes.of, simulated=simulate)
-    return {**stand_ins, **check(target, options.artifacts, files)}
-
-
-def bases(target: Target) -> dict[str, tuple[Base, str]]:
-    """Build argument to its base, and to the architecture of that base."""
-    building = {"BUILD_IMAGE": base.building_architecture()}
-    return {
-        name: (each, building.get(name, target.docker_arch))
-        for name, each in bases_of(target).items()
-    }
-
-
-def base_names(target: Target) -> list[str]:
-    """The local names of the base images of ``target``, and of their stand-ins."""
-    return [name for each in bases(target).values() for name in base.names(*each)]
-
-
-def expected_key(ready: Ready, options: BuildOptions, images: Images) -> str:
-    """The content key of the image that would be built now, given the local ``images``."""
-    architectures = bases(ready.target)
-    return KeyInputs.of(
-        ready.target,
-        ready.context_files,
-        identify_file=lambda name, _: ready.hashes[name],
-        identify_base=lambda name, _: base.identity(*architectures[name], images),
-        simulator=ready.hashes[SIMULATOR] if options.simulate else "",
-    ).key
+    found = {**coming, **check(target, options.artifacts, files)}
+    if simulate and options.with_cann:
+        # Of these, only the simulator's identifier is asked for when an image is simulated.
+        own = "".join(found[name] for name in sorted(found) if name in CANN)
+        stand_ins[SIMULATOR] = hashlib.sha256((stand_ins[SIMULATOR] + own).encode()).hexdigest()
+    return {**stand_ins, **found}
 
 
 def _steps(
@@ -205,8 +175,9 @@ def _steps(
             )
         elif target.id in planned.unavailable:
             error = planned.unavailable[target.id]
-            lacks = missing_files(target, options.artifacts, simulate=options.simulate)
-            why = missing(lacks) if isinstance(error, ArtifactError) else str(error)
+            lacks = _missing(target, options)
+            is_missing = isinstance(error, ArtifactError) and target.id not in planned.not_fetched
+            why = missing(lacks) if is_missing else str(error)
             steps.append(Step(id=target.id, action=Action.SKIP, why=why, missing=lacks))
     return steps
 

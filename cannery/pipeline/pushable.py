@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cannery.errors import OutOfSyncError, Problem, PublishError
 from cannery.execute import cosign, git
@@ -17,7 +17,9 @@ from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.model import DeviceKind, Target
 from cannery.options.build import BuildOptions
+from cannery.options.fetch import TransferOptions
 from cannery.options.publish import PushOptions
+from cannery.pipeline.fetching import foresee
 from cannery.pipeline.images import device_kinds, here
 from cannery.pipeline.planning import make_plan
 from cannery.pipeline.selection import Selection
@@ -144,6 +146,7 @@ def _differences(
     one = Selection(matrix=selection.matrix, targets=(target,), named=frozenset({target.id}))
     build_options = BuildOptions(simulate=options.simulate, artifacts=options.artifacts)
     try:
+        one = replace(one, provided=foresee(project, [target], build_options, TransferOptions()))
         planned = make_plan(project, one, build_options)
     except OutOfSyncError as error:
         return [*reasons, str(error.problems[-1])], {}

@@ -22,6 +22,7 @@ from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
 from cannery.image.names import image_name
+from cannery.image.needed_files import needed_files
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.pipeline.assembly import Assembly
@@ -125,8 +126,9 @@ class _Run:
             self.board.tell(step.id, "simulating")
             target = self.planned.ready[step.id].target
             try:
+                needed = needed_files(target, simulate=True, with_cann=self.options.with_cann)
                 self._made[step.id] = simulate(
-                    self.project, target, index_of(self.options), self.options.artifacts
+                    self.project, target, index_of(self.options), self.options.artifacts, needed
                 )
             except CanneryError as error:
                 self._fail(step.id, error)

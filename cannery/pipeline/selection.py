@@ -10,16 +10,21 @@ from cannery.image.bake_file import Caches
 from cannery.model import Matrix, Target
 from cannery.options.build import BuildOptions
 from cannery.options.values import Shard
+from cannery.pipeline.fetching import Provided
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """The selected targets of ``matrix``. It is an error if one in ``named`` cannot be built."""
+    """The selected targets of ``matrix``. It is an error if one in ``named`` cannot be built.
+
+    ``provided`` says what was fetched for them, or would be.
+    """
 
     matrix: Matrix
     targets: tuple[Target, ...]
     named: frozenset[str]
     shard: Shard | None = None
+    provided: Provided | None = None
 
 
 def caches_of(options: BuildOptions) -> Caches:

@@ -17,7 +17,8 @@ from packaging.version import Version
 
 from cannery.compat import facts
 from cannery.matrix.definitions import Definitions
-from cannery.model import Base, CannRelease, File, Layout, Python, Target, VendorWheel
+from cannery.model import Base, CannRelease, Layout, Python, Target, VendorWheel
+from cannery.sources import File
 from cannery.syntax.cann_version import CannRange, CannVersion
 
 _MOST = 60

@@ -7,18 +7,21 @@ import json
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cannery import console
 from cannery.errors import file_error
 from cannery.execute.engine.base import building_architecture, ensure_base
 from cannery.execute.engine.buildx import Build, PackageIndex, execute
+from cannery.execute.fetch.store import link_or_copy
 from cannery.execute.owner import is_gone, own_mark
 from cannery.image.artifacts import check_artifacts
 from cannery.image.simulator_spec import SOURCES, package_spec, recipe
 from cannery.matrix.project import Project
 from cannery.model import Target
+from cannery.sources import File
 
 _MAKING = ".making-"
 """The beginning of the names of temporary folders."""
@@ -41,17 +44,26 @@ def simulated(project: Project, target: Target) -> Simulated:
     return Simulated(artifacts=folder / "artifacts", host=folder / "host")
 
 
-def simulate(project: Project, target: Target, source: PackageIndex, real: Path) -> Simulated:
+def simulate(
+    project: Project,
+    target: Target,
+    source: PackageIndex,
+    real: Path,
+    needed: Mapping[str, File] | None = None,
+) -> Simulated:
     """Make the simulated files of ``target`` unless they exist.
 
-    Files without a stand-in are taken from ``real``.
+    The files ``needed``, by component, are taken from ``real``; without it these are all files
+    without a stand-in. If others are among them, they are put into a folder of their own, so that
+    the next run finds the stand-ins.
 
     Raises:
         EngineError, BuildError: as ``execute``.
         ArtifactError: a file is missing in ``real``.
         FileError: the files cannot be written.
     """
-    check_artifacts(target, real, target.real_artifacts, simulated=True)
+    needed = needed or target.real_artifacts
+    check_artifacts(target, real, needed, simulated=True)
     made = simulated(project, target)
     folder = made.artifacts.parent
     if not folder.exists():
@@ -61,8 +73,14 @@ def simulate(project: Project, target: Target, source: PackageIndex, real: Path)
         except OSError as error:
             raise file_error("write", folder, error) from error
     try:
-        for file in target.real_artifacts.values():
-            _link(real / file.name, made.artifacts / file.name)
+        if needed.keys() - target.real_artifacts.keys():
+            own = replace(made, artifacts=folder / "with-cann")
+            own.artifacts.mkdir(exist_ok=True)
+            for path in made.artifacts.iterdir():
+                link_or_copy(path, own.artifacts / path.name)
+            made = own
+        for file in needed.values():
+            link_or_copy(real / file.name, made.artifacts / file.name)
     except OSError as error:
         raise file_error("write", made.artifacts, error) from error
     return made
@@ -104,17 +122,3 @@ def _clear(folder: Path) -> None:
     for path in folder.glob(f"{_MAKING}*"):
         if is_gone(path.name.removeprefix(_MAKING).rpartition(":")[0]):
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _link(source: Path, destination: Path) -> None:
-    """Make ``destination`` a link to or a copy of ``source``, in one step."""
-    temporary = destination.with_name(f".{destination.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)
-    try:
-        try:
-            os.link(source, temporary)
-        except OSError:  # on another disk
-            shutil.copy2(source, temporary)
-        os.replace(temporary, destination)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import errno
 import ssl
-from collections.abc import Iterator
 from typing import Any
 
 import requests
 
 from cannery.errors import EngineError, Problem
+from cannery.execute.trust import UNKNOWN_ISSUER, causes, distrust
 
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 """OpenSSL's reasons for an answer that is not TLS; the second since 3.2."""
-
-_UNKNOWN_ISSUER = (18, 19, 20, 21)
-"""OpenSSL's codes (X509_V_ERR) for certificates whose issuer is not among the trusted ones."""
 
 
 class RegistryError(EngineError):
@@ -32,13 +29,12 @@ class RegistryError(EngineError):
 
 def require_trust(host: str, error: requests.RequestException) -> None:
     """Raise RegistryError if ``error`` is that TLS does not prove who ``host`` is."""
-    for each in _causes(error):
-        if isinstance(each, ssl.SSLCertVerificationError):
-            what = f"the certificate of {host} is not trusted: {each.verify_message}."
-            fix = "The registry needs a valid certificate for this name."
-            if each.verify_code in _UNKNOWN_ISSUER:
-                fix = "Add --ca FILE with the certificate of its issuer."
-            raise RegistryError(Problem(what=what, fix=fix)) from error
+    if untrusted := distrust(error):
+        what = f"the certificate of {host} is not trusted: {untrusted.verify_message}."
+        fix = "The registry needs a valid certificate for this name."
+        if untrusted.verify_code in UNKNOWN_ISSUER:
+            fix = "Add --ca FILE with the certificate of its issuer."
+        raise RegistryError(Problem(what=what, fix=fix)) from error
     if is_plain(error):
         what = f"{host} has no TLS, which is allowed on this machine only."
         fix = "Put a proxy with TLS in front of it."
@@ -47,26 +43,7 @@ def require_trust(host: str, error: requests.RequestException) -> None:
 
 def is_plain(error: Exception) -> bool:
     """Whether the other side has answered without TLS."""
-    return any(isinstance(each, ssl.SSLError) and each.reason in _NO_TLS for each in _causes(error))
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """``error`` and all that led to it, which urllib3 partly keeps in the arguments."""
-    waiting, seen = [error], set[int]()
-    while waiting:
-        each = waiting.pop()
-        if id(each) not in seen:
-            seen.add(id(each))
-            yield each
-            inner = (each.__context__, each.__cause__, *each.args)
-            waiting += [cause for cause in inner if isinstance(cause, BaseException)]
-
-
-def reason(error: BaseException) -> str:
-    """The innermost error as text, without those that it was wrapped in."""
-    while (inner := error.__cause__ or error.__context__) is not None:
-        error = inner
-    return str(error) or type(error).__name__
+    return any(isinstance(each, ssl.SSLError) and each.reason in _NO_TLS for each in causes(error))
 
 
 def explanation(response: requests.Response) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import ip_address
@@ -12,20 +11,19 @@ from typing import Any, BinaryIO
 from urllib.parse import urljoin, urlsplit
 
 import requests
-from requests.adapters import HTTPAdapter
 from urllib3.exceptions import InvalidHeader, MaxRetryError, ProtocolError
 from urllib3.util.retry import Retry
 
 from cannery import __version__, console
-from cannery.errors import EngineError, Problem
+from cannery.errors import Problem
 from cannery.execute.registry.auth import Guard
 from cannery.execute.registry.errors import (
     RegistryError,
     explanation,
     is_plain,
-    reason,
     require_trust,
 )
+from cannery.execute.trust import Trusting, innermost, trusting
 
 _CERTIFICATES = Path("/etc/docker/certs.d")
 """The engine's folder of certificates, with a folder for each registry."""
@@ -48,32 +46,6 @@ PATIENCE = Retry(
     retry_after_max=120,
 )
 """How often and after which delays a request is sent again, unless the registry names a delay."""
-
-
-class _Trusting(HTTPAdapter):
-    def __init__(self, context: ssl.SSLContext) -> None:
-        self._context = context
-        super().__init__()
-
-    def init_poolmanager(self, *arguments: Any, **more: Any) -> None:
-        super().init_poolmanager(*arguments, **more, ssl_context=self._context)
-
-    def proxy_manager_for(self, proxy: Any, **more: Any) -> Any:
-        return super().proxy_manager_for(proxy, **more, ssl_context=self._context)
-
-
-def _context(host: str, ca: Path | None) -> ssl.SSLContext:
-    """Trusts the certificates of this machine, those of its engine for ``host``, and ``ca``."""
-    context = ssl.create_default_context()
-    files = [*([ca] if ca else []), *sorted((_CERTIFICATES / host).glob("*.crt"))]
-    for file in files:
-        try:
-            context.load_verify_locations(file)
-        except (OSError, ssl.SSLError) as error:
-            what = f"{file} has no certificates that can be read: {error}."
-            fix = "It must be a text file with certificates in PEM form."
-            raise EngineError(Problem(what=what, fix=fix)) from error
-    return context
 
 
 def is_loopback(host: str) -> bool:
@@ -101,7 +73,8 @@ class Http:
         # No proxy is between this machine and itself.
         self._session.trust_env = not is_loopback(host)
         self._session.headers["User-Agent"] = f"cannery/{__version__}"
-        self._session.mount("https://", _Trusting(_context(host, ca)))
+        own = sorted((_CERTIFICATES / host).glob("*.crt"))
+        self._session.mount("https://", Trusting(trusting([*([ca] if ca else []), *own])))
 
     @property
     def login(self) -> tuple[str, str]:
@@ -142,7 +115,9 @@ class Http:
             left = left.increment("GET", error=ProtocolError(str(error)))
         except MaxRetryError:
             tries = len(self._patience.history) + int(self._patience.total or 0) + 1
-            what = f"{self.host} cannot be reached or breaks off: {reason(error)} ({tries} times)."
+            what = (
+                f"{self.host} cannot be reached or breaks off: {innermost(error)} ({tries} times)."
+            )
             fix = "Check the name, that the registry runs, and the proxy settings; then try again."
             raise RegistryError(Problem(what=what, fix=fix)) from error
         left.sleep()

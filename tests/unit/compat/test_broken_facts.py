@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.model import File, Target
+from cannery.model import Target
+from cannery.sources import File
 from tests.unit.compat_targets import (
     GOOD,
     PLUGIN,

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cannery.compat import Verdict, judge
-from cannery.model import Application, File, PythonSource, Target, VendorWheel
+from cannery.model import Application, PythonSource, Target, VendorWheel
+from cannery.sources import File
 from tests.unit.compat_targets import APEX, COMPAT, GOOD, PLUGIN, cann, changed, python
 
 NINE = changed(

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gets the signature and the revocation list that a server may have beside a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cannery.execute.fetch.http import Client, TransferError
+from cannery.execute.fetch.unzip import LARGEST_SIGNATURE, Signed
+from cannery.sources import Address
+
+
+def signed_beside(client: Client, address: Address, content: Path, folder: Path) -> Signed | None:
+    """``content``, which is from ``address``, with its signature; None if the server has none.
+
+    Raises:
+        TransferError: the server does not say whether it has one.
+    """
+    signature = _small(client, address, ".cms", folder)
+    if signature is None:
+        return None
+    revocations = _small(client, address, ".crl", folder)
+    return Signed(content=content, signature=signature, revocations=revocations)
+
+
+def _small(client: Client, address: Address, suffix: str, folder: Path) -> Path | None:
+    parts = urlsplit(address.url)
+    url = parts._replace(path=parts.path + suffix).geturl()
+    path = folder / f"beside{suffix}"
+    size = 0
+    try:
+        with client.get(replace(address, url=url)) as answer, path.open("wb") as stream:
+            for chunk in answer.chunks(1 << 16):
+                size += len(chunk)
+                # A longer one is cut off, and then is not valid.
+                stream.write(chunk if size <= LARGEST_SIGNATURE else b"")
+    except TransferError as error:
+        if error.is_absent:
+            return None
+        raise TransferError(f"its {suffix} file: {error}", final=True) from error
+    return path

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fetches files into the store: from one server after the other, until the hash is right."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event
+from urllib.parse import quote, urlsplit
+
+from cannery import console
+from cannery.errors import ArtifactError, Problem
+from cannery.execute.clock import now
+from cannery.execute.fetch import signature
+from cannery.execute.fetch.beside import signed_beside
+from cannery.execute.fetch.http import Client, TransferError
+from cannery.execute.fetch.progress import Screen
+from cannery.execute.fetch.store import Record, Store, notes_of
+from cannery.execute.fetch.terms import Terms
+from cannery.execute.fetch.transfer import Patience, Transfer, disk_error
+from cannery.execute.fetch.unzip import Archive, Signed
+from cannery.execute.process import Stopped
+from cannery.image.file_hashes import sha256_of
+from cannery.sources import Address, File
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fetched:
+    """A file in the store. ``first_use`` says that its hash was taken from the download."""
+
+    file: File
+    path: Path
+    sha256: str
+    first_use: bool = False
+
+
+@dataclass(kw_only=True)
+class Fetcher:
+    """Fetches files into ``store``. ``servers`` have files under their names alone."""
+
+    store: Store
+    client: Client
+    terms: Terms
+    servers: Sequence[Address] = ()
+    patience: Patience = field(default_factory=Patience)
+    screen: Screen = field(default_factory=Screen)
+    stop: Event = field(default_factory=Event)
+
+    def addresses(self, file: File) -> tuple[Address, ...]:
+        """Where ``file`` itself can be had: the user's own servers before those of the vendor."""
+        own = (replace(each, url=f"{each.url}/{quote(file.name)}") for each in self.servers)
+        return (*own, *file.addresses)
+
+    def fetch(self, file: File) -> Fetched:
+        """The file in the store; it is downloaded if it is not there.
+
+        Raises:
+            ArtifactError: no server delivers the right file, its licence was not accepted, or
+                nobody publishes its hash.
+            FileError: the store cannot be written.
+        """
+        sha256 = self.store.known(file)
+        if sha256 and self.store.has(sha256):
+            return Fetched(file=file, path=self.store.path(sha256), sha256=sha256)
+        if problems := self.terms.against(file):
+            raise ArtifactError(problems)
+        key = sha256 or (file.zip.sha256 if file.zip else _key(file.name))
+        with self.store.locked(key, self._waiting(file.name)):
+            sha256 = self.store.known(file)
+            if sha256 and self.store.has(sha256):
+                return Fetched(file=file, path=self.store.path(sha256), sha256=sha256)
+            begun = time.monotonic()
+            found = self._fetched(file, key)
+            took, size = time.monotonic() - begun, found.path.stat().st_size
+            console.say(f"fetched {file.name}: {size / 1e6:,.1f} MB in {took:.1f} s")
+            return found
+
+    def _waiting(self, name: str) -> _Waiting:
+        return _Waiting(name, self.stop)
+
+    def _fetched(self, file: File, key: str) -> Fetched:
+        """The file, from its zip if only that has a published hash."""
+        failures: dict[str, str] = {}
+        if file.zip and not file.sha256:
+            made = self._from_zip(file, file.zip, failures)
+        else:
+            made = self._plain(file, key, failures)
+        if made is None:
+            raise _not_fetched(file, failures)
+        return made
+
+    def _plain(self, file: File, key: str, failures: dict[str, str]) -> Fetched | None:
+        got = self._download(file, key, failures)
+        if got is None:
+            return None
+        partial, sha256, address = got
+        signed = self._beside(address, partial, file.name) if self.terms.cann_ca else ""
+        record = self._record(file, address, signed)
+        path = self.store.admit(partial, sha256, replace(record, first_use=not file.sha256))
+        return Fetched(file=file, path=path, sha256=sha256, first_use=not file.sha256)
+
+    def _beside(self, address: Address, partial: Path, name: str) -> str:
+        """What became of the signature that the server may have beside the file ``name``."""
+        try:
+            with tempfile.TemporaryDirectory(prefix="signed-", dir=partial.parent) as folder:
+                signed = signed_beside(self.client, address, partial, Path(folder))
+                return self._signature(signed, name)
+        except TransferError as error:
+            what = f"whether {name} is signed is not known: {error}."
+            raise ArtifactError(Problem(what=what, fix="Retry later.")) from error
+        except OSError as error:
+            raise disk_error(partial, error) from error
+
+    def _from_zip(self, file: File, archive: File, failures: dict[str, str]) -> Fetched | None:
+        got = self._download(archive, archive.sha256, failures)
+        if got is None:
+            return None
+        zipped, _, address = got
+        try:
+            with tempfile.TemporaryDirectory(prefix="unzip-", dir=zipped.parent) as folder:
+                path, signed = Archive(zipped, archive.name, Path(folder)).take(file.name)
+                record = self._record(file, address, self._signature(signed, archive.name))
+                sha256 = sha256_of(path)
+                stored = self.store.admit(path, sha256, record)
+        except OSError as error:
+            raise disk_error(zipped, error) from error
+        self.store.note_opened(archive.sha256, file.name, sha256)
+        zipped.unlink(missing_ok=True)
+        notes_of(zipped).unlink(missing_ok=True)
+        return Fetched(file=file, path=stored, sha256=sha256)
+
+    def _signature(self, signed: Signed | None, name: str) -> str:
+        if signed is None:
+            return ""
+        said = signature.verify(signed, name, self.terms.cann_ca)
+        console.say(f"the signature of {name} was {said}")
+        return said
+
+    def _record(self, file: File, address: Address, signed: str) -> Record:
+        return Record(
+            name=file.name,
+            url=_public(address.url),
+            fetched=now(),
+            eula=file.eula,
+            accepted_by=self.terms.accepted_by if file.eula else "",
+            signature=signed,
+        )
+
+    def _download(
+        self, file: File, key: str, failures: dict[str, str]
+    ) -> tuple[Path, str, Address] | None:
+        """The verified download of ``file`` with its sha256 and its address; None if all fail."""
+        with self.screen.bar(file.name) as bar:
+            transfer = Transfer(
+                client=self.client,
+                partial=self.store.partial(key),
+                size=file.size,
+                is_pinned=bool(file.sha256),
+                patience=self.patience,
+                stop=self.stop,
+                arrived=bar,
+            )
+            for address in self.addresses(file):
+                try:
+                    if sha256 := self._right(file, transfer, address):
+                        return transfer.partial, sha256, address
+                except TransferError as error:
+                    failures[_public(address.url)] = str(error)
+        return None
+
+    def _right(self, file: File, transfer: Transfer, address: Address) -> str:
+        """The sha256 of what ``address`` delivers.
+
+        Raises:
+            TransferError: it does not deliver the file.
+        """
+        if not file.sha256 and not _is_safe(address.url):
+            raise TransferError("without TLS, a file is not trusted on first use", final=True)
+        while True:
+            transfer.is_mixed = False
+            transfer.run(address)
+            sha256 = sha256_of(transfer.partial)
+            size = transfer.partial.stat().st_size
+            if size and sha256 == (file.sha256 or sha256):
+                return sha256
+            transfer.discard()
+            if not transfer.is_mixed:
+                why = "its file is empty" if not size else f"its file has sha256 {sha256}"
+                why += f", but {file.sha256} was published" if size else ""
+                raise TransferError(why, final=True)
+
+
+@dataclass
+class _Waiting:
+    """Says once that another process is fetching the same file."""
+
+    name: str
+    stop: Event
+    said: bool = False
+
+    def __call__(self) -> None:
+        if self.stop.is_set():
+            raise Stopped
+        if not self.said:
+            console.say(f"{self.name} is being fetched by another process; waiting for it")
+            self.said = True
+
+
+def _key(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def _public(url: str) -> str:
+    """``url`` without a login and without its query, both of which may be secret."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+def _is_safe(url: str) -> bool:
+    """Whether nobody between here and the server can change what it sends."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")
+
+
+def _not_fetched(file: File, failures: Mapping[str, str]) -> ArtifactError:
+    tried = "".join(f"\n  {url}: {why}." for url, why in failures.items())
+    what = f"{file.name} cannot be fetched:{tried or ' no server is known.'}\n"
+    fix = f"Retry later, add a server to cannery.toml, or get it from: {file.origin}."
+    return ArtifactError(Problem(what=what, fix=fix))

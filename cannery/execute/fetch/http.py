@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One request to a server of files, and what its answer means."""
+
+from __future__ import annotations
+
+import email.utils
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from socket import gaierror
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from urllib3.exceptions import HTTPError
+
+from cannery import __version__
+from cannery.execute.trust import UNKNOWN_ISSUER, Trusting, causes, distrust, innermost, trusting
+from cannery.sources import Address
+
+_REDIRECTS = 5
+_LATER = (408, 425, 429, 500, 502, 503, 504)
+"""Status codes after which the same request may succeed."""
+
+_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
+_UNMET = re.compile(r"bytes \*/(\d{1,18})")
+_REFUSALS = {
+    401: "it asks for a login",
+    403: "it denies access",
+    404: "it does not have the file",
+    410: "it does not have the file any more",
+}
+
+
+class TransferError(Exception):
+    """A transfer failed. ``final`` says that this address will not succeed by being asked again.
+
+    ``again_from_start`` says that what has arrived so far cannot be continued, and ``after`` is
+    how many seconds the server asks to wait. ``is_absent`` says that the server has no such file,
+    or shows it to nobody.
+    """
+
+    def __init__(
+        self,
+        why: str,
+        *,
+        final: bool = False,
+        again_from_start: bool = False,
+        is_absent: bool = False,
+        after: float = 0,
+    ) -> None:
+        super().__init__(why)
+        self.final = final
+        self.is_absent = is_absent
+        self.again_from_start = again_from_start
+        self.after = after
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeouts:
+    """Seconds to connect, and without a byte."""
+
+    connect: float = 10.0
+    read: float = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The answer to a request for the bytes of a file from ``offset`` on.
+
+    ``total`` is the size of the whole file, 0 if the server does not say. ``validator`` identifies
+    its version, for If-Range; empty if the server gives none that is strong enough.
+    """
+
+    offset: int
+    total: int
+    validator: str
+    url: str
+    response: requests.Response
+
+    def chunks(self, size: int) -> Iterator[bytes]:
+        """The bytes as they were sent, up to ``size`` at a time, as soon as they are there.
+
+        Raises:
+            TransferError: the connection broke.
+        """
+        with _explained(self.url):
+            # Not decoded, because the published hashes are of what is stored on the server.
+            raw = self.response.raw
+            if raw.chunked:
+                yield from raw.stream(size, decode_content=False)
+            else:
+                while chunk := raw.read1(size, decode_content=False):
+                    yield chunk
+
+
+class _Session(requests.Session):
+    """Sends the headers of an address to no other host than that of the address."""
+
+    own_headers: frozenset[str] = frozenset()
+
+    def rebuild_auth(self, prepared_request: Any, response: Any) -> None:
+        super().rebuild_auth(prepared_request, response)  # type: ignore[no-untyped-call]
+        before, now = (urlsplit(each.url).netloc for each in (response.request, prepared_request))
+        if before != now:
+            for name in self.own_headers:
+                if name.lower() != "referer":
+                    prepared_request.headers.pop(name, None)
+
+
+class Client:
+    """Asks servers for files. It uses the proxies of the environment; ``ca`` is trusted, too."""
+
+    def __init__(self, ca: Path | None, timeouts: Timeouts) -> None:
+        self._context = trusting([ca] if ca else [])
+        self._timeouts = timeouts
+        self._open: set[requests.Response] = set()
+
+    def abort(self) -> None:
+        """End all transfers at once, also of other threads, which may be waiting for a byte."""
+        for response in [*self._open]:
+            with suppress(OSError, ValueError, RuntimeError):
+                response.raw.shutdown()
+
+    @contextmanager
+    def get(self, address: Address, offset: int = 0, validator: str = "") -> Iterator[Answer]:
+        """The answer to a request for the bytes from ``offset`` on.
+
+        Raises:
+            TransferError: there is none, or it does not have these bytes.
+        """
+        headers = {**dict(address.headers), "Accept-Encoding": "identity"}
+        if offset:
+            headers["Range"] = f"bytes={offset}-"
+            headers |= {"If-Range": validator} if validator else {}
+        with _Session() as session:
+            session.max_redirects = _REDIRECTS
+            session.own_headers = frozenset(name for name, _ in address.headers)
+            session.headers["User-Agent"] = f"cannery/{__version__}"
+            session.mount("https://", Trusting(self._context))
+            with _explained(address.url):
+                response = session.get(
+                    address.url,
+                    headers=headers,
+                    stream=True,
+                    timeout=(self._timeouts.connect, self._timeouts.read),
+                )
+            self._open.add(response)
+            try:
+                with response:
+                    yield _judged(response, offset)
+            finally:
+                self._open.discard(response)
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    """Raise TransferError for what goes wrong on the way to ``url``."""
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    try:
+        yield
+    except requests.TooManyRedirects as error:
+        raise TransferError("it redirects in circles", final=True) from error
+    except (requests.exceptions.InvalidSchema, requests.exceptions.InvalidURL) as error:
+        raise TransferError("it redirects to an invalid address", final=True) from error
+    except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+        if untrusted := distrust(error):
+            why = f"its certificate is not trusted ({untrusted.verify_message})"
+            if untrusted.verify_code in UNKNOWN_ISSUER:
+                why += "; name the certificate of its issuer with --ca FILE"
+            raise TransferError(why, final=True) from error
+        if isinstance(error, requests.exceptions.ProxyError):
+            raise TransferError(f"the proxy does not answer ({innermost(error)})") from error
+        if any(isinstance(each, gaierror) for each in causes(error)):
+            raise TransferError(f"{host} is not known to the name servers", final=True) from error
+        raise TransferError(f"{host} breaks off ({innermost(error)})") from error
+
+
+def _judged(response: requests.Response, offset: int) -> Answer:
+    status = response.status_code
+    if status in _LATER:
+        raise TransferError(f"it answers {status}", after=_after(response))
+    if status == requests.codes.requested_range_not_satisfiable:
+        whole = _UNMET.fullmatch(response.headers.get("Content-Range", ""))
+        if whole and offset and int(whole[1]) == offset:
+            return _answer(response, offset, offset)
+        raise TransferError("it does not have the rest of the file", again_from_start=True)
+    if status not in (200, 206):
+        why = _REFUSALS.get(status, "it does not send the file")
+        raise TransferError(f"{why} ({status})", final=True, is_absent=status in (403, 404, 410))
+    if "html" in response.headers.get("Content-Type", "").lower():
+        raise TransferError("it sends a web page, perhaps to log in, and not the file", final=True)
+    if status == requests.codes.ok:
+        return _answer(response, 0, _length(response))
+    part = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    if not part or int(part[1]) != offset or int(part[2]) + 1 != int(part[3]):
+        raise TransferError("it sends another range than was asked for", again_from_start=True)
+    return _answer(response, offset, int(part[3]))
+
+
+def _answer(response: requests.Response, offset: int, total: int) -> Answer:
+    validator = response.headers.get("ETag", "")
+    if validator.startswith("W/"):
+        validator = ""
+    return Answer(
+        offset=offset, total=total, validator=validator, url=response.url, response=response
+    )
+
+
+def _length(response: requests.Response) -> int:
+    text = response.headers.get("Content-Length", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+def _after(response: requests.Response) -> float:
+    """The seconds of Retry-After, given as such or as a date; 0 if there are none."""
+    text = response.headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return 0.0

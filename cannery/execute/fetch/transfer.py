@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Downloads a file into the store's folder of unfinished downloads, and goes on where it broke."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+from cannery.errors import FileError, Problem, file_error
+from cannery.execute.fetch.http import Answer, Client, TransferError
+from cannery.execute.fetch.store import notes_of
+from cannery.execute.process import Stopped
+from cannery.files import read_text, write_files
+from cannery.sources import Address
+
+_CHUNK = 1 << 18
+_MOST = 1 << 36
+"""The most bytes of a file whose size is not known: 64 GiB."""
+
+_PAGE = (b"<!doctype", b"<html")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How often a server is asked again.
+
+    Attributes:
+        tries: requests in a row without a single new byte.
+        all_tries: requests altogether.
+        pause: seconds before the second request; doubled for each further one.
+        longest: the most seconds to wait, also when the server asks for more.
+        slowest: bytes a second below which a connection is given up, on average over ``window``.
+        window: seconds.
+    """
+
+    tries: int = 5
+    all_tries: int = 60
+    pause: float = 0.5
+    longest: float = 60.0
+    slowest: float = 512.0
+    window: float = 60.0
+
+
+@dataclass(kw_only=True)
+class Transfer:
+    """Downloads one file into ``partial``. ``size`` is 0 if it is not known.
+
+    ``is_pinned`` says that a hash will tell whether the bytes are right, so that what one server
+    has begun another one may finish. ``arrived`` is called with the numbers of bytes that are
+    there and that are expected.
+    """
+
+    client: Client
+    partial: Path
+    size: int
+    is_pinned: bool
+    patience: Patience
+    stop: Event
+    arrived: Callable[[int, int], None] = lambda _there, _all: None
+    is_mixed: bool = field(default=False, init=False)
+    """Whether the bytes are from several answers, so that a wrong hash may be of the mixture."""
+
+    def run(self, address: Address) -> None:
+        """Download the file from ``address``.
+
+        Raises:
+            TransferError: the server does not deliver it.
+            FileError: the disk is full, or the file cannot be written.
+        """
+        failures = 0
+        for attempt in range(self.patience.all_tries):
+            before = self._there
+            try:
+                self._once(address)
+                return
+            except TransferError as error:
+                if error.again_from_start:
+                    self.discard()
+                failures = 0 if self._there > before else failures + 1
+                last = failures >= self.patience.tries or attempt + 1 >= self.patience.all_tries
+                if error.final or last or error.after > self.patience.longest:
+                    raise self._given_up(error, attempt + 1) from error
+                self._wait(max(error.after, self.patience.pause * 2**failures))
+            except OSError as error:
+                raise disk_error(self.partial, error) from error
+
+    def _given_up(self, error: TransferError, tries: int) -> TransferError:
+        if error.after > self.patience.longest:
+            return TransferError(f"{error}, and asks to wait for {error.after:.0f} s", final=True)
+        return TransferError(f"{error}" + (f", {tries} times" if tries > 1 else ""), final=True)
+
+    def _wait(self, seconds: float) -> None:
+        if self.stop.wait(min(seconds, self.patience.longest)):
+            raise Stopped
+
+    @property
+    def _there(self) -> int:
+        try:
+            return self.partial.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def discard(self) -> None:
+        """Remove what has arrived."""
+        self.partial.unlink(missing_ok=True)
+        notes_of(self.partial).unlink(missing_ok=True)
+
+    def _once(self, address: Address) -> None:
+        offset, validator = self._begun(address)
+        with self.client.get(address, offset, validator) as answer:
+            self._require_size(answer)
+            if not answer.offset:
+                self.discard()
+            self.is_mixed = self.is_mixed or answer.offset > 0
+            self._note(address, answer)
+            self._require_space(answer)
+            if answer.offset < (answer.total or _MOST):
+                self._write(answer)
+
+    def _begun(self, address: Address) -> tuple[int, str]:
+        """How many bytes are there that can be continued from ``address``, and its validator."""
+        url, validator = "", ""
+        with suppress(FileNotFoundError, FileError, ValueError, TypeError, KeyError):
+            notes = json.loads(read_text(notes_of(self.partial)))
+            url, validator = str(notes["url"]), str(notes["validator"])
+        same = url == address.url and validator
+        if self._there and not (same or self.is_pinned):
+            self.discard()
+        return self._there, validator if same else ""
+
+    def _note(self, address: Address, answer: Answer) -> None:
+        text = json.dumps({"url": address.url, "validator": answer.validator})
+        write_files({notes_of(self.partial): text + "\n"})
+
+    def _require_size(self, answer: Answer) -> None:
+        if self.size and answer.total and answer.total != self.size:
+            why = f"its file has {answer.total:,} bytes, but {self.size:,} were published"
+            raise TransferError(why, final=True)
+        if not (self.is_pinned or answer.total):
+            # Where the connection ends early, nothing would tell.
+            raise TransferError("it does not say how long the file is", final=True)
+        if answer.total > _MOST:
+            raise TransferError(f"its file has {answer.total:,} bytes", final=True)
+
+    def _require_space(self, answer: Answer) -> None:
+        free = shutil.disk_usage(self.partial.parent).free
+        if answer.total - answer.offset > free:
+            raise OSError(errno.ENOSPC, "no space left on device")
+
+    def _write(self, answer: Answer) -> None:
+        there, begun, first = answer.offset, time.monotonic(), answer.offset
+        most = answer.total or self.size or _MOST
+        with self.partial.open("ab") as stream:
+            for chunk in answer.chunks(_CHUNK):
+                if self.stop.is_set():
+                    raise Stopped
+                if not there and chunk.lstrip()[:9].lower().startswith(_PAGE):
+                    why = "it sends a web page, perhaps to log in, and not the file"
+                    raise TransferError(why, final=True, again_from_start=True)
+                there += len(chunk)
+                if there > most:
+                    why = f"it sends more than {most:,} bytes"
+                    raise TransferError(why, again_from_start=True)
+                stream.write(chunk)
+                self.arrived(there, answer.total)
+                took = time.monotonic() - begun
+                if took > self.patience.window:
+                    if (there - first) / took < self.patience.slowest:
+                        raise TransferError("it sends almost nothing")
+                    begun, first = time.monotonic(), there
+        if answer.total and there < answer.total:
+            raise TransferError(f"it sends {there:,} of {answer.total:,} bytes")
+
+
+def disk_error(path: Path, error: OSError) -> FileError:
+    """The error for an ``OSError`` met while ``path`` was written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        what = f"cannot write {path}: the disk is full."
+        fix = "Free space, for example with 'build.py cache prune', then retry: it continues."
+        return FileError(Problem(what=what, fix=fix))
+    return file_error("write", path, error)

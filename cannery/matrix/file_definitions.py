@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the files of matrix.yaml that no package registry serves, and where they can be had."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from urllib.parse import quote, urlsplit
+
+from cannery.errors import did_you_mean
+from cannery.sources import Address, CannIndex, File
+from cannery.syntax.yaml_reader import Section
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_FOLDER = re.compile(r"[A-Za-z0-9._%+-]+(/[A-Za-z0-9._%+-]+)*")
+_HEADER = re.compile(r"[A-Za-z0-9-]+")
+_REFERENCE = re.compile(r"[a-z0-9.:-]+(/[a-z0-9._-]+)+(:[\w.-]{1,128})?(@sha256:[0-9a-f]{64})?")
+_NOT_THERE = "none"
+"""What ``download`` says of a file that is not in the folder of its release."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Downloads:
+    """The vendor's servers of files, and where the licence of these files is."""
+
+    eula: str = ""
+    mirrors: tuple[Address, ...] = ()
+
+
+def read_downloads(top: Section) -> Downloads:
+    """The mapping ``downloads`` of ``top``; mistakes become problems."""
+    section = top.section("downloads", required=False)
+    if section is None:
+        return Downloads()
+    eula = section.text("eula")
+    _check_url(section, "eula", eula)
+    mirrors = section.mappings("mirrors", required=True, item="a mirror")
+    found = Downloads(eula=eula, mirrors=tuple(_mirror(each) for each in mirrors))
+    section.done()
+    return found
+
+
+def _mirror(section: Section) -> Address:
+    url = section.text("url")
+    _check_url(section, "url", url)
+    inner = section.section("headers", required=False)
+    headers = inner.all_texts() if inner else {}
+    for name, value in headers.items():
+        if inner and not is_header(name, value):
+            inner.wrong(name, f"{name!r} is not a request header.", "Write it as Referer: VALUE.")
+    section.done()
+    return Address(url=url.rstrip("/"), headers=tuple(headers.items()))
+
+
+def is_header(name: str, value: str) -> bool:
+    """Whether ``name`` and ``value`` can be in the head of a request."""
+    return bool(_HEADER.fullmatch(name)) and value.isprintable() and value.isascii()
+
+
+def is_url(text: str) -> bool:
+    """Whether ``text`` is the address of a web server, or of something on it."""
+    try:
+        parts = urlsplit(text)
+        has_host = bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
+    plain = text.isprintable() and text.isascii() and not set(text) & set(' "\\$')
+    return parts.scheme in ("https", "http") and has_host and plain
+
+
+def _check_url(section: Section, key: str, text: str) -> None:
+    if text and not is_url(text):
+        section.wrong(key, f"{text!r} is not a web address.", "Write it as https://HOST/PATH.")
+
+
+def read_folder(section: Section, downloads: Downloads) -> str:
+    """The folder of ``section``, in the mirrors or with a server of its own; empty for none."""
+    folder = section.text("download", required=False)
+    if not folder or folder == _NOT_THERE:
+        return folder
+    if "://" in folder:
+        _check_url(section, "download", folder)
+    elif not _FOLDER.fullmatch(folder) or ".." in folder.split("/"):
+        fix = "Write it as CANN/CANN%208.1.RC1, or as a whole address."
+        section.wrong("download", f"{folder!r} is not a folder of a server.", fix)
+    elif not downloads.mirrors:
+        fix = "Write a whole address, or add 'downloads' with 'mirrors' at the top level."
+        section.wrong("download", f"there is no mirror with the folder {folder!r}.", fix)
+    return folder
+
+
+def read_file(section: Section | None, downloads: Downloads, folder: str = "") -> File:
+    """The file of ``section``, whose release has ``folder``; mistakes become problems."""
+    if section is None:
+        return File(name="", origin="")
+    name = section.text("file")
+    check_file_name(section, name)
+    origin = section.text("origin")
+    own = read_folder(section, downloads)
+    sha256, size = _sha256(section, required=False), _size(section)
+    inner = section.section("zip", required=False)
+    folder = "" if own == _NOT_THERE else own or folder
+    file = File(
+        name=name,
+        origin=origin,
+        sha256=sha256,
+        size=size,
+        addresses=_addresses(name, folder, downloads),
+        zip=_zip(inner, name, origin, folder, downloads) if inner else None,
+        eula=downloads.eula if folder and "://" not in folder else "",
+    )
+    section.done()
+    return file
+
+
+def _zip(section: Section, name: str, origin: str, folder: str, downloads: Downloads) -> File:
+    usual = name.rpartition(".")[0] + ".zip"
+    own = section.text("file", required=False, default=usual)
+    check_file_name(section, own)
+    found = File(
+        name=own,
+        origin=origin,
+        sha256=_sha256(section, required=True),
+        size=_size(section),
+        addresses=_addresses(own, folder, downloads),
+    )
+    section.done()
+    return found
+
+
+def _addresses(name: str, folder: str, downloads: Downloads) -> tuple[Address, ...]:
+    if not folder or not name:
+        return ()
+    if "://" in folder:
+        return (Address(url=f"{folder.rstrip('/')}/{quote(name)}"),)
+    return tuple(
+        Address(url=f"{mirror.url}/{folder}/{quote(name)}", headers=mirror.headers)
+        for mirror in downloads.mirrors
+    )
+
+
+def _sha256(section: Section, *, required: bool) -> str:
+    text = section.text("sha256", required=required)
+    if text and not _SHA256.fullmatch(text):
+        section.wrong("sha256", "a sha256 has 64 digits, 0 to 9 and a to f.")
+    return text
+
+
+def _size(section: Section) -> int:
+    text = section.text("size", required=False)
+    if text and not (re.fullmatch(r"[1-9][0-9]{0,14}", text)):
+        section.wrong("size", f"{text!r} is not a size in bytes.", "Write it as 1234567.")
+        return 0
+    return int(text or 0)
+
+
+def check_file_name(section: Section, name: str) -> None:
+    """Report a ``file`` that is not the name of a file in a folder."""
+    if "/" in name or name in (".", ".."):
+        section.wrong("file", f"{name!r} must be a file name without folders.")
+
+
+def read_images(section: Section, chips: Collection[str]) -> dict[str, str]:
+    """Chip to the reference of the vendor's image, under ``image``; mistakes become problems."""
+    inner = section.section("image", required=False)
+    if inner is None:
+        return {}
+    found = inner.all_texts()
+    for chip, reference in found.items():
+        _check_chip(inner, chip, chips)
+        if reference and not is_reference(reference):
+            fix = "Write it as registry/name:tag or registry/name@sha256:digest."
+            inner.wrong(chip, f"{reference!r} is not the reference of an image.", fix)
+    return found
+
+
+def is_reference(text: str) -> bool:
+    """Whether ``text`` names an image in a registry by tag, by digest, or by both."""
+    return bool(_REFERENCE.fullmatch(text)) and (":" in text.rpartition("/")[2] or "@" in text)
+
+
+def read_index(section: Section, chips: Collection[str]) -> CannIndex:
+    """The requirements under ``index``; mistakes become problems."""
+    inner = section.section("index", required=False)
+    if inner is None:
+        return CannIndex()
+    below = inner.section("kernels", required=False)
+    kernels = {chip: _requirement(below, chip) for chip in below.names()} if below else {}
+    for chip in kernels:
+        assert below
+        _check_chip(below, chip, chips)
+    found = CannIndex(
+        toolkit=_requirement(inner, "toolkit"), kernels=kernels, nnal=_requirement(inner, "nnal")
+    )
+    inner.done()
+    return found
+
+
+def _check_chip(section: Section, chip: str, chips: Collection[str]) -> None:
+    if chip not in chips:
+        what = f"the release has no kernels for chip {chip!r}."
+        section.wrong(chip, what, did_you_mean(chip, chips))
+
+
+def _requirement(section: Section, key: str) -> str:
+    text = section.text(key, required=False)
+    if not text:
+        return ""
+    # Imported here, because that takes a quarter of the time of a listing.
+    from packaging.requirements import InvalidRequirement
+
+    from cannery.syntax.specifiers import parse_requirement
+
+    try:
+        wrong = bool(parse_requirement(text).url)
+    except InvalidRequirement:
+        wrong = True
+    if wrong:
+        section.wrong(key, f"{text!r} is not a requirement with a version.", "Write it as a==1.0.")
+    return "" if wrong else text

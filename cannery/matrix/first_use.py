@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the sha256 of a file into the text of matrix.yaml, and changes nothing else in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import yaml
+
+
+def has_place(text: str, name: str) -> bool:
+    """Whether matrix.yaml has the file ``name`` without a sha256."""
+    return _place(text, name) is not None
+
+
+def with_sha256(text: str, name: str, sha256: str) -> str:
+    """``text`` of a matrix.yaml with the ``sha256`` of the file ``name``, where it has none."""
+    place = _place(text, name)
+    if place is None:
+        return text
+    key, value, flow = place
+    if flow:
+        added = f", sha256: {sha256}"
+    else:
+        newline = "\r\n" if "\r\n" in text else "\n"
+        added = f"{newline}{' ' * key.start_mark.column}sha256: {sha256}"
+    end = value.end_mark.index
+    if not flow:
+        end += len(text[end:].splitlines()[0]) if text[end:] else 0  # a comment
+    return text[:end] + added + text[end:]
+
+
+def _place(text: str, name: str) -> tuple[yaml.Node, yaml.Node, bool] | None:
+    """The key and the value of ``file: name``, and whether they are within braces."""
+    # Not the C loader, whose places in a text with letters beyond ASCII are bytes.
+    top = yaml.compose(text, Loader=yaml.SafeLoader)
+    for mapping in _mappings(top):
+        pairs = {key.value: (key, value) for key, value in mapping.value}
+        if "sha256" not in pairs and "file" in pairs and pairs["file"][1].value == name:
+            return *pairs["file"], bool(mapping.flow_style)
+    return None
+
+
+def _mappings(node: yaml.Node | None) -> Iterator[yaml.MappingNode]:
+    if isinstance(node, yaml.MappingNode):
+        yield node
+        for _, value in node.value:
+            yield from _mappings(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            yield from _mappings(value)

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads cannery.toml: where this checkout takes CANN and base images from. The file is optional."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cannery.errors import MatrixError, Problem, Span, did_you_mean
+from cannery.files import read_text
+from cannery.matrix.file_definitions import is_header, is_reference, is_url
+from cannery.sources import DEFAULT_ORDER, Address, CannSource
+
+T = TypeVar("T")
+
+NAME = "cannery.toml"
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9._/-]+)?")
+_AT = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What cannery.toml says, and the defaults of the rest.
+
+    ``servers`` have files under their names alone. ``accept_eula`` is who accepts the vendor's
+    licence, ``cann_ca`` the certificate that the vendor's signatures must lead to, ``cache`` the
+    folder of the store and ``index_url`` the package index of the vendor's wheels of CANN.
+    ``images`` maps a release and a chip to the reference of an image, and ``mirrors`` a registry
+    to those that are asked in its place.
+    """
+
+    order: tuple[CannSource, ...] = DEFAULT_ORDER
+    servers: tuple[Address, ...] = ()
+    accept_eula: str = ""
+    cann_ca: Path | None = None
+    cache: Path | None = None
+    index_url: str = ""
+    images: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    mirrors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def read_settings(root: Path) -> Settings:
+    """The settings of the checkout in ``root``; relative paths in it are below ``root``.
+
+    Raises:
+        MatrixError: with every problem of the file, each with its key.
+        FileError: it cannot be read.
+    """
+    try:
+        text = read_text(root / NAME)
+    except FileNotFoundError:
+        return Settings()
+    # Imported here, because most checkouts have no such file.
+    import tomllib
+
+    try:
+        loaded = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise MatrixError(_not_toml(text, str(error))) from error
+    problems: list[Problem] = []
+    settings = _settings(_Table(loaded, "", problems), root)
+    if problems:
+        raise MatrixError(problems)
+    return settings
+
+
+def _not_toml(text: str, said: str) -> Problem:
+    place = _AT.search(said)
+    line, column = (place[1], place[2]) if place and place[1] else (text.count("\n") + 1, 1)
+    what = f"the file is not TOML: {_AT.sub('', said).strip().lower() or 'nested too deeply'}."
+    return Problem(what=what, where=Span(file=NAME, line=int(line), column=int(column)))
+
+
+class _Table:
+    """A table that is being read. ``done`` reports the keys that nobody asked for."""
+
+    def __init__(self, values: Mapping[str, Any], name: str, problems: list[Problem]) -> None:
+        self._values = values
+        self._name = name
+        self._problems = problems
+        self._known: list[str] = []
+
+    def wrong(self, key: str, what: str, fix: str = "") -> None:
+        place = f"{self._name}.{key}" if self._name else key
+        self._problems.append(Problem(what=f"{NAME}: {place}: {what}", fix=fix))
+
+    def _take(self, key: str, kind: type[T], noun: str, default: T) -> T:
+        self._known.append(key)
+        value = self._values.get(key, default)
+        if not isinstance(value, kind):
+            self.wrong(key, f"the value must be {noun}.")
+            return default
+        return value
+
+    def text(self, key: str) -> str:
+        text = self._take(key, str, "text", "")
+        if key in self._values and not text.strip():
+            self.wrong(key, "the value is empty.")
+        elif not text.isprintable():
+            self.wrong(key, "the value has line breaks or control characters.")
+        return text.strip()
+
+    def items(self, key: str) -> list[Any]:
+        return self._take(key, list, "a list", [])
+
+    def table(self, key: str) -> _Table:
+        values = self._take(key, dict, "a table", {})
+        return _Table(values, f"{self._name}.{key}".lstrip("."), self._problems)
+
+    def tables(self) -> Iterable[tuple[str, _Table]]:
+        for key in self._values:
+            yield key, self.table(key)
+
+    def names(self) -> list[str]:
+        return [*self._values]
+
+    def done(self) -> None:
+        for key in self._values:
+            if key not in self._known:
+                self.wrong(key, "unknown key.", did_you_mean(key, self._known))
+
+
+def _settings(top: _Table, root: Path) -> Settings:
+    sources = top.table("sources")
+    settings = Settings(
+        order=_order(sources),
+        servers=tuple(_servers(sources)),
+        accept_eula=sources.text("accept-eula"),
+        cann_ca=_path(sources, "cann-ca", root),
+        cache=_path(sources, "cache", root),
+        index_url=_checked(sources, "index-url", is_url, "a web address"),
+        images={name: _images(each) for name, each in top.table("images").tables()},
+        mirrors=_mirrors(top.table("mirrors")),
+    )
+    sources.done()
+    top.done()
+    return settings
+
+
+def _order(sources: _Table) -> tuple[CannSource, ...]:
+    known = {str(each): each for each in CannSource}
+    found = []
+    items = sources.items("order")
+    for name in items:
+        if not isinstance(name, str) or name not in known:
+            sources.wrong("order", f"unknown source {name!r}.", did_you_mean(str(name), known))
+        elif known[name] in found:
+            sources.wrong("order", f"{name!r} is there twice.", "Keep one of them.")
+        else:
+            found.append(known[name])
+    if "order" in sources.names() and not items:
+        sources.wrong("order", "the list is empty.", "Name at least one source.")
+    return tuple(found) or DEFAULT_ORDER
+
+
+def _servers(sources: _Table) -> Iterable[Address]:
+    for number, each in enumerate(sources.items("servers")):
+        key = f"servers[{number}]"
+        table = each if isinstance(each, dict) else {"url": each}
+        url, headers = table.get("url"), table.get("headers", {})
+        if unknown := sorted(table.keys() - {"url", "headers"}):
+            sources.wrong(
+                key, f"unknown key {unknown[0]!r}.", did_you_mean(unknown[0], ["url", "headers"])
+            )
+        if not isinstance(url, str) or not is_url(url):
+            sources.wrong(key, f"{url!r} is not a web address.", "Write it as https://HOST/PATH.")
+        elif not isinstance(headers, dict) or not all(
+            isinstance(value, str) and is_header(name, value) for name, value in headers.items()
+        ):
+            sources.wrong(key, "'headers' must be a table of request headers.")
+        else:
+            yield Address(url=url.rstrip("/"), headers=tuple(headers.items()))
+
+
+def _images(release: _Table) -> dict[str, str]:
+    noun = "the reference of an image, as in registry/name:tag"
+    return {chip: _checked(release, chip, is_reference, noun) for chip in release.names()}
+
+
+def _mirrors(table: _Table) -> dict[str, tuple[str, ...]]:
+    found = {}
+    for registry in table.names():
+        items = table.items(registry)
+        for each in (registry, *items):
+            if not isinstance(each, str) or not _HOST.fullmatch(each):
+                fix = "Write it as registry.example.com or registry.example.com/folder."
+                table.wrong(registry, f"{each!r} is not a registry.", fix)
+        found[registry] = tuple(str(each) for each in items)
+    return found
+
+
+def _checked(table: _Table, key: str, fits: Callable[[str], bool], noun: str) -> str:
+    text = table.text(key)
+    if text and not fits(text):
+        table.wrong(key, f"{text!r} is not {noun}.")
+    return text
+
+
+def _path(table: _Table, key: str, root: Path) -> Path | None:
+    text = table.text(key)
+    return root / text if text else None

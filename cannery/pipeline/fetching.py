@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Provides the files that targets need: from the folder of --artifacts, or fetched."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from cannery import console
+from cannery.errors import ArtifactError, CanneryError, Problem
+from cannery.execute.engine.buildx import package_index
+from cannery.execute.fetch.progress import Screen, screen
+from cannery.execute.fetch.store import Store, store_folder
+from cannery.execute.fetch.terms import Terms
+from cannery.execute.threads import workers
+from cannery.files import read_text, write_files
+from cannery.image.artifacts import check_artifacts
+from cannery.image.file_hashes import Hashes
+from cannery.image.needed_files import CANN, needed_files
+from cannery.matrix.first_use import has_place, with_sha256
+from cannery.matrix.project import Project
+from cannery.matrix.settings import Settings
+from cannery.model import Target
+from cannery.options.build import BuildOptions
+from cannery.options.fetch import TransferOptions
+from cannery.sources import CannSource, File
+
+if TYPE_CHECKING:
+    from cannery.execute.fetch.fetcher import Fetched, Fetcher
+
+UNFETCHED = "not fetched yet"
+"""In place of a sha256 that is known only after the download."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provided:
+    """What a build has. ``folder`` has every file that is there.
+
+    ``failures`` maps the targets whose files are incomplete to the reasons, and ``coming`` the
+    files that would be fetched to their sha256.
+    """
+
+    folder: Path
+    failures: Mapping[str, CanneryError] = field(default_factory=dict)
+    coming: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """The sources of a run: their order, what cannery.toml says of them, and the store."""
+
+    order: Sequence[CannSource]
+    settings: Settings
+    store: Store
+    hashes: Hashes
+
+    @classmethod
+    def of(cls, project: Project, names: Sequence[str], cache: Path | None) -> Sources:
+        """Those that ``names`` lists in order, or else cannery.toml.
+
+        Raises:
+            MatrixError, FileError: cannery.toml is wrong, or cannot be read.
+        """
+        settings = project.settings()
+        hashes = Hashes(project.state / "hashes.json")
+        return cls(
+            order=[CannSource(name) for name in names] or settings.order,
+            settings=settings,
+            store=Store(store_folder(cache, settings.cache, os.environ), hashes.of),
+            hashes=hashes,
+        )
+
+    def terms(self, transfer: TransferOptions) -> Terms:
+        """What the user has agreed to, on the command line or in cannery.toml."""
+        return Terms(
+            accepted_by=transfer.accept_eula or self.settings.accept_eula,
+            first_use=transfer.trust_first_use,
+            cann_ca=self.settings.cann_ca,
+        )
+
+    def downloads(self, file: File, component: str, folder: Path) -> bool:
+        """Whether ``file`` is to be downloaded, and not taken from ``folder``."""
+        order = self.order
+        if CannSource.DOWNLOAD not in order or not (file.is_downloadable or self.settings.servers):
+            return False
+        if not (folder / file.name).is_file():
+            return True
+        # Only CANN's own files are asked for by their source.
+        folder_first = CannSource.FOLDER in order and order.index(CannSource.FOLDER) < order.index(
+            CannSource.DOWNLOAD
+        )
+        return component in CANN and not folder_first
+
+
+def provide(
+    project: Project, targets: Iterable[Target], options: BuildOptions, transfer: TransferOptions
+) -> Provided:
+    """Fetch what ``targets`` need and do not have.
+
+    Raises:
+        MatrixError, FileError: cannery.toml is wrong; the store cannot be written.
+        EngineError: the file of --ca has no certificates.
+    """
+    targets = [*targets]
+    sources = Sources.of(project, options.sources, transfer.cache)
+    wanted = _wanted(targets, options, sources)
+    if not wanted:
+        return Provided(folder=options.artifacts)
+    fetched, failed = fetch_files(project, sources, [*wanted.values()], transfer, options.ca)
+    sources.hashes.keep()
+    paths = {each.file.name: each.path for each in fetched}
+    folder = options.artifacts
+    if paths:
+        local = [file.name for file in _needed(targets, options).values()]
+        there = {name: options.artifacts / name for name in local if name not in paths}
+        every = {**{n: p for n, p in there.items() if p.is_file()}, **paths}
+        name = hashlib.sha256(str(project.root).encode()).hexdigest()[:12]
+        folder = sources.store.expose(every, name)
+    failures = {}
+    refused = failed if CannSource.FOLDER not in sources.order else {}
+    for target in targets:
+        if error := _failure(target, options, folder, failed, refused):
+            failures[target.id] = error
+    return Provided(folder=folder, failures=failures)
+
+
+def foresee(
+    project: Project, targets: Iterable[Target], options: BuildOptions, transfer: TransferOptions
+) -> Provided:
+    """What ``provide`` would fetch, without a network; nothing is written.
+
+    Raises:
+        MatrixError, FileError: cannery.toml is wrong, or cannot be read.
+    """
+    sources = Sources.of(project, options.sources, transfer.cache)
+    terms = sources.terms(transfer)
+    coming = {
+        name: sources.store.known(file) or UNFETCHED
+        for name, file in _wanted([*targets], options, sources).items()
+        if sources.store.holds(file) or not terms.against(file)
+    }
+    return Provided(folder=options.artifacts, coming=coming)
+
+
+def _needed(targets: Iterable[Target], options: BuildOptions) -> dict[tuple[str, str], File]:
+    """The files that ``targets`` need, by component and name."""
+    return {
+        (component, file.name): file
+        for target in targets
+        for component, file in needed_files(
+            target, simulate=options.simulate, with_cann=options.with_cann
+        ).items()
+    }
+
+
+def _wanted(targets: Iterable[Target], options: BuildOptions, sources: Sources) -> dict[str, File]:
+    """Name to file of what is to be downloaded."""
+    return {
+        name: file
+        for (component, name), file in _needed(targets, options).items()
+        if sources.downloads(file, component, options.artifacts)
+    }
+
+
+def _failure(
+    target: Target,
+    options: BuildOptions,
+    folder: Path,
+    failed: Mapping[str, CanneryError],
+    refused: Collection[str],
+) -> ArtifactError | None:
+    """Why ``target`` does not have all of its files in ``folder``, if it does not.
+
+    Those that are ``refused`` do not count, even if they are there.
+    """
+    needed = needed_files(target, simulate=options.simulate, with_cann=options.with_cann)
+    lacking = {
+        component: file
+        for component, file in needed.items()
+        if not (folder / file.name).is_file() or (component in CANN and file.name in refused)
+    }
+    problems = [
+        problem
+        for file in lacking.values()
+        if file.name in failed
+        for problem in failed[file.name].problems
+    ]
+    others = {n: file for n, file in lacking.items() if file.name not in failed}
+    try:
+        check_artifacts(target, options.artifacts, others, simulated=options.simulate)
+    except ArtifactError as error:
+        problems += error.problems
+    return ArtifactError([*dict.fromkeys(problems)]) if problems else None
+
+
+def fetch_files(
+    project: Project,
+    sources: Sources,
+    files: Sequence[File],
+    transfer: TransferOptions,
+    ca: Path | None,
+) -> tuple[list[Fetched], dict[str, CanneryError]]:
+    """Fetch ``files``, several at a time; also the names of those that failed, and why.
+
+    The hashes of files that are trusted on first use are written into matrix.yaml.
+
+    Raises:
+        FileError: the store or matrix.yaml cannot be written.
+        EngineError: ``ca`` has no certificates.
+    """
+    fetched: list[Fetched] = []
+    failed: dict[str, CanneryError] = {}
+    stop = Event()
+    matrix = project.root / "matrix.yaml"
+    with screen() as bars:
+        fetcher = _fetcher(sources, transfer, ca, bars, stop)
+
+        def one(file: File) -> None:
+            try:
+                if transfer.trust_first_use and not (file.sha256 or file.zip):
+                    _require_place(matrix, file)
+                fetched.append(fetcher.fetch(file))
+            except CanneryError as error:
+                failed[file.name] = error
+
+        with workers(transfer.fetch_jobs) as give:
+            try:
+                waiting = [give(one, file) for file in files]
+                while not all(each.done() for each in waiting):
+                    stop.wait(0.1)
+            except BaseException:
+                stop.set()
+                fetcher.client.abort()
+                raise
+    if first := [each for each in fetched if each.first_use]:
+        _write_hashes(matrix, first)
+    return fetched, failed
+
+
+def _fetcher(
+    sources: Sources, transfer: TransferOptions, ca: Path | None, bars: Screen, stop: Event
+) -> Fetcher:
+    # Imported here, because that takes longer than most plans, which fetch nothing.
+    from cannery.execute.fetch.fetcher import Fetcher
+    from cannery.execute.fetch.http import Client, Timeouts
+
+    return Fetcher(
+        store=sources.store,
+        client=Client(package_index(ca, "").ca, Timeouts()),
+        terms=sources.terms(transfer),
+        servers=sources.settings.servers,
+        screen=bars,
+        stop=stop,
+    )
+
+
+def _require_place(matrix: Path, file: File) -> None:
+    """Raise ArtifactError unless matrix.yaml has a place for the sha256 of ``file``."""
+    if not has_place(read_text(matrix), file.name):
+        what = f"{file.name} cannot be trusted on first use: matrix.yaml has a pattern of its name,"
+        fix = f"Get it from: {file.origin}. Then put it into the folder of --artifacts."
+        raise ArtifactError(Problem(what=f"{what} and no place for its sha256.", fix=fix))
+
+
+def _write_hashes(matrix: Path, first: Iterable[Fetched]) -> None:
+    text = read_text(matrix)
+    for each in first:
+        text = with_sha256(text, each.file.name, each.sha256)
+        said = f"TRUSTED ON FIRST USE: {each.file.name}, sha256 {each.sha256}"
+        console.say(
+            f"{said}. Nobody publishes this hash: compare it before you commit it", "warning"
+        )
+    write_files({matrix: text})
+    console.say(f"wrote the hashes into {matrix}; now run: python build.py render", "warning")

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A target that can be built, the bases that it is built on, and the content key of its image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cannery.execute.engine import base
+from cannery.execute.engine.images import Images
+from cannery.image.content_key import SIMULATOR, KeyInputs, bases_of, context_files
+from cannery.image.layers import Layer
+from cannery.image.render import Rendered
+from cannery.model import Base, Target
+from cannery.options.build import BuildOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """A target that can be built. ``context`` has the files that all targets share, by name.
+
+    ``hashes`` maps each component to the sha256 of its file; for simulated packages it has the
+    hash of their recipe.
+    """
+
+    rendered: Rendered
+    context: Mapping[str, str]
+    hashes: Mapping[str, str]
+
+    @property
+    def target(self) -> Target:
+        return self.rendered.target
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return self.rendered.layers
+
+    @property
+    def context_files(self) -> dict[str, str]:
+        """Name to text of the files of both build contexts."""
+        return context_files(self.rendered.files, self.context)
+
+    @property
+    def committed_key(self) -> str:
+        """The content key by the committed files, which is the same on every machine."""
+        simulator = self.hashes.get(SIMULATOR, "")
+        return KeyInputs.committed(self.target, self.context_files, simulator=simulator).key
+
+
+def bases(target: Target) -> dict[str, tuple[Base, str]]:
+    """Build argument to its base, and to the architecture of that base."""
+    building = {"BUILD_IMAGE": base.building_architecture()}
+    return {
+        name: (each, building.get(name, target.docker_arch))
+        for name, each in bases_of(target).items()
+    }
+
+
+def base_names(target: Target) -> list[str]:
+    """The local names of the base images of ``target``, and of their stand-ins."""
+    return [name for each in bases(target).values() for name in base.names(*each)]
+
+
+def expected_key(ready: Ready, options: BuildOptions, images: Images) -> str:
+    """The content key of the image that would be built now, given the local ``images``."""
+    architectures = bases(ready.target)
+    return KeyInputs.of(
+        ready.target,
+        ready.context_files,
+        identify_file=lambda name, _: ready.hashes[name],
+        identify_base=lambda name, _: base.identity(*architectures[name], images),
+        simulator=ready.hashes[SIMULATOR] if options.simulate else "",
+    ).key

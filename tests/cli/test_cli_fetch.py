@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``fetch``, ``cache``, and builds that fetch: with a server on this machine, and without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checkout import Checkout, Result
+from tests.fetch.fetches import digest, zipped
+from tests.fetch.server import Fault, Files, serving
+
+RELEASE = "8.1.RC1"
+TOOLKIT = "Ascend-cann-toolkit_8.1.RC1_linux-aarch64"
+KERNELS = "Ascend-cann-kernels-910b_8.1.RC1_linux-aarch64"
+NNAL = "Ascend-cann-nnal_8.1.RC1_linux-aarch64.run"
+HOST = "https://ascend-repo.obs.cn-east-2.myhuaweicloud.com"
+FOLDER = "CANN/CANN%208.1.RC1"
+RUN = b"#!/bin/sh\n" + b"toolkit" * 1000
+LISTED = "py39-torch251-cann81rc1-vllm073"
+MAIN = "py39-torch231-cann8t39"
+
+
+@dataclass
+class Desk:
+    """A checkout whose matrix.yaml names a server on this machine, and a store of its own."""
+
+    checkout: Checkout
+    server: Files
+    cache: Path
+
+    def run(self, *words: str, env: Mapping[str, str] | None = None) -> Result:
+        return self.checkout.run(*words, env={"CANNERY_CACHE": str(self.cache), **(env or {})})
+
+    def serve_release(self) -> None:
+        """Let the server have the zips of the release, and matrix.yaml their hashes."""
+        path = self.checkout.root / "matrix.yaml"
+        text = path.read_text(encoding="utf-8")
+        for stem in (TOOLKIT, KERNELS):
+            archive = zipped({f"{stem}.run": RUN + stem.encode()})
+            self.server.content[f"{FOLDER}/{stem}.zip"] = archive
+            head, _, rest = text.partition(f"file: {stem}.run\n")
+            old = rest.partition("sha256: ")[2][:64]
+            text = f"{head}file: {stem}.run\n{rest.replace(old, digest(archive), 1)}"
+        path.write_text(text, encoding="utf-8")
+        self.server.content[f"{FOLDER}/{NNAL}"] = RUN
+
+
+@pytest.fixture
+def desk(checkout: Checkout, tmp_path: Path) -> Iterator[Desk]:
+    with serving() as server:
+        checkout.edit(HOST, server.url)
+        (checkout.root / "cannery.toml").unlink()
+        yield Desk(checkout=checkout, server=server, cache=tmp_path / "cache")
+
+
+def test_a_release_is_fetched_listed_and_pruned(desk: Desk) -> None:
+    desk.serve_release()
+    words = ("fetch", "--cann", RELEASE, "--accept-eula", "Example Ltd")
+    first = desk.run(*words)
+    assert (first.code, first.messages) == (5, [first.messages[0]])
+    assert f"nobody publishes a sha256 of {NNAL}" in first.messages[0]
+    result = desk.run(*words, "--trust-first-use", "--into", str(desk.cache / "into"))
+    result.accepted("3 files complete", f"TRUSTED ON FIRST USE: {NNAL}, sha256 {digest(RUN)}")
+    assert {line.split()[0] for line in result.out.splitlines()} == {
+        f"{TOOLKIT}.run",
+        f"{KERNELS}.run",
+        NNAL,
+    }
+    assert (desk.cache / "into" / NNAL).read_bytes() == RUN
+    assert all(r.headers["referer"] == "https://www.hiascend.com/" for r in desk.server.requests)
+    asked = len(desk.server.requests)
+    desk.run("fetch", "--cann", RELEASE).accepted()
+    assert len(desk.server.requests) == asked
+    listed = desk.run("cache", "list").out
+    assert listed.count("accepted by Example Ltd") == 3
+    assert f"sha256 {digest(RUN)}" in listed
+    assert "trusted on first use" in listed
+    assert "3 files" in listed
+    desk.run("cache", "prune").accepted("removed 0 files")
+    desk.run("cache", "prune", "--days", "0").accepted("removed 3 files")
+
+
+def test_first_use_changes_one_line_of_the_matrix(desk: Desk) -> None:
+    desk.serve_release()
+    path = desk.checkout.root / "matrix.yaml"
+    before = path.read_text(encoding="utf-8").splitlines()
+    words = ("--accept-eula", "Example Ltd", "--trust-first-use")
+    desk.run("fetch", "--cann", RELEASE, *words).accepted("now run: python build.py render")
+    after = path.read_text(encoding="utf-8").splitlines()
+    [added] = [line for line in after if line not in before]
+    assert added == f"      sha256: {digest(RUN)}"
+    assert [line for line in after if line != added] == before
+    desk.checkout.run("check").accepted()
+
+
+def test_without_the_licence_nothing_is_asked_for(desk: Desk) -> None:
+    desk.serve_release()
+    result = desk.run("fetch", "--cann", RELEASE)
+    assert result.code == 5
+    assert "--accept-eula NAME" in result.err
+    assert "https://www.hiascend.com/software/cann/community-history" in result.err
+    assert not desk.server.requests
+
+
+def test_cannery_toml_accepts_the_licence_and_names_servers(desk: Desk) -> None:
+    desk.serve_release()
+    own = desk.checkout.root / "cannery.toml"
+    own.write_text('[sources]\naccept-eula = "Example Ltd"\n', encoding="utf-8")
+    result = desk.run("fetch", "--cann", RELEASE)
+    assert f"nobody publishes a sha256 of {NNAL}" in result.err
+    assert f"fetched {TOOLKIT}.run" in result.err
+    with serving() as other:
+        other.content["Ascend-cann-toolkit_8.0.T39_linux-aarch64.run"] = RUN
+        text = f'[sources]\nservers = ["{other.url}"]\n'
+        own.write_text(text, encoding="utf-8")
+        result = desk.run("fetch", "--cann", "8.0.T39", "--trust-first-use")
+        assert result.code == 5
+        assert "fetched Ascend-cann-toolkit_8.0.T39_linux-aarch64.run" in result.err
+        assert "it does not have the file (404)" in result.err
+
+
+def test_a_failure_names_every_server_and_why(desk: Desk) -> None:
+    desk.serve_release()
+    desk.server.faults[f"{FOLDER}/{TOOLKIT}.zip"] = [Fault(kind="login page")]
+    own = desk.checkout.root / "cannery.toml"
+    own.write_text(f'[sources]\nservers = ["{desk.server.url}/own"]\n', encoding="utf-8")
+    words = ("--target", LISTED, "--accept-eula", "Example Ltd")
+    result, url = desk.run("build", *words), desk.server.url
+    assert result.code == 5, result.err
+    assert "Traceback" not in result.err
+    assert f"\n  {url}/own/{TOOLKIT}.zip: it does not have the file (404)." in result.err
+    assert f"\n  {url}/{FOLDER}/{TOOLKIT}.zip: it sends a web page" in result.err
+    assert f"fetched {KERNELS}.run" in result.err
+    assert "vllm_ascend-0.7.3-py3-none-any.whl" in result.err
+
+
+def test_the_source_folder_downloads_nothing(desk: Desk) -> None:
+    desk.serve_release()
+    result = desk.run("build", "--target", LISTED, "--source", "folder")
+    assert result.code == 5
+    assert f"artifacts/{TOOLKIT}.run is missing." in result.err
+    assert "'build.py fetch' downloads it." in result.err
+    assert not desk.server.requests
+
+
+def test_a_plan_downloads_nothing_and_counts_on_what_can_be_fetched(desk: Desk) -> None:
+    target = "py310-torch210-cann8rc3-swift261"
+    shown = desk.run("build", "--target", target, "--simulate", "--plan")
+    assert "cpython-3.10.14" not in shown.out
+    assert "build" in shown.out
+    assert not desk.server.requests
+    listed = desk.run("list", "--target", target).out
+    assert "can be fetched" in listed
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("fetch",), 2, "no target is selected."),
+        (("fetch", "--cann", "8.1.RC2"), 2, "no CANN release '8.1.RC2'. Did you mean '8.1.RC1'?"),
+        (("fetch", "--cann", "8.1.RC1", "--all"), 2, "cannot be combined"),
+        (("fetch", "--all", "--accept-eula", " "), 2, "invalid name ' '"),
+        (("fetch", "--all", "--ca", "no.pem"), 2, "no.pem, named with --ca."),
+        (("build", "--target", MAIN, "--source", "downlod"), 2, "Did you mean 'download'?"),
+        (("cache", "lst"), 2, "Did you mean 'list'?"),
+        (("cache", "prune", "--days", "x"), 2, "invalid number 'x'"),
+    ],
+)
+def test_wrong_use(words: tuple[str, ...], code: int, said: str, desk: Desk) -> None:
+    result = desk.run(*words)
+    assert result.code == code
+    assert said in result.err
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("words", [("fetch", "--all"), ("cache", "list"), ("--all", "--plan")])
+def test_mistakes_in_cannery_toml(words: tuple[str, ...], desk: Desk) -> None:
+    text = '[sources]\nordr = ["download"]\n'
+    (desk.checkout.root / "cannery.toml").write_text(text, encoding="utf-8")
+    result = desk.run(*words)
+    result.refused(3, "cannery.toml: sources.ordr: unknown key. Did you mean 'order'?")
+
+
+def test_a_store_that_cannot_be_written(desk: Desk) -> None:
+    desk.serve_release()
+    desk.cache.write_text("", encoding="utf-8")
+    result = desk.run("fetch", "--cann", RELEASE, "--accept-eula", "Example Ltd")
+    assert result.code in (1, 9)
+    assert "cannot write" in result.err
+    assert "Traceback" not in result.err

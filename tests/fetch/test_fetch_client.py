@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong on this side of a fetch: certificates, disks, interrupts, proxies, redirects."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import trustme
+
+from cannery.errors import ArtifactError, FileError
+from cannery.execute.fetch import transfer
+from cannery.execute.fetch.http import Client, Timeouts
+from cannery.execute.process import Stopped
+from cannery.sources import Address
+from tests.fetch.fetches import QUICK, a_file, digest, fetcher, in_zip, wrong_files, zipped
+from tests.fetch.server import Fault, Files, serving
+
+CONTENT = os.urandom(100_000)
+HALF = len(CONTENT) // 2
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Files]:
+    with serving() as files:
+        yield files
+
+
+@pytest.fixture
+def files(server: Files) -> Files:
+    server.content = {"a/toolkit.run": CONTENT}
+    server.faults.clear()
+    server.requests.clear()
+    return server
+
+
+def failing(files: Files, *kinds: str, at: int = HALF, path: str = "a/toolkit.run") -> None:
+    files.faults[path] = [Fault(kind=kind, at=at) for kind in kinds]
+
+
+def test_a_certificate_that_is_not_trusted(tmp_path: Path) -> None:
+    authority, other = trustme.CA(), trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    for name, issuer in (("good", authority), ("unknown", other), ("name", authority)):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        issuer.issue_cert("elsewhere" if name == "name" else "localhost").configure_cert(context)
+        with serving(context) as files:
+            files.content["toolkit.run"] = CONTENT
+            file = a_file(CONTENT, [files.address("toolkit.run")])
+            own = fetcher(tmp_path / name, ca=tmp_path / "ca.pem")
+            if name == "good":
+                assert own.fetch(file).path.read_bytes() == CONTENT
+                continue
+            with pytest.raises(ArtifactError, match="its certificate is not trusted") as raised:
+                own.fetch(file)
+            assert ("--ca FILE" in str(raised.value)) == (name == "unknown")
+
+
+def test_no_server_at_all(tmp_path: Path) -> None:
+    urls = ["http://127.0.0.1:1/a", "http://no-such-host.invalid/a"]
+    with pytest.raises(ArtifactError) as raised:
+        fetcher(tmp_path).fetch(a_file(CONTENT, urls))
+    assert all(f"\n  {url}: " in str(raised.value) for url in urls)
+
+
+def test_a_full_disk_is_told_before_the_download(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
+    with pytest.raises(FileError, match="the disk is full"):
+        fetcher(tmp_path).fetch(a_file(CONTENT, [files.address("a/toolkit.run")]))
+    assert files.requests[0].path == "a/toolkit.run"
+    monkeypatch.undo()
+    own = fetcher(tmp_path)
+    assert own.fetch(a_file(CONTENT, [files.address("a/toolkit.run")])).path.exists()
+
+
+def test_a_disk_that_fills_up_keeps_what_has_arrived(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(transfer, "_CHUNK", 10_000)
+    own = fetcher(tmp_path)
+    own.screen = _Screen(full)  # type: ignore[assignment]
+    file = a_file(CONTENT, [files.address("a/toolkit.run")])
+    with pytest.raises(FileError, match=r"the disk is full. Free space"):
+        own.fetch(file)
+    assert 0 < (tmp_path / "partial" / file.sha256).stat().st_size < len(CONTENT)
+    assert not wrong_files(tmp_path)
+    assert fetcher(tmp_path).fetch(file).path.read_bytes() == CONTENT
+
+
+class _Screen:
+    def __init__(self, bar: object) -> None:
+        self._bar = bar
+
+    def bar(self, _: str) -> _Screen:
+        return self
+
+    def __enter__(self) -> object:
+        return self._bar
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_an_interrupt_stops_a_fetch_and_keeps_what_has_arrived(
+    files: Files, tmp_path: Path
+) -> None:
+    failing(files, "503")
+    own = fetcher(tmp_path)
+    own.patience = replace(QUICK, pause=5.0)
+    threading.Timer(0.1, own.stop.set).start()
+    with pytest.raises(Stopped):
+        own.fetch(a_file(CONTENT, [files.address("a/toolkit.run")]))
+
+
+def test_an_interrupt_does_not_wait_for_a_server_that_stalls(files: Files, tmp_path: Path) -> None:
+    failing(files, "stall")
+    own = fetcher(tmp_path)
+    own.client = Client(None, Timeouts(connect=2.0, read=60.0))
+
+    def interrupt() -> None:
+        own.stop.set()
+        own.client.abort()
+
+    threading.Timer(0.3, interrupt).start()
+    begun = time.monotonic()
+    with pytest.raises(Stopped):
+        own.fetch(a_file(CONTENT, [files.address("a/toolkit.run")]))
+    assert time.monotonic() - begun < 1.5
+    assert (tmp_path / "partial" / digest(CONTENT)).stat().st_size == HALF
+
+
+def test_the_proxy_of_the_environment_is_used(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "http://files.example.com/toolkit.run"
+    monkeypatch.setenv("http_proxy", files.url)
+    monkeypatch.delenv("no_proxy", raising=False)
+    files.content[url] = CONTENT
+    assert fetcher(tmp_path).fetch(a_file(CONTENT, [url])).path.read_bytes() == CONTENT
+
+
+def test_headers_go_to_the_server_and_not_to_another_one(files: Files, tmp_path: Path) -> None:
+    secret = (("Referer", "https://example.com/"), ("X-Token", "secret"))
+    with serving() as other:
+        other.content["a/toolkit.run"] = CONTENT
+        files.content["go/toolkit.run"] = b""
+        file = a_file(CONTENT, [])
+        address = Address(url=files.address("go/toolkit.run"), headers=secret)
+        files.faults["go/toolkit.run"] = [Fault(kind=f"to {other.address('a/toolkit.run')}")]
+        fetcher(tmp_path).fetch(replace(file, addresses=(address,)))
+        [there] = other.requests
+    [here] = files.requests
+    assert here.headers["x-token"] == "secret"
+    assert here.headers["referer"] == there.headers["referer"] == "https://example.com/"
+    assert "x-token" not in there.headers
+
+
+def test_a_zip_with_a_published_hash_is_opened(files: Files, tmp_path: Path) -> None:
+    archive = zipped({"folder/toolkit.run": CONTENT, "other": b"1"})
+    files.content["a/toolkit.zip"] = archive
+    file = in_zip(CONTENT, archive, [files.address("a/toolkit.zip")])
+    for _ in range(2):
+        found = fetcher(tmp_path).fetch(file)
+        assert found.path.read_bytes() == CONTENT
+    assert len(files.requests) == 1
+    assert not [each for each in (tmp_path / "partial").iterdir() if each.suffix != ".lock"]

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Zips with the vendor's packages: what is taken from them, and which are refused."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import ArtifactError
+from tests.fetch.fetches import a_file, digest, fetcher, in_zip, wrong_files, zipped
+from tests.fetch.server import Files, serving
+
+CONTENT = b"#!/bin/sh\n" + b"payload" * 1000
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Files]:
+    with serving() as files:
+        yield files
+
+
+def fetched(server: Files, root: Path, archive: bytes) -> bytes:
+    server.content = {"toolkit.zip": archive}
+    file = in_zip(CONTENT, archive, [server.address("toolkit.zip")])
+    return fetcher(root).fetch(file).path.read_bytes()
+
+
+def test_a_zip_in_a_zip_beside_its_signature(server: Files, tmp_path: Path) -> None:
+    inner = zipped({"toolkit.run": CONTENT, "readme.txt": b"1"}, zipfile.ZIP_DEFLATED)
+    archive = zipped({"a.zip": inner, "a.zip.cms": b"signature", "a.zip.crl": b"list"})
+    assert fetched(server, tmp_path, archive) == CONTENT
+    [path] = tmp_path.glob("records/*.json")
+    assert "not verified" in path.read_text(encoding="utf-8")
+
+
+def test_names_in_a_zip_lead_nowhere(server: Files, tmp_path: Path) -> None:
+    archive = zipped({"../../../toolkit.run": CONTENT, "/etc/other": b"1"})
+    assert fetched(server, tmp_path / "store", archive) == CONTENT
+    assert {path.name for path in tmp_path.iterdir()} == {"store"}
+
+
+def _damaged(archive: bytes) -> bytes:
+    at = archive.index(b"payload")
+    return archive[:at] + b"PAYLOAD" + archive[at + 7 :]
+
+
+def _claims(archive: bytes, size: int) -> bytes:
+    """The archive, whose member says that it has ``size`` bytes."""
+    honest = len(CONTENT).to_bytes(4, "little")
+    return archive.replace(honest + honest, honest + size.to_bytes(4, "little"))
+
+
+@pytest.mark.parametrize(
+    ("archive", "why"),
+    [
+        (zipped({"other.run": CONTENT}), "it does not contain toolkit.run"),
+        (
+            zipped({"a/toolkit.run": CONTENT, "toolkit.run": b"2"}),
+            "it contains toolkit.run 2 times",
+        ),
+        (zipped({"toolkit.run": b"1", "a.zip": b"1", "a.zip.cms": b"1"}), "is not of toolkit.run"),
+        (zipped({"toolkit.run.cms": b"1"}), "but not the file that it signs"),
+        (b"PK\x03\x04 and no more", "it is damaged"),
+        (zipped({"toolkit.run": CONTENT})[:-40], "it is damaged"),
+        (_damaged(zipped({"toolkit.run": CONTENT})), "it is damaged (Bad CRC-32"),
+        (_claims(zipped({"toolkit.run": CONTENT}), 1 << 31), "would have 2,147,483,648 bytes"),
+        (zipped({"..": b"1", "...cms": b"1"}), "it contains the invalid name '..'"),
+        (zipped({"a.zip": b"no zip", "a.zip.cms": b"1"}), "cannot use a.zip: it is damaged"),
+    ],
+)
+def test_a_zip_that_cannot_be_used(archive: bytes, why: str, server: Files, tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError) as raised:
+        fetched(server, tmp_path, archive)
+    assert why in str(raised.value)
+    assert not [*tmp_path.glob("sha256/*/*")]
+    assert not [*tmp_path.glob("partial/unzip-*")]
+
+
+def test_a_hash_of_the_file_itself_goes_before_its_zip(server: Files, tmp_path: Path) -> None:
+    server.content = {"toolkit.run": CONTENT}
+    file = a_file(CONTENT, [server.address("toolkit.run")])
+    assert fetcher(tmp_path).fetch(file).sha256 == digest(CONTENT)
+    assert not wrong_files(tmp_path)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cannery.toml: what it says, and every problem of it at once, each with its key."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cannery.errors import CanneryError, MatrixError
+from cannery.matrix.settings import Settings, read_settings
+from cannery.sources import Address, CannSource
+
+WHOLE = """
+[sources]
+order = ["download", "folder"]
+servers = [
+    "https://files.example.com/ascend/",
+    {url = "http://10.0.0.1:8080", headers = {X-Token = "1"}},
+]
+accept-eula = "Example Ltd"
+cann-ca = "ca.pem"
+cache = "/data/cannery"
+index-url = "https://index.example.com/simple"
+
+[images."8.0.T39"]
+910b = "registry.example.com/cann:8.0.T39"
+
+[mirrors]
+"docker.io" = ["mirror.example.com", "mirror.example.com:5000/hub"]
+"""
+
+
+def read(root: Path, text: str) -> Settings:
+    (root / "cannery.toml").write_text(text, encoding="utf-8")
+    return read_settings(root)
+
+
+def test_without_the_file_there_are_defaults(tmp_path: Path) -> None:
+    assert read_settings(tmp_path) == Settings()
+    assert read(tmp_path, "") == Settings()
+    assert Settings().order == (CannSource.FOLDER, CannSource.DOWNLOAD)
+
+
+def test_every_key(tmp_path: Path) -> None:
+    assert read(tmp_path, WHOLE) == Settings(
+        order=(CannSource.DOWNLOAD, CannSource.FOLDER),
+        servers=(
+            Address(url="https://files.example.com/ascend"),
+            Address(url="http://10.0.0.1:8080", headers=(("X-Token", "1"),)),
+        ),
+        accept_eula="Example Ltd",
+        cann_ca=tmp_path / "ca.pem",
+        cache=Path("/data/cannery"),
+        index_url="https://index.example.com/simple",
+        images={"8.0.T39": {"910b": "registry.example.com/cann:8.0.T39"}},
+        mirrors={"docker.io": ("mirror.example.com", "mirror.example.com:5000/hub")},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[source]", "cannery.toml: source: unknown key. Did you mean 'sources'?"),
+        ("[sources]\nordr = []", "sources.ordr: unknown key. Did you mean 'order'?"),
+        ('[sources]\norder = ["downlod"]', "unknown source 'downlod'. Did you mean 'download'?"),
+        ("[sources]\norder = []", "sources.order: the list is empty."),
+        ('[sources]\norder = ["image", "image"]', "'image' is there twice."),
+        ("[sources]\norder = [1]", "unknown source 1."),
+        ('[sources]\norder = "download"', "sources.order: the value must be a list."),
+        ("sources = 1", "cannery.toml: sources: the value must be a table."),
+        ('[sources]\nservers = ["ftp://a"]', "sources.servers[0]: 'ftp://a' is not a web address."),
+        ("[sources]\nservers = [{urls = 1}]", "sources.servers[0]: unknown key 'urls'."),
+        (
+            '[sources]\nservers = [{url = "https://a.b", headers = {"a b" = "1"}}]',
+            "sources.servers[0]: 'headers' must be a table of request headers.",
+        ),
+        ('[sources]\naccept-eula = " "', "sources.accept-eula: the value is empty."),
+        ('[sources]\naccept-eula = "a\\nb"', "sources.accept-eula: the value has line breaks"),
+        ("[sources]\ncann-ca = true", "sources.cann-ca: the value must be text."),
+        ('[sources]\nindex-url = "x"', "sources.index-url: 'x' is not a web address."),
+        (
+            '[images."8.0"]\n910b = "cann"',
+            "images.8.0.910b: 'cann' is not the reference of an image",
+        ),
+        (
+            '[mirrors]\n"docker.io" = ["https://m"]',
+            "mirrors.docker.io: 'https://m' is not a registry.",
+        ),
+        ("[sources\n", "cannery.toml:1:9: the file is not TOML: "),
+        ("\n\na = ", "cannery.toml:3:1: the file is not TOML: "),
+    ],
+)
+def test_a_mistake_has_its_key_or_its_line(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(MatrixError) as raised:
+        read(tmp_path, text)
+    assert said in str(raised.value)
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(MatrixError) as raised:
+        read(tmp_path, '[sources]\norder = ["x"]\nservers = [1]\nmore = 1\n[other]\n')
+    assert len(raised.value.problems) == 4
+
+
+@given(st.text(max_size=200) | st.binary(max_size=200))
+def test_no_text_leads_to_a_traceback(
+    tmp_path_factory: pytest.TempPathFactory, text: str | bytes
+) -> None:
+    root = tmp_path_factory.getbasetemp()
+    content = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    (root / "cannery.toml").write_bytes(content)
+    with suppress(CanneryError):
+        read_settings(root)
+
+
+def test_deep_nesting_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(MatrixError, match="not TOML"):
+        read(tmp_path, "a = " + "[" * 20_000)
