@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from cannery.errors import Span
 from cannery.sources import CannIndex, File
-from cannery.wheels import BuiltWheel
+from cannery.wheels import BuiltWheel, VendorWheel
 
 _LAST_PYMALLOC = 7
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
@@ -93,9 +93,9 @@ class Python:
 class CannRelease:
     """One CANN release: where its parts can be had, and what its Python parts need.
 
-    ``images`` maps a chip to the reference of the vendor's image; ``emulated`` is how its
-    installers run.
-    """
+        ``images`` maps a chip to the reference of the vendor's image. ``emulated`` installers run on
+    the machine of the target, not on the building one.
+        """
 
     version: str
     layout: Layout
@@ -108,18 +108,6 @@ class CannRelease:
     images: Mapping[str, str] = field(default_factory=dict)
     index: CannIndex = field(default_factory=CannIndex)
     requirements: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class VendorWheel:
-    """A wheel that no package index serves.
-
-    ``file`` may hold ``{tag}`` and ``{abi}`` for the interpreter's wheel tags, and ``{machine}``.
-    """
-
-    version: str
-    file: str
-    origin: str
 
 
 @dataclass(frozen=True, kw_only=True)

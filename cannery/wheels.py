@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wheels that a build makes from sdists. Nothing here reads or writes."""
+"""Wheels that no package index has: files, and those that a build makes from sdists."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class VendorWheel:
+    """A wheel that no package index serves.
+
+    ``file`` may hold ``{tag}`` and ``{abi}`` for the interpreter's wheel tags, and ``{machine}``.
+    """
+
+    version: str
+    file: str
+    origin: str
 
 
 @dataclass(frozen=True, kw_only=True)

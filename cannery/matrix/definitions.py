@@ -32,10 +32,9 @@ from cannery.model import (
     Python,
     PythonSource,
     Source,
-    VendorWheel,
 )
 from cannery.syntax.yaml_reader import Section
-from cannery.wheels import BuiltWheel
+from cannery.wheels import BuiltWheel, VendorWheel
 
 _GLIBC = re.compile(r"\d+\.\d+")
 _PINNED_IMAGE = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")

@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 
 from cannery.matrix.file_definitions import check_file_name
-from cannery.model import VendorWheel
 from cannery.syntax.yaml_reader import Section
-from cannery.wheels import BuiltWheel
+from cannery.wheels import BuiltWheel, VendorWheel
 
 _PINNED = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[A-Za-z0-9.!]+)")
 _NORMAL = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -8,8 +8,9 @@ from dataclasses import replace
 from cannery.compat import Finding, judge, refusals_of
 from cannery.errors import Span
 from cannery.matrix.project import Project
-from cannery.model import Base, CannRelease, Layout, Python, PythonSource, Target, VendorWheel
+from cannery.model import Base, CannRelease, Layout, Python, PythonSource, Target
 from cannery.sources import File
+from cannery.wheels import VendorWheel
 from tests.unit.matrices import CHECKOUT
 
 COMPAT = Project(root=CHECKOUT).compat()

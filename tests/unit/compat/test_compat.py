@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cannery.compat import Verdict
-from cannery.model import Target, VendorWheel
+from cannery.model import Target
+from cannery.wheels import VendorWheel
 from tests.unit.compat_targets import GOOD, cann, changed, findings, problems, python
 
 PLUGIN = VendorWheel(

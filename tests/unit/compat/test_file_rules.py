@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from cannery.compat import Verdict, judge
-from cannery.model import Application, PythonSource, Target, VendorWheel
+from cannery.model import Application, PythonSource, Target
 from cannery.sources import File
+from cannery.wheels import VendorWheel
 from tests.unit.compat_targets import APEX, COMPAT, GOOD, PLUGIN, cann, changed, python
 
 NINE = changed(

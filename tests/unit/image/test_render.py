@@ -13,7 +13,8 @@ import pytest
 
 from cannery.errors import FileError, MatrixError
 from cannery.image.render import Renderer
-from cannery.model import Target, VendorWheel
+from cannery.model import Target
+from cannery.wheels import VendorWheel
 from tests.unit.matrices import CHECKOUT, MATRIX, Checkout, edited, lock_for, make_checkout
 
 PROGRAM = """
