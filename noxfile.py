@@ -36,7 +36,7 @@ def lint(session: nox.Session) -> None:
     dockerfiles += ["cannery/image/vendor/Dockerfile"]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
     scripts = ["setup.sh", ".ci/run", "cannery/image/context/install-wheels"]
-    scripts += ["cannery/image/context/build-wheel"]
+    scripts += [f"cannery/image/context/{name}" for name in ("build-wheel", "installer-shims")]
     scripts += ["cannery/image/context/install-packages", "cannery/image/context/native-python"]
     scripts += ["cannery/simulator/device/build.sh"]
     scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))

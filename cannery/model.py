@@ -93,9 +93,9 @@ class Python:
 class CannRelease:
     """One CANN release: where its parts can be had, and what its Python parts need.
 
-        ``images`` maps a chip to the reference of the vendor's image. ``emulated`` installers run on
+    ``images`` maps a chip to the reference of the vendor's image. ``emulated`` installers run on
     the machine of the target, not on the building one.
-        """
+    """
 
     version: str
     layout: Layout
