@@ -50,8 +50,7 @@ class Command:
         """
         # By name, because help is not to wait for what these import.
         project = import_module("cannery.matrix.project").Project(root=root)
-        code: int = import_module(f"cannery.cli.cmd_{self.name}").run(given, project)
-        return code
+        return int(import_module(f"cannery.cli.cmd_{self.name}").run(given, project))
 
 
 def _options_class(name: str) -> type[OptionSet]:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from cannery.errors import CanneryError, Problem
+from cannery.errors import CanneryError, EngineError, Problem
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.uv import Job, compiled
 from cannery.image.lock import LockedFile, parse_lock, with_files
@@ -92,4 +93,10 @@ def _listed(
         more=settings or {},
         output="pylock.toml",
     )
-    return listed_files(compiled(job, source))
+    try:
+        return listed_files(compiled(job, source))
+    except (tomllib.TOMLDecodeError, KeyError) as error:
+        what = f"uv's list of the files of {name} cannot be read: {error}."
+        raise EngineError(
+            Problem(what=what, fix="'bash setup.sh' installs a suitable uv.")
+        ) from error

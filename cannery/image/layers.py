@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The layers of an image, in the order of its Dockerfile. This is the only list of them.
 
-The template writes a stage and a COPY for each; plans, shards, records, the catalogue, the bill of
-materials and the provenance read the same objects.
+The template, plans, shards, records, the catalogue and the documents of an image read them here.
 """
 
 from __future__ import annotations

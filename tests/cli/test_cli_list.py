@@ -130,7 +130,7 @@ def test_a_missing_file_is_named_once(original: Checkout) -> None:
     assert states[BARE] == f"needs file {numbers[OLD_PYTHON]}"
     assert numbers[OLD_PYTHON] in states[OLD].removeprefix("needs files ").split(", ")
     origin = "(built from CPython 3.7.17's sources into a folder 'python')"
-    assert f"{numbers[OLD_PYTHON]:>4}  {OLD_PYTHON} {origin}" in legend
+    assert f"{numbers[OLD_PYTHON]} {OLD_PYTHON} {origin}" in [" ".join(x.split()) for x in legend]
     [found] = as_json(original, "--target", BARE)
     assert found["missing"][OLD_PYTHON] == origin[1:-1]
     targets = Project(root=original.root).matrix().targets.values()
@@ -145,7 +145,7 @@ def test_a_file_in_the_folder_is_not_missing(checkout: Checkout) -> None:
     assert states[BARE] == "not verified"
     assert states[OLD].startswith("needs files ")
     assert OLD_PYTHON not in "\n".join(below)
-    assert "deepspeed-0.6.0-py3-none-any.whl" in "\n".join(below)
+    assert "deepspeed_npu-0.1-py3-none-any.whl" in "\n".join(below)
 
 
 def test_a_recorded_result_is_the_state_until_a_file_changes(checkout: Checkout) -> None:

@@ -139,7 +139,11 @@ def test_a_target_that_is_not_locked(checkout: Checkout) -> None:
 LOCKS = {
     "another version": ("torch==2.3.1 ", "torch==2.4.0 ", "torch==2.3.1 is locked as 2.4.0."),
     "missing": ("deepspeed==0.15.0 ", "deepsleep==0.15.0 ", "deepspeed==0.15.0 is not locked."),
-    "no hash": ("pip==26", "pip==26.0\n    # via -r pip.in\npip==26", "pip has no hash."),
+    "no hash": (
+        "pip==26",
+        "pip==26.0\n    # via -r pip.in\npip==26",
+        "it does not name the one file of pip.",
+    ),
 }
 
 
