@@ -118,7 +118,7 @@ def bump_lock(number: int, version: str) -> Callable[[Path], None]:
 
 
 def double_target(number: int) -> Callable[[Path], None]:
-    """Adds a target that is as another one, with a lock that is the same."""
+    """Adds a target that is as another one, with locks that are the same."""
 
     def make(root: Path) -> None:
         path = root / "matrix.yaml"
@@ -134,8 +134,8 @@ def double_target(number: int) -> Callable[[Path], None]:
             head + mark + targets.rstrip("\n") + "\n" + own.replace(name, again, 1).rstrip() + "\n",
             encoding="utf-8",
         )
-        lock = (root / "images" / name / "requirements.lock").read_text(encoding="utf-8")
-        touch(f"images/{again}/requirements.lock", lock)(root)
+        for lock in sorted((root / "images" / name).glob("*requirements.lock")):
+            touch(f"images/{again}/{lock.name}", lock.read_text(encoding="utf-8"))(root)
 
     return make
 
