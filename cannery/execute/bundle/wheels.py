@@ -5,30 +5,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
-import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import requests
-from requests.adapters import HTTPAdapter
-
 from cannery.errors import ArtifactError, EngineError, Problem
 from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.process import run
-from cannery.execute.registry.http import PATIENCE
-from cannery.execute.uv import stated_metadata
+from cannery.execute.fetch.http import Client, Timeouts, TransferError
+from cannery.execute.fetch.transfer import Patience, Transfer
+from cannery.execute.uv import Job, compiled, stated_metadata
+from cannery.sources import Address
 from cannery.wheels import BuiltWheel
 
 LIST = "wheels.json"
 """Package to the names of its files with their sha256."""
-
-_TIMEOUT = (10.0, 120.0)
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,20 +53,16 @@ def download(locks: Sequence[Locked], folder: Path, source: PackageIndex) -> Non
     A file that is there already, complete, stays.
 
     Raises:
-        EngineError: the index cannot be read, or a file cannot be downloaded.
+        MatrixError, EngineError: the index cannot be read, or a file cannot be downloaded.
         ArtifactError: the index serves other bytes than the lock names.
     """
     folder.mkdir(parents=True, exist_ok=True)
     found: dict[str, dict[str, str]] = {}
-    with requests.Session() as session:
-        session.mount("https://", HTTPAdapter(max_retries=PATIENCE))
-        session.mount("http://", HTTPAdapter(max_retries=PATIENCE))
-        if source.ca:
-            session.verify = str(source.ca)
-        for lock in locks:
-            for file in _files(lock, source):
-                _get(session, file, folder / file.name, source)
-                found.setdefault(file.package, {})[file.name] = file.sha256
+    client = Client(source.ca, Timeouts())
+    for lock in locks:
+        for file in _files(lock, source):
+            _get(client, file, folder / file.name, source)
+            found.setdefault(file.package, {})[file.name] = file.sha256
     (folder / LIST).write_text(json.dumps(found, indent=1, sort_keys=True), encoding="utf-8")
 
 
@@ -84,21 +74,14 @@ def listed(folder: Path) -> Mapping[str, Mapping[str, str]]:
 
 def _files(lock: Locked, source: PackageIndex) -> Iterator[_File]:
     """The files that uv would install, with their addresses."""
-    with tempfile.TemporaryDirectory(prefix="cannery-bundle-") as place:
-        requirements, output = Path(place) / "requirements.txt", Path(place) / "pylock.toml"
-        requirements.write_text(lock.text, encoding="utf-8")
-        for name, text in stated_metadata(lock.unbuilt).items():
-            (Path(place) / name).write_text(text, encoding="utf-8")
-        argv = [sys.executable, "-m", "uv", "pip", "compile", str(requirements), "--no-deps"]
-        argv += ["--format", "pylock.toml", "--quiet", *lock.options, "--output-file", str(output)]
-        environment = {"UV_DEFAULT_INDEX": source.index_url} if source.index_url else {}
-        environment |= {"SSL_CERT_FILE": str(source.ca)} if source.ca else {}
-        code, said = run(argv, cwd=Path(place), capture=True, env=environment)
-        if code:
-            what = f"uv could not find the files of {lock.name}. uv says:\n{source.redacted(said)}"
-            raise EngineError(Problem(what=what, fix="Check the network, --index-url and --ca."))
-        packages = tomllib.loads(output.read_text(encoding="utf-8"))["packages"]
-    for package in packages:
+    job = Job(
+        name=lock.name,
+        inputs={"requirements.txt": lock.text},
+        options=("--no-deps", "--format", "pylock.toml", *lock.options),
+        more=stated_metadata(lock.unbuilt),
+        output="pylock.toml",
+    )
+    for package in tomllib.loads(compiled(job, source))["packages"]:
         yield _chosen(lock, package)
 
 
@@ -115,23 +98,30 @@ def _chosen(lock: Locked, package: dict[str, Any]) -> _File:
     raise ArtifactError(Problem(what=what, fix="Run 'build.py lock', or check the index."))
 
 
-def _get(session: requests.Session, file: _File, path: Path, source: PackageIndex) -> None:
+def _get(client: Client, file: _File, path: Path, source: PackageIndex) -> None:
     if path.is_file() and _sha256(path) == file.sha256:
         return
-    partial = path.with_name(f".{path.name}.partial")
+    transfer = Transfer(
+        client=client,
+        partial=path.with_name(f".{path.name}.partial"),
+        size=0,
+        is_pinned=True,
+        patience=Patience(),
+        stop=Event(),
+    )
     try:
-        with session.get(file.url, stream=True, timeout=_TIMEOUT) as answer:
-            answer.raise_for_status()
-            with partial.open("wb") as out:
-                for chunk in answer.iter_content(_CHUNK):
-                    out.write(chunk)
-    except requests.RequestException as error:
+        transfer.run(Address(url=file.url))
+        if (digest := _sha256(transfer.partial)) != file.sha256:
+            what = (
+                f"the index sent other bytes for {file.name}: sha256 {digest}, not {file.sha256}."
+            )
+            raise ArtifactError(Problem(what=what, fix="Check the index or the mirror."))
+        transfer.partial.replace(path)
+    except TransferError as error:
         what = f"{file.name} could not be downloaded: {source.redacted(str(error))}."
         raise EngineError(Problem(what=what, fix="Check the network, and try again.")) from error
-    if (digest := _sha256(partial)) != file.sha256:
-        what = f"the index sent other bytes for {file.name}: sha256 {digest}, not {file.sha256}."
-        raise ArtifactError(Problem(what=what, fix="Check the index or the mirror."))
-    partial.replace(path)
+    finally:
+        transfer.discard()
 
 
 def _sha256(path: Path) -> str:
