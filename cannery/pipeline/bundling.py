@@ -205,7 +205,7 @@ def with_addresses(failures: Mapping[str, CanneryError], asked: Iterable[str]) -
     every = sorted({*asked})
     listed = "\n".join(f"  {each}" for each in every[:20])
     problem = Problem(
-        what=f"the build asked the network for what the bundle does not have:\n{listed}",
+        what=f"the build asked the network for what the bundle does not have:\n{listed}\n",
         fix="Make the bundle again, with the same checkout.",
     )
     return kind_of(failures.values())([*_problems(failures.values()), problem])
