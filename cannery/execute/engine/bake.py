@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,9 @@ _EXPORTS = ("exporting to ", "importing to ")
 
 _TAIL = 25
 """The number of last lines of a target that are searched for the reason of a failure."""
+
+_EXCERPT = re.compile(r"\s*\d+ \| ")
+"""Begins the lines of the Dockerfile that buildx repeats below a failure, which hold no reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,4 +235,4 @@ class _Run:
         lines = [line + "\n" for line in text.splitlines()]
         for target in targets:
             self._logs[target].writelines(prefix + line for line in lines)
-            self._tails[target].extend(lines)
+            self._tails[target].extend(each for each in lines if not _EXCERPT.match(each))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from dataclasses import replace
@@ -86,6 +87,17 @@ def test_one_that_fails_does_not_keep_the_others_from_it(
     assert ERROR in problem.what
     assert problem.fix == f"The whole log is in {settings.logs}/b.log."
     assert "os 1/1 RUN | one\nos 1/1 RUN | two\n" in (settings.logs / "b.log").read_text()
+
+
+def test_a_long_step_does_not_hide_the_reason(docker: FakeBake, settings: BakeSettings) -> None:
+    """buildx repeats the step's lines of the Dockerfile below what the step has said."""
+    excerpt = "".join(f" {line} | >>>     command {line}; \\\n" for line in range(80, 130))
+    said = failing("a").replace("ERROR: failed", f"Dockerfile:80\n{excerpt}ERROR: failed")
+    reason = base64.b64encode(b"kernels: ERROR: another toolkit\n").decode()
+    docker.then(said.replace(base64.b64encode(b"one\ntwo\n").decode(), reason), 1)
+    baked, _ = run(settings, "a")
+    assert "kernels: ERROR: another toolkit" in str(baked.failures["a"])
+    assert "command 81" in (settings.logs / "a.log").read_text()
 
 
 def test_several_that_fail_at_once(docker: FakeBake, settings: BakeSettings) -> None:

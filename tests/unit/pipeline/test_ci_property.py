@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -88,13 +89,21 @@ def listed(project: Project, since: str, *, simulate: bool) -> set[str]:
     return {*names}
 
 
+@cache
+def first_keys(project: Project, *, simulate: bool) -> dict[str, str]:
+    """The content keys of the commit 'first', which must be checked out."""
+    return keys(project, simulate=simulate)
+
+
 def check(
     project: Project, before: Sequence[Change], after: Sequence[Change], *, simulate: bool
 ) -> None:
     git(project.root, "reset", "--quiet", "--hard", "first")
     git(project.root, "clean", "--quiet", "--force", "-d")
-    base = changed(project, before)
-    old = keys(project, simulate=simulate)
+    base, old = "first", first_keys(project, simulate=simulate)
+    if before:
+        base = changed(project, before)
+        old = keys(project, simulate=simulate)
     changed(project, after)
     new = keys(project, simulate=simulate)
     files = git(project.root, "diff", "--name-only", base).splitlines()
