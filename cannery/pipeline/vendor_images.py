@@ -6,11 +6,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from cannery import console
 from cannery.errors import CanneryError
-from cannery.execute.engine.bake import BakeSettings
-from cannery.execute.engine.vendor_facts import read_facts
 from cannery.image.bake_file import ImageBuild, StageBuild
 from cannery.image.vendor_image import (
     check_facts,
@@ -27,6 +26,10 @@ from cannery.options.build import BuildOptions
 from cannery.pipeline.ready import Ready
 from cannery.pipeline.selection import Selection
 from cannery.sources import CannSource
+
+if TYPE_CHECKING:
+    # It imports the docker SDK, for which a run with nothing to build is not to wait.
+    from cannery.execute.engine.bake import BakeSettings
 
 
 def with_images(
@@ -68,6 +71,7 @@ class VendorImages:
             BuildError: it cannot be pulled or read.
         """
         # Imported here, because most builds take CANN's packages and ask no registry.
+        from cannery.execute.engine.vendor_facts import read_facts
         from cannery.execute.registry.located import locate
 
         target, reference = ready.target, ready.target.vendor_image
