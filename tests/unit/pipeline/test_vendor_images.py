@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from cannery.errors import ArtifactError, CanneryError, EngineError, PublishError
+from cannery.execute.engine import vendor_facts
 from cannery.execute.registry import located
 from cannery.image.bake_file import ImageBuild
 from cannery.image.vendor_image import LABEL, VendorFacts
 from cannery.options.publish import PushOptions
-from cannery.pipeline import running, vendor_images
+from cannery.pipeline import running
 from cannery.pipeline.build import build_all
 from cannery.pipeline.fetching import Provided
 from cannery.pipeline.planning import make_plan
@@ -81,7 +82,7 @@ def vendor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Vendor:
     settings(world, f'[images."8.0.RC2"]\n910b = "{IMAGE}"\n')
     found = Vendor(world, replace(FACTS, releases={each: ["8.0.RC2"] for each in TAKEN}))
     monkeypatch.setattr(located, "locate", found.locate)
-    monkeypatch.setattr(vendor_images, "read_facts", found.read)
+    monkeypatch.setattr(vendor_facts, "read_facts", found.read)
     monkeypatch.setattr(running, "bake", found.bake)
     return found
 
