@@ -24,7 +24,8 @@ from cannery.execute.process import run
 from cannery.image.artifacts import check_artifacts
 from cannery.image.names import image_name
 from cannery.matrix.project import Project
-from cannery.model import Base, Target
+from cannery.model import Target
+from cannery.systems import Base
 
 
 @dataclass(kw_only=True)

@@ -23,7 +23,8 @@ from cannery.image.lock import Lock, LockedWheel, parse_lock
 from cannery.image.record import interpreter_paths
 from cannery.image.requirements import sdists
 from cannery.image.wheel_layers import wheel_groups
-from cannery.model import PythonSource, Target
+from cannery.model import Target
+from cannery.systems import PythonSource
 
 TEMPLATE = Path(__file__).parent / "Dockerfile.j2"
 
@@ -112,7 +113,7 @@ def write(folder: Path, target: Target, lock: str, artifacts: Path) -> None:
 
 
 def _packages(target: Target) -> list[str]:
-    debian = PYTHON_PACKAGES if target.python.source is PythonSource.DEBIAN else ()
+    debian = PYTHON_PACKAGES if target.python.source is PythonSource.BASE else ()
     return sorted(
         {*PACKAGES, *debian, *(target.application.packages if target.application else ())}
     )

@@ -25,8 +25,9 @@ from cannery.image.requirements import (
     wheel_platform,
 )
 from cannery.matrix.project import Project
-from cannery.model import Base, Target
+from cannery.model import Target
 from cannery.syntax.wheel_tags import MACHINES, WheelPlatform
+from cannery.systems import Base
 
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
 

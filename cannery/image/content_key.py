@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from cannery.image.needed_files import needed_files
-from cannery.model import Base, Target
+from cannery.model import Target
 from cannery.sources import File
+from cannery.systems import Base
 
 LABEL = "io.cannery.key"
 """The label of an image that holds its key."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from cannery.errors import did_you_mean
 from cannery.matrix.file_definitions import (
     Downloads,
     read_downloads,
@@ -17,6 +18,7 @@ from cannery.matrix.file_definitions import (
     read_images,
     read_index,
 )
+from cannery.matrix.systems import read_base, wrong_package
 from cannery.matrix.wheels import (
     read_environment,
     read_pairs,
@@ -24,20 +26,12 @@ from cannery.matrix.wheels import (
     read_vendor_wheel,
     read_wheel,
 )
-from cannery.model import (
-    Application,
-    Base,
-    CannRelease,
-    Layout,
-    Python,
-    PythonSource,
-    Source,
-)
+from cannery.model import MACHINE_OF, Application, CannRelease, Layout, Source
+from cannery.sources import File
 from cannery.syntax.yaml_reader import Section
+from cannery.systems import Base, Python, PythonSource
 from cannery.wheels import BuiltWheel, VendorWheel
 
-_GLIBC = re.compile(r"\d+\.\d+")
-_PINNED_IMAGE = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
 _COMPONENT = re.compile(r"[a-z][a-z0-9_]*")
 _OURS = {
     *("os", "base", "python", "driver", "guard", "toolkit", "kernels", "nnal", "torch"),
@@ -46,7 +40,6 @@ _OURS = {
 """Components of every image, whose names no application can have."""
 
 _PACKAGE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_DEBIAN_PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]+")
 _PATH = re.compile(r"[A-Za-z0-9._/+@-]+")
 _PATTERN = re.compile(r"(?!/)[A-Za-z0-9._/+*?\[\]-]+")
 
@@ -89,7 +82,7 @@ def read_definitions(top: Section) -> Definitions:
     definitions = Definitions()
     read = definitions.read
     for name, each in _named(top, "bases"):
-        definitions.bases[name] = read(each, partial(_base, name, each))
+        definitions.bases[name] = read(each, partial(read_base, name, each))
     definitions.build_base = top.choose("build_base", definitions.bases, "base")
     definitions.downloads = read_downloads(top)
     for name, each in _named(top, "pythons"):
@@ -121,36 +114,38 @@ def _named(top: Section, key: str, *, required: bool = True) -> Iterable[tuple[s
     return section.sections() if section else ()
 
 
-def _base(name: str, section: Section) -> Base:
-    image = section.text("image")
-    if image and not _PINNED_IMAGE.fullmatch(image):
-        section.wrong("image", f"{image!r} is not pinned.", "Write it as name:tag@sha256:digest.")
-    glibc = section.text("glibc")
-    if glibc and not _GLIBC.fullmatch(glibc):
-        section.wrong("glibc", f"{glibc!r} is not a version of glibc.", "Write it as in 2.36.")
-    base = Base(name=name, image=image, suite=section.text("suite"), glibc=glibc)
-    section.done()
-    return base
-
-
 def _python(name: str, section: Section, definitions: Definitions) -> Python:
     version = section.text("version")
     if version and not re.fullmatch(r"3\.\d+\.\d+", version):
         section.wrong("version", f"{version!r} has no patch level.", "Write it as in 3.9.2.")
     kinds = {str(kind): kind for kind in PythonSource}
+    # The name of the time when every base was Debian.
+    kinds["debian"] = PythonSource.BASE
     source = section.choose("source", kinds, "kind of source")
-    archive = None
+    archives: dict[str, File] = {}
     if source is PythonSource.STANDALONE:
-        archive = read_file(section.section("archive"), definitions.downloads)
+        archives = _archives(section, definitions.downloads)
     elif source is None:
-        # Which of the two keys belongs here is not known.
-        section.take("archive", required=False)
-        section.take("base", required=False)
+        # Which of the keys belongs here is not known.
+        for key in ("archive", "archives", "base"):
+            section.take(key, required=False)
     elif base := section.choose("base", definitions.bases, "base"):
         definitions.python_bases[name] = base.name
     section.done()
-    source = source or PythonSource.DEBIAN
-    return Python(name=name, version=version, source=source, archive=archive)
+    return Python(name=name, version=version, source=source or PythonSource.BASE, archives=archives)
+
+
+def _archives(section: Section, downloads: Downloads) -> dict[str, File]:
+    """Machine to the archive: those under ``archives``, or the one that is for every machine."""
+    inner = section.section("archives", required=False)
+    if inner is None:
+        file = read_file(section.section("archive"), downloads)
+        return dict.fromkeys(MACHINE_OF.values(), file)
+    for machine in inner.names():
+        if machine not in MACHINE_OF.values():
+            hint = did_you_mean(machine, MACHINE_OF.values())
+            inner.wrong(machine, f"there is no machine {machine!r}.", hint)
+    return {machine: read_file(each, downloads) for machine, each in inner.sections()}
 
 
 def _cann(version: str, section: Section, downloads: Downloads) -> CannRelease:
@@ -195,9 +190,7 @@ def _application(name: str, section: Section, downloads: Downloads) -> Applicati
             "sdists", _must_be(_PACKAGE, "the name of a package; write it as my-package")
         ),
         wheels=_wheels(section, component, version),
-        packages=section.texts(
-            "packages", _must_be(_DEBIAN_PACKAGE, "the name of a Debian package")
-        ),
+        packages=section.texts("packages", wrong_package),
         environment=read_environment(section),
         ports=section.texts("ports", _wrong_port),
         volumes=read_pairs(section, "volumes", _PATH, _PATH),

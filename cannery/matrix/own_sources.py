@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from cannery.errors import MatrixError, Problem, did_you_mean
 from cannery.matrix.settings import NAME, Settings
-from cannery.model import Base, CannRelease, Matrix, Target
+from cannery.model import CannRelease, Matrix, Target
+from cannery.systems import Base
 
 Mirrors = Mapping[str, tuple[str, ...]]
 
@@ -47,11 +48,14 @@ def _base(base: Base, mirrors: Mirrors) -> Base:
 
 
 def at_mirrors(reference: str, mirrors: Mirrors) -> tuple[str, ...]:
-    """The same image as ``reference``, which has a digest, at each mirror of its registry."""
+    """The same image as ``reference`` at each mirror of its registry, by its digest if it has one.
+
+    Without a digest it has a tag.
+    """
     registry, name = _split(reference)
-    path, _, digest = name.partition("@")
-    repository = path.partition(":")[0]
-    return tuple(f"{mirror}/{repository}@{digest}" for mirror in mirrors.get(registry, ()))
+    path, at, digest = name.partition("@")
+    wanted = f"{path.partition(':')[0]}@{digest}" if at else path
+    return tuple(f"{mirror}/{wanted}" for mirror in mirrors.get(registry, ()))
 
 
 def _split(reference: str) -> tuple[str, str]:

@@ -27,13 +27,14 @@ from cannery.image.simulated import ARGUMENT as SIMULATED
 from cannery.image.simulated import LABEL as SIMULATED_LABEL
 from cannery.image.vendor_image import image_labels, vendor_stages
 from cannery.matrix.project import Project
-from cannery.model import Base, Matrix, Target
+from cannery.model import Matrix, Target
 from cannery.options.build import BuildOptions
 from cannery.pipeline.planning import Planned
 from cannery.pipeline.ready import Ready, base_names, bases, expected_key
 from cannery.pipeline.selection import Selection, caches_of, index_of
 from cannery.pipeline.vendor_images import VendorImages
 from cannery.plan.plan import Action
+from cannery.systems import Base
 
 
 @dataclass

@@ -12,8 +12,9 @@ from cannery.image.content_key import SIMULATOR, KeyInputs, bases_of, context_fi
 from cannery.image.layers import Layer
 from cannery.image.render import Rendered
 from cannery.image.vendor_image import vendor_files
-from cannery.model import Base, Target
+from cannery.model import Target
 from cannery.options.build import BuildOptions
+from cannery.systems import Base
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,9 +17,10 @@ from packaging.version import Version
 
 from cannery.compat import facts
 from cannery.matrix.definitions import Definitions
-from cannery.model import Base, CannRelease, Layout, Python, Target
+from cannery.model import CannRelease, Layout, Target
 from cannery.sources import File
 from cannery.syntax.cann_version import CannRange, CannVersion
+from cannery.systems import Base, Python
 from cannery.wheels import VendorWheel
 
 _MOST = 60
