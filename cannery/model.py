@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from cannery.bases import Base, Python
 from cannery.errors import Span
 from cannery.sources import CannIndex, File
-from cannery.systems import Base, Python
 from cannery.wheels import BuiltWheel, VendorWheel
 
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}

@@ -17,6 +17,7 @@ from typing import Any
 
 import jinja2
 
+from cannery.bases import PythonSource
 from cannery.errors import UsageError
 from cannery.image.environment import image_environment
 from cannery.image.lock import Lock, LockedWheel, parse_lock
@@ -24,7 +25,6 @@ from cannery.image.record import interpreter_paths
 from cannery.image.requirements import sdists
 from cannery.image.wheel_layers import wheel_groups
 from cannery.model import Target
-from cannery.systems import PythonSource
 
 TEMPLATE = Path(__file__).parent / "Dockerfile.j2"
 

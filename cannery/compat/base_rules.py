@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from cannery.bases import Base, PythonSource
 from cannery.compat.facts import Suite
 from cannery.compat.finding import Finding, Place, Subject, Verdict
 from cannery.errors import did_you_mean
-from cannery.systems import Base, PythonSource
 
 _ARCHIVE = re.compile(r"cpython-(?P<version>3\.\d+\.\d+)(?:\+\d+)?-(?P<machine>[a-z0-9_]+?)-\S*")
 """How python-build-standalone names an archive; the machine ends at the first '-'."""
@@ -37,7 +37,7 @@ def _base(subject: Subject, base: Base) -> Iterator[Finding]:
     if distribution != row.distribution:
         text = (
             f"base {base.name} is made from image {distribution!r}, and packages of its suite "
-            f"{row.suite} are installed in it with {base.system.package_manager}."
+            f"{row.suite} are installed in it with {base.distribution.package_manager}."
         )
         fix = f"Take an image of {row.distribution} {row.suite}, or a copy that is named so."
         yield _wrong(base, "image", text, row, fix=fix)
@@ -85,11 +85,6 @@ def _interpreter(subject: Subject) -> Iterator[Finding]:
             yield _python(text, (*place, "version"), fix, row)
         return
     machine = subject.target.machine
-    if machine not in python.archives:
-        text = f"{python.name} has no archive for {machine}, only for {', '.join(python.archives)}."
-        fix = "Add the archive for that machine, or take another interpreter."
-        yield _python(text, (*place, "archives"), fix)
-        return
     name = python.archives[machine].name
     match = _ARCHIVE.fullmatch(name)
     wrong = ""
@@ -104,10 +99,7 @@ def _interpreter(subject: Subject) -> Iterator[Finding]:
     if wrong:
         fix = "Correct the file name, or declare the archive that is meant as another interpreter."
         text = f"{name} cannot be {python.name}: {wrong}."
-        one = len({file.name for file in python.archives.values()}) == 1
-        yield _python(
-            text, (*place, *(("archive",) if one else ("archives", machine)), "file"), fix
-        )
+        yield _python(text, (*place, "archive", "file"), fix)
 
 
 def _python(text: str, place: Place, fix: str, *rows: Suite) -> Finding:

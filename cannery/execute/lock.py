@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery import console
+from cannery.bases import Base
 from cannery.errors import CanneryError, MatrixError, Problem, Span
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.pinned import Pinned, exact, nearest, platform_options
@@ -27,7 +28,6 @@ from cannery.image.requirements import (
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.syntax.wheel_tags import MACHINES, WheelPlatform
-from cannery.systems import Base
 
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
 

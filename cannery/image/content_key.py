@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from cannery.bases import Base
 from cannery.image.needed_files import needed_files
 from cannery.model import Target
 from cannery.sources import File
-from cannery.systems import Base
 
 LABEL = "io.cannery.key"
 """The label of an image that holds its key."""

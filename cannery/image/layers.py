@@ -14,6 +14,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from cannery.bases import EVERY_IMAGE, PYTHON, PythonSource
 from cannery.image.components import EVERY_LAYER, components_of
 from cannery.image.environment import full_environment
 from cannery.image.lock import Lock, LockedWheel
@@ -22,7 +23,6 @@ from cannery.image.requirements import BUILT, sdists
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
 from cannery.model import Target
 from cannery.sources import File
-from cannery.systems import EVERY_IMAGE, PYTHON, PythonSource
 from cannery.wheels import BuiltWheel
 
 
@@ -157,7 +157,7 @@ def _has_own_python(target: Target) -> bool:
 
 def _system_packages(target: Target) -> tuple[str, ...]:
     python = (PYTHON,) if _has_own_python(target) else ()
-    return target.base.system.packages_for(*EVERY_IMAGE, *python)
+    return target.base.distribution.packages_for(*EVERY_IMAGE, *python)
 
 
 def _system_inputs(target: Target) -> list[object]:
@@ -178,7 +178,7 @@ def _system(target: Target) -> Layer:
 def _application_packages(target: Target) -> Iterable[Layer]:
     application = target.application
     if application and application.packages:
-        packages = target.base.system.packages_for(*application.packages)
+        packages = target.base.distribution.packages_for(*application.packages)
         inputs = [*_system_inputs(target), packages]
         components = [*_system_components(target), application.component]
         name = "packages-application"

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
+from urllib.parse import quote
 
+from cannery.bases import Base, Python, PythonSource
 from cannery.errors import did_you_mean
+from cannery.matrix.distributions import read_base, wrong_package
 from cannery.matrix.file_definitions import (
     Downloads,
     read_downloads,
@@ -18,7 +21,6 @@ from cannery.matrix.file_definitions import (
     read_images,
     read_index,
 )
-from cannery.matrix.systems import read_base, wrong_package
 from cannery.matrix.wheels import (
     read_environment,
     read_pairs,
@@ -29,9 +31,10 @@ from cannery.matrix.wheels import (
 from cannery.model import MACHINE_OF, Application, CannRelease, Layout, Source
 from cannery.sources import File
 from cannery.syntax.yaml_reader import Section
-from cannery.systems import Base, Python, PythonSource
 from cannery.wheels import BuiltWheel, VendorWheel
 
+_MACHINE = "{machine}"
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMPONENT = re.compile(r"[a-z][a-z0-9_]*")
 _OURS = {
     *("os", "base", "python", "driver", "guard", "toolkit", "kernels", "nnal", "torch"),
@@ -126,9 +129,9 @@ def _python(name: str, section: Section, definitions: Definitions) -> Python:
     if source is PythonSource.STANDALONE:
         archives = _archives(section, definitions.downloads)
     elif source is None:
-        # Which of the keys belongs here is not known.
-        for key in ("archive", "archives", "base"):
-            section.take(key, required=False)
+        # Which of the two keys belongs here is not known.
+        section.take("archive", required=False)
+        section.take("base", required=False)
     elif base := section.choose("base", definitions.bases, "base"):
         definitions.python_bases[name] = base.name
     section.done()
@@ -136,16 +139,45 @@ def _python(name: str, section: Section, definitions: Definitions) -> Python:
 
 
 def _archives(section: Section, downloads: Downloads) -> dict[str, File]:
-    """Machine to the archive: those under ``archives``, or the one that is for every machine."""
-    inner = section.section("archives", required=False)
+    """Machine to the archive under ``archive``; ``{machine}`` in its name stands for each."""
+    inner = section.section("archive")
     if inner is None:
-        file = read_file(section.section("archive"), downloads)
-        return dict.fromkeys(MACHINE_OF.values(), file)
-    for machine in inner.names():
+        return {}
+    below = inner.section("hashes", required=False)
+    hashes = _hashes(below) if below else {}
+    file = read_file(inner, downloads)
+    if _MACHINE in file.name and file.sha256:
+        what = "one sha256 cannot be that of the archives for two machines."
+        inner.wrong("sha256", what, "Write hashes: {aarch64: ..., x86_64: ...}.")
+    elif below and _MACHINE not in file.name:
+        inner.wrong("hashes", f"{file.name!r} is one file.", "Write {machine} into its name.")
+    return {machine: _archive(file, machine, hashes) for machine in MACHINE_OF.values()}
+
+
+def _hashes(section: Section) -> dict[str, str]:
+    """Machine to sha256."""
+    found = section.all_texts()
+    for machine, text in found.items():
         if machine not in MACHINE_OF.values():
             hint = did_you_mean(machine, MACHINE_OF.values())
-            inner.wrong(machine, f"there is no machine {machine!r}.", hint)
-    return {machine: read_file(each, downloads) for machine, each in inner.sections()}
+            section.wrong(machine, f"there is no machine {machine!r}.", hint)
+        elif text and not _SHA256.fullmatch(text):
+            section.wrong(machine, "a sha256 has 64 digits, 0 to 9 and a to f.")
+    return found
+
+
+def _archive(file: File, machine: str, hashes: Mapping[str, str]) -> File:
+    if _MACHINE not in file.name:
+        return file
+    place = quote(_MACHINE)
+    return replace(
+        file,
+        name=file.name.replace(_MACHINE, machine),
+        sha256=hashes.get(machine, ""),
+        addresses=tuple(
+            replace(each, url=each.url.replace(place, machine)) for each in file.addresses
+        ),
+    )
 
 
 def _cann(version: str, section: Section, downloads: Downloads) -> CannRelease:

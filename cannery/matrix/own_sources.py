@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from cannery.bases import Base
 from cannery.errors import MatrixError, Problem, did_you_mean
 from cannery.matrix.settings import NAME, Settings
 from cannery.model import CannRelease, Matrix, Target
-from cannery.systems import Base
 
 Mirrors = Mapping[str, tuple[str, ...]]
 

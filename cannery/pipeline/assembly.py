@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cannery import console
+from cannery.bases import Base
 from cannery.errors import ArtifactError
 from cannery.execute import git
 from cannery.execute.clock import now
@@ -34,7 +35,6 @@ from cannery.pipeline.ready import Ready, base_names, bases, expected_key
 from cannery.pipeline.selection import Selection, caches_of, index_of
 from cannery.pipeline.vendor_images import VendorImages
 from cannery.plan.plan import Action
-from cannery.systems import Base
 
 
 @dataclass

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cannery.bases import Base
 from cannery.execute.engine import base
 from cannery.execute.engine.images import Images
 from cannery.image.content_key import SIMULATOR, KeyInputs, bases_of, context_files
@@ -14,7 +15,6 @@ from cannery.image.render import Rendered
 from cannery.image.vendor_image import vendor_files
 from cannery.model import Target
 from cannery.options.build import BuildOptions
-from cannery.systems import Base
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,12 +14,12 @@ from typing import Any
 from packageurl import PackageURL
 
 from cannery import __version__
+from cannery.bases import Base
 from cannery.image.lock import LockedWheel
 from cannery.image.origin_labels import source_uri
 from cannery.model import MACHINE_OF, Target
 from cannery.publish.inventory import Inventory, Origin
 from cannery.publish.sbom import package_url
-from cannery.systems import Base
 
 BUILD_TYPE = "urn:cannery:build:v1"
 """The name of the build type, which docs/provenance.md describes."""

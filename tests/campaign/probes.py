@@ -15,12 +15,12 @@ from typing import Any
 
 from packaging.version import Version
 
+from cannery.bases import Base, Python
 from cannery.compat import facts
 from cannery.matrix.definitions import Definitions
 from cannery.model import CannRelease, Layout, Target
 from cannery.sources import File
 from cannery.syntax.cann_version import CannRange, CannVersion
-from cannery.systems import Base, Python
 from cannery.wheels import VendorWheel
 
 _MOST = 60

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cannery.bases import Base
 from cannery.errors import ArtifactError
 from cannery.execute.engine import base
 from cannery.execute.engine.bake import BakeSettings, bake
@@ -17,13 +18,12 @@ from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import local_images
 from cannery.execute.engine.inventory import image_inventory
 from cannery.image.bake_file import Caches, ImageBuild
+from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
-from cannery.matrix.systems import load_systems
 from cannery.options.build import BuildOptions
 from cannery.pipeline.assembly import Assembly
 from cannery.pipeline.planning import make_plan
 from cannery.pipeline.selection import Selection
-from cannery.systems import Base
 
 from .conftest import Built
 from .engines import registry
@@ -128,7 +128,7 @@ def test_a_base_is_taken_from_a_mirror_under_its_own_name(
         image=image,
         suite="x",
         glibc="2",
-        system=load_systems()["debian"],
+        distribution=load_distributions()["debian"],
         mirrors=(gone, there),
     )
     try:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cannery.bases import Base, Python, PythonSource
 from cannery.compat import Finding, judge, refusals_of
 from cannery.errors import Span
+from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
-from cannery.matrix.systems import load_systems
 from cannery.model import CannRelease, Layout, Target
 from cannery.sources import File
-from cannery.systems import Base, Python, PythonSource
 from cannery.wheels import VendorWheel
 from tests.unit.matrices import CHECKOUT
 
@@ -21,7 +21,7 @@ BASE = Base(
     image="debian:11@sha256:0",
     suite="bullseye",
     glibc="2.31",
-    system=load_systems()["debian"],
+    distribution=load_distributions()["debian"],
 )
 APEX = VendorWheel(
     version="0.1+ascend",

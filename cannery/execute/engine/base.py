@@ -12,11 +12,11 @@ import tempfile
 from pathlib import Path
 
 from cannery import console
+from cannery.bases import Base
 from cannery.errors import EngineError, Problem, file_error
 from cannery.execute.engine.apt_sources import own_sources
 from cannery.execute.engine.images import Images, LocalImage, local_images
 from cannery.execute.process import run
-from cannery.systems import Base
 
 _LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
 """As in Debian's own slim images."""
@@ -46,7 +46,7 @@ def ensure_base(base: Base, architecture: str) -> str:
             return name
         why = (said.strip().splitlines() or ["docker gives no reason"])[-1]
         console.say(f"base {base.name}: it cannot be pulled from there: {why}")
-    if not base.system.bootstrapped:
+    if not base.distribution.bootstrapped:
         what = f"base {base.name} ({base.image}) is missing and could not be pulled; a stand-in "
         fix = "Load the image with 'docker load', or name a mirror of its registry in cannery.toml."
         raise EngineError(Problem(what=f"{what}can be bootstrapped for Debian only.", fix=fix))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from cannery.bases import PythonSource
 from cannery.compat import Verdict, judge
 from cannery.model import Application, Target
 from cannery.sources import File
-from cannery.systems import PythonSource
 from cannery.wheels import VendorWheel
 from tests.unit.compat_targets import APEX, COMPAT, GOOD, PLUGIN, cann, changed, python
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from cannery.bases import Base
 from cannery.errors import EngineError
 from cannery.execute.engine.base import ensure_base, identity, mirrored, names, reference
 from cannery.execute.engine.images import LocalImage
-from cannery.matrix.systems import load_systems
-from cannery.systems import Base
+from cannery.matrix.distributions import load_distributions
 
 DIGEST = "sha256:" + "ab" * 32
 PINNED = f"debian:bookworm-slim@{DIGEST}"
@@ -24,7 +24,7 @@ BASE = Base(
     image=PINNED,
     suite="bookworm",
     glibc="2.36",
-    system=load_systems()["debian"],
+    distribution=load_distributions()["debian"],
     mirrors=(FIRST, SECOND),
 )
 STAND_IN = "cannery/bootstrap:bookworm-arm64"

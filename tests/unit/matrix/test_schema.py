@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from cannery.bases import PythonSource
 from cannery.errors import FileError, MatrixError
 from cannery.matrix.schema import load_matrix, parse_matrix
-from cannery.systems import PythonSource
 from tests.unit.matrices import FACTS, MATRIX, edited, load
 
 NOT_A_MATRIX = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operating systems: how they install packages and what they call them; and interpreters."""
+"""Base images, the distributions that they are of, and interpreters."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ client for DeepSpeed's launcher."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class System:
-    """One kind of operating system.
+class Distribution:
+    """A distribution, or distributions with the same names of packages.
 
     ``packages`` maps what a layer asks for (``EVERY_IMAGE``, ``PYTHON``) to names of packages.
     ``site_packages`` is the folder in which the base's own interpreter finds installed packages;
@@ -68,7 +68,7 @@ class Base:
     image: str
     suite: str
     glibc: str
-    system: System
+    distribution: Distribution
     mirrors: tuple[str, ...] = ()
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads bases of matrix.yaml, and the kinds of operating systems that they can be."""
+"""Reads bases of matrix.yaml, and the distributions that they can be of."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from cannery.bases import EVERY_IMAGE, PYTHON, Base, Distribution, PackageManager
 from cannery.syntax.yaml_reader import Section, read_yaml
-from cannery.systems import EVERY_IMAGE, PYTHON, Base, PackageManager, System
 
-SYSTEMS = Path(__file__).with_name("systems.yaml")
+DISTRIBUTIONS = Path(__file__).with_name("distributions.yaml")
 _USUAL = "debian"
-"""The system of a base that names none."""
+"""The distribution of a base that names none."""
 
 _GLIBC = re.compile(r"\d+\.\d+")
 _IMAGE = re.compile(r"[a-z0-9][^@\s]*:[\w][\w.-]{0,127}(@sha256:[0-9a-f]{64})?")
@@ -22,26 +22,26 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]+")
 
 
 @cache
-def load_systems(path: Path = SYSTEMS) -> Mapping[str, System]:
-    """Name to system.
+def load_distributions(path: Path = DISTRIBUTIONS) -> Mapping[str, Distribution]:
+    """Name to distribution.
 
     Raises:
         FileError: the file cannot be read.
         MatrixError: it is wrong, with every problem found.
     """
-    return read_yaml(path, path.name, _systems)
+    return read_yaml(path, path.name, _distributions)
 
 
-def _systems(top: Section) -> dict[str, System]:
-    return {name: _system(name, section) for name, section in top.sections()}
+def _distributions(top: Section) -> dict[str, Distribution]:
+    return {name: _distribution(name, section) for name, section in top.sections()}
 
 
-def _system(name: str, section: Section) -> System:
+def _distribution(name: str, section: Section) -> Distribution:
     managers = {str(each): each for each in PackageManager}
     site_packages = section.text("site_packages")
     if site_packages and site_packages.count("{minor}") != 1:
         section.wrong("site_packages", f"{site_packages!r} must contain {{minor}} once.")
-    found = System(
+    found = Distribution(
         name=name,
         package_manager=section.choose("package_manager", managers, "package manager")
         or PackageManager.APT,
@@ -78,11 +78,17 @@ def read_base(name: str, section: Section) -> Base:
     glibc = section.text("glibc")
     if glibc and not _GLIBC.fullmatch(glibc):
         section.wrong("glibc", f"{glibc!r} is not a version of glibc.", "Write it as in 2.36.")
-    systems = load_systems()
-    system = section.choose("system", dict(systems), "system", default=_USUAL) or systems[_USUAL]
-    own = _packages(section)
-    if own:
-        system = replace(system, packages={**system.packages, **own})
-    base = Base(name=name, image=image, suite=section.text("suite"), glibc=glibc, system=system)
+    known = load_distributions()
+    chosen = section.choose("distribution", dict(known), "distribution", default=_USUAL)
+    distribution = chosen or known[_USUAL]
+    if own := _packages(section):
+        distribution = replace(distribution, packages={**distribution.packages, **own})
+    base = Base(
+        name=name,
+        image=image,
+        suite=section.text("suite"),
+        glibc=glibc,
+        distribution=distribution,
+    )
     section.done()
     return base
