@@ -32,6 +32,11 @@ def _base(subject: Subject, base: Base) -> Iterator[Finding]:
         text = f"unknown suite {base.suite!r} of base {base.name}."
         yield _wrong(base, "suite", text, fix=did_you_mean(base.suite, suites))
         return
+    if base.distribution.name != row.distribution:
+        text = f"{row.suite} is a release of {row.distribution}, not of {base.distribution.name}."
+        fix = f"Write distribution: {row.distribution}, or another suite."
+        yield _wrong(base, "suite", text, row, fix=fix)
+        return
     # A ':' before the last '/' is that of a registry's port.
     distribution, _, tag = base.image.partition("@")[0].rpartition("/")[2].partition(":")
     if distribution != row.distribution:
