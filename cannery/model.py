@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cannery.bases import Base, Python
+from cannery.cann import CannPackages, CannRelease
 from cannery.errors import Span
-from cannery.sources import CannIndex, File
+from cannery.sources import File
 from cannery.wheels import BuiltWheel, VendorWheel
 
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
@@ -19,42 +20,12 @@ MACHINE_OF = {"arm64": "aarch64", "amd64": "x86_64"}
 """Architecture, as the engine names it, to the machine as the vendor and uname name it."""
 
 
-class Layout(StrEnum):
-    """How a CANN release lays itself out below /usr/local/Ascend."""
-
-    ASCEND_TOOLKIT = "ascend-toolkit"
-    """``ascend-toolkit/latest``: every release before 8.5."""
-    CANN = "cann"
-    """``cann-VERSION``: 8.5 and later."""
-
-
 class DeviceKind(StrEnum):
     """The kind of device in a container. A pass on one kind proves nothing about another."""
 
     NONE = "none"
     SIMULATED = "simulated"
     NPU = "npu"
-
-
-@dataclass(frozen=True, kw_only=True)
-class CannRelease:
-    """One CANN release: where its parts can be had, and what its Python parts need.
-
-    ``images`` maps a chip to the reference of the vendor's image. ``emulated`` installers run on
-    the machine of the target, not on the building one.
-    """
-
-    version: str
-    layout: Layout
-    emulated: bool = False
-    interim: bool
-    nearest_public: str
-    toolkit: File
-    kernels: Mapping[str, File]
-    nnal: File | None
-    images: Mapping[str, str] = field(default_factory=dict)
-    index: CannIndex = field(default_factory=CannIndex)
-    requirements: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +121,20 @@ class Target:
     @property
     def kernels_file(self) -> File:
         """The package with the chip's operator kernels."""
-        return self.kernels.kernels[self.chip]
+        return self._packages(self.kernels).kernels[self.chip]
+
+    @property
+    def toolkit_file(self) -> File:
+        """The package with the toolkit."""
+        return self._packages(self.cann).toolkit
+
+    @property
+    def nnal_file(self) -> File | None:
+        """The package with NNAL, if the target has it."""
+        return self._packages(self.nnal).nnal if self.with_nnal else None
+
+    def _packages(self, release: CannRelease) -> CannPackages:
+        return release.packages[self.machine]
 
     @property
     def emulated(self) -> bool:
@@ -197,9 +181,9 @@ class Target:
         found: dict[str, File] = {}
         if archive := self.python.archives.get(self.machine):
             found["python"] = archive
-        found |= {"toolkit": self.cann.toolkit, "kernels": self.kernels_file}
-        if self.with_nnal and self.nnal.nnal:
-            found["nnal"] = self.nnal.nnal
+        found |= {"toolkit": self.toolkit_file, "kernels": self.kernels_file}
+        if nnal := self.nnal_file:
+            found["nnal"] = nnal
         for component, wheel in self.vendor_wheels.items():
             tags = {"tag": self.python.tag, "abi": self.python.abi, "machine": self.machine}
             found[component] = File(name=wheel.file.format(**tags), origin=wheel.origin)

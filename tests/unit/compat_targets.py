@@ -6,13 +6,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cannery.bases import Base, Python, PythonSource
+from cannery.cann import CannRelease, Layout
 from cannery.compat import Finding, judge, refusals_of
 from cannery.errors import Span
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
-from cannery.model import CannRelease, Layout, Target
+from cannery.model import Target
 from cannery.sources import File
 from cannery.wheels import VendorWheel
+from tests.unit.cann_packages import packages
 from tests.unit.matrices import CHECKOUT
 
 COMPAT = Project(root=CHECKOUT).compat()
@@ -48,9 +50,11 @@ def cann(version: str, *, chip: str = "910b", nearest_public: str = "") -> CannR
         layout=Layout.CANN if newer else Layout.ASCEND_TOOLKIT,
         interim=bool(nearest_public),
         nearest_public=nearest_public,
-        toolkit=File(name="toolkit.run", origin="its makers"),
-        kernels={chip: File(name="kernels.run", origin="its makers")},
-        nnal=File(name="nnal.run", origin="its makers"),
+        packages=packages(
+            File(name="toolkit.run", origin="its makers"),
+            {chip: File(name="kernels.run", origin="its makers")},
+            File(name="nnal.run", origin="its makers"),
+        ),
         requirements=NUMPY,
     )
 
