@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +24,7 @@ from cannery.execute.engine.images import local_images
 from cannery.execute.engine.network import bridge_address
 from cannery.execute.engine.simulator import Simulated, simulate
 from cannery.execute.process import run
-from cannery.files import read_text
+from cannery.files import link_or_copy, read_text
 from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import Caches
 from cannery.image.locks import read_lock
@@ -107,7 +106,7 @@ class _Making:
         folder.mkdir()
         for target in self.targets:
             for file in needed_files(target, simulate=self.options.simulate).values():
-                _link(self.options.artifacts / file.name, folder / file.name)
+                link_or_copy(self.options.artifacts / file.name, folder / file.name)
             if self.options.simulate:
                 made = simulate(
                     self.project, target, index_of(self.options), self.options.artifacts
@@ -221,17 +220,14 @@ def copy_tree(source: Path, destination: Path) -> None:
     Raises:
         FileError: it cannot be read or written.
     """
+
+    def link(file: str, place: str) -> None:
+        link_or_copy(Path(file), Path(place))
+
     try:
-        shutil.copytree(source, destination, symlinks=True, copy_function=_link)
+        shutil.copytree(source, destination, symlinks=True, copy_function=link)
     except OSError as error:
         raise file_error("write", destination, error) from error
-
-
-def _link(source: str | Path, destination: str | Path) -> None:
-    try:
-        os.link(source, destination, follow_symlinks=True)
-    except OSError:  # on another disk
-        shutil.copy2(source, destination)
 
 
 def _save(name: str, file: Path) -> None:
