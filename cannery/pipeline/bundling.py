@@ -14,7 +14,7 @@ from cannery.errors import CanneryError, EngineError, Problem, file_error, kind_
 from cannery.execute import git
 from cannery.execute.board import Board, shown
 from cannery.execute.bundle.archive import Contents, pack, require_place
-from cannery.execute.bundle.gateway import Gateway, Recorded, serving
+from cannery.execute.bundle.gateway import Gateway, Hosts, Recorded, serving
 from cannery.execute.bundle.wheels import Locked, download
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.bake import BakeSettings, bake
@@ -162,7 +162,8 @@ class _Making:
         """Build all targets without a cache, and record what Debian's mirrors answer."""
         recorded = Recorded(self.folder / DEBIAN)
         recorded.folder.mkdir()
-        gateway = Gateway(bridge_address(), self.folder / WHEELS, recorded, record=True)
+        hosts = Hosts(index_of(self.options).ca)
+        gateway = Gateway(bridge_address(), self.folder / WHEELS, recorded, hosts)
         with serving(gateway):
             failures = self._built_anew(replace(self.options, gateway=gateway.address))
         recorded.write()
