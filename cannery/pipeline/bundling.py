@@ -19,7 +19,7 @@ from cannery.execute.bundle.wheels import Locked, download
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.bake import BakeSettings, bake
 from cannery.execute.engine.base import ensure_base
-from cannery.execute.engine.build_cache import forget_installers
+from cannery.execute.engine.build_cache import forget_cann
 from cannery.execute.engine.builder import find_builder
 from cannery.execute.engine.images import local_images
 from cannery.execute.engine.network import bridge_address
@@ -171,7 +171,7 @@ class _Making:
         if failures and gateway.asked:
             raise with_addresses(failures, gateway.asked)
         raise_all(failures, single=len(self.targets) == 1)
-        forget_installers(find_builder(self.options.builder))
+        forget_cann(find_builder(self.options.builder))
 
     def _built_anew(self, options: BuildOptions) -> Mapping[str, CanneryError]:
         builder = find_builder(options.builder)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute.engine.build_cache import INSTALLERS, forget_installers, installers_in
+from cannery.execute.engine.build_cache import CANN_STEPS, Record, forget_cann, records
 from cannery.execute.engine.builder import Builder
 from cannery.image.render import Renderer
+from cannery.image.vendor_image import vendor_files
 from cannery.matrix.project import Project
 from tests.policy.dockerfile import parse
 from tests.unit.matrices import CHECKOUT
@@ -57,7 +58,7 @@ def _asked(folder: Path, usage: str, code: int = 0) -> list[str]:
     (folder / "docker").chmod(0o755)
     (folder / "usage").write_text(usage, encoding="utf-8")
     (folder / "code").write_text(str(code), encoding="utf-8")
-    forget_installers(Builder(name="pool", local=False))
+    forget_cann(Builder(name="pool", local=False))
     return (folder / "asked").read_text(encoding="utf-8").splitlines()
 
 
@@ -89,9 +90,27 @@ def test_the_steps_of_dockerfiles_that_are_meant(*, emulated: bool) -> None:
         runs = [each for each in parse(text) if each.word == "RUN"]
         components = {"toolkit", "kernels", "nnal"} & target.artifacts.keys()
         expected = {f"layer-{each}" for each in components}
-        found = {each.stage for each in runs if INSTALLERS.search(each.rest)}
+        found = {each.stage for each in runs if CANN_STEPS.search(each.rest)}
         assert found == expected | (components if emulated else set())
 
 
-def test_a_record_without_a_description_takes_none_of_the_next() -> None:
-    assert installers_in(USAGE) == ["aaa", "bbb"]
+def test_the_step_that_takes_cann_out_of_an_image_is_meant() -> None:
+    runs = [each for each in parse(vendor_files()["vendor/Dockerfile"]) if each.word == "RUN"]
+    assert [each.stage for each in runs if CANN_STEPS.search(each.rest)] == ["taken"]
+
+
+def test_the_records_of_a_cache() -> None:
+    usage = USAGE
+    for size in ("335.1MB", "0B", "8.192kB"):
+        usage = usage.replace("1.5GB", size, 1)
+    found = [*records(usage)]
+    assert [each.id for each in found] == ["aaa", "nothing", "copied", "source", "other", "bbb"]
+    assert found[1:3] == [
+        Record(id="nothing", size=0, description=""),
+        Record(
+            id="copied",
+            size=8192,
+            description="[image 2/15] COPY --link --from=layer-toolkit /layer/ /",
+        ),
+    ]
+    assert found[0].size == 335_100_000
