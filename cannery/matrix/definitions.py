@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from cannery.extras import EXTRAS
 from cannery.matrix.file_definitions import (
     Downloads,
     read_downloads,
@@ -31,8 +32,8 @@ from cannery.model import (
     Layout,
     Python,
     PythonSource,
-    Source,
 )
+from cannery.sources import Source
 from cannery.syntax.yaml_reader import Section
 from cannery.wheels import BuiltWheel, VendorWheel
 
@@ -42,6 +43,7 @@ _COMPONENT = re.compile(r"[a-z][a-z0-9_]*")
 _OURS = {
     *("os", "base", "python", "driver", "guard", "toolkit", "kernels", "nnal", "torch"),
     *("torch_npu", "apex", "deepspeed", "deepspeed_plugin"),
+    *EXTRAS,
 }
 """Components of every image, whose names no application can have."""
 
@@ -64,6 +66,7 @@ class Definitions:
     apex: dict[str, VendorWheel] = field(default_factory=dict)
     plugins: dict[str, VendorWheel] = field(default_factory=dict)
     torch_npu_wheels: dict[str, VendorWheel] = field(default_factory=dict)
+    triton_ascend_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     deepspeed_wheels: dict[str, VendorWheel | BuiltWheel] = field(default_factory=dict)
     applications: dict[str, Application] = field(default_factory=dict)
     leave_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -100,6 +103,7 @@ def read_definitions(top: Section) -> Definitions:
         ("apex", definitions.apex),
         ("deepspeed_plugins", definitions.plugins),
         ("torch_npu_wheels", definitions.torch_npu_wheels),
+        ("triton_ascend_wheels", definitions.triton_ascend_wheels),
     ):
         for name, each in _named(top, key, required=False):
             wheels[name] = read(each, partial(read_vendor_wheel, name, each))

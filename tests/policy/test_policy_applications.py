@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -107,8 +108,28 @@ def test_a_target_that_was_asked_for_is_there(name: str) -> None:
     assert {key: found.get(key, "") for key in WANTED[name]} == WANTED[name]
 
 
-def test_the_table_has_every_target() -> None:
-    assert WANTED.keys() == TARGETS.keys()
+@pytest.mark.parametrize("name", TARGETS)
+def test_an_id_says_what_the_target_has(name: str) -> None:
+    target = TARGETS[name]
+    shown = {
+        "py": target.python.minor.replace(".", ""),
+        "torch": target.torch.replace(".", ""),
+        "cann": target.cann.version.lower().replace(".", ""),
+    }
+    for word in name.split("-")[:3]:
+        if found := re.fullmatch(r"(py|torch|cann)(\d\w*)", word):
+            kind, digits = found.groups()
+            # Older ids write 8.0.RC2 as 8rc2, and leave out the alpha of 6.3.RC1.alpha003.
+            spellings = {shown[kind], shown[kind].replace("80", "8", 1)}
+            assert any(each.startswith(digits) for each in spellings), (name, word)
+
+
+def test_an_id_tells_ports_of_torch_apart() -> None:
+    pairs = {each.id: (each.torch, each.cann.version) for each in TARGETS.values()}
+    for name, pair in pairs.items():
+        if re.fullmatch(r"py\d+-torch\d+-cann\w+", name):
+            same = [each for each in pairs if each.split("-")[1:] == name.split("-")[1:]]
+            assert {pairs[each] for each in same} == {pair}
 
 
 def test_every_stack_of_the_file_is_used() -> None:
