@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from cannery.cann import CannPackages, CannRelease
 from cannery.errors import Span
 from cannery.extras import TRITON_ASCEND
-from cannery.sources import CannIndex, File, Source
+from cannery.sources import File, Source
 from cannery.wheels import BuiltWheel, VendorWheel
 
 _LAST_PYMALLOC = 7
@@ -27,15 +28,6 @@ class PythonSource(StrEnum):
     """The base's own packages."""
     STANDALONE = "standalone"
     """A python-build-standalone archive, handed in as an artifact."""
-
-
-class Layout(StrEnum):
-    """How a CANN release lays itself out below /usr/local/Ascend."""
-
-    ASCEND_TOOLKIT = "ascend-toolkit"
-    """``ascend-toolkit/latest``: every release before 8.5."""
-    CANN = "cann"
-    """``cann-VERSION``: 8.5 and later."""
 
 
 class DeviceKind(StrEnum):
@@ -88,27 +80,6 @@ class Python:
         """The wheel tag of its ABI, as in ``cp39``; up to 3.7 with an m, as in ``cp37m``."""
         # The m stood for pymalloc, and went with Python 3.8.
         return self.tag + ("m" if int(self.minor.partition(".")[2]) <= _LAST_PYMALLOC else "")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CannRelease:
-    """One CANN release: where its parts can be had, and what its Python parts need.
-
-    ``images`` maps a chip to the reference of the vendor's image. ``emulated`` installers run on
-    the machine of the target, not on the building one.
-    """
-
-    version: str
-    layout: Layout
-    emulated: bool = False
-    interim: bool
-    nearest_public: str
-    toolkit: File
-    kernels: Mapping[str, File]
-    nnal: File | None
-    images: Mapping[str, str] = field(default_factory=dict)
-    index: CannIndex = field(default_factory=CannIndex)
-    requirements: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +170,20 @@ class Target:
     @property
     def kernels_file(self) -> File:
         """The package with the chip's operator kernels."""
-        return self.kernels.kernels[self.chip]
+        return self._packages(self.kernels).kernels[self.chip]
+
+    @property
+    def toolkit_file(self) -> File:
+        """The package with the toolkit."""
+        return self._packages(self.cann).toolkit
+
+    @property
+    def nnal_file(self) -> File | None:
+        """The package with NNAL, if the target has it."""
+        return self._packages(self.nnal).nnal if self.with_nnal else None
+
+    def _packages(self, release: CannRelease) -> CannPackages:
+        return release.packages[self.machine]
 
     @property
     def emulated(self) -> bool:
@@ -248,9 +232,9 @@ class Target:
         found: dict[str, File] = {}
         if self.python.archive:
             found["python"] = self.python.archive
-        found |= {"toolkit": self.cann.toolkit, "kernels": self.kernels_file}
-        if self.with_nnal and self.nnal.nnal:
-            found["nnal"] = self.nnal.nnal
+        found |= {"toolkit": self.toolkit_file, "kernels": self.kernels_file}
+        if nnal := self.nnal_file:
+            found["nnal"] = nnal
         for component, wheel in self.vendor_wheels.items():
             tags = {"tag": self.python.tag, "abi": self.python.abi, "machine": self.machine}
             found[component] = File(name=wheel.file.format(**tags), origin=wheel.origin)

@@ -19,7 +19,7 @@ from cannery.errors import (
 )
 from cannery.execute.fetch.store import link_or_copy
 from cannery.matrix.project import Project
-from cannery.model import CannRelease
+from cannery.model import Matrix
 from cannery.options.fetch import FetchOptions, TransferOptions
 from cannery.options.given import Given
 from cannery.pipeline.fetching import Sources, fetch_files
@@ -69,15 +69,23 @@ def _files(options: FetchOptions, given: Given, project: Project) -> dict[str, F
     ]
     if problems:
         raise UsageError(problems)
-    files = [file for each in options.cann for file in _of_release(matrix.cann[each])]
+    files = [file for each in options.cann for file in _of_release(matrix, each)]
     if not options.cann or "targets" in given or "where" in given:
         files += [f for t in selected(options, project) for f in t.artifacts.values()]
     return {file.name: file for file in files}
 
 
-def _of_release(release: CannRelease) -> Iterable[File]:
-    nnal = [release.nnal] if release.nnal else []
-    return [release.toolkit, *release.kernels.values(), *nnal]
+def _of_release(matrix: Matrix, version: str) -> Iterable[File]:
+    """The files for the machines and chips of the targets that use it; all if none does."""
+    packages = matrix.cann[version].packages
+    used: dict[str, set[str]] = {}
+    for target in matrix.targets.values():
+        if version in (target.cann.version, target.kernels.version, target.nnal.version):
+            used.setdefault(target.machine, set()).add(target.chip)
+    for machine in used or packages:
+        each = packages[machine]
+        yield from (each.toolkit, *([each.nnal] if each.nnal else []))
+        yield from (f for chip, f in each.kernels.items() if chip in used.get(machine, {chip}))
 
 
 def _unknown(file: File) -> Problem:

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cannery.cann import CannRelease
 from cannery.compat.facts import CxxAbi, Driver, OnToolkit, Release, Row
 from cannery.compat.file_names import judged_as
 from cannery.compat.file_rules import judge_file
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
-from cannery.model import CannRelease
 
 
 def judge_cann(subject: Subject) -> list[Finding]:
     """What is known of layout, toolkit, kernels, NNAL and driver."""
     target = subject.target
     findings = _judge_layout(subject)
-    findings += judge_file(subject, "toolkit", target.cann, target.cann.toolkit)
+    findings += judge_file(subject, "toolkit", target.cann, target.toolkit_file)
     findings += _judge_kernels(subject)
     if target.with_nnal:
         findings += _judge_nnal(subject)
@@ -112,7 +112,7 @@ def _toolkits(rows: Iterable[OnToolkit]) -> str:
 
 def _judge_nnal(subject: Subject) -> list[Finding]:
     target, release = subject.target, subject.target.nnal
-    findings = judge_file(subject, "nnal", release, release.nnal) if release.nnal else []
+    findings = judge_file(subject, "nnal", release, target.nnal_file) if target.nnal_file else []
     findings += _judge_on_toolkit(subject, "nnal", release)
     name = subject.name_of(release)
     rows = [row for row in _releases(subject, release) if row.nnal]

@@ -8,6 +8,7 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
+from cannery.cann import CannRelease
 from cannery.compat.base_rules import judge_base
 from cannery.compat.beside_rules import judge_beside
 from cannery.compat.cann_rules import judge_cann
@@ -16,7 +17,7 @@ from cannery.compat.facts import Compat, Kind, KnownBad, Pairing
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
 from cannery.compat.package_rules import holds, judge_packages
 from cannery.compat.wheel_rules import judge_wheels
-from cannery.model import CannRelease, Target
+from cannery.model import Target
 from cannery.syntax.cann_version import CannVersion
 
 _PARTS = 3

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cannery.model import Layout, Target
+from cannery.cann import Layout
+from cannery.model import Target
 
 ASCEND = "/usr/local/Ascend"
 DRIVER_LIBRARIES = (

@@ -9,15 +9,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from cannery.cann import CannRelease, Layout
 from cannery.extras import EXTRAS
-from cannery.matrix.file_definitions import (
-    Downloads,
-    read_downloads,
-    read_file,
-    read_folder,
-    read_images,
-    read_index,
-)
+from cannery.matrix.cann_definitions import read_release
+from cannery.matrix.cann_layouts import read_cann_defaults
+from cannery.matrix.file_definitions import Downloads, read_downloads, read_file
 from cannery.matrix.wheels import (
     read_environment,
     read_pairs,
@@ -25,14 +21,7 @@ from cannery.matrix.wheels import (
     read_vendor_wheel,
     read_wheel,
 )
-from cannery.model import (
-    Application,
-    Base,
-    CannRelease,
-    Layout,
-    Python,
-    PythonSource,
-)
+from cannery.model import Application, Base, Python, PythonSource
 from cannery.sources import Source
 from cannery.syntax.yaml_reader import Section
 from cannery.wheels import BuiltWheel, VendorWheel
@@ -76,8 +65,12 @@ class Definitions:
         """What ``parse`` makes of ``section``; a mistake in it is remembered."""
         made = parse()
         if section.is_faulty:
-            self._faulty.add(id(made))
+            self.add_faulty(made)
         return made
+
+    def add_faulty(self, definition: object) -> None:
+        """Remember that there was a mistake in ``definition``."""
+        self._faulty.add(id(definition))
 
     def is_faulty(self, definition: object) -> bool:
         """Whether there was a mistake in ``definition``, so that nothing else is known of it."""
@@ -97,8 +90,7 @@ def read_definitions(top: Section) -> Definitions:
     definitions.downloads = read_downloads(top)
     for name, each in _named(top, "pythons"):
         definitions.pythons[name] = read(each, partial(_python, name, each, definitions))
-    for name, each in _named(top, "cann"):
-        definitions.cann[name] = read(each, partial(_cann, name, each, definitions.downloads))
+    _read_cann(top, definitions)
     for key, wheels in (
         ("apex", definitions.apex),
         ("deepspeed_plugins", definitions.plugins),
@@ -157,32 +149,19 @@ def _python(name: str, section: Section, definitions: Definitions) -> Python:
     return Python(name=name, version=version, source=source, archive=archive)
 
 
-def _cann(version: str, section: Section, downloads: Downloads) -> CannRelease:
-    editions, installers = {"release": False, "interim": True}, {"native": False, "emulated": True}
-    interim = section.choose("edition", editions, "edition", default="release") or False
-    nearest = section.text("nearest_public", required=interim)
-    layouts = {str(layout): layout for layout in Layout}
-    folder = read_folder(section, downloads)
-    inner = section.section("kernels")
-    kernels = (
-        {c: read_file(each, downloads, folder) for c, each in inner.sections()} if inner else {}
-    )
-    nnal = section.section("nnal", required=False)
-    release = CannRelease(
-        version=version,
-        layout=section.choose("layout", layouts, "layout") or Layout.ASCEND_TOOLKIT,
-        emulated=section.choose("installer", installers, "installer", default="native") or False,
-        interim=interim,
-        nearest_public=nearest,
-        toolkit=read_file(section.section("toolkit"), downloads, folder),
-        kernels=kernels,
-        nnal=read_file(nnal, downloads, folder) if nnal else None,
-        images=read_images(section, kernels),
-        index=read_index(section, kernels),
-        requirements=read_requirements(section),
-    )
-    section.done()
-    return release
+def _read_cann(top: Section, definitions: Definitions) -> None:
+    downloads, defaults = definitions.downloads, {}
+    if section := top.section("cann_layouts", required=False):
+        for layout in Layout:
+            if inner := section.section(str(layout), required=False):
+                parse = partial(read_cann_defaults, inner, downloads)
+                defaults[layout] = definitions.read(inner, parse)
+        section.done()
+    for name, each in _named(top, "cann"):
+        parse_release = partial(read_release, name, each, downloads, defaults)
+        release = definitions.cann[name] = definitions.read(each, parse_release)
+        if release.layout in defaults and definitions.is_faulty(defaults[release.layout]):
+            definitions.add_faulty(release)
 
 
 def _application(name: str, section: Section, downloads: Downloads) -> Application:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from cannery.cann import CannRelease
 from cannery.errors import MatrixError, Problem, did_you_mean
 from cannery.matrix.settings import NAME, Settings
-from cannery.model import Base, CannRelease, Matrix, Target
+from cannery.model import Base, Matrix, Target
 
 Mirrors = Mapping[str, tuple[str, ...]]
 
@@ -69,6 +70,6 @@ def _unknown(settings: Settings, targets: Iterable[Target]) -> Iterator[Problem]
             what = f"{NAME}: images: no target uses CANN {version}."
             yield Problem(what=what, fix=did_you_mean(version, releases))
             continue
-        for chip in images.keys() - releases[version].kernels.keys():
+        for chip in images.keys() - set(releases[version].chips):
             what = f"{NAME}: images.{version}: CANN {version} has no kernels for chip {chip!r}."
-            yield Problem(what=what, fix=did_you_mean(chip, releases[version].kernels))
+            yield Problem(what=what, fix=did_you_mean(chip, releases[version].chips))

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cannery.cann import Layout
 from cannery.image.environment import ASCEND, DRIVER_LIBRARIES, SYSTEM_PATH, image_environment
 from cannery.matrix.project import Project
-from cannery.model import Layout, Target
+from cannery.model import Target
 
 from .conftest import KERNELS, NNAL, TOOLKIT, Machine, Packed
 from .test_environment import source

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cannery.cann import CannRelease, Layout
 from cannery.compat import Finding, judge, refusals_of
 from cannery.errors import Span
 from cannery.matrix.project import Project
-from cannery.model import Base, CannRelease, Layout, Python, PythonSource, Target
+from cannery.model import Base, Python, PythonSource, Target
 from cannery.sources import File
 from cannery.wheels import VendorWheel
+from tests.unit.cann_packages import packages
 from tests.unit.matrices import CHECKOUT
 
 COMPAT = Project(root=CHECKOUT).compat()
@@ -40,9 +42,11 @@ def cann(version: str, *, chip: str = "910b", nearest_public: str = "") -> CannR
         layout=Layout.CANN if newer else Layout.ASCEND_TOOLKIT,
         interim=bool(nearest_public),
         nearest_public=nearest_public,
-        toolkit=File(name="toolkit.run", origin="its makers"),
-        kernels={chip: File(name="kernels.run", origin="its makers")},
-        nnal=File(name="nnal.run", origin="its makers"),
+        packages=packages(
+            File(name="toolkit.run", origin="its makers"),
+            {chip: File(name="kernels.run", origin="its makers")},
+            File(name="nnal.run", origin="its makers"),
+        ),
         requirements=NUMPY,
     )
 

@@ -21,6 +21,7 @@ ROOMS = (
         "extras",
         "sources",
         "wheels",
+        "cann",
         "model",
         "console",
         "files",

@@ -12,6 +12,7 @@ from cannery.compat import Verdict, judge
 from cannery.model import Application, PythonSource, Target
 from cannery.sources import File
 from cannery.wheels import VendorWheel
+from tests.unit.cann_packages import with_packages
 from tests.unit.compat_targets import APEX, COMPAT, GOOD, PLUGIN, cann, changed, python
 
 NINE = changed(
@@ -34,7 +35,7 @@ def said(target: Target) -> list[str]:
 
 def with_kernels(name: str) -> Target:
     kernels = {"a3": replace(FILE, name=name)}
-    return replace(NINE, cann=replace(NINE.cann, kernels=kernels))
+    return replace(NINE, cann=with_packages(NINE.cann, kernels=kernels))
 
 
 @pytest.mark.parametrize(
@@ -230,7 +231,7 @@ def test_an_archive_of_an_interpreter(name: str, wrong: str) -> None:
 
 
 def test_layouts() -> None:
-    from cannery.model import Layout
+    from cannery.cann import Layout
 
     for layout, version, known in (
         (Layout.ASCEND_TOOLKIT, "9.1.0", "cann"),
