@@ -29,8 +29,7 @@ WHERE = {
     "llamafactory=0.9 torch=2.3": ["py39-torch231-cann8t39-llamafactory090"],
     "mindspore=2.7": ["py39-mindspore271-cann83rc1"],
     "mindspore=2.0": [BARE],
-    "torch=2.10 chip=910b deepspeed=0.18": ["py311-torch2100-cann910-llamafactory095"],
-    "torchvision=0.24 triton_ascend=3.2.0 vllm=0.18": ["py311-torch290-cann900-vllm0180"],
+    "application=vllm architecture=arm64": ["py39-torch251-cann81rc1-vllm073"],
     "apex=0.1 torch=1.11": ["py37-torch1110-cann63rc1-llama13b"],
     "base=debian-12 python=3.11 torch=2.1": ["py311-torch210-cann8rc3-swift261"],
 }
@@ -62,6 +61,7 @@ WRONG = {
     "no value": (["python"], "invalid condition 'python'. Write it as in python=3.9."),
     "nothing": ([""], "invalid condition ''."),
     "no such version": (["python=2.7"], "no target is selected by * python=2.7."),
+    "a misspelt chip": (["chip=910bb"], "by * chip=910bb. Did you mean '910b'?"),
     "one beside another": (["python=3.8", "cann=9.1.0"], "by * python=3.8 cann=9.1.0."),
     "a range": (["torch>=2.1"], "targets have no 'torch>'. Did you mean 'torch'?"),
     "an empty key": (["=3.9"], "targets have no ''."),

@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from cannery.image.build_context import CONTEXT_FILES
 from cannery.image.lock import LockedWheel, parse_lock
+from cannery.matrix.project import select
 from cannery.model import Application, Target
 from tests.policy.conftest import PROJECT, TARGETS
 
@@ -106,6 +107,33 @@ def checks(folder: Path) -> list[str]:
 def test_a_target_that_was_asked_for_is_there(name: str) -> None:
     found = TARGETS[name].components
     assert {key: found.get(key, "") for key in WANTED[name]} == WANTED[name]
+
+
+def test_there_are_targets_for_what_is_current() -> None:
+    assert len(TARGETS) >= 60
+    torches = {each.torch.rpartition(".")[0] for each in TARGETS.values()}
+    assert {f"2.{minor}" for minor in range(5, 11)} <= torches
+    lines = (PROJECT.root / "matrix.yaml").read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 900
+
+
+SELECTED = {
+    "application=llamafactory torch=2.10 chip=910b": "py311-torch2100-cann910-llamafactory095-910b",
+    "torchvision=0.24 triton_ascend=3.2.0 vllm=0.18 chip=a3": "py311-torch290-cann900-vllm0180-a3",
+    "torch=2.10 cann=9.1 chip=310p platform=linux/arm64": "py311-torch2100-cann910-310p",
+    "mindspore=2.10 chip=910b": "py311-mindspore2100-cann910-910b",
+}
+
+
+@pytest.mark.parametrize("conditions", SELECTED)
+def test_a_target_is_found_by_what_it_has(conditions: str) -> None:
+    found = select(PROJECT.matrix(), ["*"], conditions.split())
+    assert [target.id for target in found] == [SELECTED[conditions]]
+
+
+def test_torch_210_is_not_torch_21() -> None:
+    found = select(PROJECT.matrix(), ["*"], ["torch=2.10"])
+    assert {target.torch for target in found} == {"2.10.0"}
 
 
 @pytest.mark.parametrize("name", TARGETS)
