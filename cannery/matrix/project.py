@@ -126,8 +126,8 @@ def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = 
     ]
     if not found:
         asked = " ".join([*patterns, *conditions])
-        known = [_values(condition, matrix.targets.values()) for condition in conditions]
-        hint = " ".join([*filter(None, known), "'build.py list' shows all."])
+        values = [_values(condition, matrix.targets.values()) for condition in conditions]
+        hint = " ".join([*filter(None, values), "'build.py list' shows all."])
         raise UsageError(Problem(what=f"no target is selected by {asked}.", fix=hint))
     return found
 
