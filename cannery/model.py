@@ -10,7 +10,8 @@ from enum import StrEnum
 from cannery.bases import Base, Python
 from cannery.cann import CannPackages, CannRelease
 from cannery.errors import Span
-from cannery.sources import File
+from cannery.extras import TRITON_ASCEND
+from cannery.sources import File, Source
 from cannery.wheels import BuiltWheel, VendorWheel
 
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
@@ -26,14 +27,6 @@ class DeviceKind(StrEnum):
     NONE = "none"
     SIMULATED = "simulated"
     NPU = "npu"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """A source archive that goes, unpacked, into ``/opt/FOLDER``, where Python finds it."""
-
-    folder: str
-    file: File
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +81,9 @@ class Target:
     deepspeed: str
     deepspeed_wheel: VendorWheel | BuiltWheel | None = None
     deepspeed_plugin: VendorWheel | None
+    extras: Mapping[str, str] = field(default_factory=dict)
+    """Component of ``cannery.extras`` to its version, in the order of installation."""
+    triton_ascend_wheel: VendorWheel | None = None
     application: Application | None = None
     requirements: tuple[str, ...]
     leave_out: tuple[str, ...] = ()
@@ -171,8 +167,10 @@ class Target:
             "deepspeed": self.deepspeed,
             "deepspeed_plugin": self.deepspeed_plugin.version if self.deepspeed_plugin else "",
         }
+        found |= {name: each for name, each in self.extras.items() if name != TRITON_ASCEND}
         if self.application:
             found[self.application.component] = self.application.version
+        found[TRITON_ASCEND] = self.extras.get(TRITON_ASCEND, "")
         return {name: version for name, version in found.items() if version}
 
     @property
@@ -213,6 +211,7 @@ class Target:
             "apex": self.apex,
             "deepspeed": self.deepspeed_wheel,
             "deepspeed_plugin": self.deepspeed_plugin,
+            TRITON_ASCEND: self.triton_ascend_wheel,
             **(self.application.wheels if self.application else {}),
         }
 

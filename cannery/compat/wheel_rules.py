@@ -22,6 +22,7 @@ _SECTIONS = {
     "apex": "apex",
     "deepspeed": "deepspeed_wheels",
     "deepspeed_plugin": "deepspeed_plugins",
+    "triton_ascend": "triton_ascend_wheels",
 }
 """Component to the section of matrix.yaml that declares its wheel."""
 

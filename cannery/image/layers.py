@@ -15,11 +15,13 @@ from functools import cached_property
 from typing import Any
 
 from cannery.bases import EVERY_IMAGE, PYTHON, PythonSource
+from cannery.extras import TRITON_ASCEND
 from cannery.image.components import EVERY_LAYER, components_of
 from cannery.image.environment import full_environment
 from cannery.image.lock import Lock, LockedWheel
 from cannery.image.record import interpreter_paths
 from cannery.image.requirements import BUILT, sdists
+from cannery.image.weights import weight_of
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
 from cannery.model import Target
 from cannery.sources import File
@@ -49,31 +51,13 @@ class LayerKind(StrEnum):
     """The files that keep the installed versions and describe the image."""
 
 
-_WEIGHTS = {
-    "os": 30.0,
-    "toolkit": 15.0,
-    "kernels": 10.0,
-    "nnal": 10.0,
-    "wheels-torch": 20.0,
-    "wheels-torch_npu": 10.0,
-    "wheels-cann": 15.0,
-    "wheels-jieba": 12.0,
-    "wheels-mindspore": 25.0,
-    "wheels-application": 15.0,
-    "guard": 1.0,
-}
-"""Seconds per layer, on two cores under emulation; only the proportions matter, for shards."""
-
-_OTHER_WEIGHT = 5.0
-
-
 @dataclass(frozen=True, kw_only=True)
 class Layer:
     """One layer of an image. Layers of equal ``identity`` have equal content.
 
     ``inputs`` are all that the content depends on, as JSON has it.
     ``stage`` is the Dockerfile's stage that has the layer's files below /layer. A change of any of
-    ``components`` makes the layer anew. ``weight`` is its cost in seconds, see ``_WEIGHTS``.
+    ``components`` makes the layer anew. ``weight`` is its cost in seconds.
     ``artifact`` is the key of ``Target.artifacts`` whose ``file`` the layer is made from, ``after``
     the stage that a CANN package is installed on, and ``packages`` are the base's. ``built`` is a
     wheel that is built from an sdist, with the wheels of the stages ``importable``. With ``plugin``
@@ -103,7 +87,7 @@ class Layer:
 
     @property
     def weight(self) -> float:
-        return _WEIGHTS.get(self.name, _OTHER_WEIGHT)
+        return weight_of(self.name)
 
 
 def _as_json(value: object) -> str:
@@ -117,18 +101,22 @@ def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
     early = [each for each in groups if each.group in ("cann", "torch", "torch_npu")]
     last = [each for each in groups if each.name == "application"]
     built = [each for each in groups if each.group.startswith(BUILT)]
-    between = [each for each in groups if each not in (*early, *built, *last)]
+    triton = [each for each in groups if each.group == TRITON_ASCEND]
+    between = [each for each in groups if each not in (*early, *built, *last, *triton)]
+    late = [name for name in target.vendor_wheels if name == TRITON_ASCEND]
     return (
         _system(target),
         *_python(target),
         *_cann(target),
         *(_wheels(target, each) for each in early),
-        *_vendor_wheels(target),
+        *_vendor_wheels(target, (name for name in target.vendor_wheels if name not in late)),
         *_built_wheels(target, lock, early, built),
         *(_wheels(target, each) for each in between),
         *_application_packages(target),
         *(_wheels(target, each) for each in last),
         *_sources(target),
+        *(_wheels(target, each) for each in triton),
+        *_vendor_wheels(target, late),
         _guard(target, lock),
     )
 
@@ -241,8 +229,8 @@ def _wheels(target: Target, group: WheelGroup) -> Layer:
     )
 
 
-def _vendor_wheels(target: Target) -> Iterable[Layer]:
-    for component in target.vendor_wheels:
+def _vendor_wheels(target: Target, components: Iterable[str]) -> Iterable[Layer]:
+    for component in components:
         file = target.artifacts[component]
         plugin = component == "deepspeed" and target.deepspeed_plugin is not None
         yield _layer(

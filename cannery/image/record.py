@@ -9,6 +9,7 @@ from typing import Any
 from packaging.requirements import Requirement
 
 from cannery.bases import PythonSource
+from cannery.extras import EXTRAS
 from cannery.image.environment import image_environment, toolkit_home
 from cannery.image.lock import Lock
 from cannery.image.requirements import SETUPTOOLS, overrides
@@ -99,7 +100,8 @@ def held(target: Target, lock: Lock) -> list[Held]:
     hold("mindspore", f"it works with CANN {target.cann.version}")
     hold("numpy", "compiled packages of this image were built for it")
     hold("apex", "packages of this name in package indexes are other projects")
-    hold("deepspeed", "the image was tested with it")
+    for name in ("deepspeed", *(EXTRAS[component] for component in target.extras)):
+        hold(name, "the image was tested with it")
     for wheel in target.built_wheels.values():
         hold(wheel.package, "it was built for this image from its sdist")
     for requirement in parse_requirements(target.cann.requirements):

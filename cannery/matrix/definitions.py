@@ -13,6 +13,7 @@ from urllib.parse import quote
 from cannery.bases import Base, Python, PythonSource
 from cannery.cann import CannRelease, Layout
 from cannery.errors import did_you_mean
+from cannery.extras import EXTRAS
 from cannery.matrix.cann_definitions import read_release
 from cannery.matrix.cann_layouts import read_cann_defaults
 from cannery.matrix.distributions import read_base, wrong_package
@@ -24,8 +25,8 @@ from cannery.matrix.wheels import (
     read_vendor_wheel,
     read_wheel,
 )
-from cannery.model import MACHINE_OF, Application, Source
-from cannery.sources import File
+from cannery.model import MACHINE_OF, Application
+from cannery.sources import File, Source
 from cannery.syntax.yaml_reader import Section
 from cannery.wheels import BuiltWheel, VendorWheel
 
@@ -35,6 +36,7 @@ _COMPONENT = re.compile(r"[a-z][a-z0-9_]*")
 _OURS = {
     *("os", "base", "python", "driver", "guard", "toolkit", "kernels", "nnal", "torch"),
     *("torch_npu", "apex", "deepspeed", "deepspeed_plugin"),
+    *EXTRAS,
 }
 """Components of every image, whose names no application can have."""
 
@@ -56,6 +58,7 @@ class Definitions:
     apex: dict[str, VendorWheel] = field(default_factory=dict)
     plugins: dict[str, VendorWheel] = field(default_factory=dict)
     torch_npu_wheels: dict[str, VendorWheel] = field(default_factory=dict)
+    triton_ascend_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     deepspeed_wheels: dict[str, VendorWheel | BuiltWheel] = field(default_factory=dict)
     applications: dict[str, Application] = field(default_factory=dict)
     leave_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -95,6 +98,7 @@ def read_definitions(top: Section) -> Definitions:
         ("apex", definitions.apex),
         ("deepspeed_plugins", definitions.plugins),
         ("torch_npu_wheels", definitions.torch_npu_wheels),
+        ("triton_ascend_wheels", definitions.triton_ascend_wheels),
     ):
         for name, each in _named(top, key, required=False):
             wheels[name] = read(each, partial(read_vendor_wheel, name, each))
