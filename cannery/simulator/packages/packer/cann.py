@@ -100,7 +100,7 @@ def add_compiler(tree: Tree, root: str, programs: str) -> None:
     for path in sorted(source.glob("*/*.py")):
         name = path.relative_to(source)
         tree.add_file(f"{root}/python/site-packages/{name}", path.read_bytes())
-    tree.add_file(f"{programs}/atc", (source / "atc").read_bytes(), executable=True)
+    tree.add_file(f"{programs}/atc", (source / "atc").read_bytes(), mode=0o755)
 
 
 def kernels(spec: Spec, entry: PackageSpec, layout: Layout) -> Package:
