@@ -51,6 +51,19 @@ def _searched(name: str, value: str) -> list[str]:
     return [*dict.fromkeys(f for f in folders if not f.endswith("/devlib"))]
 
 
+def test_compiler_imports(host: Host, devlib: str) -> None:
+    """The modules of the operator compiler import, with all that they need of Python."""
+    result = host.run(f"{devlib} python3 -c 'import te, tbe, hccl'")
+    assert result.rc == 0, result.stderr
+
+
+def test_atc(host: Host, devlib: str) -> None:
+    """The model converter ``atc`` starts and explains itself."""
+    result = host.run(f"{devlib} atc --help")
+    assert result.rc == 0, result.stdout + result.stderr
+    assert "--soc_version" in result.stdout
+
+
 @pytest.mark.device
 @pytest.mark.torch
 def test_loaded_library(probe: Any, record: Facts) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import marker
-from .layout import Layout, render_template
+from .layout import PACKAGES, Layout, render_template
 from .spec import PackageSpec, Spec
 from .tree import Tree
 
@@ -67,6 +67,7 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
         tree.add_directory(f"{root}/{fill(directory, spec)}")
     for path, text in layout.tree_files.items():
         tree.add_file(f"{root}/{path}", text)
+    add_compiler(tree, root, f"{root}/{spec.arch}-linux/bin")
     for path, target in layout.tree_links.items():
         tree.add_link(f"{root}/{fill(path, spec)}", fill(target, spec))
     for path, target in layout.links.items():
@@ -91,6 +92,15 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
         record=fill(layout.toolkit_record, spec),
         set_env="ascend-toolkit/set_env.sh",
     )
+
+
+def add_compiler(tree: Tree, root: str, programs: str) -> None:
+    """The modules of the operator compiler, and the program that starts it."""
+    source = PACKAGES / "toolkit"
+    for path in sorted(source.glob("*/*.py")):
+        name = path.relative_to(source)
+        tree.add_file(f"{root}/python/site-packages/{name}", path.read_bytes())
+    tree.add_file(f"{programs}/atc", (source / "atc").read_bytes(), mode=0o755)
 
 
 def kernels(spec: Spec, entry: PackageSpec, layout: Layout) -> Package:
