@@ -15,6 +15,7 @@ from typing import Any
 
 import jinja2
 
+from cannery.bases import PythonSource
 from cannery.errors import UsageError
 from cannery.files import link_or_copy
 from cannery.image.environment import image_environment
@@ -22,7 +23,7 @@ from cannery.image.lock import Lock, LockedWheel, parse_lock
 from cannery.image.record import interpreter_paths
 from cannery.image.requirements import sdists
 from cannery.image.wheel_layers import wheel_groups
-from cannery.model import PythonSource, Target
+from cannery.model import Target
 
 TEMPLATE = Path(__file__).parent / "Dockerfile.j2"
 
@@ -106,7 +107,7 @@ def write(folder: Path, target: Target, lock: str, artifacts: Path) -> None:
 
 
 def _packages(target: Target) -> list[str]:
-    debian = PYTHON_PACKAGES if target.python.source is PythonSource.DEBIAN else ()
+    debian = PYTHON_PACKAGES if target.python.source is PythonSource.BASE else ()
     return sorted(
         {*PACKAGES, *debian, *(target.application.packages if target.application else ())}
     )

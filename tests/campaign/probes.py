@@ -15,10 +15,11 @@ from typing import Any
 
 from packaging.version import Version
 
+from cannery.bases import Base, Python
 from cannery.cann import CannPackages, CannRelease, Layout
 from cannery.compat import facts
 from cannery.matrix.definitions import Definitions
-from cannery.model import MACHINE_OF, Base, Python, Target
+from cannery.model import MACHINE_OF, Target
 from cannery.sources import File
 from cannery.syntax.cann_version import CannRange, CannVersion
 from cannery.wheels import VendorWheel

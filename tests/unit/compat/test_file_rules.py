@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from cannery.bases import PythonSource
 from cannery.compat import Verdict, judge
-from cannery.model import Application, PythonSource, Target
+from cannery.model import Application, Target
 from cannery.sources import File
 from cannery.wheels import VendorWheel
 from tests.unit.cann_packages import with_packages
@@ -220,9 +221,8 @@ def test_a_plugin_has_a_version_of_its_own() -> None:
     ],
 )
 def test_an_archive_of_an_interpreter(name: str, wrong: str) -> None:
-    own = replace(
-        python("3.9.19"), source=PythonSource.STANDALONE, archive=replace(FILE, name=name)
-    )
+    archives = {"aarch64": replace(FILE, name=name)}
+    own = replace(python("3.9.19"), source=PythonSource.STANDALONE, archives=archives)
     found = said(changed(python=own))
     assert len(found) == bool(wrong), found
     if wrong:

@@ -71,7 +71,7 @@ def test_a_name_is_quoted_in_an_address() -> None:
         "      file: cpython-3.8.18+1-aarch64.tar.gz\n      download: https://example.com/d\n",
     )
     found = parse_matrix(text, "matrix.yaml")
-    [archive] = {t.python.archive for t in found.targets.values() if t.python.archive}
+    [archive] = {file for t in found.targets.values() for file in t.python.archives.values()}
     assert archive.addresses[0].url == "https://example.com/d/cpython-3.8.18%2B1-aarch64.tar.gz"
 
 
