@@ -181,12 +181,16 @@ def _python(target: Target) -> Iterable[Layer]:
 
 
 def _cann(target: Target) -> Iterable[Layer]:
-    """Toolkit, kernels and NNAL. Each is installed on top of the one before it."""
+    """Toolkit, NNAL and kernels. Each is installed on top of the one before it.
+
+    NNAL's installer asks for the toolkit only (hicann/ascend-transformer-boost, scripts/install.sh).
+    So the kernels come last, and the images for all chips of a release share the other two layers.
+    """
     inputs: list[object] = [_build_inputs(target), target.platform]
     inputs += ["emulated"] if target.emulated else []
     components: list[str] = []
     after = "installer"
-    releases = {"toolkit": target.cann, "kernels": target.kernels, "nnal": target.nnal}
+    releases = {"toolkit": target.cann, "nnal": target.nnal, "kernels": target.kernels}
     for name, release in releases.items():
         if file := target.artifacts.get(name):
             source = [file.name, file.sha256]
