@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from cannery import console
 from cannery.cli.common import existing, read, selected
@@ -14,10 +13,9 @@ from cannery.errors import (
     UsageError,
     counted,
     did_you_mean,
-    file_error,
     kind_of,
 )
-from cannery.execute.fetch.store import link_or_copy
+from cannery.files import put_files
 from cannery.matrix.project import Project
 from cannery.model import Matrix
 from cannery.options.fetch import FetchOptions, TransferOptions
@@ -47,7 +45,7 @@ def run(given: Given, project: Project) -> int:
     for name in sorted(paths):
         print(f"{name}  {paths[name]}")
     if options.into:
-        _put(paths, options.into)
+        put_files(paths, options.into)
     problems = [problem for error in failed.values() for problem in error.problems]
     problems += [_unknown(file) for file in wanted if file not in known]
     if problems:
@@ -92,12 +90,3 @@ def _unknown(file: File) -> Problem:
     fix = "Add a server to 'servers' in cannery.toml, or put the file into the folder of "
     what = f"no server is known for {file.name}."
     return Problem(what=what, fix=f"{fix}--artifacts. It is from: {file.origin}.")
-
-
-def _put(paths: dict[str, Path], folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, path in paths.items():
-            link_or_copy(path, folder / name)
-    except OSError as error:
-        raise file_error("write", folder, error) from error

@@ -100,9 +100,22 @@ def _judge_on_toolkit(subject: Subject, component: str, release: CannRelease) ->
             text=text,
             key="cann",
             rows=best_first(rows),
-            fix=f"Write {component}: {toolkit.version}.",
+            fix=f"Write {component}: {toolkit.version}.{_others(subject, component)}",
         )
     ]
+
+
+def _others(subject: Subject, component: str) -> str:
+    """Other versions of ``component`` that go on the toolkit, if there are any."""
+    rows = [
+        row
+        for row in subject.compat.on_toolkit
+        if row.component == component and subject.judged_as in row.toolkits
+    ]
+    versions = {each.cann for each in subject.compat.releases if subject.target.chip in each.chips}
+    fitting = {version for version in versions if any(version in row.version for row in rows)}
+    names = [str(version) for version in sorted(fitting - {subject.judged_as})]
+    return f" On this toolkit also go {', '.join(names)}." if names else ""
 
 
 def _toolkits(rows: Iterable[OnToolkit]) -> str:

@@ -15,6 +15,7 @@ from cannery.compat.cann_rules import judge_cann
 from cannery.compat.extension_rules import judge_apex, judge_deepspeed
 from cannery.compat.facts import Compat, Kind, KnownBad, Pairing
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
+from cannery.compat.lifetimes import judge_lifetimes
 from cannery.compat.package_rules import holds, judge_packages
 from cannery.compat.wheel_rules import judge_wheels
 from cannery.model import Target
@@ -43,6 +44,7 @@ def judge(target: Target, compat: Compat) -> list[Finding]:
     findings += _judge_python(subject)
     findings += _judge_torch_npu(subject)
     findings += judge_cann(subject)
+    findings += judge_lifetimes(subject)
     findings += judge_wheels(subject)
     findings += judge_apex(subject)
     findings += judge_deepspeed(subject)

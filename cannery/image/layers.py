@@ -181,16 +181,15 @@ def _python(target: Target) -> Iterable[Layer]:
 
 
 def _cann(target: Target) -> Iterable[Layer]:
-    """Toolkit, NNAL and kernels. Each is installed on top of the one before it.
+    """Toolkit, kernels and NNAL, in the vendor's order. Each is installed on top of the one before.
 
-    NNAL's installer asks for the toolkit only (hicann/ascend-transformer-boost, scripts/install.sh).
-    So the kernels come last, and the images for all chips of a release share the other two layers.
+    For several chips of a release NNAL's step runs again, and gives a layer with the same digest.
     """
     inputs: list[object] = [_build_inputs(target), target.platform]
     inputs += ["emulated"] if target.emulated else []
     components: list[str] = []
     after = "installer"
-    releases = {"toolkit": target.cann, "nnal": target.nnal, "kernels": target.kernels}
+    releases = {"toolkit": target.cann, "kernels": target.kernels, "nnal": target.nnal}
     for name, release in releases.items():
         if file := target.artifacts.get(name):
             source = [file.name, file.sha256]

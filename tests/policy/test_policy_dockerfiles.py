@@ -64,7 +64,7 @@ def test_cann_is_checked_then_installed_in_the_order_that_its_packages_demand(
     done = re.findall(
         r"bash /tmp/(\w+)\.run (--check|--quiet --install)", "\n".join(map(str, dockerfile))
     )
-    order = ["toolkit", *(["nnal"] if target.with_nnal else []), "kernels"]
+    order = ["toolkit", "kernels", *(["nnal"] if target.with_nnal else [])]
     assert done == [(name, step) for name in order for step in ("--check", "--quiet --install")]
     installs = [each for each in dockerfile if "--quiet --install" in each.rest]
     stages = [f"layer-{name}" for name in order]

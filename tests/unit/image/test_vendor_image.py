@@ -91,10 +91,12 @@ def test_files_with_an_address_are_downloaded_first(tmp_path: Path) -> None:
     assert image_of(partly, order, tmp_path, servers=True) == ""
 
 
-def test_an_index_is_no_source_yet(tmp_path: Path) -> None:
+def test_an_index_is_no_source_of_cann(tmp_path: Path) -> None:
     order = (CannSource.FOLDER, CannSource.INDEX)
-    with pytest.raises(ArtifactError, match="CANN cannot be taken from a package index yet"):
+    what = "the vendor's wheels have only a part of the toolkit, in another layout"
+    with pytest.raises(ArtifactError, match=what) as caught:
         chosen(known(), tmp_path, *order)
+    assert "docs/fetching.md" in str(caught.value)
     assert chosen(known(), fill(tmp_path), *order) == ""
 
 
