@@ -97,8 +97,8 @@ class Machine:
 
     @Lazy
     def cann(self) -> str:
-        """The version of CANN: the one that was named, installed, or that the facts are about."""
-        return self._cann or self._installed_cann() or str(self.facts.get("cann", ""))
+        """The version of CANN: the one that was named, or that is installed."""
+        return self._cann or self._installed_cann()
 
     def _installed_cann(self) -> str:
         if not self.cann_folder:
