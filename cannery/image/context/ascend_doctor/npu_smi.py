@@ -74,8 +74,8 @@ def read_info(text: str) -> Smi:
     for line in map(str.strip, text.splitlines()):
         if line.startswith("|") and line.endswith("|") and len(line) > 2:
             reader.row([cell.strip() for cell in line[1:-1].split("|")])
-        elif "|" in line:
-            reader.broken()
+        elif line.startswith("|"):
+            reader.torn()
     reader.broken()
     return Smi(
         version[2] if version else "",
@@ -110,6 +110,11 @@ class _Reader:
         """A chip whose second row is missing is counted, and left out."""
         self.half += self._first is not None
         self._first = None
+
+    def torn(self) -> None:
+        """A row without its end is half a chip too."""
+        self._first = None
+        self.half += 1
 
     def _chip(self, cells: list[str]) -> None:
         named, numbered = _NAMED.match(cells[0]), _NUMBERED.match(cells[0])
