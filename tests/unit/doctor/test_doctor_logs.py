@@ -30,10 +30,10 @@ ERRORS = [
     ),
     (
         (
-            "RuntimeError: [ERROR] HCCL error in: torch_npu/csrc/distributed/ProcessGroupHCCL.cpp:64\n"
-            "[ERROR] 2024-05-21-11:57:54 (PID:927000, Device:3, RankID:3) ERR02200 DIST call hccl api"
-            " failed.\nEJ0001: 2024-05-21-11:57:54.167.645 Failed to initialize the HCCP process."
-            " Reason: Maybe the last training process is running."
+            "RuntimeError: [ERROR] HCCL error in: torch_npu/csrc/ProcessGroupHCCL.cpp:64\n"
+            "[ERROR] 2024-05-21-11:57:54 (PID:927000, Device:3, RankID:3) ERR02200 DIST call"
+            " hccl api failed.\nEJ0001: 2024-05-21-11:57:54.167.645 Failed to initialize the HCCP"
+            " process. Reason: Maybe the last training process is running."
         ),
         {"ej0001"},
         "Kill all processes on the cards, wait 10 seconds",
@@ -45,7 +45,7 @@ ERRORS = [
     ),
     (
         (
-            'RuntimeError: t == c10::DeviceType::PrivateUse1 INTERNAL ASSERT FAILED at "MulKernel.cpp"'
+            'RuntimeError: t == c10::DeviceType::PrivateUse1 INTERNAL ASSERT FAILED at "Mul.cpp"'
             ":26, please report a bug to PyTorch. DeviceType must be NPU. Actual DeviceType is: cpu"
         ),
         {"tensor-on-cpu"},

@@ -64,10 +64,20 @@ def stop_process(pid: int, grace: float = _GRACE) -> None:
         deadline = time.monotonic() + grace
         while time.monotonic() < deadline:
             time.sleep(0.05)
-            os.kill(pid, 0)
+            if _has_ended(pid):
+                return
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether only the entry of a process is left, until its parent reads its exit code."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[:1] == [b"Z"]
+    except OSError:
+        return True
 
 
 def _enlarge_shm(machine: Machine) -> list[Step]:
