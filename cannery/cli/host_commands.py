@@ -19,4 +19,16 @@ HOST_COMMANDS = (
         example="doctor --log train.log",
         options=("doctor.DoctorOptions",),
     ),
+    Command(
+        name="ranktable",
+        summary="generate, merge, check or show rank tables of HCCL",
+        description="Generates the rank table of a run on several servers from their "
+        "/etc/hccn.conf, from a list of hosts, or from a ConfigMap of Kubernetes; merges tables of "
+        "single servers; checks tables, with all problems at once; or shows them. Needs no engine. "
+        "See docs/rank-tables.md.",
+        reads="the files that are named",
+        writes="standard output, or the file of --out",
+        example="ranktable generate --server node1=a.conf --out hccl.json",
+        options=("ranktable.RankTableOptions",),
+    ),
 )

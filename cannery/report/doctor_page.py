@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cannery.errors import CanneryError
-from cannery.files import read_text, write_files
+from cannery.files import write_files
 from cannery.image.context.ascend_doctor.explain import general
 from cannery.image.context.ascend_doctor.table import Finding, load_table
 
@@ -51,8 +51,9 @@ def _row(row: Finding) -> str:
 
 def main(path: Path = PAGE) -> int:
     """Write the page at ``path``; return the exit code, as docs/exit-codes.md has it."""
+    text = path.read_text(encoding="utf-8")
     try:
-        write_files({path: page(read_text(path))})
+        write_files({path: page(text)})
     except CanneryError as error:
         for problem in error.problems:
             print(f"doctor_page: {problem}", file=sys.stderr)

@@ -29,4 +29,3 @@ def test_what_is_written_by_hand_stays(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.startswith(f"# By hand\n\n{MARK}\n## Findings on a host\n")
     assert "what was here" not in text
-    assert main(tmp_path / "missing.md") == 9
