@@ -283,3 +283,22 @@ def test_timeouts_that_are_not_set_are_a_note(host: SimulatedHost) -> None:
         ("hccl-timeout-default", 120),
         ("hccl-timeout-default", 1800),
     ]
+
+
+def test_a_container_is_known_by_several_signs(tmp_path: Path) -> None:
+    host = good_host(tmp_path / "host")
+    assert not host.machine().in_container
+    for number, (path, text) in enumerate(
+        [
+            ("/.dockerenv", ""),
+            ("/run/.containerenv", ""),
+            ("/proc/1/cgroup", "5:cpu:/kubepods/burstable/pod1\n"),
+            ("/proc/mounts", "overlay / overlay rw,lowerdir=/a 0 0\n"),
+        ]
+    ):
+        host = good_host(tmp_path / str(number))
+        host.files[path] = text
+        assert host.machine().in_container, path
+    host = good_host(tmp_path / "pod")
+    host.environment["KUBERNETES_SERVICE_HOST"] = "10.96.0.1"
+    assert host.machine().in_container

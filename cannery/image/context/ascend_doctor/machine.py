@@ -61,6 +61,8 @@ class Machine:
             return True
         if "KUBERNETES_SERVICE_HOST" in self.host.environment:
             return True
+        if any((mount.point, mount.kind) == ("/", "overlay") for mount in self.mounts):
+            return True
         groups = self.host.text("/proc/1/cgroup") or ""
         return any(word in groups for word in ("/docker", "/kubepods", "/containerd"))
 
