@@ -78,6 +78,7 @@ class Target:
     torch_npu: str
     torch_index: TorchIndex | None = None
     """The package index that torch is taken from, where that is not the one of all wheels."""
+    torch_wheel: VendorWheel | None = None
     torch_npu_wheel: VendorWheel | None = None
     apex: VendorWheel | None
     deepspeed: str
@@ -209,6 +210,7 @@ class Target:
     @property
     def _wheels(self) -> dict[str, VendorWheel | BuiltWheel | None]:
         return {
+            "torch": self.torch_wheel,
             "torch_npu": self.torch_npu_wheel,
             "apex": self.apex,
             "deepspeed": self.deepspeed_wheel,

@@ -58,6 +58,7 @@ class Definitions:
     cann: dict[str, CannRelease] = field(default_factory=dict)
     apex: dict[str, VendorWheel] = field(default_factory=dict)
     plugins: dict[str, VendorWheel] = field(default_factory=dict)
+    torch_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     torch_npu_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     triton_ascend_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     deepspeed_wheels: dict[str, VendorWheel | BuiltWheel] = field(default_factory=dict)
@@ -111,6 +112,7 @@ def read_definitions(top: Section) -> Definitions:
     for key, wheels in (
         ("apex", definitions.apex),
         ("deepspeed_plugins", definitions.plugins),
+        ("torch_wheels", definitions.torch_wheels),
         ("torch_npu_wheels", definitions.torch_npu_wheels),
         ("triton_ascend_wheels", definitions.triton_ascend_wheels),
     ):

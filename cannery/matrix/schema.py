@@ -121,6 +121,7 @@ def _unused(targets: Iterable[Target], definitions: Definitions) -> tuple[str, .
         "cann": definitions.cann,
         "apex": definitions.apex,
         "deepspeed_plugins": definitions.plugins,
+        "torch_wheels": definitions.torch_wheels,
         "torch_npu_wheels": definitions.torch_npu_wheels,
         "deepspeed_wheels": definitions.deepspeed_wheels,
         "triton_ascend_wheels": definitions.triton_ascend_wheels,
@@ -279,6 +280,7 @@ def _wheels(section: Section, definitions: Definitions) -> dict[str, Any]:
         "torch_index": section.choose("torch_index", indexes, "index of torch")
         if index_name
         else None,
+        "torch_wheel": definitions.torch_wheels.get(torch),
         "torch_npu_wheel": definitions.torch_npu_wheels.get(torch_npu),
         "apex": section.choose("apex", definitions.apex, "apex build") if apex_version else None,
         "deepspeed": deepspeed,
