@@ -11,7 +11,7 @@ from pathlib import Path
 from cannery.audit.config import ImageConfig
 from cannery.audit.found import Found, User
 from cannery.audit.result import Result, Standing
-from cannery.errors import Problem, UsageError, did_you_mean
+from cannery.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.syntax.yaml_reader import Section, read_yaml
 
 OWN_FILE = Path(__file__).with_name("profiles.yaml")
@@ -64,6 +64,19 @@ def read_profiles(path: Path) -> Profiles:
         MatrixError: with every problem found, each with its line.
     """
     return read_yaml(path, path.name, profiles_of)
+
+
+def own_profiles(path: Path) -> Profiles:
+    """The profiles of a user's file.
+
+    Raises:
+        FileError: it cannot be read.
+        UsageError: with every problem found, each with its line.
+    """
+    try:
+        return read_profiles(path)
+    except MatrixError as error:
+        raise UsageError(error.problems) from error
 
 
 def profiles_of(top: Section) -> Profiles:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs in any image: prints what is in it as one line of JSON. Python 3.5, standard library only.
+"""Runs in any image: prints what is in it as a line of JSON. Python 3.5, standard library only.
 
 Every step may fail on its own; what it said is under "failed". Nothing is written.
 """
 
+import base64
 import glob
 import hashlib
 import json
@@ -13,8 +14,7 @@ import re
 import subprocess
 import sys
 
-SECONDS = 60
-SMALL = 1 << 20
+SECONDS, SMALL = 60, 1 << 20
 OWN = "/usr/local/share/cannery"
 DISTS = ("site-packages", "dist-packages")
 NPU = ("torch_npu", "mindspore")
@@ -108,8 +108,8 @@ def distributions():
     for each in installed():
         try:
             add(found, each.metadata["Name"], each.version, str(each.locate_file("")))
-        except Exception:
-            pass  # a folder without METADATA
+        except Exception:  # a folder without METADATA
+            continue
     return found
 
 
@@ -135,7 +135,9 @@ def other_pythons():
     for path in below(("/",), [each.lstrip("/") for each in OTHER_PYTHONS]):
         real = os.path.realpath(path)
         prefix = os.path.dirname(os.path.dirname(real))
-        have = below((prefix,), ["lib/python3*/%s/%s-*.dist-info" % (d, n) for d in DISTS for n in NPU])
+        have = below(
+            (prefix,), ["lib/python3*/%s/%s-*.dist-info" % (d, n) for d in DISTS for n in NPU]
+        )
         if have and real not in (own, *found) and prefix != sys.prefix:
             found[real] = [os.path.basename(each)[: -len(".dist-info")] for each in have]
     return found
@@ -165,21 +167,20 @@ def ascend():
         "operators": sorted({os.path.basename(each) for each in below(homes, (KERNELS,))}),
         "set_env": below(FIRST, ("*/set_env.sh", "nnal/*/set_env.sh")),
         "simulated": below(FIRST[:1], ("simulated/*",)),
-        "install_record": read("/etc/Ascend/ascend_cann_install.info", 4096),
     }
 
 
 def driver():
     """What only a host should have: the driver's files, its tools, and its libraries."""
-    found = below(("/usr/local/Ascend/driver", "/usr/local/Ascend/firmware", "/usr/local/dcmi"), ("*",))
+    found = below(
+        ("/usr/local/Ascend/driver", "/usr/local/Ascend/firmware", "/usr/local/dcmi"), ("*",)
+    )
     found += [p for p in ("/usr/local/bin/npu-smi", "/usr/local/sbin/npu-smi") if os.path.exists(p)]
     folders = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib64", "/usr/lib/*-linux-gnu")
     return found + below(folders, ("libascend_hal.so*", "libdrvdsmi_host.so*", "libdcmi.so*"))
 
 
 def digest(path):
-    import base64
-
     with open(path, "rb") as stream:
         raw = hashlib.sha256(stream.read()).digest()
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
@@ -189,7 +190,9 @@ def triton():
     """Whose files are on the disk, of those that triton and triton-ascend both have."""
     records = {}
     for folder in dict.fromkeys(sys.path):
-        for path in below((folder,), ("triton-*.dist-info/RECORD", "triton_ascend-*.dist-info/RECORD")):
+        for path in below(
+            (folder,), ("triton-*.dist-info/RECORD", "triton_ascend-*.dist-info/RECORD")
+        ):
             name = os.path.basename(os.path.dirname(path)).split("-")[0].replace("_", "-")
             lines = (RECORD_ENTRY.match(line) for line in read(path, 32 * SMALL).splitlines())
             records[name] = (folder, {m.group(1): m.group(2) for m in lines if m})
@@ -224,7 +227,11 @@ def cann_environment(home):
 def attempt(argv, env):
     try:
         done = subprocess.Popen(
-            argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            argv,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         said, _ = done.communicate(timeout=SECONDS)
         return {"code": done.returncode, "said": said.decode("utf-8", "replace")[-2000:]}
@@ -263,9 +270,11 @@ STEPS = {
     "machine": platform.machine,
     "libc": libc,
     "os": lambda: pairs(read("/etc/os-release")),
-    "python": lambda: {"path": os.path.realpath(sys.executable), "version": platform.python_version()},
+    "python": lambda: {
+        "path": os.path.realpath(sys.executable),
+        "version": platform.python_version(),
+    },
     "prefix": lambda: sys.prefix,
-    "on_path": lambda: which("python3"),
     "other_pythons": other_pythons,
     "uid": os.getuid,
     "users": users,

@@ -11,6 +11,7 @@ from testinfra.host import Host
 Facts = dict[str, Any]
 
 
+@pytest.mark.inherited
 def test_version(facts: Facts, record: Facts) -> None:
     """The installed toolkit says that it is the target's version."""
     info = facts["infos"]["toolkit"]
@@ -18,6 +19,7 @@ def test_version(facts: Facts, record: Facts) -> None:
     assert info["arch"] == record["machine"]
 
 
+@pytest.mark.inherited
 def test_version_cfg(facts: Facts, record: Facts) -> None:
     """version.cfg names the same version for everything that is installed."""
     lines = [line for line in facts["version_cfg"].splitlines() if "_running_version" in line]
@@ -48,6 +50,7 @@ def _searched(name: str, value: str) -> list[str]:
     return [*dict.fromkeys(f for f in folders if not f.endswith("/devlib"))]
 
 
+@pytest.mark.inherited
 @pytest.mark.device
 @pytest.mark.torch
 def test_loaded_library(probe: Any, record: Facts) -> None:
@@ -59,6 +62,7 @@ def test_loaded_library(probe: Any, record: Facts) -> None:
     assert [path for path in loaded if not path.startswith(home + "/")] == []
 
 
+@pytest.mark.inherited
 def test_installer_record(host: Host) -> None:
     """Third-party builds find the toolkit through /etc/Ascend/ascend_cann_install.info."""
     text = host.file("/etc/Ascend/ascend_cann_install.info").content_string
