@@ -20,6 +20,7 @@ from cannery.wheels import VendorWheel
 
 _FILE = File(name="installed.run", origin="")
 _ARCHIVE = File(name="installed.tar.gz", origin="")
+_TAGS = "{tag}-{abi}-linux_{machine}"
 _FULL = 3
 
 
@@ -41,9 +42,10 @@ def as_target(
     torch = _public(found.versions.get("torch", ""))
     more: dict[str, Any] = {}
     if apex := found.versions.get("apex"):
-        more["apex"] = VendorWheel(version=apex, file="", origin="")
+        more["apex"] = VendorWheel(version=apex, file=f"apex-{apex}-{_TAGS}.whl", origin="")
     if plugin := found.versions.get("deepspeed-npu"):
-        more["deepspeed_plugin"] = VendorWheel(version=plugin, file="", origin="")
+        name = f"deepspeed_npu-{plugin}-{_TAGS}.whl"
+        more["deepspeed_plugin"] = VendorWheel(version=plugin, file=name, origin="")
     if cann.kernels:
         more["kernels_release"] = releases[cann.kernels]
     if cann.nnal:

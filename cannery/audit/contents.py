@@ -157,10 +157,18 @@ def _python_needs(found: Found, compat: Compat) -> Iterator[Result]:
     needed = [parse_requirement(text) for text in compat.cann_python]
     missing = [each.name for each in needed if normal_name(each.name) not in found.versions]
     if missing:
+        codes = {each.code for each in found.cann_programs.values()}
+        standing = Standing.BROKEN if codes - {0} else Standing.NOTE if codes else Standing.UNKNOWN
+        started = {
+            Standing.BROKEN: "and not all of them start",
+            Standing.NOTE: "but they start",
+            Standing.UNKNOWN: "and there is none of them here to try",
+        }
         yield Result(
             check="cann/python-packages",
-            standing=Standing.UNKNOWN,
-            text=f"Python packages that CANN's own programs use are missing: {', '.join(missing)}.",
+            standing=standing,
+            text=f"Python packages that CANN's own programs use are missing, {started[standing]}: "
+            f"{', '.join(missing)}.",
             fix=f"pip install {' '.join(missing)}",
             sources=(compat.cann_python_by, "cann-container-image#70"),
         )

@@ -140,7 +140,7 @@ def _result(finding: Finding) -> Result:
     return Result(
         check=f"compat/{finding.component}",
         standing=_STANDINGS[finding.verdict],
-        text=text[:1].upper() + text[1:] if text[:1] != "'" else text,
+        text=text,
         fix="" if finding.verdict is Verdict.ALLOWED else fix,
         sources=tuple(row.cited for row in finding.rows[:2]),
     )

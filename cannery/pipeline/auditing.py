@@ -167,7 +167,7 @@ def _check_in(run: _Run, container: str, spec: RunSpec) -> None:
     if run.request.tests:
         folder = str(run.request.tests)
         words = [folder, "--rootdir", folder]
-        checks = pytest_in(run.project, container, spec.kind, words)
+        checks = pytest_in(run.project, container, spec.kind, words, may_be_empty=True)
         run.results += [_result(each, "own", spec.kind) for each in checks if _is_here(each)]
 
 
@@ -184,7 +184,7 @@ def _image_tests(run: _Run, container: str, kind: DeviceKind) -> list[Result]:
         words = [*(only or [str(tests)]), "--record", str(record), "--origin", str(origin)]
         words += ["--rootdir", str(project.root)]
         words += ["--simulated"] if run.is_simulated else []
-        checks = pytest_in(project, container, kind, words)
+        checks = pytest_in(project, container, kind, words, may_be_empty=True)
     return [_result(each, "image", kind) for each in checks if each.applies and _is_here(each)]
 
 

@@ -33,7 +33,7 @@ def to_junit(audit: Audit) -> str:
 def _counts(audit: Audit, results: Iterable[Result]) -> str:
     every = [*results]
     failures = sum(map(audit.is_failure, every))
-    skipped = sum(map(lambda each: _is_skipped(audit, each), every))
+    skipped = sum(_is_skipped(audit, each) for each in every)
     return f'tests="{len(every)}" failures="{failures}" errors="0" skipped="{skipped}"'
 
 

@@ -30,6 +30,7 @@ def to_sarif(audit: Audit, dockerfile: str) -> str:
     """
     results = [each for each in audit.results if each.standing in _LEVELS]
     rules = {each.check: each for each in results}
+    numbers = {check: number for number, check in enumerate(rules)}
     run = {
         "tool": {
             "driver": {
@@ -38,9 +39,7 @@ def to_sarif(audit: Audit, dockerfile: str) -> str:
                 "rules": [_rule(each) for each in rules.values()],
             }
         },
-        "results": [
-            _result(audit, each, [*rules].index(each.check), dockerfile) for each in results
-        ],
+        "results": [_result(audit, each, numbers[each.check], dockerfile) for each in results],
         "properties": {
             "image": audit.reference,
             "imageId": audit.image_id,

@@ -26,6 +26,9 @@ from cannery.report.verification import Check, DeviceRun, Verification
 PLUGIN = "cannery.execute.engine.pytest_report"
 """The pytest plugin with the options and the report that these runs need."""
 
+_NO_TESTS = 5
+"""pytest's exit code if it has found none."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
@@ -104,9 +107,16 @@ def checks_in(
 
 
 def pytest_in(
-    project: Project, container: str, kind: DeviceKind, words: Sequence[str]
+    project: Project,
+    container: str,
+    kind: DeviceKind,
+    words: Sequence[str],
+    *,
+    may_be_empty: bool = False,
 ) -> tuple[Check, ...]:
     """Run pytest with ``words`` on a running container that has a device of this kind.
+
+    ``may_be_empty`` says that there may be no test at all.
 
     Raises:
         CanneryError: the checks could not be run.
@@ -119,7 +129,8 @@ def pytest_in(
         argv += ["--report", str(report)]
         code, said = run(argv, cwd=project.root, capture=True)
         # 0: all passed; 1: some failed. Any other code is an error of pytest itself.
-        if code not in (0, 1) or not report.exists():
+        good = (0, 1, _NO_TESTS) if may_be_empty else (0, 1)
+        if code not in good or not report.exists():
             what = f"the image tests could not be run (pytest ended with code {code}):\n{said}"
             raise CanneryError(what)
         checks = json.loads(report.read_text(encoding="utf-8"))
