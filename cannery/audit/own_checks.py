@@ -95,6 +95,7 @@ def checks_of(top: Section) -> tuple[OwnCheck, ...]:
 
 
 def _check(section: Section) -> OwnCheck:
+    name, command = section.text("name"), section.text("command")
     output = section.text("output", required=False)
     try:
         re.compile(output)
@@ -103,8 +104,8 @@ def _check(section: Section) -> OwnCheck:
     device = section.flag("device")
     cards = _number(section, "cards", 1 if device else 0, MAX_CARDS)
     found = OwnCheck(
-        name=section.text("name"),
-        command=section.text("command"),
+        name=name,
+        command=command,
         output=output,
         exit_code=_number(section, "exit_code", 0, 255),
         seconds=_number(section, "seconds", SECONDS, MAX_SECONDS),

@@ -88,11 +88,12 @@ def profiles_of(top: Section) -> Profiles:
 
 
 def _profile(name: str, section: Section) -> Profile:
+    about, source = section.text("about"), section.text("source", required=False)
     entrypoint = section.choose("entrypoint", {"any": False, "none": True}, "choice", "any")
     found = Profile(
         name=name,
-        about=section.text("about"),
-        source=section.text("source", required=False),
+        about=about,
+        source=source,
         environment=section.flag("environment"),
         no_entrypoint=bool(entrypoint),
         programs=section.texts("programs"),
@@ -106,7 +107,7 @@ def _profile(name: str, section: Section) -> Profile:
 
 
 def _user(section: Section) -> WantedUser:
-    numbers = {}
+    name, numbers = section.text("name"), {}
     for key in ("uid", "gid"):
         text = section.text(key, required=False, default="-1")
         if not (text.isdecimal() and int(text) < _MAX_ID) and key in section:
@@ -114,7 +115,7 @@ def _user(section: Section) -> WantedUser:
             text = "-1"
         numbers[key] = int(text)
     home = section.text("home", required=False)
-    user = WantedUser(name=section.text("name"), uid=numbers["uid"], gid=numbers["gid"], home=home)
+    user = WantedUser(name=name, uid=numbers["uid"], gid=numbers["gid"], home=home)
     section.done()
     return user
 
