@@ -13,6 +13,8 @@ from cannery.audit.cann import Cann, cann_of
 _MARK = "cannery-probe: "
 _SHELL_MARK = "cannery-sh: "
 _FORM = 1
+_RECORD = {"wheels": dict, "environment": dict, "components": dict, "held": list}
+"""The parts of an image's own record that are read, and what they must be."""
 
 T = TypeVar("T")
 
@@ -108,7 +110,8 @@ class _Reading:
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         self.facts = facts
-        self.failed = {str(k): str(v) for k, v in dict(facts.get("failed") or {}).items()}
+        failed = facts.get("failed")
+        self.failed = _texts(failed) if isinstance(failed, dict) else {}
 
     def of(self, name: str, read: Callable[[Any], T], empty: Any) -> T:
         """The fact ``name``; where it is missing or malformed, what is read of ``empty``."""
@@ -150,7 +153,11 @@ class _Reading:
 
 
 def _record(value: Any) -> dict[str, Any]:
-    return dict(value)
+    record = dict(value)
+    for key, kind in _RECORD.items():
+        if not isinstance(record.get(key, kind()), kind):
+            raise TypeError(f"{key!r} is {record[key]!r}")
+    return record
 
 
 def _texts(value: Any) -> dict[str, str]:
