@@ -24,12 +24,12 @@ _CHIPS = {"ascend910_93": "a3"}
 class Cann:
     """The CANN of an image. Versions are as installed, and empty where nothing says one.
 
-    ``home`` is the folder that the environment names, else the first; ``homes`` are all of them.
+    ``folder`` is the one that the environment names, else the first; ``homes`` are all of them.
     ``chips`` are those that there are operator kernels for; ``set_env`` are the vendor's scripts
     that set its variables; ``stand_ins`` are the simulated packages.
     """
 
-    home: str
+    folder: str
     homes: tuple[str, ...]
     layout: Layout
     toolkit: str
@@ -63,7 +63,7 @@ def cann_of(found: Mapping[str, Any], environment: Mapping[str, str]) -> Cann | 
     arches = {values.get("arch") or values.get("platform") or "" for values in own.values()}
     is_new = re.fullmatch(r"cann(-.*)?", posixpath.basename(home)) is not None
     return Cann(
-        home=home,
+        folder=home,
         homes=tuple(toolkits),
         layout=Layout.CANN if is_new else Layout.ASCEND_TOOLKIT,
         toolkit=_version(own, ("toolkit", "nnae", "")),

@@ -95,7 +95,7 @@ def _triton(found: Found) -> Iterator[Result]:
 
 def _environment(found: Found, cann: Cann) -> Iterator[Result]:
     missing = [name for name in _NEEDED if "/Ascend" not in found.environment.get(name, "")]
-    missing = [name for name in missing if cann.home not in found.environment.get(name, "")]
+    missing = [name for name in missing if cann.folder not in found.environment.get(name, "")]
     if not missing:
         text = "ENV has the variables of CANN, so commands without a login shell have them, too."
         yield Result(check="environment/cann", standing=Standing.PASSED, text=text)

@@ -39,7 +39,7 @@ class User:
     name: str
     uid: int
     gid: int
-    home: str
+    folder: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +174,7 @@ def _distributions(value: Any) -> dict[str, list[list[str]]]:
 
 def _users(value: Any) -> tuple[User, ...]:
     return tuple(
-        User(name=each["name"], uid=int(each["uid"]), gid=int(each["gid"]), home=each["home"])
+        User(name=each["name"], uid=int(each["uid"]), gid=int(each["gid"]), folder=each["home"])
         for each in value
     )
 
@@ -227,7 +227,7 @@ def _from_shell(lines: list[str]) -> Found:
 def _passwd(lines: list[str]) -> tuple[User, ...]:
     rows = [line.split(":") for line in lines]
     return tuple(
-        User(name=row[0], uid=int(row[2]), gid=int(row[3]), home=row[5])
+        User(name=row[0], uid=int(row[2]), gid=int(row[3]), folder=row[5])
         for row in rows
         if len(row) == 7 and row[2].isdigit() and row[3].isdigit()
     )

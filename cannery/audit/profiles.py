@@ -30,7 +30,7 @@ class WantedUser:
     name: str
     uid: int
     gid: int
-    home: str
+    folder: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ def _user(section: Section) -> WantedUser:
             text = "-1"
         numbers[key] = int(text)
     home = section.text("home", required=False)
-    user = WantedUser(name=name, uid=numbers["uid"], gid=numbers["gid"], home=home)
+    user = WantedUser(name=name, uid=numbers["uid"], gid=numbers["gid"], folder=home)
     section.done()
     return user
 
@@ -219,12 +219,12 @@ def _user_result(profile: Profile, wanted: WantedUser, users: Iterable[User]) ->
             wrong.append(f"the uid of {user.name} is {user.uid}, not {wanted.uid}")
         if wanted.gid not in (-1, user.gid):
             wrong.append(f"the gid of {user.name} is {user.gid}, not {wanted.gid}")
-        if wanted.home not in ("", user.home):
-            wrong.append(f"the home of {user.name} is {user.home}, not {wanted.home}")
+        if wanted.folder not in ("", user.folder):
+            wrong.append(f"the home of {user.name} is {user.folder}, not {wanted.folder}")
     text = "; ".join(wrong) or f"there is the user {wanted.name}"
     options = f" --uid {wanted.uid}" if wanted.uid >= 0 else ""
     options += f" --gid {wanted.gid}" if wanted.gid >= 0 else ""
-    options += f" --home-dir {wanted.home}" if wanted.home else ""
+    options += f" --home-dir {wanted.folder}" if wanted.folder else ""
     fix = f"RUN useradd --create-home{options} {wanted.name}"
     name = f"user-{wanted.name}"
     return _result(profile, name, text[:1].upper() + text[1:] + ".", good=not wrong, fix=fix)

@@ -9,6 +9,9 @@ from enum import StrEnum
 
 from cannery.model import DeviceKind
 
+NO_FACTS = "image/probe"
+"""The check that says that nothing could be found out; it fails, because nothing was tested."""
+
 
 class Standing(StrEnum):
     """What one check says; the first of these that any check has is that of the image."""
@@ -66,10 +69,11 @@ class Audit:
     def standing(self) -> Standing:
         """The image as a whole: of its checks, the gravest; notes do not count."""
         found = {each.standing for each in self.results}
-        graver = (Standing.BROKEN, Standing.UNKNOWN)
-        for each in graver:
+        for each in (Standing.BROKEN, Standing.UNKNOWN):
             if each in found:
                 return each
+        if any(each.check == NO_FACTS for each in self.results):
+            return Standing.NOT_OURS
         return Standing.PASSED if Standing.PASSED in found else Standing.NOT_OURS
 
     @property
@@ -81,7 +85,7 @@ class Audit:
         """Whether ``result`` makes the command fail."""
         if result.standing is Standing.UNKNOWN:
             return self.strict
-        return result.standing is Standing.BROKEN
+        return result.standing is Standing.BROKEN or result.check == NO_FACTS
 
     def count(self, standing: Standing) -> int:
         """The number of checks that say ``standing``."""

@@ -30,7 +30,7 @@ def describe(found: Found, config: ImageConfig) -> dict[str, str]:
         "system": found.os.get("pretty_name") or found.os.get("id", ""),
         "libc": found.libc,
         "python": f"{found.python} ({found.interpreter})" if found.python else "",
-        "CANN toolkit": f"{cann.toolkit} ({cann.home})" if cann else "",
+        "CANN toolkit": f"{cann.toolkit} ({cann.folder})" if cann else "",
         "kernels": f"{cann.kernels} for {', '.join(cann.chips)}".strip() if cann else "",
         "NNAL": cann.nnal if cann else "",
         "stand-ins": "CANN is simulated" if cann and cann.stand_ins else "",

@@ -47,7 +47,7 @@ def judge_versions(
         findings = [each for each in judge(target, compat) if _is_about(each, found)]
         yield from _results(findings, target, compat)
         if not found.cann.operators:
-            text = f"{found.cann.home} has no operator kernels; the NPU cannot compute without."
+            text = f"{found.cann.folder} has no operator kernels; the NPU cannot compute without."
             yield Result(check="compat/kernels", standing=Standing.UNKNOWN, text=text)
         return
     text = "There is no CANN toolkit in the image. It may be meant to be mounted."
@@ -66,7 +66,7 @@ def _some_cann(compat: Compat) -> Cann:
     """Any release, for findings that do not depend on it."""
     version = str(compat.pairings[0].cann) if compat.pairings else "9.1.0"
     return Cann(
-        home="",
+        folder="",
         homes=(),
         layout=Layout.CANN,
         toolkit=version,

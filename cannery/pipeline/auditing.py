@@ -17,12 +17,18 @@ from cannery.audit.found import Found
 from cannery.audit.judge import judge_image
 from cannery.audit.own_checks import OwnCheck, judge_ran, left_out
 from cannery.audit.profiles import Profile, judge_profile
-from cannery.audit.result import Audit, Result, Standing
+from cannery.audit.result import NO_FACTS, Audit, Result, Standing
 from cannery.audit.summary import describe, record_of
 from cannery.deploy.run_spec import RunSpec, no_device
 from cannery.errors import EngineError
 from cannery.execute.engine import containers
-from cannery.execute.engine.probing import NoFactsError, probe, read_config, run_check
+from cannery.execute.engine.probing import (
+    NoFactsError,
+    look_without_running,
+    probe,
+    read_config,
+    run_check,
+)
 from cannery.execute.engine.verify import pytest_in
 from cannery.execute.hardware import hardware
 from cannery.image.checks import folder_of_checks
@@ -89,15 +95,16 @@ def audit(project: Project, request: Request) -> Audit:
     run = _Run(project, request, config)
     try:
         with _container(run, no_device()) as container:
-            _look(run, container)
-            _judge(run)
-            _check_in(run, container, no_device())
+            if _look(run, container):
+                _judge(run)
+                _check_in(run, container, no_device())
     except EngineError as error:
         if not _has_no_program(error):
             raise
-        _note_no_facts(run, "the image has no program 'sleep', and probably no shell")
-        _judge(run)
-    else:
+        _note_no_facts(run, "the image has no program 'sleep', so no container of it can wait")
+        run.found = look_without_running(config)
+        _judge_profiles(run)
+    if run.found.machine:
         spec, missing = device_for(project, run.machine, run.found, simulate=request.simulate)
         run.results += missing
         if spec:
@@ -130,25 +137,32 @@ def _container(run: _Run, spec: RunSpec) -> Iterator[str]:
         yield name
 
 
-def _look(run: _Run, container: str) -> None:
+def _look(run: _Run, container: str) -> bool:
+    """Find out what is in the image; return whether that went well."""
     console.say(f"{run.config.reference}: finding out what is in it")
     try:
         run.found = probe(container)
     except NoFactsError as error:
         _note_no_facts(run, str(error))
+        return False
+    return True
 
 
 def _note_no_facts(run: _Run, why: str) -> None:
     text = f"The contents of the image could not be found out: {why}."
     fix = f"Look into it with: docker run --rm -it --entrypoint sh {run.config.reference}"
-    run.results.append(Result(check="image/probe", standing=Standing.NOT_OURS, text=text, fix=fix))
+    run.results.append(Result(check=NO_FACTS, standing=Standing.NOT_OURS, text=text, fix=fix))
 
 
 def _judge(run: _Run) -> None:
     request, project = run.request, run.project
     known = project.matrix().cann
     run.results += judge_image(run.found, run.config, project.compat(), known, request.chip)
-    for profile in request.profiles:
+    _judge_profiles(run)
+
+
+def _judge_profiles(run: _Run) -> None:
+    for profile in run.request.profiles:
         run.results += judge_profile(profile, run.found, run.config)
 
 

@@ -14,6 +14,8 @@ from cannery.audit.own_checks import OwnCheck, Ran
 from cannery.deploy.run_spec import VISIBLE_TO_CANN
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine import client as engine
+from cannery.execute.engine import containers
+from cannery.execute.engine.image_files import ImageFiles
 from cannery.execute.process import run_within
 
 PROBE_SECONDS = 300.0
@@ -22,6 +24,7 @@ PROBE_SECONDS = 300.0
 _GRACE = 30.0
 """Seconds after the end of a check's time in which its last words are waited for."""
 
+_SHELLS, _FOLDERS = ("sh", "bash"), ("/bin", "/usr/bin")
 _RAN = "cannery-ran: "
 _FOLDER = Path(__file__).parents[1] / "probe"
 
@@ -63,6 +66,21 @@ def probe(container: str, seconds: float = PROBE_SECONDS) -> Found:
         return parse_probe(said)
     except ValueError as error:
         raise NoFactsError(str(error)) from error
+
+
+def look_without_running(config: ImageConfig) -> Found:
+    """The few facts about an image that its files tell, for one in which nothing can be started.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    lines = []
+    with containers.unstarted(config.id, config.platform) as container:
+        files = ImageFiles(container)
+        there = [n for n in _SHELLS if any(files.exists(f"{each}/{n}") for each in _FOLDERS)]
+        lines += [f"program {name}\t/bin/{name}" for name in there]
+        lines += [f"user\t{line}" for line in files.text("/etc/passwd").splitlines()]
+    return parse_probe("".join(f"cannery-sh: {line}\n" for line in [*lines, "end\t1"]))
 
 
 def run_check(container: str, check: OwnCheck, python: str) -> Ran:

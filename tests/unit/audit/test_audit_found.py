@@ -39,7 +39,7 @@ def test_facts() -> None:
     assert (found.machine, found.python, found.versions["torch"]) == ("aarch64", "3.9.2", "2.3.1")
     assert found.cann
     assert (found.cann.toolkit, found.cann.kernels, found.cann.nnal) == ("8.0.T39",) * 3
-    assert (found.cann.home, found.cann.layout) == (HOME, Layout.ASCEND_TOOLKIT)
+    assert (found.cann.folder, found.cann.layout) == (HOME, Layout.ASCEND_TOOLKIT)
     assert found.cann.chips == ("910b",)
     assert found.failed == {}
 
@@ -68,7 +68,7 @@ def test_a_malformed_fact_costs_no_other() -> None:
 
 def test_mangled_facts_never_raise_anything_else() -> None:
     whole = random.Random(14)
-    values = [None, 7, "x", [], {}, [[]], {"a": 1}, {"a": {"b": None}}, [None], True]
+    values: list[object] = [None, 7, "x", [], {}, [[]], {"a": 1}, {"a": {"b": None}}, [None], True]
     values += [{"wheels": 7}, {"held": "x"}, {"torch": [["x", "/"]]}]
     for number in range(1000):
         facts = dict(FACTS)

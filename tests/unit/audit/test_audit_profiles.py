@@ -46,7 +46,7 @@ def test_every_profile_has_a_source() -> None:
 
 def test_users() -> None:
     assert missing("modelarts") == {"user-ma-user": "broken"}
-    wrong = User(name="ma-user", uid=1001, gid=100, home="/home/ma-user")
+    wrong = User(name="ma-user", uid=1001, gid=100, folder="/home/ma-user")
     assert missing("modelarts", found=replace(found_with(), users=(wrong,)))
     right = replace(wrong, uid=1000)
     assert missing("modelarts", found=replace(found_with(), users=(right,))) == {}
@@ -61,7 +61,7 @@ def test_users() -> None:
 
 
 def test_a_notebook() -> None:
-    jovyan = User(name="jovyan", uid=1000, gid=100, home="/home/jovyan")
+    jovyan = User(name="jovyan", uid=1000, gid=100, folder="/home/jovyan")
     found = replace(found_with(), users=(jovyan,))
     assert missing("kubeflow-notebook", found=found) == {
         "user": "broken",
