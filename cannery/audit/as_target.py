@@ -11,15 +11,27 @@ from packaging.version import InvalidVersion, Version
 from cannery.audit.cann import Cann
 from cannery.audit.config import ImageConfig
 from cannery.audit.found import Found
+from cannery.bases import Base, Distribution, PackageManager, Python, PythonSource
+from cannery.cann import CannPackages, CannRelease, Layout
 from cannery.compat.facts import Compat
 from cannery.errors import Span
-from cannery.model import Base, CannRelease, Layout, Python, PythonSource, Target
+from cannery.model import MACHINE_OF, Target
 from cannery.sources import File
 from cannery.syntax.specifiers import normal_name
 from cannery.wheels import VendorWheel
 
 _FILE = File(name="installed.run", origin="")
 _ARCHIVE = File(name="installed.tar.gz", origin="")
+_SYSTEM = Distribution(
+    name="",
+    package_manager=PackageManager.APT,
+    packages={},
+    site_packages="",
+    bootstrapped=False,
+    native_python=False,
+)
+"""The rules for bases are about matrix.yaml's, and what they say is left out."""
+
 _TAGS = "{tag}-{abi}-linux_{machine}"
 _FULL = 3
 
@@ -38,7 +50,8 @@ def as_target(
     """
     chip = cann.chips[0] if cann.chips else ""
     releases = {v: _release(v, cann.layout, chip, known) for v in _versions(cann)}
-    base = Base(name="image", image="", suite="", glibc=found.libc.removeprefix("glibc "))
+    glibc = found.libc.removeprefix("glibc ")
+    base = Base(name="image", image="", suite="", glibc=glibc, distribution=_SYSTEM)
     torch = _public(found.versions.get("torch", ""))
     more: dict[str, Any] = {}
     if apex := found.versions.get("apex"):
@@ -83,9 +96,9 @@ def _release(
         layout=layout,
         interim=bool(public) and public != version,
         nearest_public=public or version,
-        toolkit=_FILE,
-        kernels={chip: _FILE},
-        nnal=_FILE,
+        packages=dict.fromkeys(
+            MACHINE_OF.values(), CannPackages(toolkit=_FILE, kernels={chip: _FILE}, nnal=_FILE)
+        ),
         requirements=(),
     )
 
@@ -93,7 +106,8 @@ def _release(
 def python_of(found: Found) -> Python:
     """The interpreter that ``python3`` starts, with an archive that no rule is about."""
     version = found.python or "0.0.0"
-    return Python(name=version, version=version, source=PythonSource.STANDALONE, archive=_ARCHIVE)
+    archives = dict.fromkeys(MACHINE_OF.values(), _ARCHIVE)
+    return Python(name=version, version=version, source=PythonSource.STANDALONE, archives=archives)
 
 
 def torch_npu_version(found: Found, compat: Compat) -> str:

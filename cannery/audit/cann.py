@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cannery.model import MACHINE_OF, Layout
+from cannery.cann import Layout
+from cannery.model import MACHINE_OF
 from cannery.syntax.cann_version import CannVersion
 
 _CFG = re.compile(r":([^:\]]+)\]")

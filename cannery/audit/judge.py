@@ -11,8 +11,8 @@ from cannery.audit.found import Found
 from cannery.audit.inherited import judge_inherited
 from cannery.audit.result import Result
 from cannery.audit.versions import judge_versions
+from cannery.cann import CannRelease
 from cannery.compat.facts import Compat
-from cannery.model import CannRelease
 
 
 def judge_image(

@@ -11,11 +11,12 @@ from cannery.audit.cann import Cann
 from cannery.audit.config import ImageConfig
 from cannery.audit.found import Found
 from cannery.audit.result import Result, Standing
+from cannery.cann import CannRelease, Layout
 from cannery.compat.facts import Compat
 from cannery.compat.finding import Finding, Verdict
 from cannery.compat.nearest import nearest
 from cannery.compat.rules import judge
-from cannery.model import CannRelease, Layout, Target
+from cannery.model import Target
 from cannery.syntax.specifiers import normal_name
 
 _STANDINGS = {

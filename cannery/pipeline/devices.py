@@ -14,7 +14,7 @@ from cannery.execute.engine.simulator import simulate as make_simulated
 from cannery.execute.engine.simulator import simulated
 from cannery.image.simulator_spec import DEVICES
 from cannery.matrix.project import Project
-from cannery.model import SIMULATED_CHIPS, DeviceKind, Target
+from cannery.model import SIMULATED_CHIPS, DeviceKind
 
 
 def device_for(
@@ -67,17 +67,12 @@ def _simulated_host(project: Project, machine: str, found: Found) -> Path:
     # Its own first: the driver is that of a chip, but the simulator is tested target by target.
     targets.sort(key=lambda each: each.id != own)
     for target in targets:
-        if _can_be_simulated(target) and (host := simulated(project, target).host).is_dir():
+        if (host := simulated(project, target).host).is_dir():
             return host
     for target in targets:
-        if _can_be_simulated(target) and not target.real_artifacts:
+        if not target.real_artifacts:
             index = package_index(None, "")
             return make_simulated(project, target, index, project.artifacts).host
     known = " and ".join(SIMULATED_CHIPS)
     what = f"there is no simulated device for {machine} and chip {', '.join(chips) or 'unknown'}."
     raise EngineError(Problem(what=what, fix=f"There are devices for {known} in matrix.yaml."))
-
-
-def _can_be_simulated(target: Target) -> bool:
-    versions = {target.cann.version, target.kernels.version, target.nnal.version}
-    return len(versions) == 1

@@ -16,19 +16,10 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
-    *("errors", "sources", "wheels", "model", "console", "files", "options", "syntax", "compat"),
-    *(
-        "matrix",
-        "deploy",
-        "image",
-        "audit",
-        "plan",
-        "publish",
-        "report",
-        "catalog",
-        "execute",
-        "pipeline",
-    ),
+    *("errors", "extras", "sources", "bases", "wheels", "cann", "model", "console", "files"),
+    *("options", "syntax", "compat"),
+    *("matrix", "deploy", "image", "audit", "plan", "publish", "report", "catalog", "execute"),
+    "pipeline",
     "cli",
 )
 OUTSIDE = ("execute", "pipeline", "cli")

@@ -16,7 +16,7 @@ from cannery.audit.cann import Cann, cann_of, chip_of
 from cannery.audit.found import Attempt, parse_probe
 from cannery.audit.judge import judge_image
 from cannery.audit.summary import describe, record_of
-from cannery.model import Layout
+from cannery.cann import Layout
 from tests.unit.audits import (
     COMPAT,
     DERIVED,
