@@ -137,13 +137,12 @@ def _expand(name: str, family: Section, expanded: Expanded) -> None:
             override.node, f"{name} has no target {target!r}.", did_you_mean(target, found)
         )
     expanded.targets.extend(found.items())
-    if kept:
-        expanded.unused.extend(f"{name}.{each}" for each in _unused(axes, kept))
+    expanded.unused.extend(f"{name}.{each}" for each in _unused(axes, kept))
 
 
 def _unused(axes: _Axes, kept: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """Each AXIS.VALUE that none of ``kept`` has."""
-    for axis, values in axes.items():
+    """Each AXIS.VALUE that none of ``kept`` has; none if that is empty."""
+    for axis, values in axes.items() if kept else ():
         used = {combination[axis] for combination in kept}
         yield from (f"{axis}.{value}" for value in values if value not in used)
 
