@@ -195,12 +195,10 @@ def _cann(target: Target) -> Iterable[Layer]:
             source = [file.name, file.sha256]
             if target.vendor_image:
                 source = [target.vendor_image.rpartition("@")[2]]
-            own = [*inputs, release.version, *source]
+            inputs = [*inputs, release.version, *source]
             components = [*components, name]
             more = {"stage": f"layer-{name}", "artifact": name, "file": file, "after": after}
-            yield _layer(name, LayerKind.CANN, own, components, **more)
-            # What NNAL installs does not depend on the chip.
-            inputs = own if name == "toolkit" else inputs
+            yield _layer(name, LayerKind.CANN, inputs, components, **more)
             after = name if target.emulated else f"layer-{name}"
 
 

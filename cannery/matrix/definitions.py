@@ -76,6 +76,18 @@ class Definitions:
         """Remember that there was a mistake in ``definition``."""
         self._faulty.add(id(definition))
 
+    def pythons_for(self, base: Base, python: Python) -> str:
+        """Which interpreters ``base`` can have in place of ``python``, as advice."""
+        own = [name for name, each in self.python_bases.items() if each == base.name]
+        same = [
+            each.name
+            for each in self.pythons.values()
+            if each.minor == python.minor and each.name not in self.python_bases
+        ]
+        if same or own:
+            return f"It can have {' or '.join((*same, *own))}."
+        return f"Declare an archive of Python {python.minor} with 'source: standalone'."
+
     def is_faulty(self, definition: object) -> bool:
         """Whether there was a mistake in ``definition``, so that nothing else is known of it."""
         return id(definition) in self._faulty

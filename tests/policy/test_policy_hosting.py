@@ -162,8 +162,8 @@ def test_a_pod_asks_for_its_cards(target: Target, form: str, shape: str) -> None
         assert "resources" not in container
         assert any(each["name"] == "ASCEND_RT_VISIBLE_DEVICES" for each in container["env"])
     else:
-        names = {"310p": "Ascend310P", "950": "npu"}
-        resource = f"huawei.com/{names.get(target.chip, 'Ascend910')}"
+        resources = {"310p": "Ascend310P", "950": "npu"}
+        resource = f"huawei.com/{resources.get(target.chip, 'Ascend910')}"
         amount = {resource: cards_of(target, cards)}
         assert container["resources"] == {"requests": amount, "limits": amount}
     paths = {each["mountPath"] for each in container["volumeMounts"] if each.get("readOnly")}

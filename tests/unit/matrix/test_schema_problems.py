@@ -170,8 +170,9 @@ PROBLEMS = {
         FULL.replace("910b", "a3"),
         "a3}",
         (
-            "matrix.yaml has no kernels file of CANN 8.0.RC2 for chip 'a3'. Huawei has it: add a3: "
-            "{file: Atlas-A3-cann-kernels_8.0.RC2_linux-aarch64.run, origin: ...} to its kernels."
+            "matrix.yaml has no kernels file of CANN 8.0.RC2 for chip 'a3'. Huawei has it: add a3 "
+            "to its chips, or a3: {file: Atlas-A3-cann-kernels_8.0.RC2_linux-aarch64.run, "
+            "origin: ...} to its kernels."
         ),
     ),
     "several chips": (
