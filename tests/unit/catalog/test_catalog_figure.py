@@ -13,7 +13,11 @@ from tests.unit.matrices import CHECKOUT
 FOUND = gather(Project(root=CHECKOUT), lambda _, __: "")
 TARGETS = [each.target for each in FOUND.entries]
 IDS = [target.id for target in TARGETS]
-LAYERS = {"Python": ("os", "python"), "CANN": ("toolkit",), "torch": ("wheels-torch",)}
+LAYERS = {
+    "Python": ("os", "python"),
+    "CANN": ("toolkit",),
+    "torch": ("wheels-torch", "wheels-vendor-torch"),
+}
 
 
 def drawn() -> Figure:
