@@ -63,6 +63,12 @@ class MatrixError(CanneryError):
     exit_code = 3
 
 
+class RankTableError(CanneryError):
+    """A rank table, or a file that one is made from, is wrong."""
+
+    exit_code = 3
+
+
 class OutOfSyncError(CanneryError):
     """images/ is not what matrix.yaml renders to."""
 
@@ -103,6 +109,12 @@ class PublishError(CanneryError):
     """What was asked of a registry is refused, or was undone; no tag has moved."""
 
     exit_code = 10
+
+
+class BusyError(CanneryError):
+    """Another run builds the target, or writes the journal that is to be resumed."""
+
+    exit_code = 11
 
 
 def raise_all(failures: Mapping[str, CanneryError], *, single: bool) -> None:

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -57,12 +56,8 @@ class File:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CannIndex:
-    """The requirements by which a package index has the parts of a release; empty if it has none.
+class Source:
+    """A source archive that goes, unpacked, into ``/opt/FOLDER``, where Python finds it."""
 
-    ``kernels`` maps the chip to the requirement.
-    """
-
-    toolkit: str = ""
-    kernels: Mapping[str, str] = field(default_factory=dict)
-    nnal: str = ""
+    folder: str
+    file: File

@@ -77,7 +77,7 @@ class Row:
 class When:
     """Conditions under which a row holds; one that is None or empty always does.
 
-    ``requirement`` must be among the target's requirements, ``without`` must not.
+    ``requirement`` must be required, ``without`` not; the base's glibc is under ``glibc_below``.
     """
 
     cann: CannRange | None = None
@@ -85,6 +85,8 @@ class When:
     torch_npu: SpecifierSet | None = None
     requirement: Requirement | None = None
     without: Requirement | None = None
+    glibc_below: tuple[int, ...] = ()
+    machine: str = ""
     pythons: tuple[str, ...] = ()
 
 
@@ -252,6 +254,16 @@ class Ending(Row):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Lifetime(Row):
+    """When a CANN, or torch_npu for a torch, came out and until when it is maintained; or ""."""
+
+    component: str
+    version: str
+    released: str
+    ends: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Rejected(Row):
     """A row of a source that must not be used; ``torch_npu`` need not be a version."""
 
@@ -280,6 +292,7 @@ class Compat:
     mindspore: tuple[MindSpore, ...]
     known_bad: tuple[KnownBad, ...]
     endings: tuple[Ending, ...]
+    lifetimes: tuple[Lifetime, ...]
     rejected: tuple[Rejected, ...]
     cann_python: tuple[str, ...]
     """The requirements of CANN's own Python parts."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from cannery.extras import BESIDE_TORCH, TOOLS, TRITON_ASCEND, requirement_of
 from cannery.model import Target
 from cannery.syntax.wheel_tags import WheelPlatform
 
@@ -24,20 +25,25 @@ def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
     """Group name to its requirements. The group that changes most often is last."""
     groups = {
         "cann": target.cann.requirements,
-        "torch": (f"torch=={target.torch}",) if target.torch else (),
+        "torch": _torch(target),
         "torch_npu": _torch_npu(target),
+        **_extras(target, BESIDE_TORCH),
         "pip": (PIP,),
         "py-spy": ("py-spy",),
         "deepspeed": _deepspeed(target),
+        **_extras(target, TOOLS),
         **{BUILT + name: (built.requirement,) for name, built in target.built_wheels.items()},
         "application": target.requirements,
+        **_extras(target, () if target.triton_ascend_wheel else (TRITON_ASCEND,)),
     }
     return {name: requirements for name, requirements in groups.items() if requirements}
 
 
 def overrides(target: Target) -> tuple[str, ...]:
     """Requirements that replace those of other packages."""
-    return target.application.overrides if target.application else ()
+    own = target.application.overrides if target.application else ()
+    # Whoever requires torch gets the file, and not the wheel that an index has.
+    return (*own, "torch; python_version < '3'") if target.torch_wheel else own
 
 
 def sdists(target: Target) -> tuple[str, ...]:
@@ -94,6 +100,18 @@ def _deepspeed(target: Target) -> tuple[str, ...]:
     if not target.deepspeed or target.deepspeed_wheel:
         return ()
     return (f"deepspeed=={target.deepspeed}",)
+
+
+def _extras(target: Target, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Component to its requirement, for those of ``names`` that the target has."""
+    versions = target.extras
+    return {name: (requirement_of(name, versions[name]),) for name in names if name in versions}
+
+
+def _torch(target: Target) -> tuple[str, ...]:
+    if target.torch_wheel:
+        return target.torch_wheel.requirements
+    return (f"torch=={target.torch}",) if target.torch else ()
 
 
 def _torch_npu(target: Target) -> tuple[str, ...]:

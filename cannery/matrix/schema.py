@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cannery.errors import did_you_mean
+from cannery.extras import EXTRAS, TRITON_ASCEND
 from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions
 from cannery.matrix.facts import parse_facts, read_facts
-from cannery.matrix.families import MAX_TARGETS, expand_families
+from cannery.matrix.families import MAX_TARGETS, Expanded, expand_families
 from cannery.matrix.judgement import Judgement
 from cannery.matrix.passed import has_passed, keep, stamp_of
 from cannery.matrix.wheels import read_requirements
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from cannery.compat import Compat
 
 _ID = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
+_VERSION = re.compile(
+    r"\d+(\.\d+)+((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+(\.[a-z0-9]+)*)?"
+)
 _SIMULATED = "-sim"
 """The end of a simulated image's tag, which is the target's id up to there."""
 
@@ -82,7 +86,7 @@ def matrix_of(top: Section, compat: Compat | None) -> Matrix:
     elif schema not in ("2", ""):
         top.wrong("schema", "this version of cannery reads schema 2 only.")
     definitions = read_definitions(top)
-    found = _found(top)
+    found, of_axes = _found(top)
     targets: dict[str, Target] = {}
     judgement = Judgement(top, compat)
     for name, section in found:
@@ -97,7 +101,7 @@ def matrix_of(top: Section, compat: Compat | None) -> Matrix:
             if top.problems.count == before and not _is_faulty(target, definitions):
                 judgement.add(target, section)
     judgement.report()
-    unused = _unused(targets.values(), definitions)
+    unused = (*_unused(targets.values(), definitions), *of_axes)
     return Matrix(targets=targets, cann=definitions.cann, unused=unused)
 
 
@@ -117,8 +121,10 @@ def _unused(targets: Iterable[Target], definitions: Definitions) -> tuple[str, .
         "cann": definitions.cann,
         "apex": definitions.apex,
         "deepspeed_plugins": definitions.plugins,
+        "torch_wheels": definitions.torch_wheels,
         "torch_npu_wheels": definitions.torch_npu_wheels,
         "deepspeed_wheels": definitions.deepspeed_wheels,
+        "triton_ascend_wheels": definitions.triton_ascend_wheels,
         "applications": definitions.applications,
     }
     return tuple(
@@ -134,17 +140,18 @@ def _is_faulty(target: Target, definitions: Definitions) -> bool:
     return any(definitions.is_faulty(each) for each in _used(target))
 
 
-def _found(top: Section) -> list[tuple[str, Section]]:
-    """Id and mapping of every target, those of families first."""
+def _found(top: Section) -> tuple[list[tuple[str, Section]], list[str]]:
+    """Id and mapping of every target, those of families first; and the unused values of axes."""
     families = top.section("families", required=False)
-    found = expand_families(families) if families else []
+    expanded = expand_families(families) if families else Expanded()
+    found = expanded.targets
     if section := top.section("targets", required="families" not in top):
         found += section.sections()
     if len(found) > MAX_TARGETS:
         what = f"there are {len(found):,} targets, and a file may have {MAX_TARGETS:,}."
         top.wrong("targets", what, "Divide the file or remove targets.")
         top.problems.raise_if_any()
-    return found
+    return found, [f"families: {value}" for value in expanded.unused]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +179,8 @@ def _target(
         return None
     own_base = definitions.python_bases.get(python.name, base.name)
     if own_base != base.name:
-        section.wrong("python", f"{python.name} comes with base {own_base}, not {base.name}.")
+        what = f"{python.name} comes with base {own_base}, not {base.name}."
+        section.wrong("python", what, definitions.pythons_for(base, python))
     if not texts.platform:
         return None
     return Target(
@@ -240,6 +248,15 @@ def _leave_out(section: Section, definitions: Definitions) -> tuple[str, ...]:
     return tuple(path for paths in left_out for path in paths)
 
 
+def _extras(section: Section) -> dict[str, str]:
+    """Component to version, of those that are one package each."""
+    found = {name: section.text(name, required=False) for name in EXTRAS}
+    for name, version in found.items():
+        if version and not _VERSION.fullmatch(version):
+            section.wrong(name, f"{version!r} is not a version.", "Write it as in 0.25.0.")
+    return {name: version for name, version in found.items() if _VERSION.fullmatch(version)}
+
+
 def _wheels(section: Section, definitions: Definitions) -> dict[str, Any]:
     """What a target has beyond the operating system, its interpreter and CANN."""
     # torch and torch_npu are of no use without each other.
@@ -253,14 +270,18 @@ def _wheels(section: Section, definitions: Definitions) -> dict[str, Any]:
         else None
     )
     deepspeed = section.text("deepspeed", required=False)
+    extras = _extras(section)
     return {
         "torch": torch,
         "torch_npu": torch_npu,
+        "torch_wheel": definitions.torch_wheels.get(torch),
         "torch_npu_wheel": definitions.torch_npu_wheels.get(torch_npu),
         "apex": section.choose("apex", definitions.apex, "apex build") if apex_version else None,
         "deepspeed": deepspeed,
         "deepspeed_wheel": definitions.deepspeed_wheels.get(deepspeed),
         "deepspeed_plugin": definitions.plugins.get(deepspeed),
+        "extras": extras,
+        "triton_ascend_wheel": definitions.triton_ascend_wheels.get(extras.get(TRITON_ASCEND, "")),
         "application": application,
         "requirements": (
             *(application.requirements if application else ()),
