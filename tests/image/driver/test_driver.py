@@ -12,6 +12,7 @@ from testinfra.host import Host
 Facts = dict[str, Any]
 
 
+@pytest.mark.inherited
 def test_mount_points(facts: Facts) -> None:
     """The places where the host's driver goes exist and are empty."""
     assert facts["mount_points"] == {
@@ -21,6 +22,7 @@ def test_mount_points(facts: Facts) -> None:
     assert not facts["npu_smi"]
 
 
+@pytest.mark.inherited
 @pytest.mark.device
 def test_npu_smi(host: Host, record: Facts) -> None:
     """The host's ``npu-smi info`` works inside and lists the devices."""
@@ -30,6 +32,7 @@ def test_npu_smi(host: Host, record: Facts) -> None:
     assert "OK" in result.stdout and chip in result.stdout, result.stdout
 
 
+@pytest.mark.any_image
 @pytest.mark.device
 def test_driver_is_of_the_kind(host: Host, device: str) -> None:
     """The mounted driver is a stand-in on the simulated device, and on no other."""
@@ -37,6 +40,7 @@ def test_driver_is_of_the_kind(host: Host, device: str) -> None:
     assert marker.exists == (device == "simulated")
 
 
+@pytest.mark.any_image
 @pytest.mark.device
 @pytest.mark.torch
 def test_driver_is_the_mounted_one(probe: Any) -> None:
