@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -50,7 +51,8 @@ def as_target(
     """
     chip = cann.chips[0] if cann.chips else ""
     releases = {v: _release(v, cann.layout, chip, known) for v in _versions(cann)}
-    glibc = found.libc.removeprefix("glibc ")
+    named = re.fullmatch(r"glibc (\d+\.\d+)", found.libc, re.ASCII)
+    glibc = named[1] if named else ""
     base = Base(name="image", image="", suite="", glibc=glibc, distribution=_SYSTEM)
     torch = _public(found.versions.get("torch", ""))
     more: dict[str, Any] = {}

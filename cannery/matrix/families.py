@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 import string
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import yaml
@@ -136,12 +137,15 @@ def _expand(name: str, family: Section, expanded: Expanded) -> None:
             override.node, f"{name} has no target {target!r}.", did_you_mean(target, found)
         )
     expanded.targets.extend(found.items())
-    expanded.unused.extend(
-        f"{name}.{axis}.{value}"
-        for axis, values in axes.items()
-        for value in values
-        if kept and all(combination[axis] != value for combination in kept)
-    )
+    if kept:
+        expanded.unused.extend(f"{name}.{each}" for each in _unused(axes, kept))
+
+
+def _unused(axes: _Axes, kept: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Each AXIS.VALUE that none of ``kept`` has."""
+    for axis, values in axes.items():
+        used = {combination[axis] for combination in kept}
+        yield from (f"{axis}.{value}" for value in values if value not in used)
 
 
 def _axes(family: Section) -> _Axes:

@@ -170,25 +170,30 @@ def stub_twice() -> object:
     return [acl.code("acltdtGetDatasetSize", None), acl.code("acltdtGetDatasetSize", None)]
 
 
-PROBES: dict[str, Callable[..., object]] = {
-    probe.__name__: probe
-    for probe in (
-        devices,
-        devices_in_two_processes,
-        refused,
-        operator_without_device,
-        join_alone,
-        copy_round_trip,
-        copy_beyond_the_end,
-        free_twice,
-        free_memory_after_allocating,
-        matmul,
-        matmul_of_views,
-        add_integers,
-        wrong_handles,
-        stub_twice,
-    )
-} | hccl_probes.PROBES | operator_probes.PROBES | runtime_probes.PROBES
+PROBES: dict[str, Callable[..., object]] = (
+    {
+        probe.__name__: probe
+        for probe in (
+            devices,
+            devices_in_two_processes,
+            refused,
+            operator_without_device,
+            join_alone,
+            copy_round_trip,
+            copy_beyond_the_end,
+            free_twice,
+            free_memory_after_allocating,
+            matmul,
+            matmul_of_views,
+            add_integers,
+            wrong_handles,
+            stub_twice,
+        )
+    }
+    | hccl_probes.PROBES
+    | operator_probes.PROBES
+    | runtime_probes.PROBES
+)
 
 
 def main() -> None:
