@@ -25,7 +25,6 @@ _HARMLESS_FOLDERS = (
     *("schemas/", "tests/browser/", "tests/campaign/", "tests/cli/", "tests/engine/"),
     *("tests/policy/", "tests/publish/", "tests/simulator/", "tests/simulator_packages/"),
     *("tests/unit/", "tests/workflows/", "verified/", "examples/", "templates/"),
-    *("cannery/audit/", "cannery/execute/probe/"),
 )
 _HARMLESS = (
     *(".gitignore", ".hadolint.yaml", "LICENSE", "compat.yaml", "noxfile.py", "publish.yaml"),
