@@ -21,7 +21,7 @@ SECOND = "py39-torch210-cann8rc2"
 PROGRAMS = [
     *(
         f"cannery/image/context/{name}"
-        for name in ("compile-python", "download-sdist", "seal-layer", "split-lock")
+        for name in ("compile-python", "download-sdist", "pack-doctor", "seal-layer", "split-lock")
     ),
     "cannery/image/vendor/take-cann",
 ]

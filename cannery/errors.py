@@ -63,6 +63,12 @@ class MatrixError(CanneryError):
     exit_code = 3
 
 
+class RankTableError(CanneryError):
+    """A rank table, or a file that one is made from, is wrong."""
+
+    exit_code = 3
+
+
 class OutOfSyncError(CanneryError):
     """images/ is not what matrix.yaml renders to."""
 

@@ -76,6 +76,7 @@ class Target:
     """The release that NNAL is of, where that is not the toolkit's."""
     torch: str
     torch_npu: str
+    torch_wheel: VendorWheel | None = None
     torch_npu_wheel: VendorWheel | None = None
     apex: VendorWheel | None
     deepspeed: str
@@ -207,6 +208,7 @@ class Target:
     @property
     def _wheels(self) -> dict[str, VendorWheel | BuiltWheel | None]:
         return {
+            "torch": self.torch_wheel,
             "torch_npu": self.torch_npu_wheel,
             "apex": self.apex,
             "deepspeed": self.deepspeed_wheel,

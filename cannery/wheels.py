@@ -12,11 +12,13 @@ class VendorWheel:
     """A wheel that no package index serves.
 
     ``file`` may hold ``{tag}`` and ``{abi}`` for the interpreter's wheel tags, and ``{machine}``.
+    ``requirements`` are its own, where packages of an index require it.
     """
 
     version: str
     file: str
     origin: str
+    requirements: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -32,6 +33,9 @@ _SYSTEM = Distribution(
 )
 """The rules for bases are about matrix.yaml's, and what they say is left out."""
 
+_NO_GLIBC = "999.0"
+"""For an image without glibc, or where it is not known: rows for an older one do not hold."""
+
 _TAGS = "{tag}-{abi}-linux_{machine}"
 _FULL = 3
 
@@ -50,8 +54,14 @@ def as_target(
     """
     chip = cann.chips[0] if cann.chips else ""
     releases = {v: _release(v, cann.layout, chip, known) for v in _versions(cann)}
-    glibc = found.libc.removeprefix("glibc ")
-    base = Base(name="image", image="", suite="", glibc=glibc, distribution=_SYSTEM)
+    glibc = re.fullmatch(r"glibc (\d+(?:\.\d+)+)", found.libc)
+    base = Base(
+        name="image",
+        image="",
+        suite="",
+        glibc=glibc[1] if glibc else _NO_GLIBC,
+        distribution=_SYSTEM,
+    )
     torch = _public(found.versions.get("torch", ""))
     more: dict[str, Any] = {}
     if apex := found.versions.get("apex"):

@@ -57,6 +57,7 @@ class Definitions:
     cann: dict[str, CannRelease] = field(default_factory=dict)
     apex: dict[str, VendorWheel] = field(default_factory=dict)
     plugins: dict[str, VendorWheel] = field(default_factory=dict)
+    torch_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     torch_npu_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     triton_ascend_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     deepspeed_wheels: dict[str, VendorWheel | BuiltWheel] = field(default_factory=dict)
@@ -74,6 +75,18 @@ class Definitions:
     def add_faulty(self, definition: object) -> None:
         """Remember that there was a mistake in ``definition``."""
         self._faulty.add(id(definition))
+
+    def pythons_for(self, base: Base, python: Python) -> str:
+        """Which interpreters ``base`` can have in place of ``python``, as advice."""
+        own = [name for name, each in self.python_bases.items() if each == base.name]
+        same = [
+            each.name
+            for each in self.pythons.values()
+            if each.minor == python.minor and each.name not in self.python_bases
+        ]
+        if same or own:
+            return f"It can have {' or '.join((*same, *own))}."
+        return f"Declare an archive of Python {python.minor} with 'source: standalone'."
 
     def is_faulty(self, definition: object) -> bool:
         """Whether there was a mistake in ``definition``, so that nothing else is known of it."""
@@ -97,6 +110,7 @@ def read_definitions(top: Section) -> Definitions:
     for key, wheels in (
         ("apex", definitions.apex),
         ("deepspeed_plugins", definitions.plugins),
+        ("torch_wheels", definitions.torch_wheels),
         ("torch_npu_wheels", definitions.torch_npu_wheels),
         ("triton_ascend_wheels", definitions.triton_ascend_wheels),
     ):

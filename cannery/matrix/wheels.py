@@ -57,7 +57,12 @@ def read_wheel(
 
 def read_vendor_wheel(version: str, section: Section) -> VendorWheel:
     """A wheel that is a file, whose name may have the fields of an interpreter."""
-    wheel = VendorWheel(version=version, file=section.text("file"), origin=section.text("origin"))
+    wheel = VendorWheel(
+        version=version,
+        file=section.text("file"),
+        origin=section.text("origin"),
+        requirements=read_requirements(section),
+    )
     try:
         wheel.file.format(tag="", abi="", machine="")
     except (KeyError, IndexError, ValueError, AttributeError, TypeError):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -46,3 +47,17 @@ def test_driver_is_the_mounted_one(probe: Any) -> None:
     """The driver library that a process loads is the mounted one, no stand-in of the toolkit."""
     loaded = [path for path in probe("device")["libraries"] if "/libascend_hal.so" in path]
     assert loaded and all(path.startswith("/usr/local/Ascend/driver/") for path in loaded), loaded
+
+
+def test_the_doctor(host: Host, device: str, record: Facts) -> None:
+    """``ascend-doctor`` examines this container, knows its CANN, and explains errors."""
+    result = host.run("ascend-doctor --json")
+    assert result.rc in (0, 1, 8), result.stderr
+    document = json.loads(result.stdout)
+    assert not result.stderr
+    found = {finding["id"]: finding for finding in document["findings"]}
+    assert "check-failed" not in found, found
+    assert document["host"]["cann"] == record["components"]["toolkit"]
+    assert document["host"]["container"]
+    assert ("driver-simulated" in found) == (device == "simulated")
+    assert host.run("ascend-doctor --explain EJ0001").rc == 0
