@@ -101,9 +101,7 @@ def audit(project: Project, request: Request) -> Audit:
     except EngineError as error:
         if not _has_no_program(error):
             raise
-        _note_no_facts(run, "the image has no program 'sleep', so no container of it can wait")
-        run.found = look_without_running(config)
-        _judge_profiles(run)
+        _look_at_files(run)
     if run.found.machine:
         spec, missing = device_for(project, run.machine, run.found, simulate=request.simulate)
         run.results += missing
@@ -143,9 +141,20 @@ def _look(run: _Run, container: str) -> bool:
     try:
         run.found = probe(container)
     except NoFactsError as error:
-        _note_no_facts(run, str(error))
+        if "is not running" in str(error):
+            _look_at_files(run)
+        else:
+            _note_no_facts(run, str(error))
         return False
     return True
+
+
+def _look_at_files(run: _Run) -> None:
+    """Judge an image whose containers end at once by its files and its config."""
+    why = "its containers end at once, because it has no program 'sleep', or none for this machine"
+    _note_no_facts(run, why)
+    run.found = look_without_running(run.config)
+    _judge_profiles(run)
 
 
 def _note_no_facts(run: _Run, why: str) -> None:

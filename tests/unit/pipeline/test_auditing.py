@@ -191,9 +191,13 @@ def test_a_probe_that_hangs(machine: Machine) -> None:
     assert machine.pytest == []
 
 
-@pytest.mark.parametrize("said", ['exec: "sleep": executable file not found in $PATH'])
-def test_an_image_without_a_shell(machine: Machine, said: str) -> None:
-    machine.fails = EngineError(f"the engine could not run mine:1: {said}")
+@pytest.mark.parametrize("starts", [True, False])
+def test_an_image_without_a_shell(machine: Machine, starts: bool) -> None:
+    # docker-init starts, and then finds no 'sleep'; without it, docker itself does.
+    if starts:
+        machine.found = NoFactsError("its last words: container 1 is not running")
+    else:
+        machine.fails = EngineError('exec: "sleep": executable file not found in $PATH')
     profile = read_profiles(OWN_FILE)["docker"]
     found = run(profiles=(profile,))
     assert "no program 'sleep'" in one(found, "image/probe").text
@@ -204,6 +208,13 @@ def test_an_engine_that_fails_is_an_error(machine: Machine) -> None:
     machine.fails = EngineError("the engine stopped answering")
     with pytest.raises(EngineError, match="stopped answering"):
         run()
+
+
+def test_an_image_without_anything_for_an_npu_does_not_pass(machine: Machine) -> None:
+    machine.config = FOREIGN
+    machine.found = found_with(distributions=dists(torch_npu=None), ascend={"homes": {}})
+    found = run(simulate=False)
+    assert (found.standing, found.failures) == (Standing.NOT_OURS, ())
 
 
 def test_a_chip_and_strictness_reach_the_checks(machine: Machine) -> None:
