@@ -43,6 +43,10 @@ _STANDINGS = {
     "not run": Standing.NOT_RUN,
 }
 
+_ELSEWHERE = "is checked in a container without a device"
+_WAITING = "needs a device"
+"""Beginnings of the reasons why a check was not run in one of the containers."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -74,6 +78,8 @@ class _Run:
     found: Found = field(default_factory=Found)
     results: list[Result] = field(default_factory=list)
     hardware: dict[DeviceKind, str] = field(default_factory=dict)
+    waiting: list[Result] = field(default_factory=list)
+    """The user's testinfra checks that wait for a device."""
 
     @property
     def machine(self) -> str:
@@ -108,6 +114,9 @@ def audit(project: Project, request: Request) -> Audit:
         if spec:
             with _container(run, spec) as container:
                 _check_in(run, container, spec)
+        else:
+            with_device = [each for each in request.checks if each.cards]
+            run.results += left_out(with_device, 0, DeviceKind.NONE) + run.waiting
     return Audit(
         reference=request.reference,
         image_id=config.id,
@@ -192,6 +201,8 @@ def _check_in(run: _Run, container: str, spec: RunSpec) -> None:
         words = [folder, "--rootdir", folder]
         checks = pytest_in(run.project, container, spec.kind, words, may_be_empty=True)
         run.results += [_result(each, "own", spec.kind) for each in checks if _is_here(each)]
+        waiting = [each for each in checks if each.why.startswith(_WAITING)]
+        run.waiting += [_result(each, "own", spec.kind) for each in waiting]
 
 
 def _image_tests(run: _Run, container: str, kind: DeviceKind) -> list[Result]:
@@ -213,9 +224,7 @@ def _image_tests(run: _Run, container: str, kind: DeviceKind) -> list[Result]:
 
 def _is_here(check: Check) -> bool:
     """Whether the check belongs into this container; the others run in the other one."""
-    return not check.why.startswith("is checked in a container without a device") and not (
-        check.why.startswith("needs a device")
-    )
+    return not check.why.startswith((_ELSEWHERE, _WAITING))
 
 
 def _result(check: Check, group: str, kind: DeviceKind) -> Result:

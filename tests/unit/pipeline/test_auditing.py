@@ -177,6 +177,26 @@ def test_users_checks(machine: Machine, tmp_path: Path) -> None:
     }
 
 
+def test_users_checks_that_find_no_device(machine: Machine, tmp_path: Path) -> None:
+    machine.found = REAL
+    why = "needs a device, and this run has none"
+    machine.checks = [Check(name="test_x.py::test_d", title="d", outcome="not run", why=why)]
+    place = Span(file="mine.yaml", line=1, column=1)
+    check = OwnCheck(
+        name="on 2",
+        command="x",
+        output="",
+        exit_code=0,
+        seconds=1,
+        memory_mb=0,
+        cards=2,
+        place=place,
+    )
+    found = run(checks=(check,), tests=tmp_path)
+    assert one(found, "own/mine.yaml/on 2").standing is Standing.NOT_RUN
+    assert one(found, "own/test_x.py::test_d").standing is Standing.NOT_RUN
+
+
 def test_a_component(machine: Machine) -> None:
     run(components=("torch",))
     assert machine.pytest[0][1][0] == str(PROJECT.root / "tests" / "image" / "torch")
