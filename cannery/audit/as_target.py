@@ -33,9 +33,6 @@ _SYSTEM = Distribution(
 )
 """The rules for bases are about matrix.yaml's, and what they say is left out."""
 
-_NO_GLIBC = "999.0"
-"""For an image without glibc, or where it is not known: rows for an older one do not hold."""
-
 _TAGS = "{tag}-{abi}-linux_{machine}"
 _FULL = 3
 
@@ -54,14 +51,9 @@ def as_target(
     """
     chip = cann.chips[0] if cann.chips else ""
     releases = {v: _release(v, cann.layout, chip, known) for v in _versions(cann)}
-    glibc = re.fullmatch(r"glibc (\d+(?:\.\d+)+)", found.libc)
-    base = Base(
-        name="image",
-        image="",
-        suite="",
-        glibc=glibc[1] if glibc else _NO_GLIBC,
-        distribution=_SYSTEM,
-    )
+    named = re.fullmatch(r"glibc (\d+\.\d+)", found.libc, re.ASCII)
+    glibc = named[1] if named else ""
+    base = Base(name="image", image="", suite="", glibc=glibc, distribution=_SYSTEM)
     torch = _public(found.versions.get("torch", ""))
     more: dict[str, Any] = {}
     if apex := found.versions.get("apex"):

@@ -34,8 +34,12 @@ def holds(when: When, subject: Subject) -> bool:
 
 
 def _is_there(when: When, target: Target) -> bool:
-    """Whether the target's interpreter, machine and glibc are those of the conditions."""
-    is_new = when.glibc_below and _numbers(target.base.glibc) >= when.glibc_below
+    """Whether the target's interpreter, machine and glibc are those of the conditions.
+
+    A glibc that is not known, as in an image without it, is below no bound.
+    """
+    glibc = target.base.glibc
+    is_new = when.glibc_below and (not glibc or _numbers(glibc) >= when.glibc_below)
     minor, machine = target.python.minor, target.machine
     known = (minor in (when.pythons or (minor,)), machine == (when.machine or machine))
     return all(known) and not is_new
