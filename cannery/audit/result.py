@@ -12,6 +12,9 @@ from cannery.model import DeviceKind
 NO_FACTS = "image/probe"
 """The check that says that nothing could be found out; it fails, because nothing was tested."""
 
+NOT_ASCEND = "compat/image"
+"""The check that says that the image has nothing for an NPU, so that passes mean nothing."""
+
 
 class Standing(StrEnum):
     """What one check says; the first of these that any check has is that of the image."""
@@ -72,7 +75,7 @@ class Audit:
         for each in (Standing.BROKEN, Standing.UNKNOWN):
             if each in found:
                 return each
-        if any(each.check == NO_FACTS for each in self.results):
+        if any(each.check in (NO_FACTS, NOT_ASCEND) for each in self.results):
             return Standing.NOT_OURS
         return Standing.PASSED if Standing.PASSED in found else Standing.NOT_OURS
 

@@ -10,7 +10,7 @@ from cannery.audit.as_target import as_target
 from cannery.audit.cann import Cann
 from cannery.audit.config import ImageConfig
 from cannery.audit.found import Found
-from cannery.audit.result import Result, Standing
+from cannery.audit.result import NOT_ASCEND, Result, Standing
 from cannery.cann import CannRelease, Layout
 from cannery.compat.facts import Compat
 from cannery.compat.finding import Finding, Verdict
@@ -84,7 +84,7 @@ def _nothing_ascend(found: Found) -> Result:
     text = "There is neither CANN nor torch_npu nor MindSpore in the image."
     if found.by_shell:
         text = "There is no Python and no CANN in the image."
-    return Result(check="compat/image", standing=Standing.NOT_OURS, text=text)
+    return Result(check=NOT_ASCEND, standing=Standing.NOT_OURS, text=text)
 
 
 def _twice(found: Found) -> Iterator[Result]:

@@ -43,6 +43,10 @@ _STANDINGS = {
     "not run": Standing.NOT_RUN,
 }
 
+_ELSEWHERE = "is checked in a container without a device"
+_WAITING = "needs a device"
+"""Beginnings of the reasons why a check was not run in one of the containers."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -74,6 +78,8 @@ class _Run:
     found: Found = field(default_factory=Found)
     results: list[Result] = field(default_factory=list)
     hardware: dict[DeviceKind, str] = field(default_factory=dict)
+    waiting: list[Result] = field(default_factory=list)
+    """The user's testinfra checks that wait for a device."""
 
     @property
     def machine(self) -> str:
@@ -101,15 +107,16 @@ def audit(project: Project, request: Request) -> Audit:
     except EngineError as error:
         if not _has_no_program(error):
             raise
-        _note_no_facts(run, "the image has no program 'sleep', so no container of it can wait")
-        run.found = look_without_running(config)
-        _judge_profiles(run)
+        _look_at_files(run)
     if run.found.machine:
         spec, missing = device_for(project, run.machine, run.found, simulate=request.simulate)
         run.results += missing
         if spec:
             with _container(run, spec) as container:
                 _check_in(run, container, spec)
+        else:
+            with_device = [each for each in request.checks if each.cards]
+            run.results += left_out(with_device, 0, DeviceKind.NONE) + run.waiting
     return Audit(
         reference=request.reference,
         image_id=config.id,
@@ -143,9 +150,20 @@ def _look(run: _Run, container: str) -> bool:
     try:
         run.found = probe(container)
     except NoFactsError as error:
-        _note_no_facts(run, str(error))
+        if "is not running" in str(error):
+            _look_at_files(run)
+        else:
+            _note_no_facts(run, str(error))
         return False
     return True
+
+
+def _look_at_files(run: _Run) -> None:
+    """Judge an image whose containers end at once by its files and its config."""
+    why = "its containers end at once, because it has no program 'sleep', or none for this machine"
+    _note_no_facts(run, why)
+    run.found = look_without_running(run.config)
+    _judge_profiles(run)
 
 
 def _note_no_facts(run: _Run, why: str) -> None:
@@ -183,6 +201,8 @@ def _check_in(run: _Run, container: str, spec: RunSpec) -> None:
         words = [folder, "--rootdir", folder]
         checks = pytest_in(run.project, container, spec.kind, words, may_be_empty=True)
         run.results += [_result(each, "own", spec.kind) for each in checks if _is_here(each)]
+        waiting = [each for each in checks if each.why.startswith(_WAITING)]
+        run.waiting += [_result(each, "own", spec.kind) for each in waiting]
 
 
 def _image_tests(run: _Run, container: str, kind: DeviceKind) -> list[Result]:
@@ -204,9 +224,7 @@ def _image_tests(run: _Run, container: str, kind: DeviceKind) -> list[Result]:
 
 def _is_here(check: Check) -> bool:
     """Whether the check belongs into this container; the others run in the other one."""
-    return not check.why.startswith("is checked in a container without a device") and not (
-        check.why.startswith("needs a device")
-    )
+    return not check.why.startswith((_ELSEWHERE, _WAITING))
 
 
 def _result(check: Check, group: str, kind: DeviceKind) -> Result:

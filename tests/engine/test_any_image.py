@@ -18,7 +18,7 @@ from cannery.image.names import image_name
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 
-from .conftest import MAIN, Built, Said, Spoil, build_one
+from .conftest import MAIN, SECOND, Said, Spoil, build_one
 
 SITE = "/usr/local/lib/python3.9/dist-packages"
 CANN = "/usr/local/Ascend/ascend-toolkit/latest"
@@ -67,6 +67,15 @@ class Tested:
         return {e["check"] for e in self.report["results"] if e["standing"] == "broken"}
 
 
+@pytest.fixture(scope="module")
+def main() -> str:
+    """The main target's simulated image."""
+    name = image_name(MAIN, simulate=True)
+    if not image_id(name):
+        pytest.fail(f"{name} is not here; 'nox -s image' builds it")
+    return name
+
+
 @pytest.fixture
 def tested(build_py: Callable[..., Said], tmp_path: Path) -> Callable[..., Tested]:
     def run(image: str, *options: str) -> Tested:
@@ -85,7 +94,7 @@ def quick(tested: Callable[..., Tested], image: str, *options: str) -> Tested:
 
 
 def test_the_main_image_and_users_checks(
-    tested: Callable[..., Tested], main: Built, tmp_path: Path
+    tested: Callable[..., Tested], main: str, tmp_path: Path
 ) -> None:
     checks = tmp_path / "checks"
     checks.mkdir()
@@ -94,7 +103,7 @@ def test_the_main_image_and_users_checks(
     junit, sarif = tmp_path / "x.xml", tmp_path / "x.sarif"
     options = ["--simulate", "--profile", "merlin", "--checks", str(checks)]
     options += ["--junit", str(junit), "--sarif", str(sarif)]
-    found = tested(main.image, *options)
+    found = tested(main, *options)
     assert found.broken == {"own/mine.yaml/torch is large", "own/mine.yaml/slow"}, found.text
     assert (found.code, found.report["origin"]) == (8, "ours")
     passed = {e["check"] for e in found.report["results"] if e["standing"] == "passed"}
@@ -111,16 +120,14 @@ def test_the_main_image_and_users_checks(
     assert {e["ruleId"] for e in run["results"] if e["level"] == "error"} == found.broken
 
 
-def test_another_image_of_cannery_s(tested: Callable[..., Tested], second: Built) -> None:
-    found = quick(tested, second.image)
+def test_another_image_of_cannery_s(tested: Callable[..., Tested]) -> None:
+    found = quick(tested, image_name(SECOND, simulate=True))
     assert (found.code, found.broken, found.verdict) == (0, set(), "passed"), found.text
     assert found.report["what"]["torch"] == "2.1.0"
     assert "Add --simulate." in found.text
 
 
-def test_a_third_image_of_cannery_s(
-    tested: Callable[..., Tested], main: Built, project: Project
-) -> None:
+def test_a_third_image_of_cannery_s(tested: Callable[..., Tested], project: Project) -> None:
     name = image_name(THIRD, simulate=True)
     if not image_id(name):
         build_one(project, project.matrix().targets[THIRD], BuildOptions(simulate=True, test=False))
@@ -134,9 +141,9 @@ SETUP = (
 )
 
 
-def test_an_image_made_from_one(tested: Callable[..., Tested], main: Built, spoil: Spoil) -> None:
+def test_an_image_made_from_one(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
     image = spoil(
-        main.image,
+        main,
         "WORKDIR /app",
         f'RUN mkdir mine && touch mine/__init__.py && echo "{SETUP}" >setup.py',
         "RUN pip install --no-index --no-deps --no-build-isolation --no-cache-dir /app",
@@ -158,10 +165,10 @@ def test_an_image_made_from_one(tested: Callable[..., Tested], main: Built, spoi
 
 
 def test_an_image_made_from_one_with_another_torch(
-    tested: Callable[..., Tested], main: Built, spoil: Spoil
+    tested: Callable[..., Tested], main: str, spoil: Spoil
 ) -> None:
     image = spoil(
-        main.image,
+        main,
         f"RUN cd {SITE} && mv torch-2.3.1.dist-info torch-2.4.0.dist-info"
         " && sed -i 's/^Version: .*/Version: 2.4.0/' torch-2.4.0.dist-info/METADATA"
         ' && sed -i "s/2.3.1/2.4.0/" torch/version.py',
@@ -172,9 +179,9 @@ def test_an_image_made_from_one_with_another_torch(
     assert {"inherited/torch", "inherited/constraints", "compat/torch_npu"} <= found.broken
 
 
-def test_the_published_pair(tested: Callable[..., Tested], main: Built, spoil: Spoil) -> None:
+def test_the_published_pair(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
     image = spoil(
-        main.image,
+        main,
         f"RUN cd {SITE} && mv torch-2.3.1.dist-info torch-2.12.0.dist-info"
         " && sed -i 's/^Version: .*/Version: 2.12.0/' torch-2.12.0.dist-info/METADATA"
         ' && sed -i "s/2.3.1/2.12.0/" torch/version.py'
@@ -191,10 +198,10 @@ def test_the_published_pair(tested: Callable[..., Tested], main: Built, spoil: S
     assert "torch_npu 2.8.0.post2 was built for torch 2.8.0" in found.text
 
 
-def test_python_needs_of_cann(tested: Callable[..., Tested], main: Built, spoil: Spoil) -> None:
+def test_python_needs_of_cann(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
     te = f"{CANN}/python/site-packages/te"
     image = spoil(
-        main.image,
+        main,
         f"RUN mkdir -p {te} && echo 'import decorator' >{te}/__init__.py"
         f" && printf '#!/usr/bin/python3\\nimport te\\n' >{CANN}/bin/atc"
         f" && chmod 755 {CANN}/bin/atc && rm -r {SITE}/decorator*",
@@ -207,9 +214,9 @@ def test_python_needs_of_cann(tested: Callable[..., Tested], main: Built, spoil:
     assert "No module named 'decorator'" in found.text
 
 
-def test_env_only_in_bashrc(tested: Callable[..., Tested], main: Built, spoil: Spoil) -> None:
+def test_env_only_in_bashrc(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
     image = spoil(
-        main.image,
+        main,
         "RUN echo 'source /usr/local/Ascend/ascend-toolkit/set_env.sh' >>/root/.bashrc",
         "ENV ASCEND_HOME_PATH= ASCEND_TOOLKIT_HOME= ASCEND_OPP_PATH= LD_LIBRARY_PATH= PYTHONPATH=",
         FOREIGN,
@@ -219,12 +226,10 @@ def test_env_only_in_bashrc(tested: Callable[..., Tested], main: Built, spoil: S
     assert (found.code, found.broken) == (8, {"environment/shell-only"}), found.text
 
 
-def test_triton_over_triton_ascend(
-    tested: Callable[..., Tested], main: Built, spoil: Spoil
-) -> None:
+def test_triton_over_triton_ascend(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
     of_triton = "d04b98f48e8f8bcc15c6ae5ac050801cd6dcfd428fb5f9e65c4e16e7807340fa"
     image = spoil(
-        main.image,
+        main,
         f"RUN cd {SITE} && mkdir triton triton-3.5.0.dist-info triton_ascend-3.2.0.dist-info"
         " && printf hello >triton/__init__.py"
         " && printf 'Name: triton\\nVersion: 3.5.0\\n' >triton-3.5.0.dist-info/METADATA"
@@ -241,17 +246,17 @@ def test_triton_over_triton_ascend(
     assert (found.code, found.broken) == (8, {"packages/triton", "compat/triton"}), found.text
 
 
-def test_kernels_of_another_chip(tested: Callable[..., Tested], main: Built, spoil: Spoil) -> None:
+def test_kernels_of_another_chip(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
     image = spoil(
-        main.image, f"RUN mv {KERNELS}/ascend910b {KERNELS}/ascend310p", FOREIGN, name="kernels"
+        main, f"RUN mv {KERNELS}/ascend910b {KERNELS}/ascend310p", FOREIGN, name="kernels"
     )
     found = quick(tested, image)
     assert (found.code, found.broken) == (8, {"kernels/chip"}), found.text
 
 
-def test_a_driver_baked_in(tested: Callable[..., Tested], main: Built, spoil: Spoil) -> None:
+def test_a_driver_baked_in(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
     image = spoil(
-        main.image,
+        main,
         "RUN mkdir -p /usr/local/Ascend/driver && echo 1 >/usr/local/Ascend/driver/version.info",
         FOREIGN,
         name="driver",
@@ -260,9 +265,9 @@ def test_a_driver_baked_in(tested: Callable[..., Tested], main: Built, spoil: Sp
     assert (found.code, found.broken) == (8, {"driver/baked-in"}), found.text
 
 
-def test_an_image_without_python(tested: Callable[..., Tested], main: Built) -> None:
-    base = ensure_base(main.target.base, main.target.docker_arch)
-    found = quick(tested, base)
+def test_an_image_without_python(tested: Callable[..., Tested], project: Project) -> None:
+    target = project.matrix().targets[MAIN]
+    found = quick(tested, ensure_base(target.base, target.docker_arch))
     assert (found.code, found.verdict) == (0, "not ours to say"), found.text
 
 

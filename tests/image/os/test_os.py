@@ -53,6 +53,15 @@ def test_a_simulated_image_says_so(facts: Facts, simulated: bool) -> None:
     assert facts["own_record"].get("simulated", False) is simulated
 
 
+def test_user_of_the_devices(host: Host) -> None:
+    """The user to whom the driver gives its devices is in the image, with a home of its own."""
+    said = host.check_output("getent passwd 1000; getent group 1000; stat -c %u:%g ~HwHiAiUser")
+    user, group, home = said.splitlines()
+    assert user == "HwHiAiUser:x:1000:1000::/home/HwHiAiUser:/bin/bash"
+    assert group == "HwHiAiUser:x:1000:"
+    assert home == "1000:1000"
+
+
 def test_environment_without_profile(facts: Facts, record: Facts) -> None:
     """``docker exec`` has the whole environment: nothing needs a shell profile."""
     environment = facts["environment"]

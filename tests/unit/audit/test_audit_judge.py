@@ -203,6 +203,11 @@ def test_an_image_without_anything_of_ascend_s() -> None:
     assert standings(found) == {"compat/image": "not ours to say"}
 
 
+@pytest.mark.parametrize("libc", ["", "musl", "glibc x"])
+def test_another_libc(libc: str) -> None:
+    assert results(found_with(libc=libc)) == {}
+
+
 def test_an_image_without_python() -> None:
     words = "cannery-sh: machine\taarch64\ncannery-sh: uid\t0\ncannery-sh: end\t1\n"
     assert standings(parse_probe(words)) == {"compat/image": "not ours to say"}

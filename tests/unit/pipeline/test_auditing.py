@@ -177,6 +177,26 @@ def test_users_checks(machine: Machine, tmp_path: Path) -> None:
     }
 
 
+def test_users_checks_that_find_no_device(machine: Machine, tmp_path: Path) -> None:
+    machine.found = REAL
+    why = "needs a device, and this run has none"
+    machine.checks = [Check(name="test_x.py::test_d", title="d", outcome="not run", why=why)]
+    place = Span(file="mine.yaml", line=1, column=1)
+    check = OwnCheck(
+        name="on 2",
+        command="x",
+        output="",
+        exit_code=0,
+        seconds=1,
+        memory_mb=0,
+        cards=2,
+        place=place,
+    )
+    found = run(checks=(check,), tests=tmp_path)
+    assert one(found, "own/mine.yaml/on 2").standing is Standing.NOT_RUN
+    assert one(found, "own/test_x.py::test_d").standing is Standing.NOT_RUN
+
+
 def test_a_component(machine: Machine) -> None:
     run(components=("torch",))
     assert machine.pytest[0][1][0] == str(PROJECT.root / "tests" / "image" / "torch")
@@ -191,9 +211,13 @@ def test_a_probe_that_hangs(machine: Machine) -> None:
     assert machine.pytest == []
 
 
-@pytest.mark.parametrize("said", ['exec: "sleep": executable file not found in $PATH'])
-def test_an_image_without_a_shell(machine: Machine, said: str) -> None:
-    machine.fails = EngineError(f"the engine could not run mine:1: {said}")
+@pytest.mark.parametrize("starts", [True, False])
+def test_an_image_without_a_shell(machine: Machine, starts: bool) -> None:
+    # docker-init starts, and then finds no 'sleep'; without it, docker itself does.
+    if starts:
+        machine.found = NoFactsError("its last words: container 1 is not running")
+    else:
+        machine.fails = EngineError('exec: "sleep": executable file not found in $PATH')
     profile = read_profiles(OWN_FILE)["docker"]
     found = run(profiles=(profile,))
     assert "no program 'sleep'" in one(found, "image/probe").text
@@ -204,6 +228,13 @@ def test_an_engine_that_fails_is_an_error(machine: Machine) -> None:
     machine.fails = EngineError("the engine stopped answering")
     with pytest.raises(EngineError, match="stopped answering"):
         run()
+
+
+def test_an_image_without_anything_for_an_npu_does_not_pass(machine: Machine) -> None:
+    machine.config = FOREIGN
+    machine.found = found_with(distributions=dists(torch_npu=None), ascend={"homes": {}})
+    found = run(simulate=False)
+    assert (found.standing, found.failures) == (Standing.NOT_OURS, ())
 
 
 def test_a_chip_and_strictness_reach_the_checks(machine: Machine) -> None:
