@@ -33,7 +33,7 @@ _SYSTEM = Distribution(
 )
 """The rules for bases are about matrix.yaml's, and what they say is left out."""
 
-_TAGS = "{tag}-{abi}-linux_{machine}"
+_TAGS = "py3-none-any"
 _FULL = 3
 
 
