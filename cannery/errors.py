@@ -63,12 +63,6 @@ class MatrixError(CanneryError):
     exit_code = 3
 
 
-class RankTableError(CanneryError):
-    """A rank table, or a file that one is made from, is wrong."""
-
-    exit_code = 3
-
-
 class OutOfSyncError(CanneryError):
     """images/ is not what matrix.yaml renders to."""
 
@@ -115,6 +109,12 @@ class BusyError(CanneryError):
     """Another run builds the target, or writes the journal that is to be resumed."""
 
     exit_code = 11
+
+
+class RankTableError(CanneryError):
+    """A rank table, or a file that one is made from, is wrong."""
+
+    exit_code = 12
 
 
 def raise_all(failures: Mapping[str, CanneryError], *, single: bool) -> None:

@@ -22,6 +22,18 @@ class VendorWheel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TorchIndex:
+    """A further package index, with builds of torch for another device than the usual index.
+
+    ``local`` is the local version of these builds, as in ``cpu`` for torch 2.9.0+cpu.
+    """
+
+    name: str
+    url: str
+    local: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class BuiltWheel:
     """A wheel that a stage of the Dockerfile builds from an sdist of a package index.
 

@@ -22,13 +22,14 @@ from cannery.matrix.wheels import (
     read_environment,
     read_pairs,
     read_requirements,
+    read_torch_index,
     read_vendor_wheel,
     read_wheel,
 )
 from cannery.model import MACHINE_OF, Application
 from cannery.sources import File, Source
 from cannery.syntax.yaml_reader import Section
-from cannery.wheels import BuiltWheel, VendorWheel
+from cannery.wheels import BuiltWheel, TorchIndex, VendorWheel
 
 _MACHINE = "{machine}"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -61,6 +62,7 @@ class Definitions:
     torch_npu_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     triton_ascend_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     deepspeed_wheels: dict[str, VendorWheel | BuiltWheel] = field(default_factory=dict)
+    torch_indexes: dict[str, TorchIndex] = field(default_factory=dict)
     applications: dict[str, Application] = field(default_factory=dict)
     leave_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _faulty: set[int] = field(default_factory=set)
@@ -122,6 +124,9 @@ def read_definitions(top: Section) -> Definitions:
     for name, each in _named(top, "applications", required=False):
         made = partial(_application, name, each, definitions.downloads)
         definitions.applications[name] = read(each, made)
+    for name, each in _named(top, "torch_indexes", required=False):
+        index = definitions.read(each, partial(read_torch_index, name, each))
+        definitions.torch_indexes[name] = index
     if section := top.section("leave_out", required=False):
         must_be = _must_be(_PATTERN, "a pattern of paths; write it as */numpy/tests")
         definitions.leave_out = {name: section.texts(name, must_be) for name in section.names()}

@@ -107,7 +107,7 @@ def matrix_of(top: Section, compat: Compat | None) -> Matrix:
 
 def _used(target: Target) -> list[object]:
     """Every definition that ``target`` names."""
-    named = (target.base, target.build_base, target.python, target.application)
+    named = (target.base, target.build_base, target.python, target.application, target.torch_index)
     releases = (target.cann, target.kernels, target.nnal)
     return [*named, *releases, *target.vendor_wheels.values(), *target.built_wheels.values()]
 
@@ -125,6 +125,7 @@ def _unused(targets: Iterable[Target], definitions: Definitions) -> tuple[str, .
         "torch_npu_wheels": definitions.torch_npu_wheels,
         "deepspeed_wheels": definitions.deepspeed_wheels,
         "triton_ascend_wheels": definitions.triton_ascend_wheels,
+        "torch_indexes": definitions.torch_indexes,
         "applications": definitions.applications,
     }
     return tuple(
@@ -271,9 +272,14 @@ def _wheels(section: Section, definitions: Definitions) -> dict[str, Any]:
     )
     deepspeed = section.text("deepspeed", required=False)
     extras = _extras(section)
+    index_name = section.text("torch_index", required=False)
+    indexes = definitions.torch_indexes
     return {
         "torch": torch,
         "torch_npu": torch_npu,
+        "torch_index": section.choose("torch_index", indexes, "index of torch")
+        if index_name
+        else None,
         "torch_wheel": definitions.torch_wheels.get(torch),
         "torch_npu_wheel": definitions.torch_npu_wheels.get(torch_npu),
         "apex": section.choose("apex", definitions.apex, "apex build") if apex_version else None,

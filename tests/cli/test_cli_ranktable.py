@@ -53,7 +53,7 @@ def test_all_problems_are_reported_and_nothing_is_written(
     said = capsys.readouterr().err
     assert "the file ends too early" in said
     assert "nothing.json" in said
-    assert main(["ranktable", "merge", tables[0], tables[0], "--out", str(out)]) == 3
+    assert main(["ranktable", "merge", tables[0], tables[0], "--out", str(out)]) == 12
     assert "server 90.90.3.1 is there 2 times" in capsys.readouterr().err
     assert out.read_text(encoding="utf-8") == "before"
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from testinfra.host import Host
 
 Facts = dict[str, Any]
 
@@ -27,6 +28,16 @@ def test_imports(imported: Facts) -> None:
 def test_no_device_is_found(imported: Facts) -> None:
     """Without a driver ``torch.npu.is_available()`` is False, and no error."""
     assert imported["npu_available"] is False
+
+
+def test_torchair(host: Host, record: Facts, devlib: str, simulated: bool) -> None:
+    """Its graph compiler torchair imports, where the wheel has it."""
+    if not host.file(f"{record['site_packages']}/torch_npu/dynamo/torchair").exists:
+        pytest.skip("the wheel has no torchair")
+    if simulated:
+        pytest.skip("the software device has no graph engine, which torchair is linked with")
+    result = host.run(f"{devlib} python3 -c 'from torch_npu.dynamo import torchair'")
+    assert result.rc == 0, result.stderr
 
 
 @pytest.mark.any_image
