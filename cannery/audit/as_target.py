@@ -33,7 +33,7 @@ _SYSTEM = Distribution(
 )
 """The rules for bases are about matrix.yaml's, and what they say is left out."""
 
-_TAGS = "{tag}-{abi}-linux_{machine}"
+_TAGS = "py3-none-any"
 _FULL = 3
 
 
@@ -51,9 +51,7 @@ def as_target(
     """
     chip = cann.chips[0] if cann.chips else ""
     releases = {v: _release(v, cann.layout, chip, known) for v in _versions(cann)}
-    named = re.fullmatch(r"glibc (\d+\.\d+)", found.libc, re.ASCII)
-    glibc = named[1] if named else ""
-    base = Base(name="image", image="", suite="", glibc=glibc, distribution=_SYSTEM)
+    base = _base(found)
     torch = _public(found.versions.get("torch", ""))
     more: dict[str, Any] = {}
     if apex := found.versions.get("apex"):
@@ -83,6 +81,12 @@ def as_target(
         requirements=tuple(_requirements(found, compat)),
         span=Span(file=config.reference, line=1, column=1),
     )
+
+
+def _base(found: Found) -> Base:
+    named = re.fullmatch(r"glibc (\d+\.\d+)", found.libc, re.ASCII)
+    glibc = named[1] if named else ""
+    return Base(name="image", image="", suite="", glibc=glibc, distribution=_SYSTEM)
 
 
 def _versions(cann: Cann) -> set[str]:

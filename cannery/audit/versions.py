@@ -111,7 +111,7 @@ def _twice(found: Found) -> Iterator[Result]:
 
 def _is_about(finding: Finding, found: Found) -> bool:
     """Whether ``finding`` is about what an image shows, and not about how matrix.yaml has it."""
-    if finding.component in ("base", "driver"):
+    if finding.component in ("base", "driver") or finding.place[-1:] == ("file",):
         return False
     if finding.component == "kernels" and found.cann and not found.cann.operators:
         return False
