@@ -52,6 +52,12 @@ def test_mindformers(facts: Facts, record: Facts) -> None:
     assert found == record["wheels"]["mindformers"]
 
 
+def test_mindformers_finds_what_it_imports(probe: Any) -> None:
+    """No module that MindFormers imports is missing, those in no package index either."""
+    error = probe("imports", "mindformers")["mindformers"]["error"]
+    assert "ModuleNotFoundError" not in error, error
+
+
 def test_rank_tables_are_merged(host: Host, record: Facts) -> None:
     """MindFormers' merge_hccl.py makes one rank table of two."""
     tool = record["site_packages"] + "/mindformers/tools/merge_hccl.py"
