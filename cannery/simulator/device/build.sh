@@ -20,7 +20,7 @@ out="$(cd "$out" && pwd)"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-flags="-target $arch-linux-gnu.2.17 -std=c++17 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Werror"
+flags="-target $arch-linux-gnu.2.17 -I$here/torch -std=c++17 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Werror"
 
 # shellcheck disable=SC2086  # the flags are words
 compile() {
@@ -38,14 +38,18 @@ library() {
 
 python3 "$here/gen_stubs.py" libascendcl <"$here/symbols.txt" >"$work/acl_stubs.cpp"
 python3 "$here/gen_stubs.py" libatb <"$here/symbols.txt" >"$work/atb_stubs.cpp"
+python3 "$here/torch/gen_entries.py" >"$work/torch_entries.cpp"
 
 # shellcheck disable=SC2086
 (cd "$work" && printf '%s\n' "$here"/core/*.cpp "$here"/runtime/*.cpp "$here"/aclnn/*.cpp \
-  "$here"/hccl/*.cpp "$here/hal/open_driver.cpp" acl_stubs.cpp |
+  "$here"/hccl/*.cpp "$here"/torch/*.cpp "$here/hal/open_driver.cpp" acl_stubs.cpp \
+  torch_entries.cpp |
   xargs -n 1 -P "$(getconf _NPROCESSORS_ONLN)" python3 -m ziglang c++ $flags -c)
 
 library libascendcl.so "$out/toolkit/lib64/libascendcl.so" "$work"/*.o \
   -ldl -lrt -lpthread
+mkdir -p "$out/toolkit/lib64/npusim_torch"
+cp "$here"/torch/npusim_torch/*.py "$here"/torch/npusim_torch/*.ops "$out/toolkit/lib64/npusim_torch"
 for name in hccl acl_op_compiler ge_runner graph acl_tdt_channel opapi msprofiler ascend_dump \
   ms_tools_ext; do
   ln -sf libascendcl.so "$out/toolkit/lib64/lib$name.so"

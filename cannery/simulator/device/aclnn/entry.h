@@ -13,6 +13,7 @@
 #include <memory>
 #include <tuple>
 
+#include "../torch/instead.h"
 #include "tensor.h"
 
 namespace npusim {
@@ -50,19 +51,21 @@ struct Wire<const char*> {
   static const char* open(const char* value) { return value; }
 };
 
-template <auto Operator>
+template <auto Operator, class Name>
 struct Entry;
 
-template <class... Parameters, void (*Operator)(Parameters...)>
-struct Entry<Operator> {
+template <class... Parameters, void (*Operator)(Parameters...), class Name>
+struct Entry<Operator, Name> {
   static int plan(typename Wire<Parameters>::Type... arguments, uint64_t* workspace,
                   void** executor) {
     return guarded([&] {
       requireKernels();
       (void)std::tuple<Parameters...>(Wire<Parameters>::open(arguments)...);
       *workspace = 0;
-      *executor = publish(std::make_unique<Executor>(
-          Executor{[=] { Operator(Wire<Parameters>::open(arguments)...); }}));
+      static const int index = torchOperatorIndex(Name::text);
+      std::function<void()> run = insteadByTorch(index, {RawArgument(arguments)...});
+      if (!run) run = [=] { Operator(Wire<Parameters>::open(arguments)...); };
+      *executor = publish(std::make_unique<Executor>(Executor{run}));
     });
   }
 };
@@ -72,11 +75,16 @@ struct Entry<Operator> {
 // The first function's signature follows from the operator's, so it cannot be spelled as a
 // definition; an indirect function lets the loader ask for its address instead.
 #define ACLNN(name, operation)                                                      \
+  namespace {                                                                       \
+  struct name##Name {                                                               \
+    static constexpr const char* text = #name;                                      \
+  };                                                                                \
+  }                                                                                 \
   extern "C" void* npusim_resolve_##name() {                                        \
-    return reinterpret_cast<void*>(&npusim::Entry<operation>::plan);                \
+    return reinterpret_cast<void*>(&npusim::Entry<operation, name##Name>::plan);    \
   }                                                                                 \
   extern "C" __attribute__((visibility("default"), ifunc("npusim_resolve_" #name))) \
-  decltype(npusim::Entry<operation>::plan) aclnn##name##GetWorkspaceSize;           \
+  decltype(npusim::Entry<operation, name##Name>::plan) aclnn##name##GetWorkspaceSize; \
   NPUSIM_API int aclnn##name(void*, uint64_t, void* executor, npusim::Stream) {     \
     return npusim::execute(executor);                                               \
   }
