@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from . import formulas
-from .table import Operator, read
+from .table import Operator, Parameter, read
 from .views import opened, put, put_resized, widened
 
 NAMES = {
@@ -57,11 +57,12 @@ class Expression:
             raise ValueError(f"{len(results)} results for {len(self.written)} outputs")
         found = []
         for index, result in zip(self.written, results):  # noqa: B905 - Python 3.8
-            if result is None or values[index] is None:
+            parameter = self.operator.parameters[index]
+            if result is None or values[index] is None or _unwanted(parameter, values[index]):
                 continue
-            if self.operator.parameters[index].resized:
+            if parameter.resized:
                 found.append((index, put_resized(items[index], result)))
-            elif self.operator.parameters[index].kind == "T":
+            elif parameter.kind == "T":
                 for target, part in zip(values[index], result):  # noqa: B905
                     put(target, part)
             else:
@@ -90,6 +91,11 @@ class Expression:
             if "not implemented for" not in str(error):
                 raise
         return self.function(*(widened(value) for value in values), attributes)
+
+
+def _unwanted(parameter: Parameter, target: Any) -> bool:
+    """Whether an output that may be left out has no room."""
+    return parameter.optional and parameter.kind == "t" and target.numel() == 0
 
 
 def load() -> dict[str, Expression]:

@@ -39,6 +39,14 @@ def subtracted(a: Any, b: Any, alpha: Any) -> Any:
     return aten.sub(a, b, alpha=alpha)
 
 
+def larger_or_smaller(name: str, a: Any, b: Any) -> Any:
+    """The larger or the smaller number; of complex ones by their real parts."""
+    if not (a.is_complex() or b.is_complex()):
+        return getattr(aten, name)(a, b)
+    kept = a.real >= b.real if name == "maximum" else a.real <= b.real
+    return torch.where(kept, a, b)
+
+
 def along(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """A weight a channel, shaped so that it broadcasts over x."""
     if weight.numel() == 1 or x.dim() < 2:
@@ -108,8 +116,9 @@ def max_pool2d_backward(grad: Any, x: Any, *settings: Any) -> Any:
 def ctc_loss(
     log_probs: Any, targets: Any, inputs: Any, lengths: Any, blank: int, zero_infinity: bool
 ) -> Any:
-    loss, alpha = aten._ctc_loss(log_probs.float(), targets, inputs, lengths, blank, zero_infinity)
-    return loss, alpha
+    """The loss; the table of alphas, laid out otherwise on hardware, stays unwritten."""
+    found = aten._ctc_loss(log_probs.float(), targets, inputs, lengths, blank, zero_infinity)
+    return found[0], None
 
 
 def ctc_loss_backward(
@@ -130,6 +139,7 @@ def ctc_loss_backward(
 
 
 __all__ = [
+    "REDUCTIONS",
     "ROUNDING",
     "along",
     "ctc_loss",
@@ -138,6 +148,7 @@ __all__ = [
     "given",
     "histc",
     "kl_div_backward",
+    "larger_or_smaller",
     "many",
     "max_pool2d_backward",
     "pair",

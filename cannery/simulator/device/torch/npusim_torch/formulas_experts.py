@@ -229,11 +229,12 @@ def ffn(
     functions = {"relu": torch.relu, "gelu": F.gelu, "silu": F.silu, "swiglu": swiglu, "geglu": _geglu}
     act = functions.get(name, lambda v: v * torch.sigmoid(1.702 * v))
     rows = x.reshape(-1, x.shape[-1]).float()
-    ends = [len(rows)] if tokens is None else _ends(tokens, 0 if index else 1)
+    single = tokens is None or len(tokens) == 0
+    ends = [len(rows)] if single else _ends(tokens, 0 if index else 1)
     parts = []
     for number, (a, b) in enumerate(zip([0, *ends[:-1]], ends)):  # noqa: B905 - Python 3.8
         first, second = ((w[number] if w.dim() == 3 else w).float() for w in (w1, w2))
-        c, d = (_first([bias], number) if tokens is not None else bias for bias in (b1, b2))
+        c, d = (bias if single else _first([bias], number) for bias in (b1, b2))
         hidden = rows[a:b] @ first
         y = act(hidden if c is None else hidden + c.float()) @ second
         parts.append(y if d is None else y + d.float())

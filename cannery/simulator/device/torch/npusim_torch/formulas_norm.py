@@ -93,6 +93,13 @@ def batch_norm_backward_elemt(
     return result if weight is None else result * _channels(x, weight)
 
 
+def lp_norm(x: Any, attrs: Any) -> Any:
+    """A vector norm as the older interface asks for it."""
+    p, dims = attrs.get("p", 2.0), list(attrs.get("axes", ()))
+    order = {2147483647: float("inf"), -2147483648: float("-inf")}.get(p, p)
+    return torch.linalg.vector_norm(x.float(), float(order), dims or None, attrs.get("keepdim", False))
+
+
 def rms_norm_of(x: Any, gamma: Any, eps: float) -> Any:
     """x / sqrt(mean(x^2) + eps) * gamma, the inverse root, and x."""
     wide = x.float()
@@ -197,6 +204,7 @@ __all__ = [
     "gather_stats",
     "group_norm_swish",
     "inplace_add_rms_norm",
+    "lp_norm",
     "rms_norm_of",
     "spread",
     "sync_gather_stats",

@@ -66,4 +66,64 @@ def lstm_cell_backward(dh: Any, dc: Any, cx: Any, cy: Any, storage: Any) -> Any:
     return gates, total * f, gates.sum(0)
 
 
-__all__ = ["gru", "lstm", "lstm_backward", "lstm_cell", "lstm_cell_backward"]
+def dynamic_rnn(x: Any, w: Any, b: Any, mask: Any, h0: Any, c0: Any, attrs: Any) -> Any:
+    """One layer in one direction: y, h, c, the gates i, g, f, o and tanh(c), each at every step.
+
+    The rows of w are those for x, then those for h; a mask of 0 keeps a sequence's state as it is.
+    """
+    steps, batch, _ = x.shape
+    hidden = w.shape[1] // 4
+    state = [
+        x.new_zeros(batch, hidden).float() if s is None else s.float().reshape(batch, hidden)
+        for s in (h0, c0)
+    ]
+    h, c = state
+    rows: list[Any] = [None] * steps
+    reverse = attrs.get("direction") == "REDIRECTIONAL"
+    for step in reversed(range(steps)) if reverse else range(steps):
+        gates = torch.cat((x[step].float(), h), 1) @ w.float()
+        gates = gates if b is None else gates + b.float()
+        i, f, g, o = gates.chunk(4, 1)
+        i, f, g, o = torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)
+        c_new = f * c + i * g
+        top = torch.tanh(c_new)
+        h_new = o * top
+        valid = 1 if mask is None else mask[step].float()
+        y, c, h = h_new * valid, c_new * valid + c * (1 - valid), h_new * valid + h * (1 - valid)
+        rows[step] = (y, h, c, i, g, f, o, top)
+    return tuple(torch.stack(part) for part in zip(*rows))
+
+
+def dynamic_rnn_backward(
+    x: Any, w: Any, b: Any, h0: Any, c0: Any, dy: Any, dh: Any, dc: Any, mask: Any, attrs: Any
+) -> Any:
+    """Gradients of w, b, x and both first states, from those of y and of both last states."""
+    inputs = [item.detach().float().requires_grad_() for item in (w, b, x, h0, c0)]
+    mask = mask if mask is not None and mask.dim() == 3 else None
+    with torch.enable_grad():
+        y, h, c, *_ = dynamic_rnn(inputs[2], inputs[0], inputs[1], mask, *inputs[3:], attrs)
+        last = 0 if attrs.get("direction") == "REDIRECTIONAL" else -1
+        outs = (y, h[last], c[last])
+    grads = [g.float().reshape(out.shape) for g, out in zip((dy, dh, dc), outs)]  # noqa: B905
+    return torch.autograd.grad(outs, inputs, grads)
+
+
+def dynamic_rnn_v2_backward(
+    x: Any, w_ih: Any, w_hh: Any, h0: Any, c0: Any, dy: Any, dh: Any, dc: Any, attrs: Any
+) -> Any:
+    w = torch.cat((w_ih, w_hh))
+    b = w.new_zeros(w.shape[1])
+    dw, db, dx, dh0, dc0 = dynamic_rnn_backward(x, w, b, h0, c0, dy, dh, dc, None, attrs)
+    return dw[: len(w_ih)], dw[len(w_ih) :], db, dx, dh0, dc0
+
+
+__all__ = [
+    "dynamic_rnn",
+    "dynamic_rnn_backward",
+    "dynamic_rnn_v2_backward",
+    "gru",
+    "lstm",
+    "lstm_backward",
+    "lstm_cell",
+    "lstm_cell_backward",
+]
