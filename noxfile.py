@@ -37,7 +37,8 @@ def lint(session: nox.Session) -> None:
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
     scripts = ["setup.sh", ".ci/run", "cannery/image/context/install-wheels"]
     scripts += [f"cannery/image/context/{name}" for name in ("build-wheel", "installer-shims")]
-    scripts += ["cannery/image/context/install-packages", "cannery/image/context/native-python"]
+    installing = ("install-packages", "install-rpms", "native-python")
+    scripts += [f"cannery/image/context/{name}" for name in installing]
     scripts += ["cannery/simulator/device/build.sh"]
     scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))
     scripts += sorted(glob.glob("cannery/simulator/packages/templates/*.sh"))

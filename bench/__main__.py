@@ -62,8 +62,8 @@ figures:
                                         l  disk space of packages of real size
 
 All figures but h and j start a separate engine. They need root, dockerd, iproute2, iptables and
-disk space (e: about 5 GB a target; k, l: 6 GB and 4 times --real-size); f also docker-registry. All
-figures together take hours under emulation.
+disk space (e: about 5 GB a target; k, l: 6 GB and 3.2 times --real-size); f also docker-registry.
+All figures together take hours under emulation.
 """
 
 

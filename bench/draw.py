@@ -70,7 +70,24 @@ def page(results: Mapping[str, Any]) -> str:
     header = "| | cannery | compared with | ratio | limit | met | runs | measured |\n"
     lines = [_row(figure) for _, figure in _ordered(results)]
     table = header + "|--|--|--|--|--|--|--|--|\n" + "".join(lines)
-    return _INTRO + "Medians, measured on " + said + table + "\n" + _details(results)
+    details = [_space(results), _details(results)]
+    return _INTRO + "Medians, measured on " + said + table + "\n" + "\n".join(filter(None, details))
+
+
+def _space(results: Mapping[str, Any]) -> str:
+    """Where the bytes of figure (l) are."""
+    figure = results["figures"].get("real-disk")
+    if not figure or not figure["detail"].get("causes"):
+        return ""
+    size = figure["reference"]["median"]
+    lines = [
+        f"The {figure['title']}. The engine stores a layer once for each set of layers\n",
+        "below it. So it stores all layers above CANN again, whatever the size of CANN.\n\n",
+        "| | added | of the installed size |\n|--|--|--|\n",
+    ]
+    for cause, added in figure["detail"]["causes"].items():
+        lines.append(f"| {cause} | {quantity(added, 'bytes')} | {added / size:.2f} |\n")
+    return "".join(lines)
 
 
 def _ordered(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:

@@ -14,6 +14,7 @@ from bench.engine import Engine, hand_over
 from bench.steps import reused
 from bench.timing import Timed, timed
 from cannery import console
+from cannery.bases import Base
 from cannery.deploy.run_spec import no_device, simulated_device
 from cannery.errors import BuildError, CanneryError, EngineError
 from cannery.execute.engine import client as docker
@@ -24,7 +25,7 @@ from cannery.execute.process import run
 from cannery.image.artifacts import check_artifacts
 from cannery.image.names import image_name
 from cannery.matrix.project import Project
-from cannery.model import Base, Target
+from cannery.model import Target
 
 
 @dataclass(kw_only=True)

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sizes of images on the bench's engine, layer by layer."""
+"""What images and the build cache take on the bench's engine."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.engine import must
 from cannery.errors import EngineError
+from cannery.execute.engine.build_cache import CANN_STEPS, records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,3 +68,21 @@ def distinct(images: Iterable[Sequence[Layer]]) -> int:
 def chained(images: Iterable[Sequence[Layer]]) -> int:
     """The bytes on an engine that stores a layer once for each set of layers below it."""
     return sum({layer.chain: layer.size for image in images for layer in image}.values())
+
+
+def causes(usage: str) -> dict[str, int]:
+    """The bytes of a build cache by what they are for; ``usage`` as printed by ``buildx du``.
+
+    It does not have the packages: buildx keeps the size that their copy had at first.
+    """
+    return {
+        name: sum(each.size for each in records(usage) if pattern.search(each.description))
+        for name, pattern in _CAUSES.items()
+    }
+
+
+_CAUSES = {
+    "results of the steps that install CANN": CANN_STEPS,
+    "layers of CANN": re.compile(r"COPY --link --from=layer-"),
+    "layers above CANN, again": re.compile(r"COPY --link --from=(?!layer-|os)"),
+}

@@ -105,6 +105,12 @@ class PublishError(CanneryError):
     exit_code = 10
 
 
+class BusyError(CanneryError):
+    """Another run builds the target, or writes the journal that is to be resumed."""
+
+    exit_code = 11
+
+
 def raise_all(failures: Mapping[str, CanneryError], *, single: bool) -> None:
     """Raise one error for all of ``failures``, target to error, if there are any.
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cannery.errors import FileError, file_error
@@ -31,8 +31,10 @@ def read_text(path: Path) -> str:
 
 
 @contextmanager
-def exclusive(path: Path) -> Iterator[None]:
+def exclusive(path: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
     """Wait until no other process is in here with the same ``path``, which becomes an empty file.
+
+    ``waiting`` is called between two attempts; without it, the kernel waits.
 
     Raises:
         FileError: the file cannot be made.
@@ -43,10 +45,59 @@ def exclusive(path: Path) -> Iterator[None]:
     except OSError as error:
         raise file_error("write", path, error) from error
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        if waiting:
+            while not try_lock(handle):
+                waiting()
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
+
+
+def try_lock(handle: int) -> bool:
+    """Lock the open file ``handle`` unless another process has locked it."""
+    with suppress(BlockingIOError):
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+def link_or_copy(source: Path, destination: Path) -> None:
+    """Make ``destination`` a link to or a copy of the file ``source``, in one step.
+
+    If ``source`` is a symbolic link, it is that of the file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    temporary = destination.with_name(f".{destination.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    try:
+        try:
+            os.link(source.resolve(), temporary)
+        except OSError:  # on another disk
+            # Imported here, because commands that write nothing do not need it.
+            import shutil
+
+            shutil.copy2(source, temporary)
+        os.replace(temporary, destination)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def put_files(files: Mapping[str, Path], folder: Path) -> None:
+    """Make every name of ``files`` in ``folder`` a link to, or a copy of, its path.
+
+    Raises:
+        FileError: one of them cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, path in files.items():
+            link_or_copy(path, folder / name)
+    except OSError as error:
+        raise file_error("write", folder, error) from error
 
 
 def write_files(files: Mapping[Path, str], *, remove: Iterable[Path] = ()) -> None:

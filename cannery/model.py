@@ -7,34 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from cannery.bases import Base, Python
+from cannery.cann import CannPackages, CannRelease
 from cannery.errors import Span
-from cannery.sources import CannIndex, File
+from cannery.extras import TRITON_ASCEND
+from cannery.sources import File, Source
 from cannery.wheels import BuiltWheel, VendorWheel
 
-_LAST_PYMALLOC = 7
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
 """The chips that the software device simulates, each with the name of one of its models."""
 
 MACHINE_OF = {"arm64": "aarch64", "amd64": "x86_64"}
 """Architecture, as the engine names it, to the machine as the vendor and uname name it."""
-
-
-class PythonSource(StrEnum):
-    """Where an image's interpreter comes from."""
-
-    DEBIAN = "debian"
-    """The base's own packages."""
-    STANDALONE = "standalone"
-    """A python-build-standalone archive, handed in as an artifact."""
-
-
-class Layout(StrEnum):
-    """How a CANN release lays itself out below /usr/local/Ascend."""
-
-    ASCEND_TOOLKIT = "ascend-toolkit"
-    """``ascend-toolkit/latest``: every release before 8.5."""
-    CANN = "cann"
-    """``cann-VERSION``: 8.5 and later."""
 
 
 class DeviceKind(StrEnum):
@@ -46,85 +30,12 @@ class DeviceKind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Base:
-    """An operating system image, and the Debian suite it can be made from.
-
-    ``mirrors`` are references to the same image in other registries, which are tried first.
-    """
-
-    name: str
-    image: str
-    suite: str
-    glibc: str
-    mirrors: tuple[str, ...] = ()
-
-    def bootstrap_tag(self, architecture: str) -> str:
-        """The local tag of the image that is bootstrapped in this one's place."""
-        return f"cannery/bootstrap:{self.suite}-{architecture}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Python:
-    """One interpreter. ``version`` has the patch level; ``archive`` is set for STANDALONE."""
-
-    name: str
-    version: str
-    source: PythonSource
-    archive: File | None
-
-    @property
-    def minor(self) -> str:
-        """As in ``3.9``."""
-        return ".".join(self.version.split(".")[:2])
-
-    @property
-    def tag(self) -> str:
-        """The wheel tag of the interpreter, as in ``cp39``."""
-        return "cp" + self.minor.replace(".", "")
-
-    @property
-    def abi(self) -> str:
-        """The wheel tag of its ABI, as in ``cp39``; up to 3.7 with an m, as in ``cp37m``."""
-        # The m stood for pymalloc, and went with Python 3.8.
-        return self.tag + ("m" if int(self.minor.partition(".")[2]) <= _LAST_PYMALLOC else "")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CannRelease:
-    """One CANN release: where its parts can be had, and what its Python parts need.
-
-    ``images`` maps a chip to the reference of the vendor's image. ``emulated`` installers run on
-    the machine of the target, not on the building one.
-    """
-
-    version: str
-    layout: Layout
-    emulated: bool = False
-    interim: bool
-    nearest_public: str
-    toolkit: File
-    kernels: Mapping[str, File]
-    nnal: File | None
-    images: Mapping[str, str] = field(default_factory=dict)
-    index: CannIndex = field(default_factory=CannIndex)
-    requirements: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """A source archive that goes, unpacked, into ``/opt/FOLDER``, where Python finds it."""
-
-    folder: str
-    file: File
-
-
-@dataclass(frozen=True, kw_only=True)
 class Application:
     """What people run on an environment: a trainer, a server, an evaluator.
 
     ``name`` is its key in matrix.yaml, ``component`` the folder of its image tests. ``overrides``
     replace what other packages ask for, ``sdists`` are packages that have no wheel, ``wheels``
-    those that no index serves or that torch must build, and ``packages`` are Debian's. ``ports``
+    those that no index serves or that torch must build, and ``packages`` are the base's. ``ports``
     and ``volumes`` (a folder of the host to one of the container) go into its compose file.
     """
 
@@ -170,6 +81,9 @@ class Target:
     deepspeed: str
     deepspeed_wheel: VendorWheel | BuiltWheel | None = None
     deepspeed_plugin: VendorWheel | None
+    extras: Mapping[str, str] = field(default_factory=dict)
+    """Component of ``cannery.extras`` to its version, in the order of installation."""
+    triton_ascend_wheel: VendorWheel | None = None
     application: Application | None = None
     requirements: tuple[str, ...]
     leave_out: tuple[str, ...] = ()
@@ -203,7 +117,20 @@ class Target:
     @property
     def kernels_file(self) -> File:
         """The package with the chip's operator kernels."""
-        return self.kernels.kernels[self.chip]
+        return self._packages(self.kernels).kernels[self.chip]
+
+    @property
+    def toolkit_file(self) -> File:
+        """The package with the toolkit."""
+        return self._packages(self.cann).toolkit
+
+    @property
+    def nnal_file(self) -> File | None:
+        """The package with NNAL, if the target has it."""
+        return self._packages(self.nnal).nnal if self.with_nnal else None
+
+    def _packages(self, release: CannRelease) -> CannPackages:
+        return release.packages[self.machine]
 
     @property
     def emulated(self) -> bool:
@@ -240,19 +167,21 @@ class Target:
             "deepspeed": self.deepspeed,
             "deepspeed_plugin": self.deepspeed_plugin.version if self.deepspeed_plugin else "",
         }
+        found |= {name: each for name, each in self.extras.items() if name != TRITON_ASCEND}
         if self.application:
             found[self.application.component] = self.application.version
+        found[TRITON_ASCEND] = self.extras.get(TRITON_ASCEND, "")
         return {name: version for name, version in found.items() if version}
 
     @property
     def artifacts(self) -> dict[str, File]:
         """Component name to the file that the ``artifacts`` build context must hold."""
         found: dict[str, File] = {}
-        if self.python.archive:
-            found["python"] = self.python.archive
-        found |= {"toolkit": self.cann.toolkit, "kernels": self.kernels_file}
-        if self.with_nnal and self.nnal.nnal:
-            found["nnal"] = self.nnal.nnal
+        if archive := self.python.archives.get(self.machine):
+            found["python"] = archive
+        found |= {"toolkit": self.toolkit_file, "kernels": self.kernels_file}
+        if nnal := self.nnal_file:
+            found["nnal"] = nnal
         for component, wheel in self.vendor_wheels.items():
             tags = {"tag": self.python.tag, "abi": self.python.abi, "machine": self.machine}
             found[component] = File(name=wheel.file.format(**tags), origin=wheel.origin)
@@ -282,6 +211,7 @@ class Target:
             "apex": self.apex,
             "deepspeed": self.deepspeed_wheel,
             "deepspeed_plugin": self.deepspeed_plugin,
+            TRITON_ASCEND: self.triton_ascend_wheel,
             **(self.application.wheels if self.application else {}),
         }
 

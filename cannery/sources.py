@@ -57,6 +57,14 @@ class File:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Source:
+    """A source archive that goes, unpacked, into ``/opt/FOLDER``, where Python finds it."""
+
+    folder: str
+    file: File
+
+
+@dataclass(frozen=True, kw_only=True)
 class CannIndex:
     """The requirements by which a package index has the parts of a release; empty if it has none.
 

@@ -9,21 +9,21 @@ the same locked wheels, the same files.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
+from cannery.bases import PythonSource
 from cannery.errors import UsageError
+from cannery.files import link_or_copy
 from cannery.image.environment import image_environment
 from cannery.image.lock import Lock, LockedWheel, parse_lock
 from cannery.image.record import interpreter_paths
 from cannery.image.requirements import sdists
 from cannery.image.wheel_layers import wheel_groups
-from cannery.model import PythonSource, Target
+from cannery.model import Target
 
 TEMPLATE = Path(__file__).parent / "Dockerfile.j2"
 
@@ -103,16 +103,11 @@ def write(folder: Path, target: Target, lock: str, artifacts: Path) -> None:
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     for file in target.artifacts.values():
-        place = folder / file.name
-        place.unlink(missing_ok=True)
-        try:
-            os.link(artifacts / file.name, place)
-        except OSError:  # on another disk
-            shutil.copy2(artifacts / file.name, place)
+        link_or_copy(artifacts / file.name, folder / file.name)
 
 
 def _packages(target: Target) -> list[str]:
-    debian = PYTHON_PACKAGES if target.python.source is PythonSource.DEBIAN else ()
+    debian = PYTHON_PACKAGES if target.python.source is PythonSource.BASE else ()
     return sorted(
         {*PACKAGES, *debian, *(target.application.packages if target.application else ())}
     )

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
 from cannery.catalog.entries import Entry
 from cannery.errors import MatrixError, Problem, Span
 from cannery.publish.policy import Trial
+from cannery.report.markdown import code, escaped
 from cannery.report.results import WHERE, Basis, Result
 
 START = "<!-- catalogue -->"
@@ -23,13 +23,11 @@ _BASIS = {
     Basis.PUBLISHED: ", the published image",
 }
 
-_SPECIAL = re.compile(r"([\\`*\[\]<>#|~]|(?<!\w)_|_(?!\w))")
-
 
 def table(entries: Sequence[Entry]) -> str:
     """The table, ending in a line end."""
     rows = [
-        f"| {_code(each.id)} | {'<br>'.join(_contents(each))} | {_verified(each)} |"
+        f"| {code(each.id)} | {'<br>'.join(_contents(each))} | {_verified(each)} |"
         for each in entries
     ]
     return _HEAD + "\n".join(rows) + "\n"
@@ -72,28 +70,18 @@ def _problems(places: dict[str, list[int]], file: str, length: int) -> list[Prob
     return problems
 
 
-def _text(text: str) -> str:
-    """``text`` escaped for Markdown and HTML, on one line, for a cell."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("&", "&amp;")
-
-
-def _code(text: str) -> str:
-    """As ``_text``, in the font of code; for names, which have no backticks."""
-    return f"`{' '.join(text.split()).replace('|', chr(92) + '|')}`"
-
-
 def _contents(entry: Entry) -> list[str]:
     """The summary, and if there are any: the published image and the trial."""
-    lines = [_text(entry.target.summary)]
+    lines = [escaped(entry.target.summary)]
     if entry.record:
-        lines.append(_code(entry.by_tag) + (" (simulated: no CANN)" if entry.simulated else ""))
+        lines.append(code(entry.by_tag) + (" (simulated: no CANN)" if entry.simulated else ""))
     if entry.trial:
         lines.append(_trial(entry.trial))
     return lines
 
 
 def _trial(trial: Trial) -> str:
-    return f"[{_text(trial.title)}]({quote(trial.url, safe=':/?#@!$&+,;=%~')})"
+    return f"[{escaped(trial.title)}]({quote(trial.url, safe=':/?#@!$&+,;=%~')})"
 
 
 def _verified(entry: Entry) -> str:
@@ -107,5 +95,5 @@ def _verdict(result: Result) -> str:
         checks = f"{tested.failed} of {tested.passed + tested.failed} checks"
         where = f"**failed** on {where}: {checks}"
     elif result.where == "npu":
-        where += f" ({_text(tested.hardware)})"
-    return f"{where}, {_text(tested.date)}{_BASIS[result.basis]}"
+        where += f" ({escaped(tested.hardware)})"
+    return f"{where}, {escaped(tested.date)}{_BASIS[result.basis]}"

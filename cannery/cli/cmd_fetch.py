@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from cannery import console
 from cannery.cli.common import existing, read, selected
@@ -14,12 +13,11 @@ from cannery.errors import (
     UsageError,
     counted,
     did_you_mean,
-    file_error,
     kind_of,
 )
-from cannery.execute.fetch.store import link_or_copy
+from cannery.files import put_files
 from cannery.matrix.project import Project
-from cannery.model import CannRelease
+from cannery.model import Matrix
 from cannery.options.fetch import FetchOptions, TransferOptions
 from cannery.options.given import Given
 from cannery.pipeline.fetching import Sources, fetch_files
@@ -47,7 +45,7 @@ def run(given: Given, project: Project) -> int:
     for name in sorted(paths):
         print(f"{name}  {paths[name]}")
     if options.into:
-        _put(paths, options.into)
+        put_files(paths, options.into)
     problems = [problem for error in failed.values() for problem in error.problems]
     problems += [_unknown(file) for file in wanted if file not in known]
     if problems:
@@ -69,27 +67,26 @@ def _files(options: FetchOptions, given: Given, project: Project) -> dict[str, F
     ]
     if problems:
         raise UsageError(problems)
-    files = [file for each in options.cann for file in _of_release(matrix.cann[each])]
+    files = [file for each in options.cann for file in _of_release(matrix, each)]
     if not options.cann or "targets" in given or "where" in given:
         files += [f for t in selected(options, project) for f in t.artifacts.values()]
     return {file.name: file for file in files}
 
 
-def _of_release(release: CannRelease) -> Iterable[File]:
-    nnal = [release.nnal] if release.nnal else []
-    return [release.toolkit, *release.kernels.values(), *nnal]
+def _of_release(matrix: Matrix, version: str) -> Iterable[File]:
+    """The files for the machines and chips of the targets that use it; all if none does."""
+    packages = matrix.cann[version].packages
+    used: dict[str, set[str]] = {}
+    for target in matrix.targets.values():
+        if version in (target.cann.version, target.kernels.version, target.nnal.version):
+            used.setdefault(target.machine, set()).add(target.chip)
+    for machine in used or packages:
+        each = packages[machine]
+        yield from (each.toolkit, *([each.nnal] if each.nnal else []))
+        yield from (f for chip, f in each.kernels.items() if chip in used.get(machine, {chip}))
 
 
 def _unknown(file: File) -> Problem:
     fix = "Add a server to 'servers' in cannery.toml, or put the file into the folder of "
     what = f"no server is known for {file.name}."
     return Problem(what=what, fix=f"{fix}--artifacts. It is from: {file.origin}.")
-
-
-def _put(paths: dict[str, Path], folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, path in paths.items():
-            link_or_copy(path, folder / name)
-    except OSError as error:
-        raise file_error("write", folder, error) from error

@@ -10,7 +10,8 @@ from typing import NoReturn
 
 from cannery import __version__
 from cannery.cli.arguments import add_options
-from cannery.cli.commands import COMMANDS, Command
+from cannery.cli.command import Command
+from cannery.cli.commands import COMMANDS
 from cannery.errors import Problem, UsageError, closest, did_you_mean
 from cannery.options.given import Given, check
 

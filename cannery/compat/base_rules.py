@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from cannery.bases import Base, PythonSource
 from cannery.compat.facts import Suite
 from cannery.compat.finding import Finding, Place, Subject, Verdict
 from cannery.errors import did_you_mean
-from cannery.model import Base, PythonSource
 
 _ARCHIVE = re.compile(r"cpython-(?P<version>3\.\d+\.\d+)(?:\+\d+)?-(?P<machine>[a-z0-9_]+?)-\S*")
 """How python-build-standalone names an archive; the machine ends at the first '-'."""
@@ -32,12 +32,17 @@ def _base(subject: Subject, base: Base) -> Iterator[Finding]:
         text = f"unknown suite {base.suite!r} of base {base.name}."
         yield _wrong(base, "suite", text, fix=did_you_mean(base.suite, suites))
         return
+    if base.distribution.name != row.distribution:
+        text = f"{row.suite} is a release of {row.distribution}, not of {base.distribution.name}."
+        fix = f"Write distribution: {row.distribution}, or another suite."
+        yield _wrong(base, "suite", text, row, fix=fix)
+        return
     # A ':' before the last '/' is that of a registry's port.
     distribution, _, tag = base.image.partition("@")[0].rpartition("/")[2].partition(":")
     if distribution != row.distribution:
         text = (
             f"base {base.name} is made from image {distribution!r}, and packages of its suite "
-            f"{row.suite} are installed in it with apt."
+            f"{row.suite} are installed in it with {base.distribution.package_manager}."
         )
         fix = f"Take an image of {row.distribution} {row.suite}, or a copy that is named so."
         yield _wrong(base, "image", text, row, fix=fix)
@@ -51,13 +56,13 @@ def _base(subject: Subject, base: Base) -> Iterator[Finding]:
 
 def _other_suite(tag: str, row: Suite, rows: tuple[Suite, ...]) -> str:
     """The suite that ``tag`` names, if that is another one than that of ``row``."""
-    named = re.match(r"[a-z]+|\d+", tag)
+    named = re.match(r"[a-z]+|\d+(\.\d+)*", tag)
     for other in rows:
-        if (
-            named
-            and named[0] in (other.suite, other.release)
-            and other.distribution == row.distribution
-        ):
+        # A point release, as 12.5, is that of its suite.
+        is_named = named and (
+            named[0] == other.suite or f"{named[0]}.".startswith(f"{other.release}.")
+        )
+        if is_named and other.distribution == row.distribution:
             return "" if other is row else other.suite
     return ""
 
@@ -77,15 +82,15 @@ def _wrong(base: Base, key: str, text: str, *rows: Suite, fix: str) -> Finding:
 def _interpreter(subject: Subject) -> Iterator[Finding]:
     python, base = subject.target.python, subject.target.base
     place: Place = ("pythons", python.name)
-    if python.source is PythonSource.DEBIAN:
+    if python.source is PythonSource.BASE:
         row = next((row for row in subject.compat.suites if row.suite == base.suite), None)
         if row and row.python != python.version:
             text = f"{row.suite} has Python {row.python}, not {python.version}."
             fix = f"Write {row.python}, or take an archive with 'source: standalone'."
             yield _python(text, (*place, "version"), fix, row)
         return
-    assert python.archive
-    name, machine = python.archive.name, subject.target.machine
+    machine = subject.target.machine
+    name = python.archives[machine].name
     match = _ARCHIVE.fullmatch(name)
     wrong = ""
     if not name.endswith(".tar.gz"):

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cannery.cann import CannRelease
 from cannery.compat.facts import CxxAbi, Driver, OnToolkit, Release, Row
 from cannery.compat.file_names import judged_as
 from cannery.compat.file_rules import judge_file
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
-from cannery.model import CannRelease
 
 
 def judge_cann(subject: Subject) -> list[Finding]:
     """What is known of layout, toolkit, kernels, NNAL and driver."""
     target = subject.target
     findings = _judge_layout(subject)
-    findings += judge_file(subject, "toolkit", target.cann, target.cann.toolkit)
+    findings += judge_file(subject, "toolkit", target.cann, target.toolkit_file)
     findings += _judge_kernels(subject)
     if target.with_nnal:
         findings += _judge_nnal(subject)
@@ -100,9 +100,22 @@ def _judge_on_toolkit(subject: Subject, component: str, release: CannRelease) ->
             text=text,
             key="cann",
             rows=best_first(rows),
-            fix=f"Write {component}: {toolkit.version}.",
+            fix=f"Write {component}: {toolkit.version}.{_others(subject, component)}",
         )
     ]
+
+
+def _others(subject: Subject, component: str) -> str:
+    """Other versions of ``component`` that go on the toolkit, if there are any."""
+    rows = [
+        row
+        for row in subject.compat.on_toolkit
+        if row.component == component and subject.judged_as in row.toolkits
+    ]
+    versions = {each.cann for each in subject.compat.releases if subject.target.chip in each.chips}
+    fitting = {version for version in versions if any(version in row.version for row in rows)}
+    names = [str(version) for version in sorted(fitting - {subject.judged_as})]
+    return f" On this toolkit also go {', '.join(names)}." if names else ""
 
 
 def _toolkits(rows: Iterable[OnToolkit]) -> str:
@@ -112,7 +125,7 @@ def _toolkits(rows: Iterable[OnToolkit]) -> str:
 
 def _judge_nnal(subject: Subject) -> list[Finding]:
     target, release = subject.target, subject.target.nnal
-    findings = judge_file(subject, "nnal", release, release.nnal) if release.nnal else []
+    findings = judge_file(subject, "nnal", release, target.nnal_file) if target.nnal_file else []
     findings += _judge_on_toolkit(subject, "nnal", release)
     name = subject.name_of(release)
     rows = [row for row in _releases(subject, release) if row.nnal]

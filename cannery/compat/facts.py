@@ -252,6 +252,16 @@ class Ending(Row):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Lifetime(Row):
+    """When a CANN, or torch_npu for a torch, came out and until when it is maintained; or ""."""
+
+    component: str
+    version: str
+    released: str
+    ends: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Rejected(Row):
     """A row of a source that must not be used; ``torch_npu`` need not be a version."""
 
@@ -280,6 +290,7 @@ class Compat:
     mindspore: tuple[MindSpore, ...]
     known_bad: tuple[KnownBad, ...]
     endings: tuple[Ending, ...]
+    lifetimes: tuple[Lifetime, ...]
     rejected: tuple[Rejected, ...]
     cann_python: tuple[str, ...]
     """The requirements of CANN's own Python parts."""

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from cannery.cann import CannRelease
 from cannery.compat.facts import Compat, FileName
-from cannery.model import CannRelease
 from cannery.syntax.cann_version import CannVersion
 
 _MACHINES = {"linux/arm64": "aarch64", "linux/amd64": "x86_64"}

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from cannery.cann import CannRelease
 from cannery.compat.file_names import file_name, file_row, judged_as
 from cannery.compat.finding import Finding, Place, Subject, Verdict
-from cannery.model import CannRelease
 from cannery.sources import File
 from cannery.syntax.cann_version import CannVersion
 

@@ -10,9 +10,10 @@ from typing import TypeVar
 
 from packaging.version import Version
 
+from cannery.cann import CannRelease
 from cannery.compat.facts import Compat, Row
 from cannery.compat.file_names import judged_as
-from cannery.model import CannRelease, Target
+from cannery.model import Target
 from cannery.syntax.cann_version import CannVersion
 
 

@@ -53,6 +53,7 @@ def compat_of(top: Section) -> facts.Compat:
         mindspore=reader.rows("mindspore", lambda each: rows.mindspore(each, reader)),
         known_bad=reader.rows("known_bad", lambda each: rows.known_bad(each, reader)),
         endings=reader.rows("endings", lambda each: rows.ending(each, reader)),
+        lifetimes=reader.rows("lifetimes", lambda each: rows.lifetime(each, reader)),
         rejected=reader.rows("rejected", lambda each: rows.rejected(each, reader)),
         cann_python=requirements,
         cann_python_by=cited,

@@ -12,6 +12,7 @@ from packaging.specifiers import SpecifierSet
 from cannery.compat.facts import Package, When
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
 from cannery.compat.requested import Requested, requested_of
+from cannery.extras import requirement_of
 from cannery.model import Target
 from cannery.syntax.specifiers import admits_both, lets_out, normal_name, parse_requirements
 
@@ -36,10 +37,12 @@ def _asks_for(target: Target, wanted: Requirement) -> bool:
     name = normal_name(wanted.name)
     if name == "deepspeed" and target.deepspeed:
         return wanted.specifier.contains(target.deepspeed, prereleases=True)
+    own = [requirement_of(component, version) for component, version in target.extras.items()]
+    own += [wheel.requirement for wheel in target.built_wheels.values()]
     return any(
         normal_name(each.name) == name
         and (not each.specifier or admits_both(each.specifier, wanted.specifier))
-        for each in parse_requirements(target.requirements)
+        for each in parse_requirements((*target.requirements, *own))
     )
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from packaging.requirements import Requirement
 
 from cannery.compat.finding import Place
+from cannery.extras import requirement_of
 from cannery.model import Target
-from cannery.syntax.specifiers import normal_name, parse_requirements
+from cannery.syntax.specifiers import normal_name, parse_requirement, parse_requirements
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +28,16 @@ class Requested:
 def requested_of(target: Target, name: str) -> list[Requested]:
     """Every requirement on the package ``name``: the target's own, its application's, CANN's.
 
-    Overrides of the application replace them all, and those for other Pythons remove them.
+    Overrides of the application replace them all, and those for other Pythons remove them. The
+    version of a component is a requirement, too.
     """
     if (replaced := _overrides(target, name)) is not None:
         return replaced
-    found = []
+    found = [
+        Requested(requirement=each, key=component, place=())
+        for component, version in target.extras.items()
+        if (each := parse_requirement(requirement_of(component, version))).name == name
+    ]
     application = target.application
     shared = len(application.requirements) if application else 0
     for number, each in enumerate(parse_requirements(target.requirements)):

@@ -15,6 +15,7 @@ from cannery.syntax.specifiers import specifiers
 from cannery.syntax.yaml_reader import Section
 
 _SUITE = ("suite", "distribution", "release", "glibc", "python")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _CHIP = re.compile(r"[a-z0-9]+")
 _BESIDE = ("driver", "deepspeed", "apex", "app", "triton_ascend")
 
@@ -234,6 +235,24 @@ def ending(section: Section, reader: Reader) -> facts.Ending | None:
     if common is None or cann is None:
         return None
     return facts.Ending(**common, cann=cann, what=what, date=date)
+
+
+def lifetime(section: Section, reader: Reader) -> facts.Lifetime | None:
+    """A row of lifetimes."""
+    named = {name: name for name in ("cann", "torch_npu")}
+    component, version = section.choose("component", named, "component"), section.text("version")
+    released, ends = (section.text(key, required=False) for key in ("released", "ends"))
+    for key, text in (("released", released), ("ends", ends)):
+        if text and not _DAY.fullmatch(text):
+            section.wrong(key, f"{text!r} is not a day.", "Write it as in 2026-08-21.")
+    if component == "cann" and version and (wrong := _wrong_cann(version)):
+        section.wrong("version", wrong)
+    common = reader.common(section)
+    if common is None or component is None:
+        return None
+    return facts.Lifetime(
+        **common, component=component, version=version, released=released, ends=ends
+    )
 
 
 def rejected(section: Section, reader: Reader) -> facts.Rejected | None:

@@ -8,15 +8,17 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
+from cannery.cann import CannRelease
 from cannery.compat.base_rules import judge_base
 from cannery.compat.beside_rules import judge_beside
 from cannery.compat.cann_rules import judge_cann
 from cannery.compat.extension_rules import judge_apex, judge_deepspeed
 from cannery.compat.facts import Compat, Kind, KnownBad, Pairing
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
+from cannery.compat.lifetimes import judge_lifetimes
 from cannery.compat.package_rules import holds, judge_packages
 from cannery.compat.wheel_rules import judge_wheels
-from cannery.model import CannRelease, Target
+from cannery.model import Target
 from cannery.syntax.cann_version import CannVersion
 
 _PARTS = 3
@@ -42,6 +44,7 @@ def judge(target: Target, compat: Compat) -> list[Finding]:
     findings += _judge_python(subject)
     findings += _judge_torch_npu(subject)
     findings += judge_cann(subject)
+    findings += judge_lifetimes(subject)
     findings += judge_wheels(subject)
     findings += judge_apex(subject)
     findings += judge_deepspeed(subject)

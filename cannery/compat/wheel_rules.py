@@ -10,8 +10,9 @@ from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
+from cannery.bases import Python
 from cannery.compat.finding import Finding, Place, Subject, Verdict
-from cannery.model import Python, Target
+from cannery.model import Target
 from cannery.syntax.specifiers import normal_name
 from cannery.syntax.wheel_tags import OLD_PLATFORMS
 from cannery.wheels import VendorWheel
@@ -21,6 +22,7 @@ _SECTIONS = {
     "apex": "apex",
     "deepspeed": "deepspeed_wheels",
     "deepspeed_plugin": "deepspeed_plugins",
+    "triton_ascend": "triton_ascend_wheels",
 }
 """Component to the section of matrix.yaml that declares its wheel."""
 

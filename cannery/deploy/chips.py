@@ -49,6 +49,13 @@ CHIPS: Mapping[str, Chip] = {
     "a3": Chip(resource="huawei.com/Ascend910", ring="ascend-910b", hosts={16: "module-a3-16"}),
     # No source has a maximum; no host is known with a card above davinci15.
     "310p": Chip(resource="huawei.com/Ascend310P", ring="ascend-310P", hosts={16: ""}),
+    # Atlas 850 servers, and Atlas 350 cards; a node of an Atlas 950 SuperPoD has another label:
+    # 950-SuperPod-Atlas-8.
+    "950": Chip(
+        resource="huawei.com/npu",
+        ring="ascend-npu",
+        hosts={8: "850-Atlas-8p-8", 16: "350-Atlas-16"},
+    ),
 }
 
 

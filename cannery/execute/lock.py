@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery import console
+from cannery.bases import Base
 from cannery.errors import CanneryError, MatrixError, Problem, Span
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.pinned import Pinned, exact, nearest, platform_options
@@ -25,7 +26,7 @@ from cannery.image.requirements import (
     wheel_platform,
 )
 from cannery.matrix.project import Project
-from cannery.model import Base, Target
+from cannery.model import Target
 from cannery.syntax.wheel_tags import MACHINES, WheelPlatform
 
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"

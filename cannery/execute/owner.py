@@ -4,8 +4,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+_MAKING = ".making-"
+"""The beginning of the names of temporary folders."""
 
 
 def own_mark() -> str:
@@ -20,6 +27,21 @@ def is_gone(mark: str) -> bool:
     if host != socket.gethostname() or not rest.isdigit() or not started:
         return False
     return _started(int(rest)) != started
+
+
+@contextmanager
+def temporary_folder(parent: Path) -> Iterator[Path]:
+    """A temporary folder in ``parent``, where those of runs that were killed are removed.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    parent.mkdir(parents=True, exist_ok=True)
+    for path in parent.glob(f"{_MAKING}*"):
+        if is_gone(path.name.removeprefix(_MAKING).rpartition(":")[0]):
+            shutil.rmtree(path, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"{_MAKING}{own_mark()}:", dir=parent) as name:
+        yield Path(name)
 
 
 def _started(process: int) -> str:

@@ -11,8 +11,8 @@ from cannery.matrix.project import Project
 
 CONTEXT_FILES = (
     *("build-wheel", "compile-python", "download-sdist", "guard/cannery_guard.pth"),
-    *("guard/cannery_guard.py", "install-packages", "install-wheels", "installer-shims"),
-    *("native-python", "requirements.txt", "seal-layer", "split-lock"),
+    *("guard/cannery_guard.py", "install-packages", "install-rpms", "install-wheels"),
+    *("installer-shims", "native-python", "requirements.txt", "seal-layer", "split-lock"),
 )
 """The files of the build context that all Dockerfiles share."""
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from cannery.bases import Base
 from cannery.image.needed_files import needed_files
-from cannery.model import Base, Target
+from cannery.model import Target
 from cannery.sources import File
 
 LABEL = "io.cannery.key"

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cannery.model import Layout, Target
+from cannery.cann import Layout
+from cannery.model import Target
+from cannery.syntax.cann_version import CannVersion
 
 ASCEND = "/usr/local/Ascend"
 DRIVER_LIBRARIES = (
@@ -18,7 +20,7 @@ DRIVER_LIBRARIES = (
     f"{ASCEND}/driver/lib64/common",
     f"{ASCEND}/driver/lib64/driver",
 )
-"""Mounted from the host. Only the set_env.sh of CANN 9.x has these folders.
+"""Mounted from the host. Only the set_env.sh of CANN 8.5 and later has these folders.
 
 Where that finds no driver in them, it appends the toolkit's devlib (hicann/runtime,
 scripts/package/runtime/set_env.sh). ENV never has devlib, because a driver may be mounted later.
@@ -59,6 +61,13 @@ _FOLDERS = {
         cmake=("toolkit/tools/tikicpulib/lib/cmake", "lib64/cmake"),
     ),
 }
+
+_AML = ("tools/aml/lib64", "tools/aml/lib64/plugin")
+_WITHOUT_AML = CannVersion.parse("9.0.0-beta.1")
+"""The first release of its layout whose set_env.sh does not have these folders.
+
+Source: hicann/runtime, scripts/package/runtime/set_env.sh of the tags v8.5.0 and v9.0.0.
+"""
 
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
@@ -142,6 +151,7 @@ def image_environment(target: Target) -> dict[str, str]:
     libraries = [
         *(f"{home}/{folder}" for folder in folders.libraries),
         f"{tbe}/op_tiling/lib/linux/{target.machine}",
+        *(f"{home}/{folder}" for folder in _late_libraries(target)),
         *DRIVER_LIBRARIES,
     ]
     if folders.cmake:
@@ -154,6 +164,12 @@ def image_environment(target: Target) -> dict[str, str]:
         path.insert(0, f"{atb}/bin")
         libraries = [f"{atb}/lib", f"{atb}/examples", f"{atb}/tests/atbopstest", *libraries]
     return env | {"PATH": ":".join(path), "LD_LIBRARY_PATH": ":".join(libraries)}
+
+
+def _late_libraries(target: Target) -> tuple[str, ...]:
+    """What the release's set_env.sh has after the operators' folder, relative to the home."""
+    is_old = target.cann.layout is Layout.ASCEND_TOOLKIT
+    return () if is_old or CannVersion.parse(target.cann.version) >= _WITHOUT_AML else _AML
 
 
 def full_environment(target: Target) -> dict[str, str]:

@@ -14,13 +14,16 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from cannery.bases import EVERY_IMAGE, PYTHON, PythonSource
+from cannery.extras import TRITON_ASCEND
 from cannery.image.components import EVERY_LAYER, components_of
 from cannery.image.environment import full_environment
 from cannery.image.lock import Lock, LockedWheel
 from cannery.image.record import interpreter_paths
 from cannery.image.requirements import BUILT, sdists
+from cannery.image.weights import weight_of
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
-from cannery.model import PythonSource, Target
+from cannery.model import Target
 from cannery.sources import File
 from cannery.wheels import BuiltWheel
 
@@ -29,7 +32,7 @@ class LayerKind(StrEnum):
     """How a layer is made. The template has one block for each kind."""
 
     SYSTEM = "system"
-    """Debian packages of every image, and the mount points of the driver."""
+    """Packages of the base's distribution in every image, and the mount points of the driver."""
     PYTHON = "python"
     """An interpreter from a python-build-standalone archive."""
     CANN = "cann"
@@ -41,38 +44,11 @@ class LayerKind(StrEnum):
     VENDOR_WHEEL = "vendor-wheel"
     """A wheel that is in no package index."""
     PACKAGES = "packages"
-    """Debian packages of an application."""
+    """Packages of the base's distribution for an application."""
     SOURCE = "source"
     """A source archive, unpacked into /opt."""
     GUARD = "guard"
     """The files that keep the installed versions and describe the image."""
-
-
-_SYSTEM_PACKAGES = (
-    *("ca-certificates", "g++", "libaio-dev", "libnuma-dev", "make", "net-tools"),
-    *("openssh-client", "pciutils", "procps"),
-)
-"""A compiler for extensions that are built on first use (such as DeepSpeed's operators), programs
-that CANN's installers and npu-smi call, and an ssh client for DeepSpeed's launcher."""
-
-_DEBIAN_PYTHON = ("libpython3-dev", "python3", "python3-dev", "python3-distutils", "python3-venv")
-
-_WEIGHTS = {
-    "os": 30.0,
-    "toolkit": 15.0,
-    "kernels": 10.0,
-    "nnal": 10.0,
-    "wheels-torch": 20.0,
-    "wheels-torch_npu": 10.0,
-    "wheels-cann": 15.0,
-    "wheels-jieba": 12.0,
-    "wheels-mindspore": 25.0,
-    "wheels-application": 15.0,
-    "guard": 1.0,
-}
-"""Seconds per layer, on two cores under emulation; only the proportions matter, for shards."""
-
-_OTHER_WEIGHT = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +57,9 @@ class Layer:
 
     ``inputs`` are all that the content depends on, as JSON has it.
     ``stage`` is the Dockerfile's stage that has the layer's files below /layer. A change of any of
-    ``components`` makes the layer anew. ``weight`` is its cost in seconds, see ``_WEIGHTS``.
+    ``components`` makes the layer anew. ``weight`` is its cost in seconds.
     ``artifact`` is the key of ``Target.artifacts`` whose ``file`` the layer is made from, ``after``
-    the stage that a CANN package is installed on, and ``packages`` are Debian's. ``built`` is a
+    the stage that a CANN package is installed on, and ``packages`` are the base's. ``built`` is a
     wheel that is built from an sdist, with the wheels of the stages ``importable``. With ``plugin``
     DeepSpeed's launcher is made to import its NPU plugin.
     """
@@ -111,7 +87,7 @@ class Layer:
 
     @property
     def weight(self) -> float:
-        return _WEIGHTS.get(self.name, _OTHER_WEIGHT)
+        return weight_of(self.name)
 
 
 def _as_json(value: object) -> str:
@@ -125,18 +101,22 @@ def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
     early = [each for each in groups if each.group in ("cann", "torch", "torch_npu")]
     last = [each for each in groups if each.name == "application"]
     built = [each for each in groups if each.group.startswith(BUILT)]
-    between = [each for each in groups if each not in (*early, *built, *last)]
+    triton = [each for each in groups if each.group == TRITON_ASCEND]
+    between = [each for each in groups if each not in (*early, *built, *last, *triton)]
+    late = [name for name in target.vendor_wheels if name == TRITON_ASCEND]
     return (
         _system(target),
         *_python(target),
         *_cann(target),
         *(_wheels(target, each) for each in early),
-        *_vendor_wheels(target),
+        *_vendor_wheels(target, (name for name in target.vendor_wheels if name not in late)),
         *_built_wheels(target, lock, early, built),
         *(_wheels(target, each) for each in between),
         *_application_packages(target),
         *(_wheels(target, each) for each in last),
         *_sources(target),
+        *(_wheels(target, each) for each in triton),
+        *_vendor_wheels(target, late),
         _guard(target, lock),
     )
 
@@ -158,30 +138,35 @@ def _build_inputs(target: Target) -> list[str]:
     return [target.build_base.image, *target.leave_out]
 
 
-def _has_debian_python(target: Target) -> bool:
-    return target.python.source is PythonSource.DEBIAN
+def _has_own_python(target: Target) -> bool:
+    """Whether the interpreter is the base's own."""
+    return target.python.source is PythonSource.BASE
+
+
+def _system_packages(target: Target) -> tuple[str, ...]:
+    python = (PYTHON,) if _has_own_python(target) else ()
+    return target.base.distribution.packages_for(*EVERY_IMAGE, *python)
 
 
 def _system_inputs(target: Target) -> list[object]:
-    version = target.python.version if _has_debian_python(target) else ""
-    return [_build_inputs(target), target.base.image, target.platform, version]
+    version = target.python.version if _has_own_python(target) else ""
+    where = [_build_inputs(target), target.base.image, target.platform, version]
+    return [*where, _system_packages(target)]
 
 
 def _system_components(target: Target) -> list[str]:
-    return ["base", *(["python"] if _has_debian_python(target) else [])]
+    return ["base", *(["python"] if _has_own_python(target) else [])]
 
 
 def _system(target: Target) -> Layer:
-    python = _DEBIAN_PYTHON if _has_debian_python(target) else ()
-    packages = tuple(sorted([*_SYSTEM_PACKAGES, *python]))
-    components = _system_components(target)
+    packages, components = _system_packages(target), _system_components(target)
     return _layer("os", LayerKind.SYSTEM, _system_inputs(target), components, packages=packages)
 
 
 def _application_packages(target: Target) -> Iterable[Layer]:
     application = target.application
     if application and application.packages:
-        packages = tuple(sorted(application.packages))
+        packages = target.base.distribution.packages_for(*application.packages)
         inputs = [*_system_inputs(target), packages]
         components = [*_system_components(target), application.component]
         name = "packages-application"
@@ -189,14 +174,17 @@ def _application_packages(target: Target) -> Iterable[Layer]:
 
 
 def _python(target: Target) -> Iterable[Layer]:
-    if archive := target.python.archive:
+    if archive := target.artifacts.get("python"):
         inputs = [_build_inputs(target), archive.name, archive.sha256]
         name = "python"
         yield _layer(name, LayerKind.PYTHON, inputs, [name], artifact=name, file=archive)
 
 
 def _cann(target: Target) -> Iterable[Layer]:
-    """Toolkit, kernels and NNAL. Each is installed on top of the one before it."""
+    """Toolkit, kernels and NNAL, in the vendor's order. Each is installed on top of the one before.
+
+    For several chips of a release NNAL's step runs again, and gives a layer with the same digest.
+    """
     inputs: list[object] = [_build_inputs(target), target.platform]
     inputs += ["emulated"] if target.emulated else []
     components: list[str] = []
@@ -241,8 +229,8 @@ def _wheels(target: Target, group: WheelGroup) -> Layer:
     )
 
 
-def _vendor_wheels(target: Target) -> Iterable[Layer]:
-    for component in target.vendor_wheels:
+def _vendor_wheels(target: Target, components: Iterable[str]) -> Iterable[Layer]:
+    for component in components:
         file = target.artifacts[component]
         plugin = component == "deepspeed" and target.deepspeed_plugin is not None
         yield _layer(

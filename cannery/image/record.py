@@ -8,10 +8,12 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
+from cannery.bases import PythonSource
+from cannery.extras import EXTRAS
 from cannery.image.environment import image_environment, toolkit_home
 from cannery.image.lock import Lock
 from cannery.image.requirements import SETUPTOOLS, overrides
-from cannery.model import PythonSource, Target
+from cannery.model import Target
 from cannery.syntax.specifiers import normal_name, parse_requirements
 
 
@@ -31,8 +33,8 @@ class Held:
 def interpreter_paths(target: Target) -> dict[str, str]:
     """The paths of the image's interpreter, of its prefix and of its site-packages."""
     minor = target.python.minor
-    if target.python.source is PythonSource.DEBIAN:
-        prefix, site = "/usr", f"/usr/local/lib/python{minor}/dist-packages"
+    if target.python.source is PythonSource.BASE:
+        prefix, site = "/usr", target.base.distribution.site_packages.format(minor=minor)
     else:
         prefix = f"/usr/local/python{minor}"
         site = f"{prefix}/lib/python{minor}/site-packages"
@@ -43,9 +45,9 @@ def compiled_folders(target: Target) -> tuple[str, ...]:
     """The folders of the image in which Python files are compiled.
 
     CANN's are left out, because images with different Pythons share its layers. None are compiled
-    for an archive's Python, which is no program of every building machine.
+    for an interpreter that the building machine cannot have from the same place.
     """
-    if target.python.source is not PythonSource.DEBIAN:
+    if target.python.source is not PythonSource.BASE or not target.base.distribution.native_python:
         return ()
     own = f"/usr/lib/python{target.python.minor}"
     return own, "/usr/lib/python3", interpreter_paths(target)["site_packages"], "/opt"
@@ -98,7 +100,8 @@ def held(target: Target, lock: Lock) -> list[Held]:
     hold("mindspore", f"it works with CANN {target.cann.version}")
     hold("numpy", "compiled packages of this image were built for it")
     hold("apex", "packages of this name in package indexes are other projects")
-    hold("deepspeed", "the image was tested with it")
+    for name in ("deepspeed", *(EXTRAS[component] for component in target.extras)):
+        hold(name, "the image was tested with it")
     for wheel in target.built_wheels.values():
         hold(wheel.package, "it was built for this image from its sdist")
     for requirement in parse_requirements(target.cann.requirements):

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from cannery.extras import BESIDE_TORCH, TOOLS, TRITON_ASCEND, requirement_of
 from cannery.model import Target
 from cannery.syntax.wheel_tags import WheelPlatform
 
@@ -26,11 +27,14 @@ def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
         "cann": target.cann.requirements,
         "torch": (f"torch=={target.torch}",) if target.torch else (),
         "torch_npu": _torch_npu(target),
+        **_extras(target, BESIDE_TORCH),
         "pip": (PIP,),
         "py-spy": ("py-spy",),
         "deepspeed": _deepspeed(target),
+        **_extras(target, TOOLS),
         **{BUILT + name: (built.requirement,) for name, built in target.built_wheels.items()},
         "application": target.requirements,
+        **_extras(target, () if target.triton_ascend_wheel else (TRITON_ASCEND,)),
     }
     return {name: requirements for name, requirements in groups.items() if requirements}
 
@@ -94,6 +98,12 @@ def _deepspeed(target: Target) -> tuple[str, ...]:
     if not target.deepspeed or target.deepspeed_wheel:
         return ()
     return (f"deepspeed=={target.deepspeed}",)
+
+
+def _extras(target: Target, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Component to its requirement, for those of ``names`` that the target has."""
+    versions = target.extras
+    return {name: (requirement_of(name, versions[name]),) for name in names if name in versions}
 
 
 def _torch_npu(target: Target) -> tuple[str, ...]:

@@ -25,21 +25,17 @@ def package_spec(target: Target) -> dict[str, Any]:
     """The packer's specification for ``target``; see simulator/packages/pack.py.
 
     Raises:
-        UsageError: there is no software device of this chip or of this mixture of versions.
+        UsageError: there is no software device of this chip.
     """
     if target.chip not in SIMULATED_CHIPS:
         known = " and ".join(SIMULATED_CHIPS)
         what = f"{target.id} has chip {target.chip}, but the software device supports only {known}."
         raise UsageError(Problem(what=what, fix="Build it from the vendor's files."))
-    versions = {target.cann.version, target.kernels.version, target.nnal.version}
-    if len(versions) > 1:
-        mixed = ", ".join(sorted(versions))
-        what = f"{target.id} has packages of CANN {mixed}, and a simulated CANN has one version."
-        raise UsageError(Problem(what=what, fix="Build it from the vendor's files."))
     files = target.artifacts
+    releases = {"toolkit": target.cann, "kernels": target.kernels, "nnal": target.nnal}
     packages = [
-        {"component": component, "file": files[component].name}
-        for component in ("toolkit", "kernels", "nnal")
+        {"component": component, "file": files[component].name, "version": release.version}
+        for component, release in releases.items()
         if component in files
     ]
     for package in packages:

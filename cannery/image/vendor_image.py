@@ -33,6 +33,11 @@ LABEL = "io.cannery.cann-image"
 """The label with the reference of the image that CANN was taken from."""
 
 _DIGEST = re.compile(r".+@(sha256:[0-9a-f]{64})")
+_NO_WHEELS = (
+    "CANN cannot be taken from a package index: the vendor's wheels have only a part of the"
+    " toolkit, in another layout, and NNAL was not among them in April 2026."
+)
+_OTHER_SOURCE = "Choose another --source. docs/fetching.md says what is known about the wheels."
 _OTHER = "Name an image with the right contents in cannery.toml, or another --source."
 
 
@@ -75,8 +80,7 @@ def image_of(
             _require_digest(target, reference)
             return reference
         if source is CannSource.INDEX and source is order[-1]:
-            what = f"{target.id}: CANN cannot be taken from a package index yet."
-            raise ArtifactError(Problem(what=what, fix="Choose another --source."))
+            raise ArtifactError(Problem(what=f"{target.id}: {_NO_WHEELS}", fix=_OTHER_SOURCE))
     return ""
 
 

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from cannery.extras import TRITON_ASCEND
 from cannery.image.lock import Lock, LockedWheel
 from cannery.image.requirements import requirement_groups
 from cannery.model import Target
@@ -14,6 +15,8 @@ _OWN_LAYER: Mapping[str, frozenset[str]] = {
     "torch": frozenset({"torch"}),
     "torch_npu": frozenset({"torch-npu"}),
     "deepspeed": frozenset({"deepspeed"}),
+    "ray": frozenset({"ray"}),
+    TRITON_ASCEND: frozenset({"triton-ascend"}),
     "application": frozenset(
         {
             *("fonttools", "jieba", "matplotlib", "mindspore", "opencv-python-headless", "pandas"),
@@ -52,17 +55,21 @@ def wheel_groups(target: Target, lock: Lock) -> tuple[WheelGroup, ...]:
     return tuple(found)
 
 
-def _divided(group: str, wheels: list[LockedWheel]) -> Iterable[WheelGroup]:
-    """The layers of one group. The last one has the wheels that change with every lock."""
-    alone = _OWN_LAYER.get(group, frozenset())
-    own = [wheel for wheel in wheels if wheel.name in alone]
-    rest = tuple(wheel for wheel in wheels if wheel.name not in alone)
+def _divided(group: str, wheels: Sequence[LockedWheel]) -> Sequence[WheelGroup]:
+    """The layers of one group. The last one has the wheels that change with every lock.
+
+    That of triton-ascend is after its requirements: up to 3.2.1 it replaces files of triton.
+    """
+    apart = _OWN_LAYER.get(group, frozenset())
+    own = [wheel for wheel in wheels if wheel.name in apart]
+    rest = tuple(wheel for wheel in wheels if wheel.name not in apart)
     names = {wheel.name: wheel.name.replace("-", "_") for wheel in own}
-    for wheel in own:
-        yield WheelGroup(name=names[wheel.name], group=group, wheels=(wheel,))
-    if rest:
-        name = f"{group}-deps" if group in names.values() else group
-        yield WheelGroup(name=name, group=group, wheels=rest)
+    alone = [WheelGroup(name=names[each.name], group=group, wheels=(each,)) for each in own]
+    if not rest:
+        return alone
+    name = f"{group}-deps" if group in names.values() else group
+    others = WheelGroup(name=name, group=group, wheels=rest)
+    return [others, *alone] if group == TRITON_ASCEND else [*alone, others]
 
 
 def _closure(roots: set[str], children: Mapping[str, set[str]]) -> set[str]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from cannery.cann import CannRelease
 from cannery.errors import did_you_mean
 from cannery.matrix.definitions import Definitions
-from cannery.model import CannRelease
 from cannery.syntax.yaml_reader import Section
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ def choose_cann(
     section.done()
     if toolkit is None or kernels is None or not chip or (with_nnal and nnal is None):
         return None
-    if nnal is not None and nnal.nnal is None:
+    if nnal is not None and not nnal.has_nnal:
         section.wrong(
             "nnal",
             f"matrix.yaml has no NNAL file of CANN {nnal.version}.",
             _add_nnal(nnal, platform, compat),
         )
-    if chip not in kernels.kernels:
+    if chip not in kernels.chips:
         section.wrong(
             "chip",
             f"matrix.yaml has no kernels file of CANN {kernels.version} for chip {chip!r}.",
@@ -77,7 +77,7 @@ def _add_kernels(release: CannRelease, chip: str, platform: str, compat: Compat 
         if has_chip(compat, release, chip):
             name = file_name(compat, "kernels", release, chip, platform)
             return f"Huawei has it: add {chip}: {{file: {name}, origin: ...}} to its kernels."
-    return did_you_mean(chip, release.kernels)
+    return did_you_mean(chip, release.chips)
 
 
 def _add_nnal(release: CannRelease, platform: str, compat: Compat | None) -> str:

@@ -11,12 +11,12 @@ from typing import Any
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from cannery.cann import Layout
 from cannery.compat.extension_rules import apex_fits, deepspeed_fits
 from cannery.compat.facts import Compat
 from cannery.compat.nearest import Combination, combinations
 from cannery.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.matrix.text import MatrixText
-from cannery.model import Layout
 from cannery.options.matrix import NewOptions
 from cannery.syntax.cann_version import CannVersion
 

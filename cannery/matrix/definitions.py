@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
+from urllib.parse import quote
 
-from cannery.matrix.file_definitions import (
-    Downloads,
-    read_downloads,
-    read_file,
-    read_folder,
-    read_images,
-    read_index,
-)
+from cannery.bases import Base, Python, PythonSource
+from cannery.cann import CannRelease, Layout
+from cannery.errors import did_you_mean
+from cannery.extras import EXTRAS
+from cannery.matrix.cann_definitions import read_release
+from cannery.matrix.cann_layouts import read_cann_defaults
+from cannery.matrix.distributions import read_base, wrong_package
+from cannery.matrix.file_definitions import Downloads, read_downloads, read_file
 from cannery.matrix.wheels import (
     read_environment,
     read_pairs,
@@ -24,29 +25,22 @@ from cannery.matrix.wheels import (
     read_vendor_wheel,
     read_wheel,
 )
-from cannery.model import (
-    Application,
-    Base,
-    CannRelease,
-    Layout,
-    Python,
-    PythonSource,
-    Source,
-)
+from cannery.model import MACHINE_OF, Application
+from cannery.sources import File, Source
 from cannery.syntax.yaml_reader import Section
 from cannery.wheels import BuiltWheel, VendorWheel
 
-_GLIBC = re.compile(r"\d+\.\d+")
-_PINNED_IMAGE = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
+_MACHINE = "{machine}"
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMPONENT = re.compile(r"[a-z][a-z0-9_]*")
 _OURS = {
     *("os", "base", "python", "driver", "guard", "toolkit", "kernels", "nnal", "torch"),
     *("torch_npu", "apex", "deepspeed", "deepspeed_plugin"),
+    *EXTRAS,
 }
 """Components of every image, whose names no application can have."""
 
 _PACKAGE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_DEBIAN_PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]+")
 _PATH = re.compile(r"[A-Za-z0-9._/+@-]+")
 _PATTERN = re.compile(r"(?!/)[A-Za-z0-9._/+*?\[\]-]+")
 
@@ -64,6 +58,7 @@ class Definitions:
     apex: dict[str, VendorWheel] = field(default_factory=dict)
     plugins: dict[str, VendorWheel] = field(default_factory=dict)
     torch_npu_wheels: dict[str, VendorWheel] = field(default_factory=dict)
+    triton_ascend_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     deepspeed_wheels: dict[str, VendorWheel | BuiltWheel] = field(default_factory=dict)
     applications: dict[str, Application] = field(default_factory=dict)
     leave_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -73,8 +68,12 @@ class Definitions:
         """What ``parse`` makes of ``section``; a mistake in it is remembered."""
         made = parse()
         if section.is_faulty:
-            self._faulty.add(id(made))
+            self.add_faulty(made)
         return made
+
+    def add_faulty(self, definition: object) -> None:
+        """Remember that there was a mistake in ``definition``."""
+        self._faulty.add(id(definition))
 
     def is_faulty(self, definition: object) -> bool:
         """Whether there was a mistake in ``definition``, so that nothing else is known of it."""
@@ -89,17 +88,17 @@ def read_definitions(top: Section) -> Definitions:
     definitions = Definitions()
     read = definitions.read
     for name, each in _named(top, "bases"):
-        definitions.bases[name] = read(each, partial(_base, name, each))
+        definitions.bases[name] = read(each, partial(read_base, name, each))
     definitions.build_base = top.choose("build_base", definitions.bases, "base")
     definitions.downloads = read_downloads(top)
     for name, each in _named(top, "pythons"):
         definitions.pythons[name] = read(each, partial(_python, name, each, definitions))
-    for name, each in _named(top, "cann"):
-        definitions.cann[name] = read(each, partial(_cann, name, each, definitions.downloads))
+    _read_cann(top, definitions)
     for key, wheels in (
         ("apex", definitions.apex),
         ("deepspeed_plugins", definitions.plugins),
         ("torch_npu_wheels", definitions.torch_npu_wheels),
+        ("triton_ascend_wheels", definitions.triton_ascend_wheels),
     ):
         for name, each in _named(top, key, required=False):
             wheels[name] = read(each, partial(read_vendor_wheel, name, each))
@@ -121,27 +120,17 @@ def _named(top: Section, key: str, *, required: bool = True) -> Iterable[tuple[s
     return section.sections() if section else ()
 
 
-def _base(name: str, section: Section) -> Base:
-    image = section.text("image")
-    if image and not _PINNED_IMAGE.fullmatch(image):
-        section.wrong("image", f"{image!r} is not pinned.", "Write it as name:tag@sha256:digest.")
-    glibc = section.text("glibc")
-    if glibc and not _GLIBC.fullmatch(glibc):
-        section.wrong("glibc", f"{glibc!r} is not a version of glibc.", "Write it as in 2.36.")
-    base = Base(name=name, image=image, suite=section.text("suite"), glibc=glibc)
-    section.done()
-    return base
-
-
 def _python(name: str, section: Section, definitions: Definitions) -> Python:
     version = section.text("version")
     if version and not re.fullmatch(r"3\.\d+\.\d+", version):
         section.wrong("version", f"{version!r} has no patch level.", "Write it as in 3.9.2.")
     kinds = {str(kind): kind for kind in PythonSource}
+    # The name of the time when every base was Debian.
+    kinds["debian"] = PythonSource.BASE
     source = section.choose("source", kinds, "kind of source")
-    archive = None
+    archives: dict[str, File] = {}
     if source is PythonSource.STANDALONE:
-        archive = read_file(section.section("archive"), definitions.downloads)
+        archives = _archives(section, definitions.downloads)
     elif source is None:
         # Which of the two keys belongs here is not known.
         section.take("archive", required=False)
@@ -149,36 +138,64 @@ def _python(name: str, section: Section, definitions: Definitions) -> Python:
     elif base := section.choose("base", definitions.bases, "base"):
         definitions.python_bases[name] = base.name
     section.done()
-    source = source or PythonSource.DEBIAN
-    return Python(name=name, version=version, source=source, archive=archive)
+    return Python(name=name, version=version, source=source or PythonSource.BASE, archives=archives)
 
 
-def _cann(version: str, section: Section, downloads: Downloads) -> CannRelease:
-    editions, installers = {"release": False, "interim": True}, {"native": False, "emulated": True}
-    interim = section.choose("edition", editions, "edition", default="release") or False
-    nearest = section.text("nearest_public", required=interim)
-    layouts = {str(layout): layout for layout in Layout}
-    folder = read_folder(section, downloads)
-    inner = section.section("kernels")
-    kernels = (
-        {c: read_file(each, downloads, folder) for c, each in inner.sections()} if inner else {}
+def _archives(section: Section, downloads: Downloads) -> dict[str, File]:
+    """Machine to the archive under ``archive``; ``{machine}`` in its name stands for each."""
+    inner = section.section("archive")
+    if inner is None:
+        return {}
+    below = inner.section("hashes", required=False)
+    hashes = _hashes(below) if below else {}
+    file = read_file(inner, downloads)
+    if _MACHINE in file.name and file.sha256:
+        what = "one sha256 cannot be that of the archives for two machines."
+        inner.wrong("sha256", what, "Write hashes: {aarch64: ..., x86_64: ...}.")
+    elif below and _MACHINE not in file.name:
+        inner.wrong("hashes", f"{file.name!r} is one file.", "Write {machine} into its name.")
+    return {machine: _archive(file, machine, hashes) for machine in MACHINE_OF.values()}
+
+
+def _hashes(section: Section) -> dict[str, str]:
+    """Machine to sha256."""
+    found = section.all_texts()
+    for machine, text in found.items():
+        if machine not in MACHINE_OF.values():
+            hint = did_you_mean(machine, MACHINE_OF.values())
+            section.wrong(machine, f"there is no machine {machine!r}.", hint)
+        elif text and not _SHA256.fullmatch(text):
+            section.wrong(machine, "a sha256 has 64 digits, 0 to 9 and a to f.")
+    return found
+
+
+def _archive(file: File, machine: str, hashes: Mapping[str, str]) -> File:
+    if _MACHINE not in file.name:
+        return file
+    place = quote(_MACHINE)
+    return replace(
+        file,
+        name=file.name.replace(_MACHINE, machine),
+        sha256=hashes.get(machine, ""),
+        addresses=tuple(
+            replace(each, url=each.url.replace(place, machine)) for each in file.addresses
+        ),
     )
-    nnal = section.section("nnal", required=False)
-    release = CannRelease(
-        version=version,
-        layout=section.choose("layout", layouts, "layout") or Layout.ASCEND_TOOLKIT,
-        emulated=section.choose("installer", installers, "installer", default="native") or False,
-        interim=interim,
-        nearest_public=nearest,
-        toolkit=read_file(section.section("toolkit"), downloads, folder),
-        kernels=kernels,
-        nnal=read_file(nnal, downloads, folder) if nnal else None,
-        images=read_images(section, kernels),
-        index=read_index(section, kernels),
-        requirements=read_requirements(section),
-    )
-    section.done()
-    return release
+
+
+def _read_cann(top: Section, definitions: Definitions) -> None:
+    downloads, defaults = definitions.downloads, {}
+    if section := top.section("cann_layouts", required=False):
+        for layout in Layout:
+            if inner := section.section(str(layout), required=False):
+                parse = partial(read_cann_defaults, inner, downloads)
+                defaults[layout] = definitions.read(inner, parse)
+        section.done()
+    for name, each in _named(top, "cann"):
+        parse_release = partial(read_release, name, each, downloads, defaults)
+        release = definitions.cann[name] = definitions.read(each, parse_release)
+        if release.layout in defaults and definitions.is_faulty(defaults[release.layout]):
+            definitions.add_faulty(release)
 
 
 def _application(name: str, section: Section, downloads: Downloads) -> Application:
@@ -195,9 +212,7 @@ def _application(name: str, section: Section, downloads: Downloads) -> Applicati
             "sdists", _must_be(_PACKAGE, "the name of a package; write it as my-package")
         ),
         wheels=_wheels(section, component, version),
-        packages=section.texts(
-            "packages", _must_be(_DEBIAN_PACKAGE, "the name of a Debian package")
-        ),
+        packages=section.texts("packages", wrong_package),
         environment=read_environment(section),
         ports=section.texts("ports", _wrong_port),
         volumes=read_pairs(section, "volumes", _PATH, _PATH),

@@ -74,11 +74,19 @@ def _check_url(section: Section, key: str, text: str) -> None:
         section.wrong(key, f"{text!r} is not a web address.", "Write it as https://HOST/PATH.")
 
 
-def read_folder(section: Section, downloads: Downloads) -> str:
+def read_folder(section: Section, downloads: Downloads, default: str = "") -> str:
     """The folder of ``section``, in the mirrors or with a server of its own; empty for none."""
     folder = section.text("download", required=False)
-    if not folder or folder == _NOT_THERE:
-        return folder
+    if not folder:
+        return default
+    check_folder(section, folder, downloads)
+    return "" if folder == _NOT_THERE else folder
+
+
+def check_folder(section: Section, folder: str, downloads: Downloads) -> None:
+    """Report a ``download`` that is neither a folder of the mirrors nor an address."""
+    if folder == _NOT_THERE:
+        return
     if "://" in folder:
         _check_url(section, "download", folder)
     elif not _FOLDER.fullmatch(folder) or ".." in folder.split("/"):
@@ -87,46 +95,74 @@ def read_folder(section: Section, downloads: Downloads) -> str:
     elif not downloads.mirrors:
         fix = "Write a whole address, or add 'downloads' with 'mirrors' at the top level."
         section.wrong("download", f"there is no mirror with the folder {folder!r}.", fix)
-    return folder
 
 
-def read_file(section: Section | None, downloads: Downloads, folder: str = "") -> File:
-    """The file of ``section``, whose release has ``folder``; mistakes become problems."""
+@dataclass(frozen=True, kw_only=True)
+class FileFacts:
+    """What is known of a file's bytes: ``size`` in bytes, and the ``zip``, if one has the file.
+
+    Each is empty or 0 where it is not known; ``name`` is empty for a zip with the usual name.
+    """
+
+    name: str = ""
+    sha256: str = ""
+    size: int = 0
+    zip: FileFacts | None = None
+
+
+def read_facts_of_file(section: Section) -> FileFacts:
+    """What ``section`` says of the bytes of its file; mistakes become problems."""
+    inner = section.section("zip", required=False)
+    archive = None
+    if inner:
+        name = inner.text("file", required=False)
+        check_file_name(inner, name)
+        archive = FileFacts(name=name, sha256=_sha256(inner, required=True), size=_size(inner))
+        inner.done()
+    sha256 = _sha256(section, required=False)
+    return FileFacts(sha256=sha256, size=_size(section), zip=archive)
+
+
+def made_file(
+    name: str, origin: str, folder: str, downloads: Downloads, facts: FileFacts | None = None
+) -> File:
+    """The file ``name`` in the ``folder`` of the mirrors, with what is known of its bytes."""
+    facts = facts or FileFacts()
+    archive = None
+    if facts.zip:
+        archive = File(
+            name=facts.zip.name or zip_name(name),
+            origin=origin,
+            sha256=facts.zip.sha256,
+            size=facts.zip.size,
+            addresses=_addresses(facts.zip.name or zip_name(name), folder, downloads),
+        )
+    return File(
+        name=name,
+        origin=origin,
+        sha256=facts.sha256,
+        size=facts.size,
+        addresses=_addresses(name, folder, downloads),
+        zip=archive,
+        eula=downloads.eula if folder and "://" not in folder else "",
+    )
+
+
+def zip_name(name: str) -> str:
+    """The usual name of the zip with the file ``name``."""
+    return name.rpartition(".")[0] + ".zip"
+
+
+def read_file(section: Section | None, downloads: Downloads) -> File:
+    """The file of ``section``; mistakes become problems."""
     if section is None:
         return File(name="", origin="")
     name = section.text("file")
     check_file_name(section, name)
-    origin = section.text("origin")
-    own = read_folder(section, downloads)
-    sha256, size = _sha256(section, required=False), _size(section)
-    inner = section.section("zip", required=False)
-    folder = "" if own == _NOT_THERE else own or folder
-    file = File(
-        name=name,
-        origin=origin,
-        sha256=sha256,
-        size=size,
-        addresses=_addresses(name, folder, downloads),
-        zip=_zip(inner, name, origin, folder, downloads) if inner else None,
-        eula=downloads.eula if folder and "://" not in folder else "",
-    )
+    origin, folder = section.text("origin"), read_folder(section, downloads)
+    file = made_file(name, origin, folder, downloads, read_facts_of_file(section))
     section.done()
     return file
-
-
-def _zip(section: Section, name: str, origin: str, folder: str, downloads: Downloads) -> File:
-    usual = name.rpartition(".")[0] + ".zip"
-    own = section.text("file", required=False, default=usual)
-    check_file_name(section, own)
-    found = File(
-        name=own,
-        origin=origin,
-        sha256=_sha256(section, required=True),
-        size=_size(section),
-        addresses=_addresses(own, folder, downloads),
-    )
-    section.done()
-    return found
 
 
 def _addresses(name: str, folder: str, downloads: Downloads) -> tuple[Address, ...]:
@@ -142,9 +178,14 @@ def _addresses(name: str, folder: str, downloads: Downloads) -> tuple[Address, .
 
 def _sha256(section: Section, *, required: bool) -> str:
     text = section.text("sha256", required=required)
-    if text and not _SHA256.fullmatch(text):
-        section.wrong("sha256", "a sha256 has 64 digits, 0 to 9 and a to f.")
+    check_sha256(section, "sha256", text)
     return text
+
+
+def check_sha256(section: Section, key: str, text: str) -> None:
+    """Report a ``text`` under ``key`` that is no sha256."""
+    if text and not _SHA256.fullmatch(text):
+        section.wrong(key, "a sha256 has 64 digits, 0 to 9 and a to f.")
 
 
 def _size(section: Section) -> int:
@@ -155,10 +196,10 @@ def _size(section: Section) -> int:
     return int(text or 0)
 
 
-def check_file_name(section: Section, name: str) -> None:
-    """Report a ``file`` that is not the name of a file in a folder."""
+def check_file_name(section: Section, name: str, key: str = "file") -> None:
+    """Report a ``name`` under ``key`` that is not the name of a file in a folder."""
     if "/" in name or name in (".", ".."):
-        section.wrong("file", f"{name!r} must be a file name without folders.")
+        section.wrong(key, f"{name!r} must be a file name without folders.")
 
 
 def read_images(section: Section, chips: Collection[str]) -> dict[str, str]:

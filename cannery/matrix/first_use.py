@@ -7,17 +7,21 @@ from collections.abc import Iterator
 
 import yaml
 
+from cannery.errors import MatrixError
+from cannery.matrix.schema import parse_matrix
+from cannery.matrix.text import MatrixText
+
 
 def has_place(text: str, name: str) -> bool:
     """Whether matrix.yaml has the file ``name`` without a sha256."""
-    return _place(text, name) is not None
+    return with_sha256(text, name, "0" * 64) != text
 
 
 def with_sha256(text: str, name: str, sha256: str) -> str:
     """``text`` of a matrix.yaml with the ``sha256`` of the file ``name``, where it has none."""
     place = _place(text, name)
     if place is None:
-        return text
+        return _in_release(text, name, sha256)
     key, value, flow = place
     if flow:
         added = f", sha256: {sha256}"
@@ -28,6 +32,34 @@ def with_sha256(text: str, name: str, sha256: str) -> str:
     if not flow:
         end += len(text[end:].splitlines()[0]) if text[end:] else 0  # a comment
     return text[:end] + added + text[end:]
+
+
+def _in_release(text: str, name: str, sha256: str) -> str:
+    """``text`` with the hash beside the others of the CANN release that ``name`` belongs to."""
+    matrix = MatrixText(text)
+    try:
+        release = _release_of(text, name)
+        line = f"{name}: {sha256}"
+        if matrix.keys("cann", release, "sha256"):
+            matrix.add(("cann", release, "sha256"), (line,))
+        elif release:
+            matrix.add(("cann", release), ("sha256:", f"  {line}"))
+    except MatrixError:
+        return text
+    return matrix.text
+
+
+def _release_of(text: str, name: str) -> str:
+    """The CANN release that has a file ``name`` without a sha256; "" for none.
+
+    Raises:
+        MatrixError: ``text`` is not a matrix.
+    """
+    for version, release in parse_matrix(text, "matrix.yaml").cann.items():
+        files = [file for each in release.packages.values() for file in each.files]
+        if any(file.name == name and not file.sha256 for file in files):
+            return version
+    return ""
 
 
 def _place(text: str, name: str) -> tuple[yaml.Node, yaml.Node, bool] | None:

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from cannery.bases import Base
+from cannery.cann import CannRelease
 from cannery.errors import MatrixError, Problem, did_you_mean
 from cannery.matrix.settings import NAME, Settings
-from cannery.model import Base, CannRelease, Matrix, Target
+from cannery.model import Matrix, Target
 
 Mirrors = Mapping[str, tuple[str, ...]]
 
@@ -47,11 +49,14 @@ def _base(base: Base, mirrors: Mirrors) -> Base:
 
 
 def at_mirrors(reference: str, mirrors: Mirrors) -> tuple[str, ...]:
-    """The same image as ``reference``, which has a digest, at each mirror of its registry."""
+    """The same image as ``reference`` at each mirror of its registry, by its digest if it has one.
+
+    Without a digest it has a tag.
+    """
     registry, name = _split(reference)
-    path, _, digest = name.partition("@")
-    repository = path.partition(":")[0]
-    return tuple(f"{mirror}/{repository}@{digest}" for mirror in mirrors.get(registry, ()))
+    path, at, digest = name.partition("@")
+    wanted = f"{path.partition(':')[0]}@{digest}" if at else path
+    return tuple(f"{mirror}/{wanted}" for mirror in mirrors.get(registry, ()))
 
 
 def _split(reference: str) -> tuple[str, str]:
@@ -69,6 +74,6 @@ def _unknown(settings: Settings, targets: Iterable[Target]) -> Iterator[Problem]
             what = f"{NAME}: images: no target uses CANN {version}."
             yield Problem(what=what, fix=did_you_mean(version, releases))
             continue
-        for chip in images.keys() - releases[version].kernels.keys():
+        for chip in images.keys() - set(releases[version].chips):
             what = f"{NAME}: images.{version}: CANN {version} has no kernels for chip {chip!r}."
-            yield Problem(what=what, fix=did_you_mean(chip, releases[version].kernels))
+            yield Problem(what=what, fix=did_you_mean(chip, releases[version].chips))

@@ -17,7 +17,7 @@ from cannery.errors import FileError
 from cannery.files import write_files
 
 _CODE = Path(__file__).parents[1]
-_JUDGING = ("*.py", "compat/*.py", "matrix/*.py", "syntax/*.py")
+_JUDGING = ("*.py", "compat/*.py", "matrix/*.py", "matrix/*.yaml", "syntax/*.py")
 
 
 def stamp_of(matrix: str, facts: str) -> str:

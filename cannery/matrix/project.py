@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,7 +96,8 @@ def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = 
     """The targets that match any of ``patterns`` (ids or globs) and all ``conditions``.
 
     A condition is as in ``python=3.9``: a component and a version of it, or the front part of one,
-    or ``chip=910b``; ``cann`` is the toolkit. The order is that of the matrix.
+    or ``chip=910b``, ``platform=linux/arm64``, ``architecture=arm64`` or ``application=vllm``;
+    ``cann`` is the toolkit. The order is that of the matrix.
 
     Raises:
         UsageError: naming every pattern that fits no target and every condition that makes no
@@ -125,8 +126,19 @@ def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = 
     ]
     if not found:
         asked = " ".join([*patterns, *conditions])
-        raise UsageError(f"no target is selected by {asked}. 'build.py list' shows all.")
+        values = [_values(condition, matrix.targets.values()) for condition in conditions]
+        hint = " ".join([*filter(None, values), "'build.py list' shows all."])
+        raise UsageError(Problem(what=f"no target is selected by {asked}.", fix=hint))
     return found
+
+
+def _values(condition: str, targets: Iterable[Target]) -> str:
+    """The values of the key of ``condition``, if it holds for none of ``targets``."""
+    if any(_holds(target, condition) for target in targets):
+        return ""
+    key, _, wanted = condition.partition("=")
+    values = dict.fromkeys(_qualities(target).get(key, "") for target in targets)
+    return did_you_mean(wanted, sorted(filter(None, values)))
 
 
 def _nearest(pattern: str, ids: Collection[str]) -> str:
@@ -140,7 +152,14 @@ def _nearest(pattern: str, ids: Collection[str]) -> str:
 
 
 def _qualities(target: Target) -> dict[str, str]:
-    return {**target.components, "cann": target.cann.version, "chip": target.chip}
+    return {
+        **target.components,
+        "cann": target.cann.version,
+        "chip": target.chip,
+        "platform": target.platform,
+        "architecture": target.docker_arch,
+        "application": target.application.component if target.application else "",
+    }
 
 
 def _holds(target: Target, condition: str) -> bool:

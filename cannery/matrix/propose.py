@@ -9,19 +9,13 @@ from dataclasses import dataclass
 
 from cannery.compat.archives import Archive
 from cannery.compat.facts import Compat
-from cannery.compat.file_names import file_row, name_in
 from cannery.errors import MatrixError, Problem, UsageError
 from cannery.matrix.choice import Choice, choose
-from cannery.matrix.text import MatrixText
+from cannery.matrix.propose_cann import cann_of
+from cannery.matrix.text import Entry, MatrixText
 from cannery.model import Target
 from cannery.options.matrix import USUAL_CHIP, NewOptions
-from cannery.syntax.cann_version import CannVersion
 
-Entry = tuple[tuple[str, ...], tuple[str, ...]]
-"""Where in matrix.yaml something is added, and its lines."""
-
-_COMMUNITY = "Huawei's CANN community downloads (www.hiascend.com/software/cann/community-history)"
-_INTERIM = "your Huawei contact (an interim build, not published)"
 _ARCHIVES = "github.com/astral-sh/python-build-standalone/releases/tag"
 _PLATFORMS = {"aarch64": "linux/arm64", "x86_64": "linux/amd64"}
 
@@ -53,7 +47,7 @@ def propose(
     choice = choose(options, compat, matrix)
     found = choice.combination
     python, base, python_entries = _python(options, matrix, archives, _usual_base(matrix, targets))
-    cann, has_nnal, cann_entries = _cann(choice, options, compat, matrix)
+    cann, has_nnal, cann_entries = cann_of(choice, options, compat, matrix)
     name = options.id or target_id(options.minor, found.torch, cann, options.chip)
     if name in targets:
         raise UsageError(
@@ -139,67 +133,6 @@ def _usual_base(matrix: MatrixText, targets: Mapping[str, Target]) -> str:
     used = [target.base.name for target in targets.values()]
     bases = matrix.keys("bases")
     return max(bases, key=lambda name: (used.count(name), -bases.index(name)))
-
-
-def _cann(
-    choice: Choice, options: NewOptions, compat: Compat, matrix: MatrixText
-) -> tuple[str, bool, list[Entry]]:
-    """The release's name in matrix.yaml, whether it has NNAL, and what it lacks there."""
-    release = choice.combination.cann
-    cann = options.cann or str(release)
-    for name in matrix.keys("cann"):
-        if _is_release(name, cann):
-            entries: list[Entry] = []
-            if options.chip not in matrix.keys("cann", name, "kernels"):
-                kernels = _kernels(release, name, options, compat)
-                entries = [(("cann", name, "kernels"), kernels)]
-            return name, "nnal" in matrix.keys("cann", name), entries
-    has_nnal = any(row.nnal and row.cann == release for row in compat.releases)
-    lines = [
-        f"{cann}:",
-        f"  layout: {choice.layout}",
-        "  toolkit:",
-        *("  " + line for line in _file("toolkit", release, cann, options, compat)),
-        "  kernels:",
-        *("    " + line for line in _kernels(release, cann, options, compat)),
-    ]
-    if has_nnal:
-        nnal = _file("nnal", release, cann, options, compat)
-        lines += ["  nnal:", *("  " + line for line in nnal)]
-    lines += ["  requirements:", *(f"    - {each}" for each in compat.cann_python)]
-    return cann, has_nnal, [(("cann",), tuple(lines))]
-
-
-def _kernels(
-    release: CannVersion, version: str, options: NewOptions, compat: Compat
-) -> tuple[str, ...]:
-    return (f"{options.chip}:", *_file("kernels", release, version, options, compat))
-
-
-def _file(
-    component: str, release: CannVersion, version: str, options: NewOptions, compat: Compat
-) -> tuple[str, str]:
-    """The lines that declare the file of ``component`` of CANN ``version``.
-
-    Its row is that of ``release``, which for an interim build is the nearest public one.
-
-    Raises:
-        MatrixError: compat.yaml does not have its name.
-    """
-    if row := file_row(compat, component, release, options.chip):
-        name = name_in(row, version, options.chip, options.machine)
-        origin = _COMMUNITY if _is_release(str(release), version) else _INTERIM
-        return f"  file: {name}", f"  origin: {origin}"
-    what = f"no row of files in compat.yaml names the {component} file of CANN {release}"
-    fix = "Add a row, or declare the release under cann: in matrix.yaml."
-    raise MatrixError(Problem(what=f"{what} for chip {options.chip}.", fix=fix))
-
-
-def _is_release(name: str, cann: str) -> bool:
-    try:
-        return CannVersion.parse(name) == CannVersion.parse(cann)
-    except ValueError:
-        return name == cann
 
 
 def _apex(choice: Choice, matrix: MatrixText) -> list[Entry]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cannery.errors import did_you_mean
+from cannery.extras import EXTRAS, TRITON_ASCEND
 from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions
 from cannery.matrix.facts import parse_facts, read_facts
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from cannery.compat import Compat
 
 _ID = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
+_VERSION = re.compile(
+    r"\d+(\.\d+)+((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+(\.[a-z0-9]+)*)?"
+)
 _SIMULATED = "-sim"
 """The end of a simulated image's tag, which is the target's id up to there."""
 
@@ -119,6 +123,7 @@ def _unused(targets: Iterable[Target], definitions: Definitions) -> tuple[str, .
         "deepspeed_plugins": definitions.plugins,
         "torch_npu_wheels": definitions.torch_npu_wheels,
         "deepspeed_wheels": definitions.deepspeed_wheels,
+        "triton_ascend_wheels": definitions.triton_ascend_wheels,
         "applications": definitions.applications,
     }
     return tuple(
@@ -240,6 +245,15 @@ def _leave_out(section: Section, definitions: Definitions) -> tuple[str, ...]:
     return tuple(path for paths in left_out for path in paths)
 
 
+def _extras(section: Section) -> dict[str, str]:
+    """Component to version, of those that are one package each."""
+    found = {name: section.text(name, required=False) for name in EXTRAS}
+    for name, version in found.items():
+        if version and not _VERSION.fullmatch(version):
+            section.wrong(name, f"{version!r} is not a version.", "Write it as in 0.25.0.")
+    return {name: version for name, version in found.items() if _VERSION.fullmatch(version)}
+
+
 def _wheels(section: Section, definitions: Definitions) -> dict[str, Any]:
     """What a target has beyond the operating system, its interpreter and CANN."""
     # torch and torch_npu are of no use without each other.
@@ -253,6 +267,7 @@ def _wheels(section: Section, definitions: Definitions) -> dict[str, Any]:
         else None
     )
     deepspeed = section.text("deepspeed", required=False)
+    extras = _extras(section)
     return {
         "torch": torch,
         "torch_npu": torch_npu,
@@ -261,6 +276,8 @@ def _wheels(section: Section, definitions: Definitions) -> dict[str, Any]:
         "deepspeed": deepspeed,
         "deepspeed_wheel": definitions.deepspeed_wheels.get(deepspeed),
         "deepspeed_plugin": definitions.plugins.get(deepspeed),
+        "extras": extras,
+        "triton_ascend_wheel": definitions.triton_ascend_wheels.get(extras.get(TRITON_ASCEND, "")),
         "application": application,
         "requirements": (
             *(application.requirements if application else ()),

@@ -9,6 +9,9 @@ import yaml
 
 from cannery.errors import MatrixError, Problem
 
+Entry = tuple[tuple[str, ...], tuple[str, ...]]
+"""Where in matrix.yaml something is added, and its lines; to a list of texts, its new items."""
+
 
 class MatrixText:
     """The text of a matrix.yaml that has loaded without problems.
@@ -33,9 +36,18 @@ class MatrixText:
         node = self._at(path)
         return str(node.value) if isinstance(node, yaml.ScalarNode) else ""
 
-    def add(self, path: Sequence[str], entry: Sequence[str]) -> None:
-        """Append ``entry``, whose first line has no indent, to the mapping at ``path``."""
+    def items(self, *path: str) -> list[str]:
+        """The texts of the list at ``path``; empty if there is no such list."""
         node = self._at(path)
+        items = node.value if isinstance(node, yaml.SequenceNode) else []
+        return [str(item.value) for item in items if isinstance(item, yaml.ScalarNode)]
+
+    def add(self, path: Sequence[str], entry: Sequence[str]) -> None:
+        """Append ``entry``, whose first line has no indent, to the mapping or list at ``path``."""
+        node = self._at(path)
+        if isinstance(node, yaml.SequenceNode) and len(path) > 1:
+            self._extend(path, node, entry)
+            return
         if node is None and len(path) == 1:
             self._add_section(path[0], entry)
             return
@@ -53,6 +65,22 @@ class MatrixText:
         end = self._with_comments(lines, end, indent)
         spaced = any(not line.strip() for line in lines[first : end + 1])
         self._insert(lines, end + 1, entry, indent=indent, spaced=spaced)
+
+    def _extend(self, path: Sequence[str], node: yaml.SequenceNode, items: Sequence[str]) -> None:
+        """Append ``items`` to the list ``node`` at ``path``."""
+        parent = self._at(path[:-1])
+        keys = {key.value: key for key, _ in parent.value} if parent else {}
+        is_alias = path[-1] in keys and node.start_mark.index < keys[path[-1]].start_mark.index
+        if not node.flow_style or not node.value or is_alias:
+            where = ".".join(path)
+            what = f"cannot add to {where} in matrix.yaml: it is not a list in brackets."
+            raise MatrixError(Problem(what=what, fix=f"Write {where} as [a, b], then retry."))
+        lines = self._lines()
+        line = lines[node.end_mark.line]
+        end = line.rindex("]", 0, node.end_mark.column)
+        lines[node.end_mark.line] = f"{line[:end]}, {', '.join(items)}{line[end:]}"
+        self._root = None
+        self.text = "".join(lines)
 
     def _add_section(self, name: str, entry: Sequence[str]) -> None:
         """Add a new top-level section: targets at the end of the file, others before the families.

@@ -63,7 +63,10 @@ class FetchOptions(TargetOptions):
 
     cann: tuple[str, ...] = field(
         default=(),
-        metadata=option(metavar="VERSION", help="all files of this CANN release"),
+        metadata=option(
+            metavar="VERSION",
+            help="the files of this CANN release for the chips and machines of its targets",
+        ),
     )
     all: bool = field(
         default=False,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of ``push``, ``promote``, ``prune`` and ``catalog``."""
+"""The options of ``push``, ``promote``, ``prune``, ``notes`` and ``catalog``."""
 
 from __future__ import annotations
 

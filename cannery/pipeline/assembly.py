@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cannery import console
+from cannery.bases import Base
 from cannery.errors import ArtifactError
 from cannery.execute import git
 from cannery.execute.clock import now
@@ -27,7 +28,7 @@ from cannery.image.simulated import ARGUMENT as SIMULATED
 from cannery.image.simulated import LABEL as SIMULATED_LABEL
 from cannery.image.vendor_image import image_labels, vendor_stages
 from cannery.matrix.project import Project
-from cannery.model import Base, Matrix, Target
+from cannery.model import Matrix, Target
 from cannery.options.build import BuildOptions
 from cannery.pipeline.planning import Planned
 from cannery.pipeline.ready import Ready, base_names, bases, expected_key

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,17 +14,18 @@ from cannery.errors import CanneryError, EngineError, Problem, file_error, kind_
 from cannery.execute import git
 from cannery.execute.board import Board, shown
 from cannery.execute.bundle.archive import Contents, pack, require_place
-from cannery.execute.bundle.gateway import Gateway, Recorded, serving
+from cannery.execute.bundle.gateway import Gateway, Hosts, Recorded, serving
 from cannery.execute.bundle.wheels import Locked, download
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.bake import BakeSettings, bake
 from cannery.execute.engine.base import ensure_base
+from cannery.execute.engine.build_cache import forget_cann
 from cannery.execute.engine.builder import find_builder
 from cannery.execute.engine.images import local_images
 from cannery.execute.engine.network import bridge_address
 from cannery.execute.engine.simulator import Simulated, simulate
 from cannery.execute.process import run
-from cannery.files import read_text
+from cannery.files import link_or_copy, read_text
 from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import Caches
 from cannery.image.locks import read_lock
@@ -107,7 +107,7 @@ class _Making:
         folder.mkdir()
         for target in self.targets:
             for file in needed_files(target, simulate=self.options.simulate).values():
-                _link(self.options.artifacts / file.name, folder / file.name)
+                link_or_copy(self.options.artifacts / file.name, folder / file.name)
             if self.options.simulate:
                 made = simulate(
                     self.project, target, index_of(self.options), self.options.artifacts
@@ -163,13 +163,15 @@ class _Making:
         """Build all targets without a cache, and record what Debian's mirrors answer."""
         recorded = Recorded(self.folder / DEBIAN)
         recorded.folder.mkdir()
-        gateway = Gateway(bridge_address(), self.folder / WHEELS, recorded, record=True)
+        hosts = Hosts(index_of(self.options).ca)
+        gateway = Gateway(bridge_address(), self.folder / WHEELS, recorded, hosts)
         with serving(gateway):
             failures = self._built_anew(replace(self.options, gateway=gateway.address))
         recorded.write()
         if failures and gateway.asked:
             raise with_addresses(failures, gateway.asked)
         raise_all(failures, single=len(self.targets) == 1)
+        forget_cann(find_builder(self.options.builder))
 
     def _built_anew(self, options: BuildOptions) -> Mapping[str, CanneryError]:
         builder = find_builder(options.builder)
@@ -221,17 +223,14 @@ def copy_tree(source: Path, destination: Path) -> None:
     Raises:
         FileError: it cannot be read or written.
     """
+
+    def link(file: str, place: str) -> None:
+        link_or_copy(Path(file), Path(place))
+
     try:
-        shutil.copytree(source, destination, symlinks=True, copy_function=_link)
+        shutil.copytree(source, destination, symlinks=True, copy_function=link)
     except OSError as error:
         raise file_error("write", destination, error) from error
-
-
-def _link(source: str | Path, destination: str | Path) -> None:
-    try:
-        os.link(source, destination, follow_symlinks=True)
-    except OSError:  # on another disk
-        shutil.copy2(source, destination)
 
 
 def _save(name: str, file: Path) -> None:

@@ -189,6 +189,8 @@ def _statements(
                     base=wanted,
                     architecture=architecture,
                     used=base.identity(wanted, architecture, images),
+                    bootstrapped=base.reference(wanted, architecture, images)
+                    == wanted.bootstrap_tag(architecture),
                 )
                 for name, (wanted, architecture) in architectures.items()
             },

@@ -58,9 +58,7 @@ def build_from_bundle(
     _require_same(project, selection, contents, bundle)
     _load(folder, contents)
     _restore_simulator(project, folder)
-    gateway = Gateway(
-        bridge_address(), folder / WHEELS, Recorded.read(folder / DEBIAN), record=False
-    )
+    gateway = Gateway(bridge_address(), folder / WHEELS, Recorded.read(folder / DEBIAN))
     with serving(gateway):
         options = replace(
             options,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from cannery.errors import OutOfSyncError, Problem, PublishError
+from cannery.errors import OutOfSyncError, Problem, PublishError, some_of
 from cannery.execute import cosign, git
 from cannery.execute.engine.images import local_images
 from cannery.execute.engine.stand_ins import stand_ins
@@ -26,6 +26,9 @@ from cannery.pipeline.planning import make_plan
 from cannery.pipeline.selection import Selection
 from cannery.plan.plan import Local
 from cannery.report.stored import report_text
+
+_SHOWN = 5
+"""How many targets of a base are named."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +59,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
         PublishError: with every reason why one may not.
         EngineError: the engine does not answer, or git fails.
     """
-    problems = [*_against_release(project, options), *_against_signing(options)]
+    problems = [*_against_release(project, selection, options), *_against_signing(options)]
     found = []
     for selected in selection.targets:
         name = image_name(selected.id, simulate=options.simulate)
@@ -165,10 +168,13 @@ def _differences(
     return reasons, planned.ready[target.id].hashes
 
 
-def _against_release(project: Project, options: PushOptions) -> Iterator[Problem]:
+def _against_release(
+    project: Project, selection: Selection, options: PushOptions
+) -> Iterator[Problem]:
     """Why no image may be released."""
     if not options.release:
         return
+    yield from _unpinned(selection)
     if not git.commit(project.root):
         what = "a release needs a git commit, and the checkout has none."
         yield Problem(what=what, fix="Run this in a clone of the project.")
@@ -178,6 +184,19 @@ def _against_release(project: Project, options: PushOptions) -> Iterator[Problem
     if not options.signing_key:
         fix = "Name one with --key KEY or in CANNERY_SIGNING_KEY."
         yield Problem(what="a release needs a key to sign it with.", fix=fix)
+
+
+def _unpinned(selection: Selection) -> Iterator[Problem]:
+    """The bases without a digest, each once."""
+    users: dict[str, list[str]] = {}
+    for target in selection.targets:
+        for base in {each.image: each for each in (target.base, target.build_base)}.values():
+            if not base.is_pinned:
+                users.setdefault(f"{base.name} ({base.image})", []).append(target.id)
+    for base_name, ids in users.items():
+        what = f"base {base_name} of {some_of(ids, _SHOWN)} has no digest, so that a release could "
+        fix = "Add the digest that 'docker buildx imagetools inspect' prints to its image."
+        yield Problem(what=f"{what}not be built again.", fix=fix)
 
 
 def _against_signing(options: PushOptions) -> Iterator[Problem]:

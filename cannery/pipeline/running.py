@@ -14,6 +14,7 @@ from cannery.execute.board import Board, shown
 from cannery.execute.engine import client as engine
 from cannery.execute.engine import containers
 from cannery.execute.engine.bake import BakeSettings, Failures, bake
+from cannery.execute.engine.build_cache import forget_cann
 from cannery.execute.engine.builder import Builder, check_cache_export, find_builder
 from cannery.execute.engine.simulator import Simulated, simulate
 from cannery.execute.engine.verify import Subject
@@ -165,7 +166,10 @@ class _Run:
             self._built(target, image, keys[target])
             give(self._verify, target)
 
-        return bake(builds, settings, self._heard, built)
+        failures = bake(builds, settings, self._heard, built)
+        if not failures:
+            forget_cann(self.builder)
+        return failures
 
     def _built(self, target: str, image: str, key: str) -> None:
         self._images[target] = image

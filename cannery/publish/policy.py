@@ -13,6 +13,7 @@ from cannery.errors import did_you_mean
 from cannery.image.content_key import KEY_DIGITS, short_key
 from cannery.image.names import REPOSITORY, SIMULATED, TAG, tag_end
 from cannery.model import Matrix, Target
+from cannery.publish.name_schemes import FIELDS, fields_of, scheme_tags
 from cannery.syntax.yaml_reader import Section, read_yaml
 
 _TAG = re.compile(TAG)
@@ -33,14 +34,16 @@ class Publishing:
     """The tag policy, with the repository's name without its registry.
 
     ``immutable`` is a format with ``{target}`` and ``{key}``, ``moving`` one with ``{target}``.
-    ``aliases`` maps further moving tags to targets, ``indexes`` tags for several platforms to the
-    targets in them, and ``trials`` targets to pages.
+    ``aliases`` maps further moving tags to targets, and ``by_scheme`` those that the schemes of
+    other publishers give; ``indexes`` maps tags for several platforms to the targets in them, and
+    ``trials`` targets to pages.
     """
 
     repository: str
     immutable: str
     moving: str
     aliases: Mapping[str, str] = field(default_factory=dict)
+    by_scheme: Mapping[str, str] = field(default_factory=dict)
     indexes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     trials: Mapping[str, Trial] = field(default_factory=dict)
 
@@ -51,12 +54,13 @@ class Publishing:
         )
 
     def moving_tags(self, target_id: str, *, simulate: bool) -> tuple[str, ...]:
-        """The tags that follow the newest image of a target: its own, then its aliases.
+        """The tags that follow the newest image of a target: its own, then the others.
 
-        No alias ever names a simulated image.
+        Only its own tag ever names a simulated image.
         """
         own = self.moving.format(target=target_id) + tag_end(simulate=simulate)
-        owned = (alias for alias, owner in self.aliases.items() if owner == target_id)
+        others = [*self.aliases.items(), *self.by_scheme.items()]
+        owned = (tag for tag, owner in others if owner == target_id)
         return (own, *(() if simulate else owned))
 
     def index_tag(self, tag: str, *, simulate: bool) -> str:
@@ -83,12 +87,17 @@ def publishing_of(top: Section, matrix: Matrix) -> Publishing:
         fix = "Use a-z, 0-9, '-', '_', '.' and '/', and leave the registry out."
         top.wrong("repository", f"invalid repository name {repository!r}.", fix)
     immutable, moving = _rules(top.section("tags"))
+    aliases, indexes = _aliases(top, matrix), _indexes(top, matrix)
+    by_scheme = scheme_tags(_schemes(top), matrix.targets.values())
     found = Publishing(
         repository=repository,
         immutable=immutable,
         moving=moving,
-        aliases=_aliases(top, matrix),
-        indexes=_indexes(top, matrix),
+        aliases=aliases,
+        by_scheme={
+            tag: owner for tag, owner in by_scheme.items() if tag not in {*aliases, *indexes}
+        },
+        indexes=indexes,
         trials=_trials(top, matrix),
     )
     if immutable and moving:
@@ -134,6 +143,25 @@ def _aliases(top: Section, matrix: Matrix) -> dict[str, str]:
     for alias in owners:
         _check_tag(section, alias)
     return {alias: owner.id for alias, owner in owners.items() if owner}
+
+
+def _schemes(top: Section) -> tuple[str, ...]:
+    """The schemes that can be used; what is wrong with the others becomes a problem."""
+    return tuple(
+        each for each in top.texts("schemes", _against_scheme) if not _against_scheme(each)
+    )
+
+
+def _against_scheme(scheme: str) -> str:
+    fields = fields_of(scheme)
+    if not fields:
+        return f"{scheme!r} must contain fields in braces, as in '{{cann}}-{{chip}}'."
+    hints = [
+        f"there is no field {name!r}. {did_you_mean(name, FIELDS) or 'Known: ' + ', '.join(FIELDS)}"
+        for name in fields
+        if name not in FIELDS
+    ]
+    return " ".join(hints)
 
 
 def _check_tag(section: Section, tag: str) -> None:
@@ -214,6 +242,12 @@ def _check_names(top: Section, found: Publishing, matrix: Matrix) -> None:
             other = taken.setdefault(tag, f"the {kind} {tag}")
             if other != f"the {kind} {tag}":
                 section.wrong(tag, f"{tag!r} is already the tag of {other}.", "Rename it.")
+    for tag, name in found.by_scheme.items():
+        if tag in taken:
+            top.wrong("schemes", f"{tag!r} of {name} is already the tag of {taken[tag]}.")
+        elif not _TAG.fullmatch(tag):
+            top.wrong("schemes", f"{tag!r} would be an invalid tag of {name}.", _TAG_FORM)
+        taken[tag] = f"target {name}"
     _check_immutable(top, found, matrix, taken)
 
 

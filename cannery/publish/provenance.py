@@ -14,9 +14,10 @@ from typing import Any
 from packageurl import PackageURL
 
 from cannery import __version__
+from cannery.bases import Base
 from cannery.image.lock import LockedWheel
 from cannery.image.origin_labels import source_uri
-from cannery.model import MACHINE_OF, Base, Target
+from cannery.model import MACHINE_OF, Target
 from cannery.publish.inventory import Inventory, Origin
 from cannery.publish.sbom import package_url
 
@@ -38,6 +39,7 @@ class UsedBase:
     base: Base
     architecture: str
     used: str
+    bootstrapped: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,12 +167,14 @@ def _base(name: str, each: UsedBase) -> dict[str, Any]:
     if pinned := _PINNED.fullmatch(each.used):
         return _pinned(name, pinned, platform)
     algorithm, _, value = each.used.partition(":")
-    annotations = {
-        "bootstrapped": f"Debian {each.base.suite}",
-        "platform": platform,
-        "insteadOf": each.base.image,
-    }
-    # The id of an image that is in no registry: it can be compared, and not pulled.
+    annotations = {"platform": platform, "image": each.base.image}
+    if each.bootstrapped:
+        annotations = {
+            "bootstrapped": f"Debian {each.base.suite}",
+            "platform": platform,
+            "insteadOf": each.base.image,
+        }
+    # The id of an image on the building machine: it can be compared, and not pulled.
     return {"name": name, "digest": {algorithm: value}, "annotations": annotations}
 
 

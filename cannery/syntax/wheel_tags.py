@@ -11,6 +11,9 @@ from packaging.tags import Tag, compatible_tags, cpython_tags
 MACHINES: Mapping[str, int] = {"aarch64": 17, "x86_64": 5}
 """Machine to the minor version of glibc 2 in the oldest platform that wheels are made for."""
 
+_NEWEST_OF_UV = 40
+"""The minor version of glibc 2 in the newest platform that uv 0.13 has a name for."""
+
 OLD_PLATFORMS: Mapping[str, tuple[int, int]] = {
     "manylinux2014": (2, 17),
     "manylinux2010": (2, 12),
@@ -35,13 +38,19 @@ class WheelPlatform:
     @property
     def uv_name(self) -> str:
         """The system as uv names it, such as ``aarch64-manylinux_2_31``."""
-        return f"{self.machine}-manylinux_{self.glibc.replace('.', '_')}"
+        return f"{self.machine}-manylinux_{self._newest.replace('.', '_')}"
+
+    @property
+    def _newest(self) -> str:
+        """The glibc of the newest wheels that can be installed, which uv must have a name for."""
+        major, minor = self.glibc.split(".")
+        return f"{major}.{min(int(minor), _NEWEST_OF_UV)}"
 
     @property
     def tags(self) -> list[Tag]:
         """The supported tags, best first, in the order of uv and pip."""
         major, minor = map(int, self.python.split(".")[:2])
-        systems = platforms(self.machine, self.glibc)
+        systems = platforms(self.machine, self._newest)
         own = cpython_tags((major, minor), [self.abi], systems)
         return [*own, *compatible_tags((major, minor), f"cp{major}{minor}", systems)]
 

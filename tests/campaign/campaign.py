@@ -11,7 +11,6 @@ from __future__ import annotations
 import difflib
 import shutil
 import traceback
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -28,6 +27,7 @@ from tests.campaign.line_edits import LINE_EDITS, encoded
 from tests.campaign.meaning import Meaning, data, names_of, normal, read, rows
 from tests.campaign.outputs import Outputs
 from tests.campaign.structure_edits import STRUCTURE_EDITS
+from tests.campaigns import FAILURE
 
 FILES = {"matrix.yaml": 45, "compat.yaml": 45, "publish.yaml": 10}
 """The files, each with its share of the edits in percent."""
@@ -42,7 +42,7 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     SAME = "same meaning"
     DIFFERENT = "different output"
-    FAILURE = "FAILURE"
+    FAILURE = FAILURE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +68,17 @@ class Verdict:
     edit: Edit
     outcome: Outcome
     why: str = ""
+
+    @property
+    def kind(self) -> str:
+        return self.edit.kind
+
+    def told(self, seed: int) -> str:
+        """The verdict, with everything that is needed to look into it."""
+        edit = self.edit
+        again = f"python -m tests.campaign --seed {seed} --only {edit.number}"
+        head = f"{self.outcome}: edit {edit.number} of {edit.file} ({edit.kind}); again: {again}"
+        return f"{head}\n{self.why}\n{edit.diff[:4000]}"
 
 
 class Campaign:
@@ -154,24 +165,3 @@ def _copy(root: Path, folder: Path) -> Project:
 
 def _lines(text: str) -> list[str]:
     return [f"{line!r}\n"[1:-2] + "\n" for line in text.splitlines(keepends=True)]
-
-
-def table(verdicts: Iterable[Verdict]) -> str:
-    """How many edits of each kind had each outcome."""
-    counts = Counter((each.edit.kind, each.outcome) for each in verdicts)
-    width = max(len(kind) for kind in _EDITS)
-    lines = [f"{'kind of edit':<{width}}" + "".join(f"{each:>18}" for each in Outcome)]
-    for kind in sorted({kind for kind, _ in counts}):
-        numbers = "".join(f"{counts[kind, each]:>18,}" for each in Outcome)
-        lines.append(f"{kind:<{width}}{numbers}")
-    totals = [sum(n for (_, each), n in counts.items() if each is outcome) for outcome in Outcome]
-    lines.append(f"{'all':<{width}}" + "".join(f"{total:>18,}" for total in totals))
-    return "\n".join(lines)
-
-
-def told(verdict: Verdict, seed: int) -> str:
-    """A verdict with everything that is needed to look into it."""
-    edit = verdict.edit
-    again = f"python -m tests.campaign --seed {seed} --only {edit.number}"
-    head = f"{verdict.outcome}: edit {edit.number} of {edit.file} ({edit.kind}); again: {again}"
-    return f"{head}\n{verdict.why}\n{edit.diff[:4000]}"

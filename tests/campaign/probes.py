@@ -15,9 +15,11 @@ from typing import Any
 
 from packaging.version import Version
 
+from cannery.bases import Base, Python
+from cannery.cann import CannPackages, CannRelease, Layout
 from cannery.compat import facts
 from cannery.matrix.definitions import Definitions
-from cannery.model import Base, CannRelease, Layout, Python, Target
+from cannery.model import MACHINE_OF, Target
 from cannery.sources import File
 from cannery.syntax.cann_version import CannRange, CannVersion
 from cannery.wheels import VendorWheel
@@ -133,9 +135,9 @@ def made_release(version: str, chip: str, asked: Mapping[str, str]) -> CannRelea
         layout=known.get(asked.get("layout", ""), Layout.CANN),
         interim=False,
         nearest_public="",
-        toolkit=file,
-        kernels={chip: file},
-        nnal=file,
+        packages=dict.fromkeys(
+            MACHINE_OF.values(), CannPackages(toolkit=file, kernels={chip: file}, nnal=file)
+        ),
         requirements=(),
     )
 
@@ -156,8 +158,8 @@ def _using(stock: Target, kind: str, value: Any) -> list[Target]:
     if isinstance(value, Python):
         return [replace(stock, python=value)]
     if isinstance(value, CannRelease):
-        nnal = value.nnal is not None
-        return [replace(stock, cann=value, chip=chip, with_nnal=nnal) for chip in value.kernels]
+        nnal = value.has_nnal
+        return [replace(stock, cann=value, chip=chip, with_nnal=nnal) for chip in value.chips]
     if kind == "applications":
         return [replace(stock, application=value, requirements=value.requirements)]
     keys = {"apex": "apex", "plugins": "deepspeed_plugin", "torch_npu_wheels": "torch_npu_wheel"}

@@ -11,7 +11,8 @@ import pytest
 from cannery.compat import parse_compat, rows_of
 from cannery.publish import policy
 from cannery.syntax.yaml_reader import Problems, Section
-from tests.campaign.campaign import FILES, Campaign, Edit, Outcome, table, told
+from tests.campaign.campaign import FILES, Campaign, Edit, Outcome
+from tests.campaigns import table
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 1
@@ -30,8 +31,8 @@ def edited(name: str, old: str, new: str) -> Edit:
 
 def test_edits_are_refused_with_their_place_or_mean_what_they_say(campaign: Campaign) -> None:
     verdicts = [*campaign.run(range(300))]
-    print(table(verdicts))
-    failures = [told(each, SEED) for each in verdicts if each.outcome is Outcome.FAILURE]
+    print(table("kind of edit", verdicts, Outcome))
+    failures = [each.told(SEED) for each in verdicts if each.outcome is Outcome.FAILURE]
     assert not failures, "\n".join(failures)
     assert {each.edit.file for each in verdicts} == {*FILES}
     assert {each.outcome for each in verdicts} == {*Outcome} - {Outcome.FAILURE}
@@ -61,7 +62,7 @@ def test_an_outcome(campaign: Campaign, name: str, old: str, new: str, outcome: 
 def failed(campaign: Campaign, edit: Edit) -> str:
     verdict = campaign.judge(edit)
     assert verdict.outcome is Outcome.FAILURE
-    return told(verdict, SEED)
+    return verdict.told(SEED)
 
 
 def test_an_edit_that_the_reader_ignores_is_found(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,9 +43,8 @@ class Desk:
         for stem in (TOOLKIT, KERNELS):
             archive = zipped({f"{stem}.run": RUN + stem.encode()})
             self.server.content[f"{FOLDER}/{stem}.zip"] = archive
-            head, _, rest = text.partition(f"file: {stem}.run\n")
-            old = rest.partition("sha256: ")[2][:64]
-            text = f"{head}file: {stem}.run\n{rest.replace(old, digest(archive), 1)}"
+            text, places = re.subn(f"({stem}.zip): [0-9a-f]{{64}}", rf"\1: {digest(archive)}", text)
+            assert places == 1
         path.write_text(text, encoding="utf-8")
         self.server.content[f"{FOLDER}/{NNAL}"] = RUN
 
@@ -92,7 +92,7 @@ def test_first_use_changes_one_line_of_the_matrix(desk: Desk) -> None:
     desk.run("fetch", "--cann", RELEASE, *words).accepted("now run: python build.py render")
     after = path.read_text(encoding="utf-8").splitlines()
     [added] = [line for line in after if line not in before]
-    assert added == f"      sha256: {digest(RUN)}"
+    assert added == f"      {NNAL}: {digest(RUN)}"
     assert [line for line in after if line != added] == before
     desk.checkout.run("check").accepted()
 
@@ -160,7 +160,7 @@ def test_a_plan_downloads_nothing_and_counts_on_what_can_be_fetched(desk: Desk) 
     ("words", "code", "said"),
     [
         (("fetch",), 2, "no target is selected."),
-        (("fetch", "--cann", "8.1.RC2"), 2, "no CANN release '8.1.RC2'. Did you mean '8.1.RC1'?"),
+        (("fetch", "--cann", "8.1.RC11"), 2, "no CANN release '8.1.RC11'. Did you mean '8.1.RC1'?"),
         (("fetch", "--cann", "8.1.RC1", "--all"), 2, "cannot be combined"),
         (("fetch", "--all", "--accept-eula", " "), 2, "invalid name ' '"),
         (("fetch", "--all", "--ca", "no.pem"), 2, "no.pem, named with --ca."),

@@ -26,8 +26,10 @@ WHERE = {
     "chip=a3": ["py311-torch271-cann910-a3", "py311-torch290-cann910-a3"],
     "chip=a3 torch=2.9": ["py311-torch290-cann910-a3"],
     "torch_npu=2.1.0 deepspeed=0.13": ["py310-torch210-cann80rc1-llamafactory082"],
-    "llamafactory=0.9": ["py39-torch231-cann8t39-llamafactory090"],
-    "mindspore=2": [BARE, "py39-mindspore271-cann83rc1"],
+    "llamafactory=0.9 torch=2.3": ["py39-torch231-cann8t39-llamafactory090"],
+    "mindspore=2.7": ["py39-mindspore271-cann83rc1"],
+    "mindspore=2.0": [BARE],
+    "application=vllm architecture=arm64": ["py39-torch251-cann81rc1-vllm073"],
     "apex=0.1 torch=1.11": ["py37-torch1110-cann63rc1-llama13b"],
     "base=debian-12 python=3.11 torch=2.1": ["py311-torch210-cann8rc3-swift261"],
 }
@@ -59,7 +61,8 @@ WRONG = {
     "no value": (["python"], "invalid condition 'python'. Write it as in python=3.9."),
     "nothing": ([""], "invalid condition ''."),
     "no such version": (["python=2.7"], "no target is selected by * python=2.7."),
-    "one beside another": (["python=3.9", "cann=9.1.0"], "by * python=3.9 cann=9.1.0."),
+    "a misspelt chip": (["chip=910bb"], "by * chip=910bb. Did you mean '910b'?"),
+    "one beside another": (["python=3.8", "cann=9.1.0"], "by * python=3.8 cann=9.1.0."),
     "a range": (["torch>=2.1"], "targets have no 'torch>'. Did you mean 'torch'?"),
     "an empty key": (["=3.9"], "targets have no ''."),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cannery.bases import Base
 from cannery.errors import ArtifactError
 from cannery.execute.engine import base
 from cannery.execute.engine.bake import BakeSettings, bake
@@ -17,8 +18,8 @@ from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.engine.images import local_images
 from cannery.execute.engine.inventory import image_inventory
 from cannery.image.bake_file import Caches, ImageBuild
+from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
-from cannery.model import Base
 from cannery.options.build import BuildOptions
 from cannery.pipeline.assembly import Assembly
 from cannery.pipeline.planning import make_plan
@@ -122,7 +123,14 @@ def test_a_base_is_taken_from_a_mirror_under_its_own_name(
     there = vendor.push("base", "FROM scratch\nCOPY Dockerfile /from-the-mirror\n")
     image = f"registry.invalid/debian:12@{there.partition('@')[2]}"
     gone = there.replace("ascend/cann", "ascend/nothing")
-    wanted = Base(name="debian-12", image=image, suite="x", glibc="2", mirrors=(gone, there))
+    wanted = Base(
+        name="debian-12",
+        image=image,
+        suite="x",
+        glibc="2",
+        distribution=load_distributions()["debian"],
+        mirrors=(gone, there),
+    )
     try:
         assert base.ensure_base(wanted, "arm64") == there
         images = local_images(base.names(wanted, "arm64"))

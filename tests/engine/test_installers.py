@@ -21,6 +21,10 @@ from cannery.model import Target
 
 from .conftest import MAIN
 
+INFO_MODE = 0o444
+"""Of version.info, which the vendor has with mode 440, with the option --install-for-all."""
+
+NEWER = "py311-torch290-cann910-910b"
 COMPONENTS = ("toolkit", "kernels", "nnal")
 
 Entry = tuple[bytes, int, int, int, float, str, str]
@@ -80,3 +84,45 @@ def test_both_ways_of_installing_give_equal_layers(
     assert "toolkit/etc/Ascend/ascend_cann_install.info" in native
     changed = [name for name in native if name.endswith("/version.cfg")]
     assert {name.split("/")[0] for name in changed} == {"toolkit", "kernels"}
+
+
+@pytest.mark.parametrize(
+    ("toolkit", "kernels", "libraries"),
+    [
+        ("8.5.2", "8.5.2", "tools/aml/lib64"),
+        ("9.0.0", "9.1.0", "lib64"),
+        ("9.1.1", "9.1.1", "lib64"),
+    ],
+)
+def test_the_newer_layout_is_installed_on_its_toolkit(
+    project: Project,
+    packages: PackageIndex,
+    tmp_path: Path,
+    toolkit: str,
+    kernels: str,
+    libraries: str,
+) -> None:
+    matrix = project.matrix()
+    stock = matrix.targets[NEWER]
+    # The lock is that of another release, and its wheels are not in these layers.
+    release = replace(matrix.cann[toolkit], requirements=stock.cann.requirements)
+    own = None if kernels == toolkit else matrix.cann[kernels]
+    target = replace(stock, cann=release, kernels_release=own)
+    made = simulate(project, target, packages, project.artifacts)
+    found = _layers(project, target, made, packages, tmp_path / "layers")
+    home = f"usr/local/Ascend/cann-{toolkit}"
+    assert f"toolkit/{home}/share/info/runtime/version.info" in found
+    assert f"kernels/{home}/aarch64-linux/ascend_ops_install.info" in found
+    assert f"nnal/usr/local/Ascend/nnal/atb/{toolkit}/version.info" in found
+    assert f"toolkit/{home}/{libraries}" in found
+    name = f"kernels/{home}/opp/version.info"
+    assert found[name][1] == INFO_MODE
+    text = f"Version={kernels}\n"
+    assert _content(tmp_path / "layers" / "layers.tar", name).startswith(text)
+
+
+def _content(archive: Path, name: str) -> str:
+    with tarfile.open(archive) as opened:
+        stream = opened.extractfile(name)
+        assert stream
+        return stream.read().decode()

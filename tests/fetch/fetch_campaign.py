@@ -16,7 +16,6 @@ import sys
 import threading
 import time
 import traceback
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from random import Random
 from cannery.errors import CanneryError
 from cannery.execute.fetch.terms import Terms
 from cannery.sources import File
+from tests.campaigns import FAILURE
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, wrong_files, zipped
 from tests.fetch.server import HEADS, Fault, Files
 
@@ -55,7 +55,7 @@ class Outcome(StrEnum):
     FETCHED = "fetched"
     RESUMED = "resumed"
     REFUSED = "refused"
-    FAILURE = "FAILURE"
+    FAILURE = FAILURE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +77,18 @@ class Verdict:
     case: Case
     outcome: Outcome
     why: str = ""
+
+    @property
+    def kind(self) -> str:
+        return self.case.kind
+
+    def told(self, seed: int) -> str:
+        """The verdict, with everything that is needed to look into it."""
+        case = self.case
+        again = f"python -m tests.fetch --seed {seed} --only {case.number}"
+        more = f"{len(case.content)} bytes, known by {case.known}, {case.mirrors} mirrors"
+        head = f"{self.outcome}: case {case.number} ({case.kind}; {more}); again: {again}"
+        return f"{head}\n{self.why}"
 
 
 def make_case(seed: int, number: int) -> Case:
@@ -251,24 +263,3 @@ def _full_disk(case: Case) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-def table(verdicts: Iterable[Verdict]) -> str:
-    """How many cases of each fault had each outcome."""
-    counts = Counter((each.case.kind, each.outcome) for each in verdicts)
-    lines = [f"{'fault':<20}" + "".join(f"{each:>10}" for each in Outcome)]
-    lines += [
-        f"{kind:<20}" + "".join(f"{counts[kind, each]:>10,}" for each in Outcome)
-        for kind in sorted({kind for kind, _ in counts})
-    ]
-    totals = [sum(n for (_, each), n in counts.items() if each is outcome) for outcome in Outcome]
-    return "\n".join([*lines, f"{'all':<20}" + "".join(f"{total:>10,}" for total in totals)])
-
-
-def told(verdict: Verdict, seed: int) -> str:
-    """A verdict with everything that is needed to look into it."""
-    case = verdict.case
-    again = f"python -m tests.fetch --seed {seed} --only {case.number}"
-    more = f"{len(case.content)} bytes, known by {case.known}, {case.mirrors} mirrors"
-    head = f"{verdict.outcome}: case {case.number} ({case.kind}; {more}); again: {again}"
-    return f"{head}\n{verdict.why}"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from collections.abc import Iterable
 from functools import cache
@@ -16,9 +17,18 @@ from cannery.execute.fetch.store import Store
 from cannery.execute.fetch.terms import Terms
 from cannery.execute.fetch.transfer import Patience
 from cannery.sources import Address, File
+from tests.fetch.server import Fault, Files
 
 QUICK = Patience(tries=4, all_tries=12, pause=0.001, longest=5.0, slowest=512.0, window=0.15)
 SHORT = Timeouts(connect=2.0, read=0.15)
+
+CONTENT = os.urandom(100_000)
+HALF = len(CONTENT) // 2
+
+
+def failing(files: Files, *kinds: str, at: int = HALF, path: str = "a/toolkit.run") -> None:
+    """Make the next requests for ``path`` go wrong."""
+    files.faults[path] = [Fault(kind=kind, at=at) for kind in kinds]
 
 
 def digest(content: bytes) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cannery.execute.fetch import fetcher
-from tests.fetch.fetch_campaign import KINDS, Campaign, Outcome, make_case, table, told
+from tests.campaigns import table
+from tests.fetch.fetch_campaign import KINDS, Campaign, Outcome, make_case
 from tests.fetch.server import serving
 
 SEED = 11
@@ -21,8 +22,8 @@ def test_300_faults_store_no_wrong_byte_and_show_no_traceback(
         verdicts = [*Campaign(tmp_path, files, SEED).run(range(300))]
     said = capsys.readouterr().err
     with capsys.disabled():
-        print("", table(verdicts), sep="\n")
-    failures = [told(each, SEED) for each in verdicts if each.outcome is Outcome.FAILURE]
+        print("", table("fault", verdicts, Outcome), sep="\n")
+    failures = [each.told(SEED) for each in verdicts if each.outcome is Outcome.FAILURE]
     assert not failures, "\n".join(failures)
     assert "Traceback" not in said
     assert {each.case.kind for each in verdicts} == {*KINDS}

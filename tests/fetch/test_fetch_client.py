@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 import ssl
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,29 +20,19 @@ from cannery.execute.fetch import transfer
 from cannery.execute.fetch.http import Client, Timeouts
 from cannery.execute.process import Stopped
 from cannery.sources import Address
-from tests.fetch.fetches import QUICK, a_file, digest, fetcher, in_zip, wrong_files, zipped
+from tests.fetch.fetches import (
+    CONTENT,
+    HALF,
+    QUICK,
+    a_file,
+    digest,
+    failing,
+    fetcher,
+    in_zip,
+    wrong_files,
+    zipped,
+)
 from tests.fetch.server import Fault, Files, serving
-
-CONTENT = os.urandom(100_000)
-HALF = len(CONTENT) // 2
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Files]:
-    with serving() as files:
-        yield files
-
-
-@pytest.fixture
-def files(server: Files) -> Files:
-    server.content = {"a/toolkit.run": CONTENT}
-    server.faults.clear()
-    server.requests.clear()
-    return server
-
-
-def failing(files: Files, *kinds: str, at: int = HALF, path: str = "a/toolkit.run") -> None:
-    files.faults[path] = [Fault(kind=kind, at=at) for kind in kinds]
 
 
 def test_a_certificate_that_is_not_trusted(tmp_path: Path) -> None:

@@ -5,37 +5,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cannery.errors import ArtifactError
 from cannery.execute.fetch.terms import Terms
-from tests.fetch.fetches import a_file, digest, fetcher
-from tests.fetch.server import Fault, Files, serving
-
-CONTENT = os.urandom(100_000)
-HALF = len(CONTENT) // 2
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Files]:
-    with serving() as files:
-        yield files
-
-
-@pytest.fixture
-def files(server: Files) -> Files:
-    server.content = {"a/toolkit.run": CONTENT}
-    server.faults.clear()
-    server.requests.clear()
-    return server
-
-
-def failing(files: Files, *kinds: str, at: int = HALF, path: str = "a/toolkit.run") -> None:
-    files.faults[path] = [Fault(kind=kind, at=at) for kind in kinds]
-
+from tests.fetch.fetches import CONTENT, HALF, a_file, digest, failing, fetcher
+from tests.fetch.server import Files
 
 RESUMED = ["half", "reset", "stall", "slow", "long length"]
 REPEATED = ["429", "429 date", "503", "503 odd", "500", "nothing", "not HTTP", "chunked"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import ArtifactError, FileError
-from cannery.execute.fetch.store import Store, link_or_copy, store_folder
+from cannery.execute.fetch.store import Store, store_folder
 from cannery.execute.fetch.terms import Terms
 from cannery.sources import Address, File
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, zipped
@@ -184,17 +184,6 @@ def test_a_folder_of_files_for_a_build(server: Files, tmp_path: Path) -> None:
         "apex.whl": b"apex",
     }
     assert (folder / "toolkit.run").stat().st_ino == path.stat().st_ino
-
-
-def test_a_file_on_another_disk_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def other_disk(*_: object) -> None:
-        raise OSError(18, "cross-device link")
-
-    (tmp_path / "a").write_bytes(CONTENT)
-    monkeypatch.setattr(os, "link", other_disk)
-    link_or_copy(tmp_path / "a", tmp_path / "b")
-    assert (tmp_path / "b").read_bytes() == CONTENT
-    assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
 
 
 def test_a_store_that_cannot_be_written(server: Files, tmp_path: Path) -> None:

@@ -4,22 +4,15 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cannery.errors import ArtifactError
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, wrong_files, zipped
-from tests.fetch.server import Files, serving
+from tests.fetch.server import Files
 
 CONTENT = b"#!/bin/sh\n" + b"payload" * 1000
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Files]:
-    with serving() as files:
-        yield files
 
 
 def fetched(server: Files, root: Path, archive: bytes) -> bytes:

@@ -118,6 +118,12 @@ def trust(host: Host) -> str:
 
 
 @pytest.fixture(scope="session")
+def devlib() -> str:
+    """The variable with which a program that imports torch_npu starts without a driver."""
+    return f"env {DEVLIB}"
+
+
+@pytest.fixture(scope="session")
 def probe(host: Host) -> Probe:
     """Runs ``probes/NAME.py`` in the container, once, and returns the JSON that it prints.
 

@@ -13,9 +13,10 @@ import pytest
 import yaml
 from packaging.version import InvalidVersion, Version
 
+from cannery.cann import Layout
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
-from cannery.model import Layout, Target
+from cannery.model import Target
 from cannery.syntax.cann_version import CannVersion
 from tests.unit.matrices import OWN_FACTS
 
@@ -173,9 +174,9 @@ def matrix_targets() -> list[Target]:
 def test_the_files_of_the_matrix_have_the_vendors_names(target: Target) -> None:
     public = target.cann.nearest_public if target.cann.interim else target.cann.version
     judged = CannVersion.parse(public)
-    files = {"toolkit": target.cann.toolkit, "kernels": target.cann.kernels[target.chip]}
-    if target.with_nnal and target.cann.nnal:
-        files["nnal"] = target.cann.nnal
+    files = {"toolkit": target.toolkit_file, "kernels": target.kernels_file}
+    if nnal := target.nnal_file:
+        files["nnal"] = nnal
     for row in COMPAT.files:
         if judged in row.cann and target.chip in (row.chips or (target.chip,)):
             if row.component not in files:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from cannery.image.build_context import CONTEXT_FILES
 from cannery.image.lock import LockedWheel, parse_lock
+from cannery.matrix.project import select
 from cannery.model import Application, Target
 from tests.policy.conftest import PROJECT, TARGETS
 
@@ -107,8 +109,55 @@ def test_a_target_that_was_asked_for_is_there(name: str) -> None:
     assert {key: found.get(key, "") for key in WANTED[name]} == WANTED[name]
 
 
-def test_the_table_has_every_target() -> None:
-    assert WANTED.keys() == TARGETS.keys()
+def test_there_are_targets_for_what_is_current() -> None:
+    assert len(TARGETS) >= 60
+    torches = {each.torch.rpartition(".")[0] for each in TARGETS.values()}
+    assert {f"2.{minor}" for minor in range(5, 11)} <= torches
+    lines = (PROJECT.root / "matrix.yaml").read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 900
+
+
+SELECTED = {
+    "application=llamafactory torch=2.10 chip=910b": "py311-torch2100-cann910-llamafactory095-910b",
+    "torchvision=0.24 triton_ascend=3.2.0 vllm=0.18 chip=a3": "py311-torch290-cann900-vllm0180-a3",
+    "torch=2.10 cann=9.1 chip=310p platform=linux/arm64": "py311-torch2100-cann910-310p",
+    "mindspore=2.10 chip=910b": "py311-mindspore2100-cann910-910b",
+}
+
+
+@pytest.mark.parametrize("conditions", SELECTED)
+def test_a_target_is_found_by_what_it_has(conditions: str) -> None:
+    found = select(PROJECT.matrix(), ["*"], conditions.split())
+    assert [target.id for target in found] == [SELECTED[conditions]]
+
+
+def test_torch_210_is_not_torch_21() -> None:
+    found = select(PROJECT.matrix(), ["*"], ["torch=2.10"])
+    assert {target.torch for target in found} == {"2.10.0"}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_an_id_says_what_the_target_has(name: str) -> None:
+    target = TARGETS[name]
+    shown = {
+        "py": target.python.minor.replace(".", ""),
+        "torch": target.torch.replace(".", ""),
+        "cann": target.cann.version.lower().replace(".", ""),
+    }
+    for word in name.split("-")[:3]:
+        if found := re.fullmatch(r"(py|torch|cann)(\d\w*)", word):
+            kind, digits = found.groups()
+            # Older ids write 8.0.RC2 as 8rc2, and leave out the alpha of 6.3.RC1.alpha003.
+            spellings = {shown[kind], shown[kind].replace("80", "8", 1)}
+            assert any(each.startswith(digits) for each in spellings), (name, word)
+
+
+def test_an_id_tells_ports_of_torch_apart() -> None:
+    pairs = {each.id: (each.torch, each.cann.version) for each in TARGETS.values()}
+    for name, pair in pairs.items():
+        if re.fullmatch(r"py\d+-torch\d+-cann\w+", name):
+            same = [each for each in pairs if each.split("-")[1:] == name.split("-")[1:]]
+            assert {pairs[each] for each in same} == {pair}
 
 
 def test_every_stack_of_the_file_is_used() -> None:

@@ -25,8 +25,13 @@ APEX = f"apex-0.1+ascend-{PYTHON_TAG}-{PYTHON_TAG}-linux_{ARCH}.whl"
 
 
 def make_spec(
-    cann: str, layout: str = "ascend-toolkit", arch: str = ARCH, chip: str = "910b"
+    cann: str,
+    layout: str = "ascend-toolkit",
+    arch: str = ARCH,
+    chip: str = "910b",
+    operators: str = "",
 ) -> dict[str, Any]:
+    """With ``operators`` of another version than the toolkit, where it is given."""
     name = {"a3": "A3"}.get(chip, chip)
     old = layout == "ascend-toolkit"
     kernels = f"Ascend-cann-kernels-{name}" if old else f"Ascend-cann-{name}-ops"
@@ -37,7 +42,12 @@ def make_spec(
         "layout": layout,
         "packages": [
             {"component": TOOLKIT, "file": f"Ascend-cann-toolkit{tail}"},
-            {"component": KERNELS, "chip": chip, "file": f"{kernels}{tail}"},
+            {
+                "component": KERNELS,
+                "chip": chip,
+                "file": f"{kernels}_{operators or cann}_linux-{arch}.run",
+                **({"version": operators} if operators else {}),
+            },
             {"component": NNAL, "file": f"Ascend-cann-nnal{tail}"},
         ],
         "apex": {"file": APEX},
@@ -111,9 +121,14 @@ def cann85(pack: Callable[..., Packed]) -> Packed:
 
 
 @pytest.fixture(scope="session")
+def cann91(pack: Callable[..., Packed]) -> Packed:
+    return pack("9.1.1", "cann")
+
+
+@pytest.fixture(scope="session")
 def a3(pack: Callable[..., Packed]) -> Packed:
     """For aarch64, whatever the tests run on: Machine.pretend_aarch64 makes it fit."""
-    return pack("8.5.0", "cann", "aarch64", "a3")
+    return pack("9.1.1", "cann", "aarch64", "a3")
 
 
 @dataclass

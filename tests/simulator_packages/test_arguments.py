@@ -64,7 +64,9 @@ def test_without_a_mode_the_usage_is_shown(machine: Machine, t39: Packed) -> Non
         (("--instal",), "unknown option --instal"),
         (("--install", "--install-path="), "unknown option --install-path="),
         (("extra", "--install"), "unknown option extra"),
-        (("--upgrade",), "--upgrade is not supported"),
+        (("--chip=",), "unknown option --chip="),
+        (("--tar",), "--tar needs the arguments of tar"),
+        (("--install", "--uninstall"), "--install and --uninstall cannot be given together"),
         (("--install", "--check"), "--install and --check cannot be given together"),
     ],
 )

@@ -109,18 +109,34 @@ def pretend_aarch64(machine: Machine) -> dict[str, str]:
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
-    "script", ["ascend-toolkit/set_env.sh", "cann/set_env.sh", "cann-8.5.0/set_env.sh"]
+    "script", ["ascend-toolkit/set_env.sh", "cann/set_env.sh", "cann-9.1.1/set_env.sh"]
 )
 def test_toolkit_of_the_new_layout(machine: Machine, a3: Packed, shell: str, script: str) -> None:
     start = pretend_aarch64(machine)
     machine.must_install(a3.file(TOOLKIT))
-    home = f"{machine.ascend}/cann-8.5.0"
+    home = f"{machine.ascend}/cann-9.1.1"
     environment, _ = source(shell, machine.ascend / script, start=start)
     expected = {"HOME": "/root", **cann_variables(home)}
     expected["PATH"] += f":{start['PATH']}"
     if not HOST_HAS_DRIVER:
         expected["LD_LIBRARY_PATH"] += f":{home}/devlib"
     assert environment == expected
+    assert_folders(home, environment)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_first_release_of_the_new_layout_has_two_more_folders(
+    machine: Machine, cann85: Packed, shell: str
+) -> None:
+    machine.must_install(cann85.file(TOOLKIT))
+    home = f"{machine.ascend}/cann-8.5.0"
+    environment, _ = source(shell, machine.ascend / "cann/set_env.sh")
+    found = environment[LD].split(":")
+    assert [each for each in found if "/aml/" in each] == [
+        f"{home}/tools/aml/lib64",
+        f"{home}/tools/aml/lib64/plugin",
+    ]
+    assert found.index(f"{home}/tools/aml/lib64/plugin") + 1 == found.index(DRIVER_FOLDERS[0])
     assert_folders(home, environment)
 
 
@@ -138,10 +154,10 @@ def test_devlib_is_left_out_where_the_driver_is(
     without, _ = source(shell, script, start=start)
     (folder / "libascend_hal.so").touch()
     found, _ = source(shell, script, start=start)
-    expected = cann_variables(f"{machine.ascend}/cann-8.5.0")["LD_LIBRARY_PATH"]
+    expected = cann_variables(f"{machine.ascend}/cann-9.1.1")["LD_LIBRARY_PATH"]
     assert found["LD_LIBRARY_PATH"] == f"{expected}:{folder}"
     if not HOST_HAS_DRIVER:
-        devlib = f"{machine.ascend}/cann-8.5.0/devlib"
+        devlib = f"{machine.ascend}/cann-9.1.1/devlib"
         assert without["LD_LIBRARY_PATH"] == f"{expected}:{folder}:{devlib}"
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cannery.cann import Layout
 from cannery.image.environment import ASCEND, DRIVER_LIBRARIES, SYSTEM_PATH, image_environment
 from cannery.matrix.project import Project
-from cannery.model import Layout, Target
+from cannery.model import Target
 
 from .conftest import KERNELS, NNAL, TOOLKIT, Machine, Packed
 from .test_environment import source
@@ -60,7 +61,7 @@ def install(machine: Machine, packed: Packed, *, nnal: bool) -> None:
         machine.must_install(packed.file(NNAL), ASCEND_TOOLKIT_HOME=str(latest))
 
 
-@pytest.mark.parametrize("layout", ["t39", "cann85"])
+@pytest.mark.parametrize("layout", ["t39", "cann85", "cann91"])
 @pytest.mark.parametrize(("torch", "abi"), [("", ""), ("2.1.0", "0"), ("2.7.1", "1")])
 def test_the_environment_is_what_the_scripts_set(
     request: pytest.FixtureRequest, machine: Machine, layout: str, torch: str, abi: str
@@ -75,7 +76,7 @@ def test_the_environment_is_what_the_scripts_set(
     assert "devlib" not in str(expected)
 
 
-@pytest.mark.parametrize("layout", ["t39", "cann85"])
+@pytest.mark.parametrize("layout", ["t39", "cann85", "cann91"])
 def test_every_folder_of_the_environment_is_there(
     request: pytest.FixtureRequest, machine: Machine, layout: str
 ) -> None:

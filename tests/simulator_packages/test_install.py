@@ -83,23 +83,36 @@ def test_each_package_names_itself(machine: Machine, t39: Packed) -> None:
 def test_a3_installs_under_the_vendors_names(machine: Machine, a3: Packed) -> None:
     machine.pretend_aarch64()
     install_all(machine, a3)
-    home = machine.ascend / "cann-8.5.0"
-    assert a3.file(KERNELS).name == "Ascend-cann-A3-ops_8.5.0_linux-aarch64.run"
+    home = machine.ascend / "cann-9.1.1"
+    assert a3.file(KERNELS).name == "Ascend-cann-A3-ops_9.1.1_linux-aarch64.run"
     kernels = home / "opp/built-in/op_impl/ai_core/tbe/kernel"
     assert [path.name for path in kernels.iterdir()] == ["ascend910_93"]
     info = read_settings(home / "aarch64-linux/ascend_ops_install.info")
     assert info["package_name"] == "Ascend-cann-A3-ops"
     assert info["arch"] == "aarch64"
-    assert "\nopp_kernel_running_version=[0.0.0.0.0:8.5.0]\n" in (home / "version.cfg").read_text()
+    assert not (home / "version.cfg").exists()
 
 
-def test_kernels_of_two_chips_are_kept_side_by_side(
+def test_operators_of_two_chips_cannot_share_a_path(
     machine: Machine, a3: Packed, pack: Callable[..., Packed]
 ) -> None:
     machine.pretend_aarch64()
-    install_all(machine, pack("8.5.0", "cann", "aarch64"))
-    machine.must_install(a3.file(KERNELS))
-    kernels = machine.ascend / "cann-8.5.0/opp/built-in/op_impl/ai_core/tbe/kernel"
+    other = pack("9.1.1", "cann", "aarch64")
+    install_all(machine, other)
+    before = machine.state()
+    result = machine.install(a3.file(KERNELS))
+    assert result.returncode == TOOLKIT_MISSING
+    assert f"Ascend-cann-910b-ops is in {machine.ascend}, and the operators of" in result.stderr
+    assert machine.state() == before
+    machine.must_install(other.file(KERNELS))
+
+
+def test_kernels_of_two_chips_before_8_5_are_kept_side_by_side(
+    machine: Machine, t39: Packed, pack: Callable[..., Packed]
+) -> None:
+    install_all(machine, t39)
+    machine.must_install(pack("8.0.T39", "ascend-toolkit", ARCH, "a3").file(KERNELS))
+    kernels = machine.ascend / "ascend-toolkit/8.0.T39/opp/built-in/op_impl/ai_core/tbe/kernel"
     assert sorted(path.name for path in kernels.iterdir()) == ["ascend910_93", "ascend910b"]
 
 
@@ -108,7 +121,6 @@ def test_every_info_file_names_its_version(machine: Machine, t39: Packed) -> Non
     place = machine.ascend / "ascend-toolkit/8.0.T39" / LINUX
     infos = {
         "Ascend-cann-toolkit": place / "ascend_toolkit_install.info",
-        "Ascend-cann-kernels-910b": place / "ascend_kernels_install.info",
         "Ascend-cann-nnal": machine.ascend / "nnal/atb/8.0.T39/ascend_nnal_install.info",
     }
     for name, path in infos.items():
@@ -181,7 +193,7 @@ def test_another_version_goes_beside_and_moves_latest(
     machine.must_install(t39.file(TOOLKIT))
     toolkits = machine.ascend / "ascend-toolkit"
     assert str((toolkits / "latest").readlink()) == "8.0.T39"
-    assert (toolkits / "8.0.RC3" / LINUX / "ascend_kernels_install.info").is_file()
+    assert (toolkits / "8.0.RC3/opp_kernel/version.info").is_file()
     machine.must_install(t39.file(KERNELS))
 
 

@@ -106,7 +106,7 @@ def test_all_problems_of_a_spec_are_reported(device: Path, tmp_path: Path) -> No
         "spec.cann: expected a plain name, found '8.0 T39'",
         "spec.layout: 'old' is not one of ascend-toolkit, cann",
         "spec.packages[0].file: expected a plain name",
-        "spec.packages[0].chip: '910c' is not one of 310b, 310p, 910, 910b, a3",
+        "spec.packages[0].chip: '910c' is not one of 310b, 310p, 910, 910b, 950, a3",
         "spec.packages[1]: expected an object, found int",
         "spec.apex.wheel: unknown key",
         "spec.driver.devices: expected a number, found '8'",

@@ -5,16 +5,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cannery.bases import Base, Python, PythonSource
+from cannery.cann import CannRelease, Layout
 from cannery.compat import Finding, judge, refusals_of
 from cannery.errors import Span
+from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
-from cannery.model import Base, CannRelease, Layout, Python, PythonSource, Target
+from cannery.model import Target
 from cannery.sources import File
 from cannery.wheels import VendorWheel
+from tests.unit.cann_packages import packages
 from tests.unit.matrices import CHECKOUT
 
 COMPAT = Project(root=CHECKOUT).compat()
-BASE = Base(name="debian-11", image="debian:11@sha256:0", suite="bullseye", glibc="2.31")
+BASE = Base(
+    name="debian-11",
+    image="debian:11@sha256:0",
+    suite="bullseye",
+    glibc="2.31",
+    distribution=load_distributions()["debian"],
+)
 APEX = VendorWheel(
     version="0.1+ascend",
     file="apex-0.1+ascend-{tag}-{abi}-linux_{machine}.whl",
@@ -28,8 +38,8 @@ NUMPY = ("numpy<2", "protobuf==3.20.3")
 
 def python(version: str) -> Python:
     """An interpreter that no base has."""
-    archive = File(name="python.tar.gz", origin="its makers")
-    return Python(name=version, version=version, source=PythonSource.STANDALONE, archive=archive)
+    archives = {"aarch64": File(name="python.tar.gz", origin="its makers")}
+    return Python(name=version, version=version, source=PythonSource.STANDALONE, archives=archives)
 
 
 def cann(version: str, *, chip: str = "910b", nearest_public: str = "") -> CannRelease:
@@ -40,9 +50,11 @@ def cann(version: str, *, chip: str = "910b", nearest_public: str = "") -> CannR
         layout=Layout.CANN if newer else Layout.ASCEND_TOOLKIT,
         interim=bool(nearest_public),
         nearest_public=nearest_public,
-        toolkit=File(name="toolkit.run", origin="its makers"),
-        kernels={chip: File(name="kernels.run", origin="its makers")},
-        nnal=File(name="nnal.run", origin="its makers"),
+        packages=packages(
+            File(name="toolkit.run", origin="its makers"),
+            {chip: File(name="kernels.run", origin="its makers")},
+            File(name="nnal.run", origin="its makers"),
+        ),
         requirements=NUMPY,
     )
 

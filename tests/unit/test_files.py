@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of write_files changes everything that it was asked to, or nothing."""
+"""write_files changes everything that it was asked to, or nothing; files are linked or copied."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import FileError
-from cannery.files import write_files
+from cannery.files import link_or_copy, put_files, write_files
 from tests.unit.matrices import CHECKOUT, tree
 
 FULL_DISK = f"""
@@ -138,3 +138,28 @@ def test_a_disk_that_fills_changes_nothing(tmp_path: Path) -> None:
     message, left = done.stdout.splitlines()
     assert message.startswith(f"cannot write {tmp_path}/sub/b: no space left on device.")
     assert left == str({"a": "old a", "b": "old b"}) or left == str({"b": "old b", "a": "old a"})
+
+
+def test_a_file_on_another_disk_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def other_disk(*_: object) -> None:
+        raise OSError(18, "cross-device link")
+
+    (tmp_path / "a").write_text("content", encoding="utf-8")
+    monkeypatch.setattr(os, "link", other_disk)
+    link_or_copy(tmp_path / "a", tmp_path / "b")
+    assert tree(tmp_path) == {"a": b"content", "b": b"content"}
+
+
+def test_the_file_behind_a_symbolic_link_is_linked(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("content", encoding="utf-8")
+    (tmp_path / "link").symlink_to("a")
+    put_files({"b": tmp_path / "link"}, tmp_path / "folder")
+    [put] = (tmp_path / "folder").iterdir()
+    assert not put.is_symlink()
+    assert put.samefile(tmp_path / "a")
+
+
+def test_files_cannot_be_put_where_a_file_is(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    with pytest.raises(FileError, match="cannot write"):
+        put_files({"b": tmp_path / "file"}, tmp_path / "file")

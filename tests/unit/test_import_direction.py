@@ -16,7 +16,8 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
-    *("errors", "sources", "wheels", "model", "console", "files", "options", "syntax", "compat"),
+    *("errors", "extras", "sources", "bases", "wheels", "cann", "model", "console", "files"),
+    *("options", "syntax", "compat"),
     *("matrix", "deploy", "image", "plan", "publish", "report", "catalog", "execute", "pipeline"),
     "cli",
 )

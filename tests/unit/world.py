@@ -59,6 +59,8 @@ class World:
     """Is called when a target has been built, before the next one is."""
     stops_at: str = ""
     number: int = 0
+    forgotten: list[str] = field(default_factory=list)
+    """The builders whose cache has lost the results of the steps that install CANN."""
 
     @property
     def journal(self) -> Path:
@@ -187,4 +189,5 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(building, "check", found.check)
     builder = Builder(name="default", local=True)
     monkeypatch.setattr(building, "find_builder", lambda _: builder)
+    monkeypatch.setattr(building, "forget_cann", lambda b: found.forgotten.append(b.name))
     return found

@@ -12,9 +12,7 @@ import hashlib
 import io
 import json
 import os
-import shutil
 import tarfile
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -22,7 +20,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from cannery.errors import ArtifactError, Problem, file_error
-from cannery.execute.owner import is_gone, own_mark
+from cannery.execute.owner import temporary_folder
+from cannery.image.file_hashes import sha256_of
 
 MANIFEST = "manifest.json"
 """The first member of the archive: what the bundle is for, and every file with its hash."""
@@ -31,7 +30,6 @@ _SCHEMA = 1
 _END = b"cannery-bundle sha256:"
 _BLOCK = 512
 _CHUNK = 1 << 20
-_MAKING = ".making-"
 
 _DAMAGED = "Copy the bundle again, or make it again with 'build.py bundle'."
 
@@ -101,7 +99,7 @@ def pack(folder: Path, contents: Contents, out: Path) -> int:
     return size
 
 
-class _Hashing(io.BytesIO):
+class _Hashing(io.RawIOBase):
     """Writes to another stream, and hashes what it writes."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -124,10 +122,8 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
 def _listed(folder: Path) -> Iterator[dict[str, Any]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink():
-            with path.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
             name = str(path.relative_to(folder))
-            yield {"path": name, "size": path.stat().st_size, "sha256": digest}
+            yield {"path": name, "size": path.stat().st_size, "sha256": sha256_of(path)}
 
 
 def unpack(bundle: Path, parent: Path) -> tuple[Path, Contents]:
@@ -140,19 +136,15 @@ def unpack(bundle: Path, parent: Path) -> tuple[Path, Contents]:
         FileError: it cannot be read, or its files cannot be written.
     """
     try:
-        digest, length = _checked(bundle)
+        digest = _checked(bundle)
     except OSError as error:
         raise file_error("read", bundle, error) from error
     place = parent / digest[:16]
     try:
         if not place.is_dir():
-            parent.mkdir(parents=True, exist_ok=True)
-            _remove_abandoned(parent)
-            with tempfile.TemporaryDirectory(
-                prefix=f"{_MAKING}{own_mark()}:", dir=parent
-            ) as temporary:
-                tree = Path(temporary) / "tree"
-                _extract(bundle, length, tree)
+            with temporary_folder(parent) as temporary:
+                tree = temporary / "tree"
+                _extract(bundle, tree)
                 os.replace(tree, place)
         text = (place / MANIFEST).read_text(encoding="utf-8")
     except OSError as error:
@@ -160,8 +152,8 @@ def unpack(bundle: Path, parent: Path) -> tuple[Path, Contents]:
     return place, _contents(bundle, json.loads(text))
 
 
-def _checked(bundle: Path) -> tuple[str, int]:
-    """The sha256 and the length of the archive in ``bundle``, after comparing the two."""
+def _checked(bundle: Path) -> str:
+    """The sha256 of the archive in ``bundle``, which must be that of its last block."""
     length = bundle.stat().st_size - _BLOCK
     with bundle.open("rb") as stream:
         if length > 0:
@@ -178,10 +170,10 @@ def _checked(bundle: Path) -> tuple[str, int]:
     if end != (_END + found.encode() + b"\n").ljust(_BLOCK, b"\0"):
         what = f"{bundle} was changed after it was made: its last block has another sha256."
         raise ArtifactError(Problem(what=what, fix=_DAMAGED))
-    return found, length
+    return found
 
 
-def _extract(bundle: Path, length: int, tree: Path) -> None:
+def _extract(bundle: Path, tree: Path) -> None:
     try:
         with tarfile.open(bundle) as archive:
             archive.extractall(tree, filter="data")
@@ -189,7 +181,7 @@ def _extract(bundle: Path, length: int, tree: Path) -> None:
         # The bytes are those that were written, so the writer was not ours.
         raise ArtifactError(f"{bundle} cannot be unpacked: {error}.") from error
     if not (tree / MANIFEST).is_file():
-        raise ArtifactError(f"{bundle} has no {MANIFEST} in its {length} bytes.")
+        raise ArtifactError(f"{bundle} has no {MANIFEST}.")
 
 
 def _contents(bundle: Path, manifest: dict[str, Any]) -> Contents:
@@ -198,9 +190,3 @@ def _contents(bundle: Path, manifest: dict[str, Any]) -> Contents:
         raise ArtifactError(Problem(what=what, fix="Make it again with this checkout."))
     names = Contents.__dataclass_fields__
     return Contents(**{name: manifest[name] for name in names})
-
-
-def _remove_abandoned(parent: Path) -> None:
-    for path in parent.glob(f"{_MAKING}*"):
-        if is_gone(path.name.removeprefix(_MAKING).rpartition(":")[0]):
-            shutil.rmtree(path, ignore_errors=True)

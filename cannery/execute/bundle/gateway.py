@@ -14,17 +14,21 @@ import json
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import requests
+from urllib3.exceptions import HTTPError
 
 from cannery.execute.bundle.wheels import listed
 from cannery.execute.engine.buildx import BUNDLE_INDEX
+from cannery.execute.fetch.http import AGAIN
+from cannery.execute.trust import Trusting, trusting
 from cannery.syntax.specifiers import normal_name
 
 _OWN = urlsplit(BUNDLE_INDEX).hostname
@@ -32,13 +36,14 @@ _FILES = "/files/"
 _ANSWERS = "answers.json"
 _KEPT = ("Content-Type", "Last-Modified", "ETag")
 _TIMEOUT = (10.0, 300.0)
+_TRIES = 4
 _CHUNK = 1 << 20
 _POLL = 0.05
 """Seconds until the end of a block is noticed."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Reply:
     """What a host said: ``sha256`` names the file with the body."""
 
     status: int
@@ -51,58 +56,82 @@ class Recorded:
     """Answers of hosts, by address, in ``folder``."""
 
     folder: Path
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[str, Reply] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path) -> Recorded:
         """Those that ``write`` left in ``folder``."""
         found = json.loads((folder / _ANSWERS).read_text(encoding="utf-8"))
-        return cls(folder, {url: Answer(**answer) for url, answer in found.items()})
+        return cls(folder, {url: Reply(**answer) for url, answer in found.items()})
 
     def write(self) -> None:
         """Write down the list of the answers, whose bodies are on the disk already."""
         text = json.dumps({url: vars(a) for url, a in sorted(self.answers.items())}, indent=1)
         (self.folder / _ANSWERS).write_text(text, encoding="utf-8")
 
-    def body(self, answer: Answer) -> Path:
+    def body(self, answer: Reply) -> Path:
         return self.folder / answer.sha256
 
-    def ask(self, url: str) -> Answer:
-        """Ask the host of ``url``, and record what it says.
+    def keep(self, url: str, said: requests.Response) -> Reply:
+        """Record what the host of ``url`` has ``said``, whose body was not read yet.
 
         Raises:
-            requests.RequestException: it does not answer.
+            HTTPError: the connection broke.
         """
         digest = hashlib.sha256()
-        # The body as it was sent: apt compares the hashes of compressed files.
-        with (
-            requests.get(
-                url, headers={"Accept-Encoding": "identity"}, stream=True, timeout=_TIMEOUT
-            ) as said,
-            tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as out,
-        ):
-            for chunk in said.raw.stream(_CHUNK, decode_content=False):
-                digest.update(chunk)
-                out.write(chunk)
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix=".") as folder:
+            path = Path(folder) / "body"
+            with path.open("wb") as out:
+                # The body as it was sent: apt compares the hashes of compressed files.
+                for chunk in said.raw.stream(_CHUNK, decode_content=False):
+                    digest.update(chunk)
+                    out.write(chunk)
             headers = {name: said.headers[name] for name in _KEPT if name in said.headers}
-            answer = Answer(status=said.status_code, headers=headers, sha256=digest.hexdigest())
-        Path(out.name).chmod(0o644)
-        os.replace(out.name, self.body(answer))
-        self.answers[url] = answer
-        return answer
+            reply = Reply(status=said.status_code, headers=headers, sha256=digest.hexdigest())
+            os.replace(path, self.body(reply))
+        self.answers[url] = reply
+        return reply
+
+
+class Hosts:
+    """The real hosts, which are asked while a bundle is made; ``ca`` is trusted, too."""
+
+    def __init__(self, ca: Path | None = None, *, pause: float = 0.5) -> None:
+        self._context = trusting([ca] if ca else [])
+        self._pause = pause
+
+    def ask(self, url: str, recorded: Recorded) -> Reply | None:
+        """What the host of ``url`` says, recorded; None if it does not answer several times."""
+        with requests.Session() as session:
+            session.mount("https://", Trusting(self._context))
+            session.headers["Accept-Encoding"] = "identity"
+            for attempt in range(_TRIES):
+                time.sleep(self._pause * attempt)
+                with (
+                    suppress(requests.RequestException, HTTPError),
+                    session.get(url, stream=True, timeout=_TIMEOUT) as said,
+                ):
+                    if said.status_code not in AGAIN:
+                        return recorded.keep(url, said)
+        return None
 
 
 class Gateway(ThreadingHTTPServer):
-    """The server. ``asked`` are the addresses that could not be answered, in order."""
+    """The server. ``asked`` are the addresses that could not be answered, in order.
+
+    If there are ``hosts``, they are asked for what was not recorded.
+    """
 
     daemon_threads = True
 
-    def __init__(self, host: str, wheels: Path, recorded: Recorded, *, record: bool) -> None:
+    def __init__(
+        self, host: str, wheels: Path, recorded: Recorded, hosts: Hosts | None = None
+    ) -> None:
         super().__init__((host, 0), _Handler)
         self.wheels = wheels
         self.packages = {normal_name(name): files for name, files in listed(wheels).items()}
         self.recorded = recorded
-        self.record = record
+        self.hosts = hosts
         self.asked: list[str] = []
 
     @property
@@ -110,14 +139,10 @@ class Gateway(ThreadingHTTPServer):
         """Of the proxy."""
         return f"http://{self.server_address[0]!s}:{self.server_address[1]}"
 
-    def answer(self, url: str) -> Answer | None:
+    def answer(self, url: str) -> Reply | None:
         """The recorded answer for ``url``; None if there is none."""
-        try:
-            return self.recorded.answers.get(url) or (
-                self.recorded.ask(url) if self.record else None
-            )
-        except requests.RequestException:
-            return None
+        known = self.recorded.answers.get(url)
+        return known or (self.hosts.ask(url, self.recorded) if self.hosts else None)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.fetch.http import Client, Timeouts, TransferError
 from cannery.execute.fetch.transfer import Patience, Transfer
 from cannery.execute.uv import Job, compiled, stated_metadata
+from cannery.image.file_hashes import sha256_of
 from cannery.sources import Address
 from cannery.wheels import BuiltWheel
 
@@ -99,7 +99,7 @@ def _chosen(lock: Locked, package: dict[str, Any]) -> _File:
 
 
 def _get(client: Client, file: _File, path: Path, source: PackageIndex) -> None:
-    if path.is_file() and _sha256(path) == file.sha256:
+    if path.is_file() and sha256_of(path) == file.sha256:
         return
     transfer = Transfer(
         client=client,
@@ -111,7 +111,7 @@ def _get(client: Client, file: _File, path: Path, source: PackageIndex) -> None:
     )
     try:
         transfer.run(Address(url=file.url))
-        if (digest := _sha256(transfer.partial)) != file.sha256:
+        if (digest := sha256_of(transfer.partial)) != file.sha256:
             what = (
                 f"the index sent other bytes for {file.name}: sha256 {digest}, not {file.sha256}."
             )
@@ -122,8 +122,3 @@ def _get(client: Client, file: _File, path: Path, source: PackageIndex) -> None:
         raise EngineError(Problem(what=what, fix="Check the network, and try again.")) from error
     finally:
         transfer.discard()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

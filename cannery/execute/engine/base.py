@@ -12,11 +12,11 @@ import tempfile
 from pathlib import Path
 
 from cannery import console
+from cannery.bases import Base
 from cannery.errors import EngineError, Problem, file_error
 from cannery.execute.engine.apt_sources import own_sources
 from cannery.execute.engine.images import Images, LocalImage, local_images
 from cannery.execute.process import run
-from cannery.model import Base
 
 _LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
 """As in Debian's own slim images."""
@@ -46,6 +46,10 @@ def ensure_base(base: Base, architecture: str) -> str:
             return name
         why = (said.strip().splitlines() or ["docker gives no reason"])[-1]
         console.say(f"base {base.name}: it cannot be pulled from there: {why}")
+    if not base.distribution.bootstrapped:
+        what = f"base {base.name} ({base.image}) is missing and could not be pulled; a stand-in "
+        fix = "Load the image with 'docker load', or name a mirror of its registry in cannery.toml."
+        raise EngineError(Problem(what=f"{what}can be bootstrapped for Debian only.", fix=fix))
     console.say(f"base {base.name}: bootstrapping Debian {base.suite} in its place")
     bootstrap(base, architecture)
     return base.bootstrap_tag(architecture)
@@ -65,12 +69,13 @@ def mirrored(base: Base, name: str) -> dict[str, str]:
 
 
 def identity(base: Base, architecture: str, images: Images) -> str:
-    """An identifier of the image that is used for ``base``: its pinned name, or a stand-in's id.
+    """An identifier of the image that is used for ``base``: its pinned name, or else an id.
 
-    ``images`` are the local images among ``names``. If there are none, it is the pinned name.
+    ``images`` are the local images among ``names``. If there are none, it is the name.
     """
     used = reference(base, architecture, images)
-    return images[used].id if used == base.bootstrap_tag(architecture) else base.image
+    always_the_same = base.is_pinned and used != base.bootstrap_tag(architecture)
+    return base.image if always_the_same or used not in images else images[used].id
 
 
 def reference(base: Base, architecture: str, images: Images) -> str:

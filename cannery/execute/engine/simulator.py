@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,16 +13,13 @@ from cannery import console
 from cannery.errors import file_error
 from cannery.execute.engine.base import building_architecture, ensure_base
 from cannery.execute.engine.buildx import Build, PackageIndex, execute
-from cannery.execute.fetch.store import link_or_copy
-from cannery.execute.owner import is_gone, own_mark
+from cannery.execute.owner import temporary_folder
+from cannery.files import link_or_copy
 from cannery.image.artifacts import check_artifacts
 from cannery.image.simulator_spec import SOURCES, package_spec, recipe
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.sources import File
-
-_MAKING = ".making-"
-"""The beginning of the names of temporary folders."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,14 +82,11 @@ def simulate(
 
 
 def _make(project: Project, target: Target, source: PackageIndex, folder: Path) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    _clear(folder.parent)
-    prefix = f"{_MAKING}{own_mark()}:"
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=folder.parent) as temporary:
-        spec = Path(temporary) / "spec"
+    with temporary_folder(folder.parent) as temporary:
+        spec = temporary / "spec"
         spec.mkdir()
         (spec / "spec.json").write_text(json.dumps(package_spec(target)), encoding="utf-8")
-        output = Path(temporary) / "output"
+        output = temporary / "output"
         architecture = building_architecture()
         build = Build(
             name="the simulator",
@@ -115,10 +107,3 @@ def _make(project: Project, target: Target, source: PackageIndex, folder: Path) 
             # Another run may have made the same files meanwhile.
             if not folder.is_dir():
                 raise
-
-
-def _clear(folder: Path) -> None:
-    """Remove the temporary folders of runs that were killed."""
-    for path in folder.glob(f"{_MAKING}*"):
-        if is_gone(path.name.removeprefix(_MAKING).rpartition(":")[0]):
-            shutil.rmtree(path, ignore_errors=True)

@@ -22,7 +22,7 @@ from cannery.execute.trust import UNKNOWN_ISSUER, Trusting, causes, distrust, in
 from cannery.sources import Address
 
 _REDIRECTS = 5
-_LATER = (408, 425, 429, 500, 502, 503, 504)
+AGAIN = (408, 425, 429, 500, 502, 503, 504)
 """Status codes after which the same request may succeed."""
 
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
@@ -181,7 +181,7 @@ def _explained(url: str) -> Iterator[None]:
 
 def _judged(response: requests.Response, offset: int) -> Answer:
     status = response.status_code
-    if status in _LATER:
+    if status in AGAIN:
         raise TransferError(f"it answers {status}", after=_after(response))
     if status == requests.codes.requested_range_not_satisfiable:
         whole = _UNMET.fullmatch(response.headers.get("Content-Range", ""))

@@ -12,7 +12,6 @@ A file appears under its final name after its sha256 has been verified, and neve
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -23,7 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from cannery.errors import FileError, file_error
-from cannery.files import read_text, write_files
+from cannery.files import exclusive, put_files, read_text, try_lock, write_files
 from cannery.image.file_hashes import sha256_of
 from cannery.sources import File
 
@@ -128,19 +127,13 @@ class Store:
         Raises:
             FileError: the lock cannot be made.
         """
-        path = self.root / "partial" / f"{key}.lock"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise file_error("write", path, error) from error
-        try:
-            while not _lock(handle):
-                waiting()
-                time.sleep(_POLL)
+
+        def wait() -> None:
+            waiting()
+            time.sleep(_POLL)
+
+        with exclusive(self.root / "partial" / f"{key}.lock", wait):
             yield
-        finally:
-            os.close(handle)
 
     def admit(self, partial: Path, sha256: str, record: Record) -> Path:
         """Move ``partial``, whose sha256 was verified, under its final name.
@@ -224,7 +217,7 @@ class Store:
                 files = [*lock.parent.glob(f"{lock.stem}*")]
                 age = time.time() - max(each.stat().st_mtime for each in files)
                 # The lock itself stays: another process may have opened it already.
-                if age >= days * _DAY and _lock(stream.fileno()):
+                if age >= days * _DAY and try_lock(stream.fileno()):
                     for path in files:
                         if path != lock:
                             path.unlink(missing_ok=True)
@@ -236,12 +229,7 @@ class Store:
             FileError: it cannot be written.
         """
         folder = self.root / "contexts" / name
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            for each, path in files.items():
-                link_or_copy(path, folder / each)
-        except OSError as error:
-            raise file_error("write", folder, error) from error
+        put_files(files, folder)
         return folder
 
 
@@ -262,31 +250,6 @@ def _write(path: Path, content: Mapping[str, object]) -> None:
 def notes_of(partial: Path) -> Path:
     """The file on how to go on with the unfinished download ``partial``."""
     return partial.with_name(f"{partial.name}.json")
-
-
-def link_or_copy(source: Path, destination: Path) -> None:
-    """Make ``destination`` a link to or a copy of ``source``, in one step.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    temporary = destination.with_name(f".{destination.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)
-    try:
-        try:
-            os.link(source, temporary)
-        except OSError:  # on another disk
-            shutil.copy2(source, temporary)
-        os.replace(temporary, destination)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _lock(handle: int) -> bool:
-    with suppress(BlockingIOError):
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    return False
 
 
 def _sync_folder(folder: Path) -> None:

@@ -26,6 +26,13 @@ def test_version(env: dict[str, str], record: Facts) -> None:
     assert env["PyTorch version"].split()[0] == record["components"]["torch"]
 
 
+def test_command(host: Host) -> None:
+    """The command ``llamafactory-cli train`` explains its options."""
+    result = host.run("llamafactory-cli train --help")
+    assert result.rc == 0, result.stdout + result.stderr
+    assert "--model_name_or_path" in result.stdout
+
+
 def test_accelerate(env: dict[str, str], record: Facts) -> None:
     """accelerate is the locked one, which LLaMA-Factory's own requirement may not allow."""
     assert env["Accelerate version"] == record["wheels"]["accelerate"]

@@ -62,7 +62,30 @@ def install_infos():
                 found[match.group(1)] = dict(
                     line.strip().split("=", 1) for line in stream if "=" in line
                 )
+    # Kernels before 8.5 have no such file, and version_dir of theirs is the release. That NNAL has
+    # one is not documented either.
+    others = {"kernels": HOME + "/opp_kernel", "nnal": ASCEND + "/nnal/atb/latest"}
+    for package, folder in others.items():
+        if package not in found and os.path.exists(folder + "/version.info"):
+            found[package] = version_info(folder + "/version.info")
     return found
+
+
+def version_info(path):
+    """The pairs of a version.info, whose separator is '=' or ':', with the release as version."""
+    found = dict(re.findall(r"(?m)^ *([^=:\n>]+?) *[=:] *(.*?) *$", read(path)))
+    folder = found.get("version_dir", "")  # before 8.5 named after the release
+    named = found.get("Ascend-cann-atb") or (folder if folder[:1].isdigit() else "")
+    found["version"] = named or found.get("Version", "")
+    return found
+
+
+def part_versions():
+    """Part of the toolkit to its release. Other parts have versions of their own."""
+    paths = {each: "%s/%s/version.info" % (HOME, each) for each in ("compiler", "runtime")}
+    return {
+        each: version_info(path)["version"] for each, path in paths.items() if os.path.exists(path)
+    }
 
 
 def elf_machines(folders):
@@ -139,6 +162,7 @@ print(
             "infos": install_infos(),
             "stand_ins": stand_ins(),
             "own_record": json.loads(read("/usr/local/share/cannery/target.json") or "{}"),
+            "parts": part_versions(),
             "version_cfg": read(HOME + "/version.cfg"),
             "elf": elf_machines([RECORD["site_packages"], ASCEND]),
             "broken_scripts": broken_scripts(),

@@ -97,3 +97,20 @@ def test_the_same_results_make_the_same_text() -> None:
 )
 def test_quantities_are_for_people(number: float, unit: str, text: str) -> None:
     assert draw.quantity(number, unit) == text
+
+
+def test_the_page_says_where_the_bytes_are() -> None:
+    figure = Figure(
+        key="real-disk",
+        title="growth of the engine's storage by 1.5 GB of packages",
+        unit="bytes",
+        ours=Series(what="with a copy of the packages", samples=(3e9,)),
+        reference=Series(what="installed files", samples=(1.5e9,)),
+        detail={"causes": {"layers of CANN": 1_500_000_000, "results of installers": 0}},
+    )
+    text = draw.page(results(COLD, figure))
+    assert (
+        "| layers of CANN | 1.50 GB | 1.00 |\n| results of installers | 0 bytes | 0.00 |\n\n"
+        in text
+    )
+    assert text.index("layers of CANN") < text.index("The longest steps")

@@ -234,3 +234,19 @@ def test_a_machine_with_an_engine_is_not_new(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match="not new: dockerd is installed"):
         first_use(ROOT, tmp_path)
+
+
+def test_a_build_cache_by_what_it_is_for() -> None:
+    steps = {
+        "mount / from exec sed -n '2{/^# SIMULATED by cannery/p;q}' /tmp/toolkit.run": "1.5GB",
+        "[image  2/15] COPY --link --from=layer-toolkit /layer/ /": "1GB",
+        "[image  3/15] COPY --link --from=layer-kernels /layer/ /": "500MB",
+        "[image  1/15] COPY --link --from=os /layer/ /": "139.3MB",
+        "[image  6/15] COPY --link --from=wheels-torch /layer/ /": "360.9MB",
+        "local source for artifacts": "700kB",
+    }
+    usage = "\n".join(
+        f"ID:\t\tx{number}\nSize:\t\t{size}\nDescription:\t{step}\nType:\t\tregular\n"
+        for number, (step, size) in enumerate(steps.items())
+    )
+    assert [*storage.causes(usage).values()] == [1_500_000_000, 1_500_000_000, 360_900_000]

@@ -84,7 +84,7 @@ def test_choices_are_all_there_are_with_the_newest_first() -> None:
         assert {*values} == {facets(target)[facet] for target in TARGETS}
         assert len({*values}) == len(values)
         assert NONE not in values[:-1]
-    assert found["python"] == ("3.11", "3.10", "3.9", "3.8", "3.7")
+    assert found["python"] == ("3.13", "3.12", "3.11", "3.10", "3.9", "3.8", "3.7")
     assert found["cann"][0] == "9.1.0"
     assert found["cann"].index("8.0.RC3") < found["cann"].index("8.0.RC2")
     assert found["torch"][0] == "2.9.0"

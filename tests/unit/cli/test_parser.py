@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.cli.commands import COMMANDS, Command
+from cannery.cli.command import Command
+from cannery.cli.commands import COMMANDS
 from cannery.cli.common import read
 from cannery.cli.parser import DEFAULT, parse
 from cannery.errors import UsageError

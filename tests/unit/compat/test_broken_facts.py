@@ -9,6 +9,7 @@ import pytest
 
 from cannery.model import Target
 from cannery.sources import File
+from tests.unit.cann_packages import with_packages
 from tests.unit.compat_targets import (
     GOOD,
     PLUGIN,
@@ -21,10 +22,8 @@ from tests.unit.compat_targets import (
 
 def with_file(component: str, name: str) -> Target:
     file = File(name=name, origin="its makers")
-    release = GOOD.cann
-    if component == "kernels":
-        return changed(cann=replace(release, kernels={"910b": file}))
-    return changed(cann=replace(release, **{component: file}))  # type: ignore[arg-type]
+    value = {"910b": file} if component == "kernels" else file
+    return changed(cann=with_packages(GOOD.cann, **{component: value}))
 
 
 # One fact that is wrong; the key that is blamed; what is said.

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from cannery.bases import PythonSource
 from cannery.compat import Verdict, judge
-from cannery.model import Application, PythonSource, Target
+from cannery.model import Application, Target
 from cannery.sources import File
 from cannery.wheels import VendorWheel
+from tests.unit.cann_packages import with_packages
 from tests.unit.compat_targets import APEX, COMPAT, GOOD, PLUGIN, cann, changed, python
 
 NINE = changed(
@@ -34,7 +36,7 @@ def said(target: Target) -> list[str]:
 
 def with_kernels(name: str) -> Target:
     kernels = {"a3": replace(FILE, name=name)}
-    return replace(NINE, cann=replace(NINE.cann, kernels=kernels))
+    return replace(NINE, cann=with_packages(NINE.cann, kernels=kernels))
 
 
 @pytest.mark.parametrize(
@@ -219,9 +221,8 @@ def test_a_plugin_has_a_version_of_its_own() -> None:
     ],
 )
 def test_an_archive_of_an_interpreter(name: str, wrong: str) -> None:
-    own = replace(
-        python("3.9.19"), source=PythonSource.STANDALONE, archive=replace(FILE, name=name)
-    )
+    archives = {"aarch64": replace(FILE, name=name)}
+    own = replace(python("3.9.19"), source=PythonSource.STANDALONE, archives=archives)
     found = said(changed(python=own))
     assert len(found) == bool(wrong), found
     if wrong:
@@ -230,7 +231,7 @@ def test_an_archive_of_an_interpreter(name: str, wrong: str) -> None:
 
 
 def test_layouts() -> None:
-    from cannery.model import Layout
+    from cannery.cann import Layout
 
     for layout, version, known in (
         (Layout.ASCEND_TOOLKIT, "9.1.0", "cann"),

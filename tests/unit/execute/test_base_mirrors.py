@@ -10,15 +10,23 @@ from pathlib import Path
 
 import pytest
 
+from cannery.bases import Base
 from cannery.errors import EngineError
 from cannery.execute.engine.base import ensure_base, identity, mirrored, names, reference
 from cannery.execute.engine.images import LocalImage
-from cannery.model import Base
+from cannery.matrix.distributions import load_distributions
 
 DIGEST = "sha256:" + "ab" * 32
 PINNED = f"debian:bookworm-slim@{DIGEST}"
 FIRST, SECOND = f"one.test/hub/library/debian@{DIGEST}", f"two.test/library/debian@{DIGEST}"
-BASE = Base(name="debian-12", image=PINNED, suite="bookworm", glibc="2.36", mirrors=(FIRST, SECOND))
+BASE = Base(
+    name="debian-12",
+    image=PINNED,
+    suite="bookworm",
+    glibc="2.36",
+    distribution=load_distributions()["debian"],
+    mirrors=(FIRST, SECOND),
+)
 STAND_IN = "cannery/bootstrap:bookworm-arm64"
 
 DOCKER = f"""#!{sys.executable}

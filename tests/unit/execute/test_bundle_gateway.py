@@ -4,45 +4,36 @@
 from __future__ import annotations
 
 import json
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
+import trustme
 
-from cannery.execute.bundle.gateway import Gateway, Recorded, serving
+from cannery.execute.bundle.gateway import Gateway, Hosts, Recorded, serving
 from cannery.execute.bundle.wheels import LIST
+from tests.fetch.server import Fault, Files
+from tests.fetch.server import serving as serving_files
+from tests.unit.http_servers import Handler, answering
 
 
-class _Mirror(BaseHTTPRequestHandler):
+class _Mirror(Handler):
     """A mirror with one file."""
 
-    def do_GET(self) -> None:
+    def answer(self) -> None:
         status, body = (200, b"In Release") if self.path == "/debian/InRelease" else (404, b"no")
-        self.send_response(status)
-        self.send_header("Last-Modified", "Sat, 01 Aug 2026 00:00:00 GMT")
-        self.send_header("Set-Cookie", "secret")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *words: object) -> None:
-        pass
+        date = "Sat, 01 Aug 2026 00:00:00 GMT"
+        self.reply(status, body, Last_Modified=date, Set_Cookie="secret")
 
 
 @pytest.fixture
 def mirror() -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), _Mirror)
-    thread = Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with answering(_Mirror) as address:
+        yield address
 
 
 @pytest.fixture
@@ -56,9 +47,12 @@ def wheels(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def _proxy(wheels: Path, recorded: Recorded, *, record: bool) -> Iterator[Gateway]:
+def _proxy(
+    wheels: Path, recorded: Recorded, *, record: bool, ca: Path | None = None
+) -> Iterator[Gateway]:
     recorded.folder.mkdir(exist_ok=True)
-    with serving(Gateway("127.0.0.1", wheels, recorded, record=record)) as gateway:
+    hosts = Hosts(ca, pause=0.001) if record else None
+    with serving(Gateway("127.0.0.1", wheels, recorded, hosts)) as gateway:
         yield gateway
 
 
@@ -106,6 +100,49 @@ def test_a_mirror_that_does_not_answer_is_named(wheels: Path, tmp_path: Path) ->
         assert _get(gateway, "http://127.0.0.1:1/x")[0] == 404
         assert gateway.asked == ["http://127.0.0.1:1/x"]
         assert gateway.recorded.answers == {}
+
+
+def _address(files: Files, path: str) -> str:
+    """By the number, because localhost is the package index."""
+    return f"http://127.0.0.1:{files.port}/{path}"
+
+
+@pytest.mark.parametrize("kind", ["503", "429", "half", "reset", "nothing"])
+def test_a_mirror_that_breaks_off_is_asked_again(wheels: Path, tmp_path: Path, kind: str) -> None:
+    with (
+        serving_files() as files,
+        _proxy(wheels, Recorded(tmp_path / "debian"), record=True) as gateway,
+    ):
+        files.content["Packages.xz"] = b"packages" * 1000
+        url = _address(files, "Packages.xz")
+        files.faults["Packages.xz"] = [Fault(kind=kind, at=4000)] * 2
+        assert _get(gateway, url)[:2] == (200, b"packages" * 1000)
+        assert [*gateway.recorded.answers] == [url]
+        files.content["other"] = b"other"
+        files.faults["other"] = [Fault(kind=kind, at=3)] * 9
+        assert _get(gateway, _address(files, "other"))[0] == 404
+        assert gateway.asked == [_address(files, "other")]
+        gateway.recorded.write()
+    [body] = {path.name for path in (tmp_path / "debian").iterdir()} - {"answers.json"}
+    assert len(body) == 64
+
+
+def test_a_mirror_that_redirects_to_https_needs_a_trusted_certificate(
+    wheels: Path, tmp_path: Path
+) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    for ca, status in ((None, 404), (tmp_path / "ca.pem", 200)):
+        with (
+            serving_files() as plain,
+            serving_files(context) as files,
+            _proxy(wheels, Recorded(tmp_path / str(status)), record=True, ca=ca) as gateway,
+        ):
+            files.content["a"] = b"file"
+            plain.faults["a"] = [Fault(kind=f"to {files.address('a')}")] * 9
+            assert _get(gateway, _address(plain, "a"))[0] == status
 
 
 def test_https_is_refused_and_named(wheels: Path, tmp_path: Path) -> None:

@@ -7,9 +7,7 @@ import hashlib
 import io
 import zipfile
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -17,6 +15,7 @@ from cannery.errors import ArtifactError, CanneryError
 from cannery.execute.bundle.wheels import Locked, download, listed
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.uv import UnsolvedError
+from tests.unit.http_servers import Handler, answering
 
 FILE = "thing-1-py3-none-any.whl"
 METADATA = "Metadata-Version: 2.1\nName: thing\nVersion: 1\n"
@@ -36,38 +35,26 @@ WHEEL = _wheel()
 DIGEST = hashlib.sha256(WHEEL).hexdigest()
 
 
-class _Index(BaseHTTPRequestHandler):
+class _Index(Handler):
     """An index with one package; ``sent`` are the bytes of its only file."""
 
     sent = WHEEL
 
-    def do_GET(self) -> None:
+    def answer(self) -> None:
         page = f'<a href="/files/{FILE}#sha256={DIGEST}">{FILE}</a>'.encode()
         answers = {"/simple/thing/": page, f"/files/{FILE}": self.sent}
         body = answers.get(self.path, b"")
         if self.path == f"/files/{FILE}.metadata":
             body = METADATA.encode()
-        self.send_response(200 if body else 404)
-        self.send_header("Content-Type", "text/html" if body is page else "application/zip")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *words: object) -> None:
-        pass
+        kind = "text/html" if body is page else "application/zip"
+        self.reply(200 if body else 404, body, Content_Type=kind)
 
 
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[PackageIndex]:
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
-    server = HTTPServer(("127.0.0.1", 0), _Index)
-    thread = Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    port = server.server_address[1]
-    yield PackageIndex(ca=None, index_url=f"http://127.0.0.1:{port}/simple")
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with answering(_Index) as address:
+        yield PackageIndex(ca=None, index_url=f"{address}/simple")
 
 
 def _lock(digest: str, name: str = "thing") -> Locked:

@@ -94,6 +94,9 @@ def test_files_outside_of_the_project_do_not_count(repository: Path) -> None:
     assert changed(repository) == []
 
 
+TEMPLATES = ("Dockerfile", "macros", "packages_apt", "packages_dnf")
+
+
 def test_committed_files_are_read_as_they_are(repository: Path) -> None:
     for name in ODD:
         (repository / name).write_text(name, encoding="utf-8")
@@ -109,7 +112,7 @@ def test_committed_files_are_read_as_they_are(repository: Path) -> None:
     assert found.entries.keys() - found.texts.keys() == {
         ".gitignore",
         "compat.yaml",
-        *(f"cannery/image/templates/{name}" for name in ("Dockerfile.j2", "macros.j2")),
+        *(f"cannery/image/templates/{name}.j2" for name in TEMPLATES),
     }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute.owner import is_gone, own_mark
+from cannery.execute.owner import is_gone, own_mark, temporary_folder
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -35,3 +35,13 @@ def test_another_process_with_its_number_is_another() -> None:
 @pytest.mark.parametrize("mark", ["", "1", "::", "x:1", f"{socket.gethostname()}:x:1", "other:1:1"])
 def test_what_is_not_known_is_left_alone(mark: str) -> None:
     assert not is_gone(mark)
+
+
+def test_temporary_folders_of_killed_runs_are_removed(tmp_path: Path) -> None:
+    parent = tmp_path / "parent"
+    with temporary_folder(parent) as other:
+        (parent / f".making-{socket.gethostname()}:{os.getpid()}:1:x").mkdir()
+        (parent / "of-somebody-else").mkdir()
+        with temporary_folder(parent) as own:
+            assert {*parent.iterdir()} == {own, other, parent / "of-somebody-else"}
+    assert [*parent.iterdir()] == [parent / "of-somebody-else"]

@@ -161,13 +161,13 @@ PROBLEMS = {
         "[pdsh,",
         "[--purge,",
         "--purge",
-        "is not the name of a Debian package",
+        "is not the name of a package",
     ),
     "package with a command": (
         "[pdsh,",
         "[pdsh; id,",
         "pdsh; id",
-        "is not the name of a Debian package",
+        "is not the name of a package",
     ),
     "variable with a space": (
         'DISABLE_VERSION_CHECK: "1"',

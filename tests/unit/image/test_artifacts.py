@@ -19,6 +19,7 @@ from cannery.image.artifacts import check_artifacts, machine_of
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
 from tests.unit.applications import TEXT
+from tests.unit.cann_packages import with_packages
 from tests.unit.matrices import DIGEST, Checkout
 
 AARCH64, X86_64, AICORE = 183, 62, 0x1029
@@ -107,14 +108,14 @@ def test_who_simulates_is_not_told_to(checkout: Checkout, tmp_path: Path) -> Non
 
 
 def test_the_file_for_the_other_machine_is_noticed(full: Target, folder: Path) -> None:
-    name = full.cann.toolkit.name
+    name = full.toolkit_file.name
     (folder / name).rename(folder / name.replace("aarch64", "x86_64"))
     missing, _ = refusal(full, folder)
     assert "(The file for x86_64 is there, but full needs aarch64.)" in missing
 
 
 def test_a_folder_is_no_file(full: Target, folder: Path) -> None:
-    name = full.cann.kernels["910b"].name
+    name = full.kernels_file.name
     (folder / name).unlink()
     (folder / name).mkdir()
     missing, _ = refusal(full, folder)
@@ -122,10 +123,10 @@ def test_a_folder_is_no_file(full: Target, folder: Path) -> None:
 
 
 def test_an_empty_file(full: Target, folder: Path) -> None:
-    (folder / full.cann.toolkit.name).write_bytes(b"")
+    (folder / full.toolkit_file.name).write_bytes(b"")
     empty, _ = refusal(full, folder)
     assert (
-        empty == f"{folder}/{full.cann.toolkit.name} is empty. The download failed. Get it again."
+        empty == f"{folder}/{full.toolkit_file.name} is empty. The download failed. Get it again."
     )
 
 
@@ -154,7 +155,7 @@ def test_a_stand_in_is_no_vendor_file(full: Target, folder: Path, component: str
 @PACKS
 def test_programs_for_the_other_machine(full: Target, folder: Path, pack: Pack) -> None:
     """The name says aarch64 and the content x86_64."""
-    path = folder / full.cann.toolkit.name
+    path = folder / full.toolkit_file.name
     path.write_bytes(pack(b"text", elf(X86_64)))
     wrong, _ = refusal(full, folder)
     what = f"{path} contains programs for x86_64; full needs aarch64."
@@ -253,6 +254,6 @@ def test_a_chip_without_a_software_device_is_not_advised_to_be_simulated(
     full: Target, tmp_path: Path
 ) -> None:
     kernels = {"310p": full.kernels_file}
-    target = replace(full, chip="310p", cann=replace(full.cann, kernels=kernels))
+    target = replace(full, chip="310p", cann=with_packages(full.cann, kernels=kernels))
     *_, advice = refusal(target, tmp_path)
     assert "--simulate" not in advice

@@ -27,6 +27,7 @@ from cannery.image.vendor_image import (
 from cannery.matrix.schema import parse_matrix
 from cannery.model import Target
 from cannery.sources import Address, CannSource
+from tests.unit.cann_packages import with_packages
 from tests.unit.matrices import MATRIX
 
 DIGEST = "sha256:" + "ab" * 32
@@ -66,7 +67,7 @@ def test_the_first_source_that_has_cann_is_used(tmp_path: Path) -> None:
     fill(tmp_path)
     assert chosen(known(), tmp_path, folder, image) == ""
     assert chosen(known(), tmp_path, image, folder) == IMAGE
-    (tmp_path / PLAIN.cann.toolkit.name).unlink()
+    (tmp_path / PLAIN.toolkit_file.name).unlink()
     assert chosen(known(), tmp_path, folder, image) == IMAGE
 
 
@@ -75,24 +76,27 @@ def test_files_with_an_address_are_downloaded_first(tmp_path: Path) -> None:
         return replace(file, addresses=(Address(url="https://x.test/f"),))
 
     cann = known().cann
+    each = cann.packages[PLAIN.machine]
     files = {
-        "toolkit": addressed(cann.toolkit),
-        "kernels": {chip: addressed(file) for chip, file in cann.kernels.items()},
-        "nnal": addressed(cann.nnal),
+        "toolkit": addressed(each.toolkit),
+        "kernels": {chip: addressed(file) for chip, file in each.kernels.items()},
+        "nnal": addressed(each.nnal),
     }
-    target = replace(known(), cann=replace(cann, **files))
+    target = replace(known(), cann=with_packages(cann, **files))
     order = (CannSource.DOWNLOAD, CannSource.IMAGE)
     assert chosen(target, tmp_path, *order) == ""
-    partly = replace(target, cann=replace(target.cann, nnal=cann.nnal))
+    partly = replace(target, cann=with_packages(target.cann, nnal=each.nnal))
     assert chosen(partly, tmp_path, *order) == IMAGE
     # Nobody knows what an own server has before it is asked.
     assert image_of(partly, order, tmp_path, servers=True) == ""
 
 
-def test_an_index_is_no_source_yet(tmp_path: Path) -> None:
+def test_an_index_is_no_source_of_cann(tmp_path: Path) -> None:
     order = (CannSource.FOLDER, CannSource.INDEX)
-    with pytest.raises(ArtifactError, match="CANN cannot be taken from a package index yet"):
+    what = "the vendor's wheels have only a part of the toolkit, in another layout"
+    with pytest.raises(ArtifactError, match=what) as caught:
         chosen(known(), tmp_path, *order)
+    assert "docs/fetching.md" in str(caught.value)
     assert chosen(known(), fill(tmp_path), *order) == ""
 
 

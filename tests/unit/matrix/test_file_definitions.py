@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from cannery.cann import CannPackages, CannRelease
 from cannery.errors import MatrixError
 from cannery.matrix.schema import parse_matrix
-from cannery.model import CannRelease
 from cannery.sources import Address, CannIndex
 from tests.unit.matrices import DIGEST, MATRIX
 
@@ -34,8 +34,12 @@ def release(text: str) -> CannRelease:
     return parse_matrix(text, "matrix.yaml").cann["8.0.RC2"]
 
 
+def packages(text: str) -> CannPackages:
+    return release(text).packages["aarch64"]
+
+
 def test_a_file_is_in_the_folder_of_its_release_below_each_mirror() -> None:
-    found = release(matrix("    download: CANN/CANN%208.0.RC2\n"))
+    found = packages(matrix("    download: CANN/CANN%208.0.RC2\n"))
     name = "CANN/CANN%208.0.RC2/toolkit_8.0.RC2_linux-aarch64.run"
     referer = (("Referer", "https://example.com/"),)
     assert found.toolkit.addresses == (
@@ -47,16 +51,16 @@ def test_a_file_is_in_the_folder_of_its_release_below_each_mirror() -> None:
 
 
 def test_without_a_folder_there_is_no_address() -> None:
-    assert not release(matrix()).toolkit.is_downloadable
-    assert not release(matrix()).toolkit.eula
+    assert not packages(matrix()).toolkit.is_downloadable
+    assert not packages(matrix()).toolkit.eula
 
 
 def test_a_file_has_a_folder_of_its_own_or_is_not_there() -> None:
-    own = release(matrix("    download: CANN\n", "      download: https://example.com/f+1/\n"))
+    own = packages(matrix("    download: CANN\n", "      download: https://example.com/f+1/\n"))
     name = "toolkit_8.0.RC2_linux-aarch64.run"
     assert own.toolkit.addresses == (Address(url=f"https://example.com/f+1/{name}"),)
     assert not own.toolkit.eula
-    gone = release(matrix("    download: CANN\n", "      download: none\n"))
+    gone = packages(matrix("    download: CANN\n", "      download: none\n"))
     assert not gone.toolkit.is_downloadable
     assert gone.kernels["910b"].is_downloadable
 
@@ -67,12 +71,12 @@ def test_a_name_is_quoted_in_an_address() -> None:
         "      file: cpython-3.8.18+1-aarch64.tar.gz\n      download: https://example.com/d\n",
     )
     found = parse_matrix(text, "matrix.yaml")
-    [archive] = {t.python.archive for t in found.targets.values() if t.python.archive}
+    [archive] = {file for t in found.targets.values() for file in t.python.archives.values()}
     assert archive.addresses[0].url == "https://example.com/d/cpython-3.8.18%2B1-aarch64.tar.gz"
 
 
 def test_a_zip_is_beside_the_file() -> None:
-    found = release(matrix("    download: CANN\n", f"      zip: {{sha256: {DIGEST}, size: 5}}\n"))
+    found = packages(matrix("    download: CANN\n", f"      zip: {{sha256: {DIGEST}, size: 5}}\n"))
     archive = found.toolkit.zip
     assert archive
     assert (archive.name, archive.sha256, archive.size) == (

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from cannery.bases import PythonSource
 from cannery.errors import FileError, MatrixError
 from cannery.matrix.schema import load_matrix, parse_matrix
-from cannery.model import PythonSource
 from tests.unit.matrices import FACTS, MATRIX, edited, load
 
 NOT_A_MATRIX = {
@@ -48,7 +48,7 @@ def test_what_a_good_matrix_says(tmp_path: Path) -> None:
     targets = load(tmp_path).targets
     assert [*targets] == ["full", "bare"]
     full, bare = targets.values()
-    assert full.python.source is PythonSource.DEBIAN
+    assert full.python.source is PythonSource.BASE
     assert bare.python.source is PythonSource.STANDALONE
     assert (full.machine, full.docker_arch, full.cxx_abi) == ("aarch64", "arm64", 0)
     assert [file.name for file in full.artifacts.values()] == [

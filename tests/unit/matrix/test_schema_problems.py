@@ -83,11 +83,53 @@ PROBLEMS = {
         "[a]",
         "must be plain text",
     ),
-    "tag without digest": (
+    "image without tag": (
         f"debian:11@sha256:{DIGEST}",
-        "debian:11",
-        "debian:11",
-        "not pinned. Write it as name:tag@sha256:digest.",
+        f"debian@sha256:{DIGEST}",
+        f"debian@sha256:{DIGEST}",
+        "is not an image with a tag. Write it as name:tag@sha256:digest, or as name:tag",
+    ),
+    "image with a short digest": (
+        f"debian:11@sha256:{DIGEST}",
+        "debian:11@sha256:0123",
+        "debian:11@sha256:0123",
+        "is not an image with a tag.",
+    ),
+    "unknown distribution": (
+        "    suite: bullseye\n",
+        "    suite: bullseye\n    distribution: debain\n",
+        "debain",
+        "there is no distribution 'debain'. Did you mean 'debian'?",
+    ),
+    "package of a distribution with a space": (
+        "    suite: bullseye\n",
+        "    suite: bullseye\n    packages: {ssh: [openssh client]}\n",
+        "openssh client",
+        "'openssh client' is not the name of a package.",
+    ),
+    "hash of an archive for an unknown machine": (
+        "      file: cpython-3.8.18-aarch64.tar.gz\n      sha256: " + DIGEST + "\n",
+        "      file: cpython-3.8.18-{machine}.tar.gz\n      hashes: {arm: " + DIGEST + "}\n",
+        DIGEST + "}",
+        "there is no machine 'arm'.",
+    ),
+    "short hash of an archive for a machine": (
+        "      file: cpython-3.8.18-aarch64.tar.gz\n      sha256: " + DIGEST + "\n",
+        "      file: cpython-3.8.18-{machine}.tar.gz\n      hashes: {x86_64: 0123}\n",
+        "0123}",
+        "a sha256 has 64 digits",
+    ),
+    "hash for each machine of one archive": (
+        "      file: cpython-3.8.18-aarch64.tar.gz\n      sha256: " + DIGEST + "\n",
+        "      file: cpython-3.8.18-aarch64.tar.gz\n      hashes: {aarch64: " + DIGEST + "}\n",
+        "{aarch64: ",
+        "is one file. Write {machine} into its name.",
+    ),
+    "one hash of two archives": (
+        "      file: cpython-3.8.18-aarch64.tar.gz\n      sha256: ",
+        "      file: cpython-3.8.18-{machine}.tar.gz\n      sha256: ",
+        DIGEST + "\n      origin: the interpreter",
+        "one sha256 cannot be that of the archives for two machines.",
     ),
     "folder in a file name": (
         "file: nnal_8",

@@ -33,6 +33,17 @@ def test_what_is_new_is_built_checked_and_named(world: World) -> None:
     assert {*world.progress().values()} == {Progress.DONE}
 
 
+def test_the_cache_loses_installers_once_all_is_built(world: World) -> None:
+    world.broken = {"full"}
+    with pytest.raises(CanneryError):
+        world.run()
+    assert world.forgotten == []
+    world.broken = set()
+    world.run()
+    world.run()
+    assert world.forgotten == ["default"]
+
+
 def test_what_is_up_to_date_is_left_alone(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     world.run()
     world.forget()

@@ -19,6 +19,7 @@ from cannery.publish.inventory import (
     wheel,
     wheels,
 )
+from tests.unit.cann_packages import with_packages
 from tests.unit.matrices import DIGEST, Checkout, lock_for
 
 EMPTY = parse_lock("")
@@ -207,8 +208,8 @@ def test_cann_from_an_image_has_no_files_and_the_image_as_its_place(checkout: Ch
 
 def test_a_stand_in_does_not_have_the_vendor_s_hash(checkout: Checkout) -> None:
     target = checkout.target("bare")
-    published = replace(target.cann.toolkit, sha256="a" * 64)
-    target = checkout.target("bare", cann=replace(target.cann, toolkit=published))
+    published = replace(target.toolkit_file, sha256="a" * 64)
+    target = checkout.target("bare", cann=with_packages(target.cann, toolkit=published))
     found = {p.name: p for p in vendor_packages(target, target.components, {}, simulated=True)}
     assert found["toolkit"].sha256 == ""
     assert found["toolkit"].source is Origin.SIMULATOR

@@ -26,7 +26,10 @@ stage() {
         cat "$staging/filled" >"$staging/tree/$file"
     done
     stage_version_cfg
-    [ "$for_all" = yes ] || chmod -R o-rwx "$staging/tree"
+    # Others get what the group has, or nothing.
+    others=o-rwx
+    [ "$for_all" = no ] || others=o=g
+    chmod -R "$others" "$staging/tree"
 }
 
 # version.cfg belongs to several packages: this one replaces its own lines and keeps the others.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh disable=SC2034 # a part of the installer: changes.sh reads the variables
-# The installer of every simulated package. pack.py puts the package's settings and changes.sh
-# above this code, and the payload, a tar.gz of a tree relative to the install path, below it.
+# The installer of every simulated package. pack.py puts the package's settings and the other files
+# of this folder above this code, and the payload, a tar.gz of a tree relative to the install path, below it.
 
 set -eu
 umask 022
@@ -9,7 +9,7 @@ LC_ALL=C
 export LC_ALL
 
 : "${package_name:?}" "${package_version:?}" "${package_arch:?}" "${log_name:?}"
-: "${needs_toolkit:?}" "${needs_environment:?}" "${templates?}" "${version_cfg?}"
+: "${needs_toolkit?}" "${needs_environment:?}" "${exclusive?}" "${home:?}" "${templates?}" "${version_cfg?}"
 : "${version_parts?}" "${internal_version:?}" "${record?}" "${set_env?}"
 : "${payload_size:?}" "${payload_sha256:?}" "${payload_line:?}"
 
@@ -19,6 +19,7 @@ EXIT_EULA=3
 EXIT_MACHINE=4
 EXIT_TOOLKIT=5
 EXIT_FAILED=6
+EXIT_MISSING=7
 
 self=$0
 mode=
@@ -36,17 +37,27 @@ newline='
 usage() {
     cat <<USAGE
 $package_name $package_version linux-$package_arch, SIMULATED by cannery: no vendor software.
-usage: sh FILE.run --install | --full | --check | --extract=DIR | --version | --help  [options]
-  --install, --full    install the package
-  --install-path=DIR   where to (default: /usr/local/Ascend; for other users than root ~/Ascend)
-  --install-for-all    let every user read and run what is installed
-  --quiet              accept the EULA, ask nothing
+usage: sh FILE.run ACTION [options]
+actions:
+  --install            install the package
+  --devel              install it for development (not NNAL); a simulated one has the same files
+  --full               install all of it (the toolkit only)
+  --upgrade            install it where another version of it is installed
+  --uninstall          remove the files that this package installed
   --check              verify that this file is complete and unaltered
+  --info, --list       say what the package is; list its files
   --extract=DIR        unpack the payload to DIR, install nothing (--noexec may be given with it)
-  --version            print the version
+  --tar ARGUMENTS      run tar with ARGUMENTS on the payload, as in --tar xvf
+  --version, --help, -h
+options:
+  --install-path=DIR   where to (default: /usr/local/Ascend; for other users than root ~/Ascend)
+  --install-for-all    let every user read and run what the group may
+  --quiet, -q          accept the EULA, ask nothing
+  --chip=NAMES, --nox11, --force  are accepted and change nothing
 exit codes: 0 done, $EXIT_DAMAGED damaged file, $EXIT_USAGE wrong usage, $EXIT_EULA EULA refused,
   $EXIT_MACHINE wrong architecture or install path, $EXIT_TOOLKIT no toolkit of this version,
-  $EXIT_FAILED the installation failed and was undone, 129/130/143 the same, by a signal
+  $EXIT_FAILED the installation failed and was undone, 129/130/143 the same, by a signal,
+  $EXIT_MISSING the package is not installed
 USAGE
 }
 
@@ -76,21 +87,34 @@ set_mode() {
 }
 
 parse_arguments() {
-    for argument in "$@"; do
+    while [ $# -gt 0 ]; do
+        argument=$1
+        shift
         case $argument in
-            --install | --full) set_mode install ;;
-            --check | --version | --help) set_mode "${argument#--}" ;;
+            --install | --upgrade | --uninstall) set_mode "${argument#--}" ;;
+            --full)
+                [ "$log_name" = toolkit ] || fail $EXIT_USAGE '--full is for the toolkit only'
+                set_mode install
+                ;;
+            --devel)
+                [ "$log_name" != nnal ] || fail $EXIT_USAGE '--devel is not for NNAL'
+                set_mode install
+                ;;
+            --check | --version | --help | --info | --list) set_mode "${argument#--}" ;;
+            -h) set_mode help ;;
+            --tar)
+                set_mode tar
+                tar_payload "$@"
+                exit 0
+                ;;
             --extract=?*)
                 set_mode extract
                 extract_path=${argument#--extract=}
                 ;;
             --install-path=?*) install_path=${argument#--install-path=} ;;
             --install-for-all) for_all=yes ;;
-            --quiet) quiet=yes ;;
-            --noexec) ;;
-            --upgrade)
-                fail $EXIT_USAGE '--upgrade is not supported by simulated packages: use --install'
-                ;;
+            --quiet | -q) quiet=yes ;;
+            --chip=?* | --force | --nox11 | --noexec) ;;
             *) fail $EXIT_USAGE "unknown option $argument: see --help" ;;
         esac
     done
@@ -128,7 +152,7 @@ choose_paths() {
 start_log() {
     if mkdir -p "$log_directory" && : >>"$log_directory/ascend_${log_name}_install.log"; then
         log_file=$log_directory/ascend_${log_name}_install.log
-        log INFO "install $package_name $package_version (simulated) in $install_path: start"
+        log INFO "$mode $package_name $package_version (simulated) in $install_path: start"
     fi
 }
 
@@ -179,19 +203,27 @@ installed_toolkits() {
 }
 
 require_toolkit() {
-    [ "$needs_toolkit" = yes ] || return 0
+    [ -n "$needs_toolkit" ] || return 0
     toolkits=$(installed_toolkits)
     why=
     case " $toolkits" in
-        *" $package_version "*) ;;
-        ' ') why="no CANN toolkit is installed in $install_path: install $package_version first" ;;
-        *) why="CANN toolkit ${toolkits% } is installed, this package is for $package_version" ;;
+        *" $needs_toolkit "*) ;;
+        ' ') why="no CANN toolkit is installed in $install_path: install $needs_toolkit first" ;;
+        *) why="CANN toolkit ${toolkits% } is installed, this package is for $needs_toolkit" ;;
     esac
     [ -z "$why" ] || fail $EXIT_TOOLKIT "$why"
     [ "$needs_environment" = yes ] || return 0
     [ -n "${ASCEND_TOOLKIT_HOME:-}" ] ||
         fail $EXIT_TOOLKIT \
             "ASCEND_TOOLKIT_HOME is not set: run . $install_path/ascend-toolkit/set_env.sh first"
+}
+
+# The operators of several chips cannot share one path (CANN installation guide, 8.5 to 9.1).
+require_one_chip() {
+    [ -n "$exclusive" ] && [ -f "$install_path/$exclusive" ] || return 0
+    other=$(sed -n 's/^package_name=//p' "$install_path/$exclusive")
+    [ "$other" = "$package_name" ] || fail $EXIT_TOOLKIT \
+        "$other is in $install_path, and the operators of several chips cannot share one path"
 }
 
 install_package() {
@@ -204,7 +236,9 @@ install_package() {
     verify_payload
     require_machine
     require_install_path
+    [ "$mode" = install ] || require_installed "simulated/$package_name"
     require_toolkit
+    require_one_chip
     accept_eula
     stage
     merge
@@ -215,15 +249,12 @@ install_package() {
     [ -z "$set_env" ] || say "set the environment with: . $install_path/$set_env"
 }
 
-extract_payload() {
-    verify_payload
-    mkdir -p "$extract_path" || fail $EXIT_FAILED "cannot create $extract_path"
-    payload | tar -xzf - -C "$extract_path" || fail $EXIT_FAILED "cannot unpack to $extract_path"
-}
-
 parse_arguments "$@"
 case $mode in
-    install) install_package ;;
+    install | upgrade) install_package ;;
+    uninstall) uninstall_package ;;
+    info) package_info ;;
+    list) list_payload ;;
     check)
         verify_payload
         say "$self: size and sha256 are right"

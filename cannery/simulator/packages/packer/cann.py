@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import marker
-from .layout import Layout, render_template
+from .layout import PACKAGES, Layout, render_template
 from .spec import PackageSpec, Spec
 from .tree import Tree
 
@@ -18,6 +18,11 @@ INNER_VERSION = "V000R000C00-simulated"
 
 TOOLKIT_PARTS = ("runtime", "compiler", "hccl", "opp", "toolkit", "aoe", "ncs")
 CXX_ABIS = (0, 1)
+
+# As runtime.xml of hicann/runtime has it: only the owner and the group may read these.
+MODE_INFO = 0o440
+# The date of all that is packed, in the form of generate_version_info.py of hicann/cmake.
+BUILT = "19800101_000000000"
 
 
 @dataclass(frozen=True)
@@ -29,10 +34,15 @@ class Package:
     version: str
     arch: str
     tree: Tree
+    # The folder with its marker.
+    home: str
     # Files in which the installer writes the install path.
     templates: tuple[str, ...]
-    needs_toolkit: bool = False
+    # The toolkit that it is installed on; empty for the toolkit itself.
+    needs_toolkit: str = ""
     needs_environment: bool = False
+    # The .info file of operators, which another chip's must not replace; empty for all others.
+    exclusive: str = ""
     # Where version.cfg lists these parts; empty when the package is not listed there.
     version_cfg: str = ""
     version_parts: tuple[str, ...] = ()
@@ -57,6 +67,7 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
         tree.add_directory(f"{root}/{fill(directory, spec)}")
     for path, text in layout.tree_files.items():
         tree.add_file(f"{root}/{path}", text)
+    add_compiler(tree, root, f"{root}/{spec.arch}-linux/bin")
     for path, target in layout.tree_links.items():
         tree.add_link(f"{root}/{fill(path, spec)}", fill(target, spec))
     for path, target in layout.links.items():
@@ -66,6 +77,7 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
     values = {"LAYOUT": layout.fragment("toolkit_env.sh"), "VERSION": spec.cann}
     tree.add_file(f"{root}/set_env.sh", render_template("toolkit_set_env.sh", values))
     info = add_install_info(tree, spec, entry, layout, "toolkit")
+    add_version_infos(tree, spec, entry, layout, layout.toolkit_parts)
     add_marker(tree, root, entry)
     return Package(
         name=package_name(entry),
@@ -73,12 +85,22 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
         version=spec.cann,
         arch=spec.arch,
         tree=tree,
+        home=root,
         templates=(f"{root}/set_env.sh", info),
-        version_cfg=f"{root}/version.cfg",
+        version_cfg=f"{root}/version.cfg" if layout.version_cfg else "",
         version_parts=TOOLKIT_PARTS,
         record=fill(layout.toolkit_record, spec),
         set_env="ascend-toolkit/set_env.sh",
     )
+
+
+def add_compiler(tree: Tree, root: str, programs: str) -> None:
+    """The modules of the operator compiler, and the program that starts it."""
+    source = PACKAGES / "toolkit"
+    for path in sorted(source.glob("*/*.py")):
+        name = path.relative_to(source)
+        tree.add_file(f"{root}/python/site-packages/{name}", path.read_bytes())
+    tree.add_file(f"{programs}/atc", (source / "atc").read_bytes(), mode=0o755)
 
 
 def kernels(spec: Spec, entry: PackageSpec, layout: Layout) -> Package:
@@ -86,42 +108,46 @@ def kernels(spec: Spec, entry: PackageSpec, layout: Layout) -> Package:
     root = fill(layout.toolkit_tree, spec)
     folder = f"{root}/opp/built-in/op_impl/ai_core/tbe/kernel/{entry.kernel_folder}"
     tree = Tree()
-    content = {"simulated": True, "kernels": [], "chip": entry.chip, "version": spec.cann}
+    version = version_of(entry, spec)
+    content = {"simulated": True, "kernels": [], "chip": entry.chip, "version": version}
     tree.add_file(f"{folder}/simulated_kernels.json", json.dumps(content, indent=2) + "\n")
-    info = add_install_info(tree, spec, entry, layout, layout.operators)
+    add_version_infos(tree, spec, entry, layout, layout.operator_parts)
+    info = ""
+    if layout.operators_info:
+        info = add_install_info(tree, spec, entry, layout, layout.operators)
     add_marker(tree, folder, entry)
     return Package(
         name=package_name(entry),
         log_name=layout.operators,
-        version=spec.cann,
+        version=version,
         arch=spec.arch,
         tree=tree,
-        templates=(info,),
-        needs_toolkit=True,
-        version_cfg=f"{root}/version.cfg",
+        home=folder,
+        templates=(info,) if info else (),
+        needs_toolkit=spec.cann,
+        exclusive=info,
+        version_cfg=f"{root}/version.cfg" if layout.version_cfg else "",
         version_parts=("opp_kernel",),
     )
 
 
 def nnal(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Package:
     """The same library under both C++ ABIs: set_env.sh chooses one by torch's."""
-    root = f"nnal/atb/{spec.cann}"
+    version = version_of(entry, spec)
+    root = f"nnal/atb/{version}"
     tree = Tree()
     for abi in CXX_ABIS:
         home = f"{root}/atb/cxx_abi_{abi}"
         tree.add_copy(device / "nnal" / "lib", f"{home}/lib", spec.arch)
         for directory in ("bin", "examples", "include", "tests/atbopstest"):
             tree.add_directory(f"{home}/{directory}")
-    tree.add_link("nnal/atb/latest", spec.cann)
+    tree.add_link("nnal/atb/latest", version)
     tree.add_link("nnal/atb/set_env.sh", "latest/atb/set_env.sh")
-    values = {"LAYOUT": layout.fragment("atb_env.sh"), "VERSION": spec.cann}
+    values = {"LAYOUT": layout.fragment("atb_env.sh"), "VERSION": version}
     set_env = f"{root}/atb/set_env.sh"
     tree.add_file(set_env, render_template("atb_set_env.sh", values))
     tree.add_file(
-        f"{root}/version.info",
-        f"Ascend-cann-atb : {spec.cann}\n"
-        f"Ascend-cann-atb Version : {spec.cann}.simulated\n"
-        f"Platform : {spec.arch}\n",
+        f"{root}/version.info", layout.atb_version_info.format(release=version, arch=spec.arch)
     )
     info = f"{root}/ascend_nnal_install.info"
     tree.add_file(info, install_info(spec, entry, root))
@@ -129,11 +155,12 @@ def nnal(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Packag
     return Package(
         name=package_name(entry),
         log_name="nnal",
-        version=spec.cann,
+        version=version,
         arch=spec.arch,
         tree=tree,
+        home=root,
         templates=(set_env, info),
-        needs_toolkit=True,
+        needs_toolkit=spec.cann,
         needs_environment=True,
         set_env="nnal/atb/set_env.sh",
     )
@@ -142,6 +169,11 @@ def nnal(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Packag
 def fill(text: str, spec: Spec) -> str:
     """Put the spec's version and architecture in place of {version} and {arch}."""
     return text.format(version=spec.cann, arch=spec.arch)
+
+
+def version_of(entry: PackageSpec, spec: Spec) -> str:
+    """The release that the package is of."""
+    return entry.version or spec.cann
 
 
 def package_name(entry: PackageSpec) -> str:
@@ -158,17 +190,36 @@ def add_marker(tree: Tree, root: str, entry: PackageSpec) -> None:
 
 def add_install_info(tree: Tree, spec: Spec, entry: PackageSpec, layout: Layout, name: str) -> str:
     """Put the .info file where the vendor has it, and return its path."""
-    place = f"{fill(layout.toolkit_tree, spec)}/{spec.arch}-linux"
-    path = f"{place}/ascend_{name}_install.info"
-    tree.add_file(path, install_info(spec, entry, place))
+    root = fill(layout.toolkit_tree, spec)
+    path = f"{root}/{spec.arch}-linux/ascend_{name}_install.info"
+    named = "/".join(filter(None, (root, fill(layout.info_place, spec))))
+    tree.add_file(path, install_info(spec, entry, named))
     return path
+
+
+def add_version_infos(
+    tree: Tree, spec: Spec, entry: PackageSpec, layout: Layout, parts: tuple[str, ...]
+) -> None:
+    """Put version.info into the folders ``parts``, and scene.info where the vendor has it."""
+    root, release = fill(layout.toolkit_tree, spec), version_of(entry, spec)
+    head = layout.version_info.format(internal=INTERNAL_VERSION, release=release)
+    needs = ""
+    if entry.component == "kernels":
+        oldest = ".".join(spec.cann.split(".")[:2])
+        needs = f'required_package_runtime_version=">={oldest}"\n'
+    for part in parts:
+        text = f"{head}{needs}timestamp={BUILT}\n"
+        tree.add_file(f"{root}/{part}/version.info", text, mode=MODE_INFO)
+        if part.startswith("share/info/"):
+            scene = f"os=linux\nos_version=simulated\narch={spec.arch}\n"
+            tree.add_file(f"{root}/{part}/scene.info", scene, mode=MODE_INFO)
 
 
 def install_info(spec: Spec, entry: PackageSpec, place: str) -> str:
     """The .info file's text; the installer fills in the install path."""
     return (
         f"package_name={package_name(entry)}\n"
-        f"version={spec.cann}\n"
+        f"version={version_of(entry, spec)}\n"
         f"innerversion={INNER_VERSION}\n"
         f"arch={spec.arch}\n"
         "os=linux\n"

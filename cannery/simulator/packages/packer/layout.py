@@ -15,7 +15,11 @@ PACKAGES = Path(__file__).parent.parent
 class Layout:
     """Where a toolkit's files are.
 
-    All paths are relative to the install path; {version} and {arch} stand for the package's.
+    All paths are relative to the install path; {version} and {arch} stand for the toolkit's.
+    ``toolkit_parts`` and ``operator_parts`` are the folders of the tree with a version.info, whose
+    text is ``version_info`` (``atb_version_info`` is NNAL's). Those below share/info also have a
+    scene.info. ``operators_info`` says whether the operators have an .info file of their own, and
+    so refuse another chip's.
     """
 
     name: str
@@ -26,6 +30,13 @@ class Layout:
     tree_links: dict[str, str]
     tree_directories: tuple[str, ...]
     tree_files: dict[str, str]
+    info_place: str
+    version_info: str
+    atb_version_info: str
+    version_cfg: bool
+    toolkit_parts: tuple[str, ...]
+    operator_parts: tuple[str, ...]
+    operators_info: bool
 
     def fragment(self, name: str) -> str:
         """The shell lines that only this layout's set_env.sh has, without their file header."""
@@ -38,7 +49,8 @@ def load_layout(name: str) -> Layout:
     """``name`` must be one of spec.LAYOUTS."""
     path = PACKAGES / "layouts" / name / "layout.json"
     values = json.loads(path.read_text(encoding="utf-8"))
-    values["tree_directories"] = tuple(values["tree_directories"])
+    for key in ("tree_directories", "toolkit_parts", "operator_parts"):
+        values[key] = tuple(values[key])
     return Layout(name=name, **values)
 
 

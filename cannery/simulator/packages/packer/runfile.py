@@ -10,7 +10,7 @@ from . import marker
 from .cann import INTERNAL_VERSION, Package
 from .layout import PACKAGES
 
-PARTS = ("changes.sh", "main.sh")
+PARTS = ("changes.sh", "queries.sh", "removal.sh", "main.sh")
 
 
 def run_file(package: Package) -> bytes:
@@ -22,8 +22,10 @@ def run_file(package: Package) -> bytes:
         "package_version": package.version,
         "package_arch": package.arch,
         "log_name": package.log_name,
-        "needs_toolkit": "yes" if package.needs_toolkit else "no",
+        "needs_toolkit": package.needs_toolkit,
         "needs_environment": "yes" if package.needs_environment else "no",
+        "exclusive": package.exclusive,
+        "home": package.home,
         "templates": " ".join(package.templates),
         "version_cfg": package.version_cfg,
         "version_parts": " ".join(package.version_parts),

@@ -19,6 +19,7 @@ KERNEL_FOLDERS = {
     "310p": "ascend310p",
     "910": "ascend910",
     "910b": "ascend910b",
+    "950": "ascend950",
     "a3": "ascend910_93",
 }
 
@@ -28,11 +29,15 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 @dataclass(frozen=True)
 class PackageSpec:
-    """One .run file; ``chip``, in upper or lower case, is there for kernels alone."""
+    """One .run file; ``chip``, in upper or lower case, is there for kernels alone.
+
+    ``version`` is empty for that of the toolkit.
+    """
 
     component: str
     file: str
     chip: str | None
+    version: str = ""
 
     @property
     def kernel_folder(self) -> str:
@@ -51,7 +56,7 @@ class DriverSpec:
 
 @dataclass(frozen=True)
 class Spec:
-    """What is to be packed; ``apex`` is the wheel's file name."""
+    """What is to be packed; ``cann`` is the toolkit's version, ``apex`` the wheel's file name."""
 
     arch: str
     cann: str
@@ -143,8 +148,9 @@ def parse_package(value: object, where: str, problems: list[str]) -> PackageSpec
             problems.append(
                 f"{where}.chip: {chip!r} is not one of {', '.join(sorted(KERNEL_FOLDERS))}"
             )
+    version = "" if reader.get("version") is None else reader.text("version")
     reader.finish()
-    return PackageSpec(component, file, chip)
+    return PackageSpec(component, file, chip, version)
 
 
 def parse_apex(value: object, problems: list[str]) -> str | None:

@@ -20,10 +20,10 @@ ELF_MACHINES = {183: "aarch64", 62: "x86_64"}
 
 @dataclass(frozen=True)
 class File:
-    """Of the permissions only the executable bit is kept; all may read."""
+    """What the file has in it, and its permission bits."""
 
     content: bytes
-    executable: bool = False
+    mode: int = 0o644
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Tree:
         pure = PurePosixPath(path)
         self.directories.update(str(p) for p in (pure, *pure.parents) if p.name)
 
-    def add_file(self, path: str, content: bytes | str, *, executable: bool = False) -> None:
+    def add_file(self, path: str, content: bytes | str, *, mode: int = 0o644) -> None:
         data = content.encode() if isinstance(content, str) else content
         self.add_directory(str(PurePosixPath(path).parent))
-        self.files[path] = File(data, executable)
+        self.files[path] = File(data, mode)
 
     def add_link(self, path: str, target: str) -> None:
         self.add_directory(str(PurePosixPath(path).parent))
@@ -65,7 +65,7 @@ class Tree:
         elif source.is_file():
             content = source.read_bytes()
             require_arch(source, content, arch)
-            self.add_file(destination, content, executable=os.access(source, os.X_OK))
+            self.add_file(destination, content, mode=0o755 if os.access(source, os.X_OK) else 0o644)
         else:
             raise PackError(f"the device has no {source}: run device/build.sh first")
 
@@ -85,7 +85,7 @@ class Tree:
         member.mtime = TIMESTAMP
         if path in self.files:
             file = self.files[path]
-            member.mode = 0o755 if file.executable else 0o644
+            member.mode = file.mode
             member.size = len(file.content)
             archive.addfile(member, io.BytesIO(file.content))
             return
@@ -101,7 +101,7 @@ class Tree:
             (root / path).mkdir(parents=True, exist_ok=True)
         for path, file in sorted(self.files.items()):
             (root / path).write_bytes(file.content)
-            (root / path).chmod(0o755 if file.executable else 0o644)
+            (root / path).chmod(file.mode)
         for path, link in sorted(self.links.items()):
             (root / path).symlink_to(link.target)
 

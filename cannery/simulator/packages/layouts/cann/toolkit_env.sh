@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh disable=SC2154 # a part of templates/toolkit_set_env.sh
 
-ascend_home=$ascend_install/cann-@VERSION@
+ascend_version=@VERSION@
+ascend_home=$ascend_install/cann-$ascend_version
 ascend_tbe=$ascend_home/opp/built-in/op_impl/ai_core/tbe
 
 # Takes out what was set before by this script, or by that of another version.
@@ -20,6 +21,13 @@ ascend_prepend PATH "$ascend_home/bin"
 ascend_prepend LD_LIBRARY_PATH /usr/local/Ascend/driver/lib64/driver
 ascend_prepend LD_LIBRARY_PATH /usr/local/Ascend/driver/lib64/common
 ascend_prepend LD_LIBRARY_PATH /usr/local/Ascend/driver/lib64
+# Those of 8.5 alone: v9.0.0 of hicann/runtime has them no more.
+case $ascend_version in
+    8.*)
+        ascend_prepend LD_LIBRARY_PATH "$ascend_home/tools/aml/lib64/plugin"
+        ascend_prepend LD_LIBRARY_PATH "$ascend_home/tools/aml/lib64"
+        ;;
+esac
 ascend_prepend LD_LIBRARY_PATH "$ascend_tbe/op_tiling/lib/linux/$(uname -m)"
 ascend_prepend LD_LIBRARY_PATH "$ascend_home/lib64/plugin/nnengine"
 ascend_prepend LD_LIBRARY_PATH "$ascend_home/lib64/plugin/opskernel"
@@ -40,4 +48,4 @@ while [ -n "$ascend_rest" ]; do
     esac
 done
 export LD_LIBRARY_PATH="$LD_LIBRARY_PATH${ascend_devlib:+:$ascend_devlib}"
-unset ascend_name ascend_devlib
+unset ascend_name ascend_devlib ascend_version

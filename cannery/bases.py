@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Base images, the distributions that they are of, and interpreters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cannery.sources import File
+
+_LAST_PYMALLOC = 7
+
+
+class PackageManager(StrEnum):
+    """What installs the packages of a base. The templates have one file for each."""
+
+    APT = "apt"
+    """Packages are unpacked on the building machine; only their own scripts are emulated."""
+    DNF = "dnf"
+    """The base's own dnf installs them, under emulation on a machine of another architecture."""
+
+
+PYTHON = "python"
+"""What a layer asks for to have the base's own interpreter, with its headers and venv."""
+
+EVERY_IMAGE = ("certificates", "compiler", "aio", "numa", "network", "pci", "processes", "ssh")
+"""What the first layer of every image asks for: a compiler for extensions that are built on first
+use (such as DeepSpeed's operators), programs that CANN's installers and npu-smi call, and an ssh
+client for DeepSpeed's launcher."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distribution:
+    """A distribution, or distributions with the same names of packages.
+
+    ``packages`` maps what a layer asks for (``EVERY_IMAGE``, ``PYTHON``) to names of packages.
+    ``site_packages`` is the folder in which the base's own interpreter finds installed packages;
+    it has ``{minor}``. ``bootstrapped`` says whether a stand-in for its image can be made of its
+    packages, and ``native_python`` whether the building machine can have the same interpreter from
+    the same place, to compile an image's Python files.
+    """
+
+    name: str
+    package_manager: PackageManager
+    packages: Mapping[str, tuple[str, ...]]
+    site_packages: str
+    bootstrapped: bool
+    native_python: bool
+
+    def packages_for(self, *wanted: str) -> tuple[str, ...]:
+        """The sorted names of the packages for ``wanted``.
+
+        What has no entry in ``packages`` is itself the name of a package.
+        """
+        return tuple(sorted({each for name in wanted for each in self.packages.get(name, (name,))}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Base:
+    """An operating system image, and the release of the distribution that it has.
+
+    ``image`` has a digest unless nobody has looked it up yet. ``mirrors`` are references to the
+    same image in other registries, which are tried first.
+    """
+
+    name: str
+    image: str
+    suite: str
+    glibc: str
+    distribution: Distribution
+    mirrors: tuple[str, ...] = ()
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether the image is always the same one."""
+        return "@" in self.image
+
+    def bootstrap_tag(self, architecture: str) -> str:
+        """The local tag of the image that is bootstrapped in this one's place."""
+        return f"cannery/bootstrap:{self.suite}-{architecture}"
+
+
+class PythonSource(StrEnum):
+    """Where an image's interpreter comes from."""
+
+    BASE = "base"
+    """The base's own packages."""
+    STANDALONE = "standalone"
+    """A python-build-standalone archive, handed in as an artifact."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Python:
+    """One interpreter. ``version`` has the patch level.
+
+    ``archives`` maps machines, such as aarch64, to the archives of STANDALONE.
+    """
+
+    name: str
+    version: str
+    source: PythonSource
+    archives: Mapping[str, File] = field(default_factory=dict)
+
+    @property
+    def minor(self) -> str:
+        """As in ``3.9``."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
+    def tag(self) -> str:
+        """The wheel tag of the interpreter, as in ``cp39``."""
+        return "cp" + self.minor.replace(".", "")
+
+    @property
+    def abi(self) -> str:
+        """The wheel tag of its ABI, as in ``cp39``; up to 3.7 with an m, as in ``cp37m``."""
+        # The m stood for pymalloc, and went with Python 3.8.
+        return self.tag + ("m" if int(self.minor.partition(".")[2]) <= _LAST_PYMALLOC else "")

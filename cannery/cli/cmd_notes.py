@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py notes``: the release notes of published images."""
+
+from __future__ import annotations
+
+from cannery.cli.common import read, selected
+from cannery.compat import judge
+from cannery.matrix.project import Project
+from cannery.options.given import Given
+from cannery.options.shared import RequiredTargetOptions
+from cannery.publish.records import read_records
+from cannery.report.release_notes import release_notes
+
+
+def run(given: Given, project: Project) -> int:
+    """Print the notes of each selected target.
+
+    Raises:
+        UsageError, MatrixError: no such target; matrix.yaml or compat.yaml is wrong.
+        FileError: one of them, or a record, cannot be read.
+    """
+    targets = selected(read(RequiredTargetOptions, given, project), project)
+    records = read_records(project.releases)
+    compat = project.compat()
+    texts = [
+        release_notes(each, judge(each, compat), [r for r in records if r.target == each.id])
+        for each in targets
+    ]
+    print("\n".join(texts), end="")
+    return 0

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Components that are one package of a package index each, which a target names by its version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TRITON_ASCEND = "triton_ascend"
+"""Its module has the name of triton's, whose files must not be installed over it; so it is last."""
+
+BESIDE_TORCH: Mapping[str, str] = {"torchvision": "torchvision", "torchaudio": "torchaudio"}
+"""Component to its package; these are built for one torch."""
+
+TOOLS: Mapping[str, str] = {
+    "msprobe": "mindstudio-probe",
+    "mooncake": "mooncake-transfer-engine-npu",
+    "ray": "ray",
+}
+"""Component to its package; these are installed before the application."""
+
+EXTRAS: Mapping[str, str] = {**BESIDE_TORCH, **TOOLS, TRITON_ASCEND: "triton-ascend"}
+"""Every such component, in the order of installation."""
+
+
+def requirement_of(component: str, version: str) -> str:
+    """The requirement by which an index has ``component``, as in ``torchvision==0.25.0``."""
+    return f"{EXTRAS[component]}=={version}"

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SGLang."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testinfra.host import Host
+
+Facts = dict[str, Any]
+
+
+def test_version(facts: Facts, record: Facts) -> None:
+    """SGLang is the target's version."""
+    assert facts["distributions"]["sglang"]["version"] == record["components"]["sglang"]
+
+
+def test_command(host: Host, devlib: str) -> None:
+    """Its server starts and explains itself."""
+    result = host.run(f"{devlib} python3 -m sglang.launch_server --help")
+    assert result.rc == 0, result.stdout + result.stderr
+    assert "--model-path" in result.stdout

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The CANN releases of matrix.yaml are as their makers have them; what goes together is allowed.
+
+Each case is one that a source of compat.yaml states, or the nearest one that it excludes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cannery.cann import CannRelease
+from cannery.compat import judge as judge_target
+from cannery.compat.facts import Compat
+from cannery.compat.file_names import file_row, name_in
+from cannery.compat.finding import Finding, Verdict
+from cannery.deploy.driver import judge as judge_driver
+from cannery.errors import Problem
+from cannery.matrix.project import Project
+from cannery.model import Target
+from cannery.syntax.cann_version import CannVersion
+
+PROJECT = Project(root=Path(__file__).resolve().parents[2])
+RELEASES = PROJECT.matrix().cann
+COMPAT = PROJECT.compat()
+STOCK = PROJECT.matrix().targets["py311-torch290-cann910-910b"]
+MACHINES = {"aarch64": "linux/arm64", "x86_64": "linux/amd64"}
+EVERY = ("310p", "910", "910b", "950", "a3")
+
+CHIPS = {
+    "8.2.RC1": ("310p", "910", "910b", "a3"),
+    "8.3.RC1": ("310p", "910", "910b", "a3"),
+    "8.3.RC2": ("310p", "910", "910b", "a3"),
+    "8.5.0": ("310p", "910", "910b", "a3"),
+    "8.5.1": ("310p", "910", "910b", "a3"),
+    "8.5.2": ("310p", "910", "910b", "a3"),
+    "9.0.0": EVERY,
+    "9.0.1": EVERY,
+    "9.1.0": EVERY,
+    "9.1.1": EVERY,
+}
+"""As Ascend/cann-container-image has them: @c5a67b3 up to 9.0.1, @2bce742 from 9.1.0 on."""
+
+ZIPS = {"8.1.RC1": 8, "8.2.RC1": 8, "8.3.RC1": 8, "8.5.0": 10, "9.0.0": 10}
+"""The zips with a published sha256: ascend_deployer 7.3.0, for 9.0.0 26.0.0."""
+
+
+@pytest.mark.parametrize("version", CHIPS)
+def test_a_release_has_the_chips_of_the_vendor_s_images(version: str) -> None:
+    assert sorted(RELEASES[version].chips) == sorted(CHIPS[version])
+    known = {
+        chip
+        for row in COMPAT.releases
+        if row.cann == CannVersion.parse(version)
+        for chip in row.chips
+    }
+    assert set(CHIPS[version]) <= known
+    assert RELEASES[version].has_nnal
+
+
+@pytest.mark.parametrize("release", RELEASES.values(), ids=lambda each: each.version)
+@pytest.mark.parametrize("machine", MACHINES)
+def test_every_package_has_the_vendor_s_name(release: CannRelease, machine: str) -> None:
+    judged = CannVersion.parse(release.nearest_public or release.version)
+    packages = release.packages[machine]
+    named = {("kernels", chip): file for chip, file in packages.kernels.items()}
+    named[("toolkit", "")] = packages.toolkit
+    if packages.nnal:
+        named[("nnal", "")] = packages.nnal
+    for (component, chip), file in named.items():
+        row = file_row(COMPAT, component, judged, chip)
+        assert row, (component, chip)
+        assert file.name == name_in(row, release.version, chip, machine)
+
+
+@pytest.mark.parametrize("release", RELEASES.values(), ids=lambda each: each.version)
+def test_the_published_hashes_are_there_and_no_others(release: CannRelease) -> None:
+    files = {file for each in release.packages.values() for file in each.files}
+    zips = {file.zip for file in files if file.zip}
+    assert len(zips) == ZIPS.get(release.version, 0)
+    assert all(re.fullmatch("[0-9a-f]{64}", each.sha256) for each in zips)
+    assert len({each.sha256 for each in zips}) == len(zips)
+    assert not any(file.sha256 for file in files)
+
+
+ON_TOOLKIT = [
+    # hicann/release-management 9.1.0/release-notes.md
+    ("kernels", "9.1.0", "9.0.0", True),
+    ("kernels", "9.1.0", "8.5.2", True),
+    ("kernels", "9.1.0", "8.5.1", False),
+    ("kernels", "9.0.0", "9.1.0", True),
+    ("kernels", "8.5.2", "9.1.0", True),
+    # 9.1.1/release-notes.md: 9.1.x, 9.0.x and 8.5.2
+    ("kernels", "9.1.1", "9.1.0", True),
+    ("kernels", "9.1.1", "9.0.1", True),
+    ("kernels", "9.1.1", "8.5.2", True),
+    ("kernels", "9.1.1", "8.5.0", False),
+    ("kernels", "8.5.2", "9.1.1", True),
+    # 9.0.1/release-notes.md
+    ("kernels", "9.0.1", "9.0.0", True),
+    ("kernels", "9.0.1", "8.5.2", True),
+    ("kernels", "9.0.1", "9.1.0", False),
+    # ascend_deployer 7.3.0 looks for a toolkit of the same version
+    ("kernels", "8.5.1", "8.5.2", False),
+    ("kernels", "8.3.RC1", "8.3.RC2", False),
+    # Ascend/pytorch#99
+    ("nnal", "9.1.0", "9.1.0", True),
+    ("nnal", "9.0.0", "9.1.0", False),
+    ("nnal", "9.1.1", "9.1.0", False),
+]
+
+
+def made(toolkit: str, kernels: str = "", nnal: str = "", chip: str = "910b") -> Target:
+    own = {
+        f"{name}_release": RELEASES[version] if version and version != toolkit else None
+        for name, version in (("kernels", kernels), ("nnal", nnal))
+    }
+    return replace(STOCK, cann=RELEASES[toolkit], chip=chip, **own)  # type: ignore[arg-type]
+
+
+def of(component: str, target: Target, compat: Compat = COMPAT) -> list[Finding]:
+    found = [each for each in judge_target(target, compat) if each.component == component]
+    return [each for each in found if each.verdict in (Verdict.FORBIDDEN, Verdict.UNKNOWN)]
+
+
+@pytest.mark.parametrize(("component", "version", "toolkit", "goes"), ON_TOOLKIT)
+def test_what_goes_on_a_toolkit(component: str, version: str, toolkit: str, goes: bool) -> None:
+    found = of(component, made(toolkit, **{component: version}))
+    assert not found if goes else [each.verdict for each in found] == [Verdict.FORBIDDEN], found
+
+
+def test_the_nearest_that_works_is_named() -> None:
+    [found] = of("kernels", made("9.1.0", kernels="9.0.1"))
+    assert found.text == (
+        "kernels 9.0.1 cannot be installed on toolkit 9.1.0, only on 8.5.2, 9.0.0, 9.0.1."
+    )
+    assert found.fix == "Write kernels: 9.1.0. On this toolkit also go 8.5.2, 9.0.0, 9.1.1."
+    [found] = of("nnal", made("9.1.0", nnal="9.0.0"))
+    assert found.fix == "Write nnal: 9.1.0."
+
+
+@pytest.mark.parametrize("chip", EVERY)
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("version", ["9.0.0", "9.1.1"])
+def test_every_chip_and_machine_of_a_release_can_be_built(
+    version: str, machine: str, chip: str
+) -> None:
+    target = replace(made(version, chip=chip), platform=MACHINES[machine])
+    for component in ("toolkit", "kernels", "nnal"):
+        assert of(component, target) == []
+        assert machine in target.artifacts[component].name
+
+
+def test_950_is_newer_than_8_5() -> None:
+    with pytest.raises(KeyError):
+        _ = made("8.5.2", chip="950").kernels_file
+    assert made("9.0.0", chip="950").kernels_file.name.startswith("Ascend-cann-950-ops_9.0.0")
+
+
+DRIVERS = [
+    # 9.1.1/release-notes.md: 9.1.x not with 25.0.x, and with 25.2.x to 26.1.1
+    ("9.1.1", "25.0.5", False),
+    ("9.1.1", "25.2.0", True),
+    ("9.1.1", "26.1.1", True),
+    ("9.1.0", "25.0.5", False),
+    ("9.1.0", "25.2.3", True),
+    # and 8.5.2 and 9.0.x with 25.0.x
+    ("9.0.0", "25.0.1", True),
+    ("9.0.1", "25.0.1", True),
+    ("8.5.2", "25.0.1", True),
+    ("9.0.1", "24.1.rc3", False),
+    ("8.5.2", "24.1.0", False),
+    # CANN 8.5.0 release notes: 25.0.x to 25.5.x
+    ("8.5.0", "25.0.1", True),
+    ("8.5.0", "24.1.0", False),
+    # ascend_deployer 7.3.0
+    ("8.3.RC1", "25.3.rc1", True),
+    ("8.3.RC1", "25.2.0", False),
+]
+
+
+@pytest.mark.parametrize(("version", "driver", "accepted"), DRIVERS)
+def test_the_host_s_driver(version: str, driver: str, accepted: bool) -> None:
+    assert isinstance(judge_driver(driver, made(version), COMPAT), Problem) != accepted
+
+
+@pytest.mark.parametrize(
+    ("version", "paired"), [("9.1.0", "26.1.0"), ("9.1.1", "26.1.1"), ("9.0.1", "26.0.RC3")]
+)
+def test_the_driver_that_was_released_with_it_is_named(version: str, paired: str) -> None:
+    [found] = [e for e in judge_target(made(version), COMPAT) if e.component == "driver"]
+    assert f"released with {paired}" in found.text
+
+
+@pytest.mark.parametrize(
+    ("version", "ends"), [("8.3.RC2", False), ("8.5.0", True), ("9.1.1", True)]
+)
+def test_what_later_releases_will_lack_is_told(version: str, ends: bool) -> None:
+    texts = [each.text for each in judge_target(made(version), COMPAT)]
+    assert any("2026-12-30 will not have libascendcl.so" in text for text in texts) == ends
+    assert any("below ascend-toolkit/latest" in text for text in texts) == ends

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers of tests, on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers requests as ``answer`` does, and logs nothing."""
+
+    def answer(self) -> None:
+        """Call ``reply`` once."""
+        raise NotImplementedError
+
+    def do_GET(self) -> None:
+        self.answer()
+
+    def reply(self, status: int, body: bytes, **headers: str) -> None:
+        """Send ``body``; the underscores in the names of ``headers`` are sent as hyphens."""
+        self.send_response(status)
+        for name, value in {**headers, "Content_Length": str(len(body))}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@contextmanager
+def answering(handler: type[Handler]) -> Iterator[str]:
+    """The address of a server whose requests ``handler`` answers."""
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    thread = Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
