@@ -113,6 +113,9 @@ class Acl:
         return ctypes.c_void_p(handle)
 
     def operate(self, name: str, *arguments: object) -> None:
+        self.submit(None, name, *arguments)
+
+    def submit(self, stream: ctypes.c_void_p | None, name: str, *arguments: object) -> None:
         workspace, executor = ctypes.c_uint64(), ctypes.c_void_p()
         self.call(
             f"{name}GetWorkspaceSize",
@@ -120,7 +123,7 @@ class Acl:
             ctypes.byref(workspace),
             ctypes.byref(executor),
         )
-        self.call(name, None, workspace, executor, None)
+        self.call(name, None, workspace, executor, stream)
 
     def matmul(self, a: list[list[Number]], b: list[list[Number]], dtype: int) -> list[Number]:
         rows, inner, columns = len(a), len(b), len(b[0])

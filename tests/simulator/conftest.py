@@ -55,6 +55,7 @@ class Host:
             [sys.executable, "-m", "simulator.probes", probe, *arguments],
             cwd=TESTS,
             env=self.environment(changes),
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -82,6 +83,8 @@ class Host:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if prebuilt := os.environ.get("NPUSIM_TEST_BUILD"):
+        return Path(prebuilt)
     out = tmp_path_factory.mktemp("device")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(

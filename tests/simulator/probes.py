@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from . import hccl_probes, operator_probes, runtime_probes
 from .acl import (
     BFLOAT16,
     FLOAT,
@@ -26,7 +27,6 @@ from .acl import (
 )
 
 DTYPES = {"float": FLOAT, "half": HALF, "bfloat16": BFLOAT16, "int32": INT32, "int64": INT64}
-SUM = 0
 
 
 def devices() -> object:
@@ -170,30 +170,6 @@ def stub_twice() -> object:
     return [acl.code("acltdtGetDatasetSize", None), acl.code("acltdtGetDatasetSize", None)]
 
 
-def communicate(name: str, rank: str) -> object:
-    """All collectives of two ranks, on values that differ in every rank and place."""
-    acl = Acl()
-    acl.start()
-    own, comm = int(rank), ctypes.c_void_p()
-    acl.call("HcclCommInitRootInfo", 2, name.encode(), own, ctypes.byref(comm))
-    send = acl.upload(encode([own + 1, 10 * (own + 1)], INT32))
-    results = {}
-    for operation, (count, length) in {
-        "AllReduce": (2, 2),
-        "AllGather": (2, 4),
-        "ReduceScatter": (1, 1),
-        "Broadcast": (2, 2),
-    }.items():
-        out = acl.upload(acl.download(send, 8)) if operation == "Broadcast" else acl.allocate(16)
-        buffers = (out,) if operation == "Broadcast" else (send, out)
-        middle = {"Broadcast": (1,), "AllGather": ()}.get(operation, (SUM,))
-        acl.call(f"Hccl{operation}", *buffers, ctypes.c_uint64(count), 2, *middle, comm, None)
-        results[operation] = decode(acl.download(out, 4 * length), INT32)
-    acl.call("HcclBarrier", comm, None)
-    acl.call("HcclCommDestroy", comm)
-    return results
-
-
 PROBES: dict[str, Callable[..., object]] = {
     probe.__name__: probe
     for probe in (
@@ -211,9 +187,8 @@ PROBES: dict[str, Callable[..., object]] = {
         add_integers,
         wrong_handles,
         stub_twice,
-        communicate,
     )
-}
+} | hccl_probes.PROBES | operator_probes.PROBES | runtime_probes.PROBES
 
 
 def main() -> None:

@@ -51,13 +51,14 @@ library libascendcl.so "$out/toolkit/lib64/libascendcl.so" "$work"/*.o \
 mkdir -p "$out/toolkit/lib64/npusim_torch"
 cp "$here"/torch/npusim_torch/*.py "$here"/torch/npusim_torch/*.ops "$out/toolkit/lib64/npusim_torch"
 for name in hccl acl_op_compiler ge_runner graph acl_tdt_channel opapi msprofiler ascend_dump \
-  ms_tools_ext; do
+  ms_tools_ext mspti; do
   ln -sf libascendcl.so "$out/toolkit/lib64/lib$name.so"
 done
 
 library libatb.so "$out/nnal/lib/libatb.so" "$work/atb_stubs.cpp" "$here/core/missing.cpp"
 library libascend_hal.so "$out/toolkit/devlib/libascend_hal.so" "$here/hal/stub.cpp"
 library libascend_hal.so "$out/driver/lib64/driver/libascend_hal.so" "$here/hal/driver.cpp" \
-  "$here/hal/device_description.cpp" "$here/core/fault.cpp" -ldl
+  "$here/hal/device_description.cpp" "$here/hal/usage.cpp" "$here/core/fault.cpp" -ldl
 compile -s -Wl,-rpath,/usr/local/Ascend/driver/lib64/driver -o "$out/driver/bin/npu-smi" \
-  "$here"/smi/*.cpp "$here/hal/open_driver.cpp" -ldl
+  "$here"/smi/*.cpp "$here/hal/open_driver.cpp" \
+  "$here/core/fault.cpp" -ldl

@@ -28,6 +28,11 @@ double mishSlope(double x) {
 }
 double silu(double x) { return x * sigmoid(x); }
 double siluSlope(double x) { return sigmoid(x) * (1 + x * (1 - sigmoid(x))); }
+double fastGelu(double x) { return x * sigmoid(1.702 * x); }
+double fastGeluSlope(double x) {
+  const double share = sigmoid(1.702 * x);
+  return share + 1.702 * x * share * (1 - share);
+}
 double relu(double x) { return x < 0 ? 0 : x; }
 double hardsigmoid(double x) { return std::min(std::max(x + 3, 0.0), 6.0) / 6; }
 double hardsigmoidSlope(double x) { return x > -3 && x < 3 ? 1.0 / 6 : 0; }
@@ -157,8 +162,8 @@ ACLNN(InplaceMish, inplace<mish>)
 ACLNN(MishBackward, backward<mishSlope>)
 ACLNN(Gelu, forward<gelu>)
 ACLNN(GeluBackward, backward<geluSlope>)
-ACLNN(FastGelu, forward<geluTanh>)
-ACLNN(FastGeluBackward, backward<geluTanhSlope>)
+ACLNN(FastGelu, forward<fastGelu>)
+ACLNN(FastGeluBackward, backward<fastGeluSlope>)
 ACLNN(GeluV2, GeluV2)
 ACLNN(GeluBackwardV2, GeluBackwardV2)
 ACLNN(Hardsigmoid, forward<hardsigmoid>)

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "../runtime/devices.h"
+#include "../runtime/streams.h"
 
 namespace npusim {
 namespace {
@@ -52,8 +53,16 @@ void requireKernels() {
   }
 }
 
-int execute(void* executor) noexcept {
-  return guarded([&] { withdrawn<Executor>(executor)->run(); });
+int execute(void* executor, Stream stream) noexcept {
+  return guarded([&] {
+    const auto planned = withdrawn<Executor>(executor);
+    requireCard();
+    if (isCaptured(stream)) {
+      submit(stream, planned->record ? planned->record() : planned->run);
+    } else {
+      planned->run();
+    }
+  });
 }
 
 }  // namespace npusim

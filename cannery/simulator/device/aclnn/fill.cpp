@@ -70,13 +70,19 @@ void triangleInplace(const Tensor& self, int64_t diagonal) {
   triangle<lower>(self, diagonal, self);
 }
 
-void InplaceFillDiagonal(const Tensor& self, const Scalar& value, bool) {
-  std::vector<double> values = load<double>(self);
-  const int64_t columns = self.dim(-1);
-  for (int64_t i = 0; i < std::min(self.dim(0), columns); ++i) {
-    values[i * columns + i] = value.as<double>();
-  }
-  store(self, values);
+// With `wrap` the diagonal of a tall matrix starts again below its last row, one row left blank.
+void InplaceFillDiagonal(const Tensor& self, const Scalar& value, bool wrap) {
+  if (self.size() == 0) return;
+  withComputeType({&self}, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> values = load<T>(self);
+    int64_t step = 0, length = self.dim(0);
+    for (int64_t stride : denseStrides(self.shape)) step += stride;
+    for (int64_t extent : self.shape) length = std::min(length, extent);
+    const int64_t end = wrap && self.rank() == 2 ? self.size() : (length - 1) * step + 1;
+    for (int64_t at = 0; at < end; at += step) values[at] = value.as<T>();
+    store(self, values);
+  });
 }
 
 }  // namespace

@@ -9,30 +9,39 @@ namespace npusim {
 // scalars, or a tensor of one or more numbers, depending on its version.
 class Factors {
  public:
-  explicit Factors(void* handle) : handle_(handle) {
-    if (!isHandle(handle, Kind::Tensor) && !isHandle(handle, Kind::ScalarList)) {
-      opened<Scalar>(handle);
+  explicit Factors(const void* handle) {
+    if (isHandle(handle, Kind::Tensor)) {
+      tensor_ = opened<Tensor>(handle);
+    } else if (isHandle(handle, Kind::ScalarList)) {
+      for (const Scalar* item : opened<ScalarList>(handle).items) scalars_.push_back(*item);
+    } else {
+      scalars_ = {opened<Scalar>(handle)};
+      alike_ = true;
     }
   }
 
   template <class T>
   T at(size_t index) const {
-    if (isHandle(handle_, Kind::ScalarList)) {
-      return opened<ScalarList>(handle_).items.at(index)->template as<T>();
-    }
-    if (isHandle(handle_, Kind::Scalar)) return opened<Scalar>(handle_).template as<T>();
-    const std::vector<T> numbers = load<T>(opened<Tensor>(handle_));
+    if (!tensor_) return scalars_.at(alike_ ? 0 : index).template as<T>();
+    const std::vector<T> numbers = load<T>(*tensor_);
     return numbers.at(numbers.size() == 1 ? 0 : index);
   }
 
  private:
-  void* handle_;
+  std::optional<Tensor> tensor_;
+  std::vector<Scalar> scalars_;
+  bool alike_ = false;
 };
 
 template <>
 struct Wire<Factors> {
   using Type = void*;
-  static Factors open(void* handle) { return Factors(handle); }
+  using Kept = void*;
+  using Copy = Factors;
+  static Kept keep(Type handle) { return handle; }
+  static Copy copy(Kept handle) { return Factors(handle); }
+  static Factors open(Kept handle) { return Factors(handle); }
+  static Factors openCopy(const Copy& factors) { return factors; }
 };
 
 namespace {

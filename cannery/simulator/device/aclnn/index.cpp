@@ -14,16 +14,33 @@ int64_t checkedIndex(int64_t index, int64_t extent) {
   return index < 0 ? index + extent : index;
 }
 
-// For each element of `index`, the position in dense `whole` that has the same coordinates but
+// A number alone counts as a list of one.
+Shape atLeastOneDim(const Shape& shape) { return shape.empty() ? Shape{1} : shape; }
+
+constexpr int64_t kNoDim = -1;
+
+// Fails unless `index` has as many dimensions as `whole`, none larger but `dim`.
+void requireWithin(const Shape& whole, int64_t dim, const Shape& index) {
+  bool within = index.size() == whole.size();
+  for (size_t d = 0; within && d < index.size(); ++d) {
+    within = static_cast<int64_t>(d) == dim || index[d] <= whole[d];
+  }
+  if (!within) throw Error(kAclnnInvalidParam, "the index does not fit the tensor's shape");
+}
+
+// For each element of `index`, the position in dense `self` that has the same coordinates but
 // the element's value in `dim`.
-std::vector<int64_t> positionsAlong(const Shape& whole, int64_t dim, const Tensor& index) {
-  const Shape strides = denseStrides(whole), own = denseStrides(index.shape);
+std::vector<int64_t> positionsAlong(const Tensor& self, int64_t dim, const Tensor& index) {
   std::vector<int64_t> positions = load<int64_t>(index);
+  if (positions.empty()) return positions;
+  const Shape whole = atLeastOneDim(self.shape), part = atLeastOneDim(index.shape);
+  const Shape strides = denseStrides(whole), own = denseStrides(part);
+  requireWithin(whole, dim, part);
   for (int64_t i = 0; i < static_cast<int64_t>(positions.size()); ++i) {
     int64_t position = 0;
-    for (int64_t d = 0; d < index.rank(); ++d) {
+    for (int64_t d = 0; d < static_cast<int64_t>(part.size()); ++d) {
       const int64_t at = d == dim ? checkedIndex(positions[i], whole[d])
-                                  : (i / own[d]) % index.shape[d];
+                                  : (i / own[d]) % part[d];
       position += at * strides[d];
     }
     positions[i] = position;
@@ -36,7 +53,7 @@ void Gather(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& 
     using T = decltype(zero);
     const std::vector<T> values = load<T>(self);
     std::vector<T> gathered;
-    for (int64_t at : positionsAlong(self.shape, self.wrapped(dim), index)) {
+    for (int64_t at : positionsAlong(self, self.wrapped(dim), index)) {
       gathered.push_back(values[at]);
     }
     store(out, gathered);
@@ -50,7 +67,7 @@ template <class T>
 void scatter(const Tensor& self, int64_t dim, const Tensor& index, const std::vector<T>& source,
              int64_t scattering, const Tensor& out) {
   std::vector<T> values = load<T>(self);
-  const auto positions = positionsAlong(self.shape, self.wrapped(dim), index);
+  const auto positions = positionsAlong(self, self.wrapped(dim), index);
   for (size_t i = 0; i < positions.size(); ++i) {
     const T value = source.at(source.size() == 1 ? 0 : i);
     T& target = values[positions[i]];
@@ -66,7 +83,11 @@ void Scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor&
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
     Tensor part = source;  // only the part that the index covers is used
+    if (index.size() != 0) {
+      requireWithin(atLeastOneDim(source.shape), kNoDim, atLeastOneDim(index.shape));
+    }
     part.shape = index.shape;
+    part.strides.resize(index.shape.size(), 1);
     scatter(self, dim, index, load<T>(part), scattering, out);
   });
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products. cube_math_type (may the device round to a narrower type?) is ignored.
+#include <algorithm>
+#include <limits>
+
 #include "../core/fault.h"
 #include "entry.h"
 
@@ -53,6 +56,7 @@ std::vector<T> matrixProduct(Tensor a, Tensor b) {
   if (faultyMatmul()) {
     for (T& value : result) value += value / 2 + 1;
   }
+  if (nanMatmul()) std::fill(result.begin(), result.end(), std::numeric_limits<T>::quiet_NaN());
   return result;
 }
 

@@ -13,7 +13,7 @@ void ApplyAdamWV2(const Tensor& self, const Tensor& mean, const Tensor& square,
   std::vector<double> x = load<double>(self), m = load<double>(mean), v = load<double>(square);
   std::vector<double> g = load<double>(gradient);
   std::vector<double> top = amsgrad ? load<double>(*largest_square) : v;
-  const double steps = single<double>(step);
+  const double steps = single<double>(step) + 1;  // op-plugin passes the number of steps before
   const double bias1 = 1 - std::pow(beta1, steps), bias2 = 1 - std::pow(beta2, steps);
   for (size_t i = 0; i < x.size(); ++i) {
     const double slope = maximize ? -g[i] : g[i];

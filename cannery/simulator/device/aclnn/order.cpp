@@ -89,23 +89,40 @@ void Median(const Tensor& self, const Tensor& out) {
   });
 }
 
-void searchSorted(const Tensor& sorted, const Tensor& wanted, bool right, const Tensor& out) {
+// The rows of `sorted`, put in the order that `sorter` gives.
+Rows<double> orderedRows(const Tensor& sorted, const Tensor* sorter) {
   Rows<double> rows = loadRows<double>(sorted, {-1});
+  if (sorter == nullptr) return rows;
+  const std::vector<double> unordered = rows.values;
+  const std::vector<int64_t> order = load<int64_t>(*sorter);
+  if (order.size() != unordered.size()) {
+    throw Error(kAclnnInvalidParam, "the sorter has another shape than the sequence");
+  }
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (order[i] < 0 || order[i] >= rows.length) {
+      throw Error(kAclnnInvalidParam, "the sorter has an index out of range");
+    }
+    rows.values[i] = unordered[i - i % rows.length + order[i]];
+  }
+  return rows;
+}
+
+void SearchSorted(const Tensor& sorted, const Tensor& wanted, bool, bool right,
+                  const Tensor* sorter, const Tensor& out) {
+  Rows<double> rows = orderedRows(sorted, sorter);
   std::vector<double> values = load<double>(wanted);
   std::vector<int64_t> found;
   const int64_t per_row = rows.count > 1 ? wanted.size() / rows.count : wanted.size();
   for (size_t i = 0; i < values.size(); ++i) {
     double* row = rows.row(static_cast<int64_t>(i) / std::max<int64_t>(1, per_row));
     double* end = row + rows.length;
-    found.push_back((right ? std::upper_bound(row, end, values[i])
-                           : std::lower_bound(row, end, values[i])) - row);
+    // Written so that NaN comes after every number, as in PyTorch.
+    auto before = [](double element, double value) { return !(element >= value); };
+    auto after = [](double value, double element) { return element > value; };
+    found.push_back((right ? std::upper_bound(row, end, values[i], after)
+                           : std::lower_bound(row, end, values[i], before)) - row);
   }
   store(out, found);
-}
-
-void SearchSorted(const Tensor& sorted, const Tensor& wanted, bool, bool right, const Tensor*,
-                  const Tensor& out) {
-  searchSorted(sorted, wanted, right, out);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ const char* kindName(Kind kind) {
   static const char* const names[] = {
       "tensor",     "scalar",   "int array", "float array", "bool array", "tensor list",
       "scalar list", "executor", "stream",    "event",       "context",    "data buffer",
-      "tensor description", "operator attribute", "communicator", "physical memory"};
+      "tensor description", "operator attribute", "communicator", "physical memory", "captured graph", "task group"};
   return names[static_cast<int>(kind)];
 }
 

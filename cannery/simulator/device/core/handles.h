@@ -12,7 +12,8 @@ namespace npusim {
 
 enum class Kind { Tensor, Scalar, IntArray, FloatArray, BoolArray, TensorList, ScalarList,
                   Executor, Stream, Event, Context, DataBuffer, TensorDesc, OperatorAttr,
-                  Communicator, PhysicalMemory };
+                  Communicator, PhysicalMemory, Graph,
+                  TaskGroup };
 
 const char* kindName(Kind kind);
 void registerHandle(const void* handle, Kind kind);

@@ -2,6 +2,7 @@
 #include "device_description.h"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <fstream>
@@ -9,11 +10,10 @@
 #include <stdexcept>
 
 #include "../core/fault.h"
+#include "usage.h"
 
 namespace npusim {
 namespace {
-
-constexpr uint32_t kMostDevices = 64;
 
 std::string parentDirectory(const std::string& path) {
   auto slash = path.rfind('/');
@@ -60,6 +60,8 @@ DeviceDescription parse(const std::string& path) {
     assign(devices, line.substr(0, equals), line.substr(equals + 1));
     missing.erase(line.substr(0, equals));
   }
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) devices.host = status.st_dev * 0x100000001b3u ^ status.st_ino;
   if (!missing.empty()) throw std::runtime_error("has no line '" + *missing.begin() + "='");
   return devices;
 }

@@ -12,6 +12,7 @@ struct DeviceDescription {
   uint32_t count = 0;
   std::string name;
   uint64_t hbm_mb = 0;
+  uint64_t host = 0;  // tells this simulated host from others
 };
 
 // A missing or bad file is told on stderr and means no devices.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated host driver: what a real host mounts into a container as libascend_hal.so.
+#include <algorithm>
 #include <cstdio>
 
 #include "../core/errors.h"
@@ -18,6 +19,15 @@ bool known(uint32_t device) { return device < describedDevices().count; }
 }  // namespace
 
 NPUSIM_API uint32_t npusim_driver_protocol() { return kDriverProtocol; }
+
+NPUSIM_API uint64_t npusim_driver_host() { return describedDevices().host; }
+
+NPUSIM_API uint32_t npusim_driver_users(uint32_t device, ProcessUsage* users, uint32_t most) {
+  if (!known(device)) return 0;
+  const auto found = usersOf(describedDevices().host, device);
+  std::copy_n(found.begin(), std::min<size_t>(most, found.size()), users);
+  return static_cast<uint32_t>(found.size());
+}
 
 NPUSIM_API int32_t drvGetDevNum(uint32_t* count) {
   if (count == nullptr) return kDriverInvalidValue;
@@ -50,7 +60,9 @@ NPUSIM_API int32_t halMemGetInfo(uint32_t device, uint32_t type, DriverMemoryInf
   if (info == nullptr || type != kDriverMemoryHbm) return kDriverInvalidValue;
   if (!known(device)) return kDriverInvalidDevice;
   info->total = describedDevices().hbm_mb << 20;
-  info->free = info->total;
+  uint64_t used = 0;
+  for (const ProcessUsage& user : usersOf(describedDevices().host, device)) used += user.bytes;
+  info->free = info->total - std::min(used, info->total);
   return kDriverOk;
 }
 

@@ -43,7 +43,9 @@ std::optional<Driver> openDriver(const std::string& user) {
   requireOurs(library, user);
   return Driver{functionOf<GetDeviceNumber>(library, "drvGetDevNum"),
                 functionOf<GetChipInfo>(library, "halGetChipInfo"),
-                functionOf<GetMemoryInfo>(library, "halMemGetInfo")};
+                functionOf<GetMemoryInfo>(library, "halMemGetInfo"),
+                functionOf<GetHostIdentity>(library, "npusim_driver_host"),
+                functionOf<GetUsers>(library, "npusim_driver_users")};
 }
 
 }  // namespace npusim

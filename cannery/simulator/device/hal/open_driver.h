@@ -14,6 +14,8 @@ struct Driver {
   GetDeviceNumber device_number;
   GetChipInfo chip_info;
   GetMemoryInfo memory_info;
+  GetHostIdentity host_identity;
+  GetUsers users;
 };
 
 // A driver library that was found and is not used; the message says why, and what to do.

@@ -9,13 +9,16 @@
 #include <vector>
 
 #include "../core/errors.h"
+#include "../core/fault.h"
 #include "../core/handles.h"
 #include "../hal/open_driver.h"
+#include "own_usage.h"
 
 namespace npusim {
 namespace {
 
 constexpr int kContextMissing = 107002;
+constexpr int kLostHeartbeat = 507010;
 constexpr const char kNotice[] =
     "cannery: simulated Ascend device; results say nothing about an NPU\n";
 
@@ -25,20 +28,25 @@ struct Context {
 };
 
 struct Devices {
-  uint32_t count = 0;
+  std::vector<int32_t> physical;  // ids on the host of what this process sees
   std::string soc;
   uint64_t memory = 0;
+  uint64_t host = 0;
+  GetMemoryInfo memory_info = nullptr;
   std::string refusal;  // why the driver that there is is not used; empty where it is
 };
 
 thread_local Context* current_context = nullptr;
 
-uint32_t visibleOf(uint32_t present) {
+std::vector<int32_t> visibleOf(uint32_t present) {
   const char* filter = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
-  if (filter == nullptr || *filter == '\0') return present;
+  std::vector<int32_t> visible;
+  if (filter == nullptr || *filter == '\0') {
+    for (uint32_t id = 0; id < present; ++id) visible.push_back(static_cast<int32_t>(id));
+    return visible;
+  }
   std::istringstream ids(filter);
   std::string id;
-  uint32_t visible = 0;
   while (std::getline(ids, id, ',')) {
     bool number = !id.empty() && id.size() < 4 && id.find_first_not_of("0123456789") == id.npos;
     if (!number || static_cast<uint32_t>(std::stoul(id)) >= present) {
@@ -46,7 +54,7 @@ uint32_t visibleOf(uint32_t present) {
                    id.c_str());
       break;  // as the vendor's runtime: everything after a wrong entry is ignored
     }
-    ++visible;
+    visible.push_back(std::stoi(id));
   }
   return visible;
 }
@@ -60,16 +68,34 @@ Devices describedBy(const Driver& driver) {
   if (driver.chip_info(0, &chip) != kDriverOk) return devices;
   if (driver.memory_info(0, kDriverMemoryHbm, &memory) != kDriverOk) return devices;
   std::fputs(kNotice, stderr);
-  devices.count = visibleOf(present);
+  devices.physical = visibleOf(present);
+  devices.host = driver.host_identity();
+  devices.memory_info = driver.memory_info;
   devices.soc = std::string(chip.type) + chip.name;
   devices.memory = memory.total;
   return devices;
 }
 
+// Why a fault keeps the driver from being used. All end alike for a program: no device, and error
+// 507899.
+std::string refusalByFault() {
+  const int64_t status = dcmiStatus();
+  if (driverTooOld()) return "EL0003: the driver is older than this CANN needs: drvRetCode=87";
+  if (status == 0) return "";
+  return "EL0003: the device cannot be opened (driver status " + std::to_string(status) +
+         "): drvRetCode=87";
+}
+
 Devices discover() {
   Devices devices;
   try {
-    if (auto driver = openDriver("CANN")) devices = describedBy(*driver);
+    const auto driver = openDriver("CANN");
+    const std::string refusal = refusalByFault();
+    if (driver && refusal.empty()) devices = describedBy(*driver);
+    if (driver && !refusal.empty()) {
+      std::fprintf(stderr, "npusim: NPUSIM_FAULT: %s\n", refusal.c_str());
+      devices.refusal = refusal;
+    }
   } catch (const ForeignDriver& error) {
     std::fprintf(stderr, "cannery: %s\n", error.what());
     devices.refusal = error.what();
@@ -85,14 +111,17 @@ const Devices& all() {
 Context* primaryContext(int32_t device) {
   static std::mutex mutex;
   requireDriver(kDriverError);
-  static auto* contexts = new std::vector<Context*>(all().count, nullptr);
-  if (device < 0 || static_cast<uint32_t>(device) >= all().count) {
+  static auto* contexts = new std::vector<Context*>(deviceCount(), nullptr);
+  if (device < 0 || static_cast<uint32_t>(device) >= deviceCount()) {
     throw Error(kInvalidDevice, "no device " + std::to_string(device) + "; this process has " +
-                                    std::to_string(all().count));
+                                    std::to_string(deviceCount()));
   }
   std::lock_guard<std::mutex> lock(mutex);
   Context*& context = (*contexts)[device];
-  if (context == nullptr) context = publish(std::make_unique<Context>(Context{device}));
+  if (context == nullptr) {
+    context = publish(std::make_unique<Context>(Context{device}));
+    noteOpened(physicalDevice(device));
+  }
   return context;
 }
 
@@ -102,7 +131,23 @@ void requireDriver(int code) {
   if (!all().refusal.empty()) throw Error(code, all().refusal);
 }
 
-uint32_t deviceCount() { return all().count; }
+uint32_t deviceCount() { return static_cast<uint32_t>(all().physical.size()); }
+int32_t physicalDevice(int32_t device) { return all().physical.at(static_cast<size_t>(device)); }
+uint64_t hostIdentity() { return all().host; }
+
+uint64_t freeOnDevice(int32_t device) {
+  DriverMemoryInfo info{};
+  const auto id = static_cast<uint32_t>(physicalDevice(device));
+  return all().memory_info(id, kDriverMemoryHbm, &info) == kDriverOk ? info.free : 0;
+}
+
+void requireCard() {
+  const int64_t lost = lostCard();
+  if (lost < 0 || current_context == nullptr) return;
+  if (physicalDevice(current_context->device) != lost) return;
+  throw Error(kLostHeartbeat, "the heartbeat of device " + std::to_string(lost) + " is lost");
+}
+
 const std::string& socName() { return all().soc; }
 uint64_t deviceMemory() { return all().memory; }
 
@@ -126,7 +171,10 @@ NPUSIM_API const char* aclrtGetSocName() {
 }
 
 NPUSIM_API int aclrtSetDevice(int32_t device) {
-  return guarded([&] { current_context = primaryContext(device); });
+  return guarded([&] {
+    current_context = primaryContext(device);
+    requireCard();
+  });
 }
 
 NPUSIM_API int aclrtResetDevice(int32_t device) {

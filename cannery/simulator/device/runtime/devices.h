@@ -11,6 +11,10 @@ namespace npusim {
 void requireDriver(int code);
 
 uint32_t deviceCount();
+int32_t physicalDevice(int32_t device);  // the id that the host knows it by
+uint64_t hostIdentity();                  // as the driver tells it
+uint64_t freeOnDevice(int32_t device);    // bytes, less what any process uses
+void requireCard();  // throws Error when the card of this thread's device is lost
 const std::string& socName();  // "Ascend910B3"; empty without a device
 uint64_t deviceMemory();       // bytes of one device
 int32_t currentDevice();       // of this thread; throws before the first aclrtSetDevice

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory is host memory. It is counted, so that a full device is reported as one.
-#include <cstdlib>
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
 
 #include "../core/errors.h"
+#include "../core/fault.h"
+#include "arena.h"
 #include "devices.h"
+#include "memory.h"
+#include "own_usage.h"
+#include "streams.h"
 
 using namespace npusim;
 
 namespace {
 
 constexpr int kMemoryExhausted = 207001;
-constexpr size_t kAlignment = 512;
+// What another process uses is looked up only for allocations that could hit the limit.
+constexpr size_t kLargeBytes = size_t{64} << 20;
 
 struct Allocation {
   size_t bytes;
@@ -22,6 +28,7 @@ struct Allocation {
 
 struct Ledger {
   std::mutex mutex;
+  Arena arena;
   std::unordered_map<void*, Allocation> allocations;
   std::unordered_map<int32_t, size_t> used;
 };
@@ -31,23 +38,38 @@ Ledger& ledger() {
   return *instance;
 }
 
-void* alignedBytes(size_t size) {
-  void* memory = nullptr;
-  if (posix_memalign(&memory, kAlignment, size == 0 ? 1 : size) != 0) {
-    throw Error(kMemoryExhausted, "the host is out of memory");
-  }
-  return memory;
+[[noreturn]] void throwExhausted(int32_t device) {
+  throw Error(kMemoryExhausted, "EL0004: Failed to allocate memory: device " +
+                                    std::to_string(device) + " is out of memory");
+}
+
+size_t capacity() {
+  const int64_t limit = memoryLimitOfFault();
+  const size_t whole = deviceMemory();
+  return limit < 0 ? whole : std::min(whole, static_cast<size_t>(limit));
+}
+
+// The callers of these two hold the ledger's mutex.
+void requireRoom(int32_t device, size_t size) {
+  const size_t used = ledger().used[device];
+  if (size > capacity() || used > capacity() - size) throwExhausted(device);
+  if (size >= kLargeBytes && size > freeOnDevice(device)) throwExhausted(device);
+}
+
+void count(int32_t device, int64_t change) {
+  size_t& used = ledger().used[device];
+  used += static_cast<size_t>(change);
+  noteBytes(physicalDevice(device), used);
 }
 
 void allocate(void** out, size_t size) {
-  int32_t device = currentDevice();
+  const int32_t device = currentDevice();
+  requireCard();
   std::lock_guard<std::mutex> lock(ledger().mutex);
-  size_t& used = ledger().used[device];
-  if (used + size > deviceMemory()) {
-    throw Error(kMemoryExhausted, "device " + std::to_string(device) + " is out of memory");
-  }
-  *out = alignedBytes(size);
-  used += size;
+  requireRoom(device, size);
+  *out = ledger().arena.allocate(size);
+  if (*out == nullptr) throw Error(kMemoryExhausted, "the host is out of memory");
+  count(device, static_cast<int64_t>(size));
   ledger().allocations[*out] = {size, device};
 }
 
@@ -57,9 +79,9 @@ void release(void* memory) {
   if (found == ledger().allocations.end()) {
     throw Error(kInvalidParam, "aclrtFree of an address that aclrtMalloc did not give");
   }
-  ledger().used[found->second.device] -= found->second.bytes;
+  count(found->second.device, -static_cast<int64_t>(found->second.bytes));
   ledger().allocations.erase(found);
-  std::free(memory);
+  ledger().arena.release(memory);
 }
 
 void copy(void* to, size_t capacity, const void* from, size_t count) {
@@ -68,10 +90,48 @@ void copy(void* to, size_t capacity, const void* from, size_t count) {
     throw Error(kInvalidParam, "copy of " + std::to_string(count) + " bytes into " +
                                    std::to_string(capacity) + " or through a null pointer");
   }
+  requireCard();
   std::memmove(to, from, count);
 }
 
+void set(void* memory, size_t capacity, int32_t value, size_t count) {
+  if (memory == nullptr || count > capacity) {
+    throw Error(kInvalidParam, "a fill of " + std::to_string(count) + " bytes of " +
+                                   std::to_string(capacity) + " or through a null pointer");
+  }
+  std::memset(memory, value, count);
+}
+
 }  // namespace
+
+namespace npusim {
+
+bool isDeviceMemory(const void* address) {
+  std::lock_guard<std::mutex> lock(ledger().mutex);
+  return ledger().arena.has(address);
+}
+
+void charge(int32_t device, size_t bytes) {
+  std::lock_guard<std::mutex> lock(ledger().mutex);
+  requireRoom(device, bytes);
+  count(device, static_cast<int64_t>(bytes));
+}
+
+void discharge(int32_t device, size_t bytes) {
+  std::lock_guard<std::mutex> lock(ledger().mutex);
+  count(device, -static_cast<int64_t>(bytes));
+}
+
+Place placeOf(const void* address) {
+  std::lock_guard<std::mutex> lock(ledger().mutex);
+  Place place{};
+  if (!ledger().arena.locate(address, &place)) {
+    throw Error(kInvalidParam, "an address that aclrtMalloc did not give");
+  }
+  return place;
+}
+
+}  // namespace npusim
 
 NPUSIM_API int aclrtMalloc(void** memory, size_t size, int) {
   return guarded([&] { allocate(memory, size); });
@@ -85,39 +145,30 @@ NPUSIM_API int aclrtFree(void* memory) {
   return guarded([&] { release(memory); });
 }
 
-NPUSIM_API int aclrtMallocHost(void** memory, size_t size) {
-  return guarded([&] { *memory = alignedBytes(size); });
-}
-
-NPUSIM_API int aclrtFreeHost(void* memory) {
-  std::free(memory);
-  return kSuccess;
-}
-
 NPUSIM_API int aclrtMemcpy(void* to, size_t capacity, const void* from, size_t count, int) {
   return guarded([&] { copy(to, capacity, from, count); });
 }
 
 NPUSIM_API int aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t count, int,
-                                Stream) {
-  return guarded([&] { copy(to, capacity, from, count); });
+                                Stream stream) {
+  return guarded([&] { submit(stream, [=] { copy(to, capacity, from, count); }); });
 }
 
 NPUSIM_API int aclrtMemset(void* memory, size_t capacity, int32_t value, size_t count) {
-  if (memory == nullptr || count > capacity) return kInvalidParam;
-  std::memset(memory, value, count);
-  return kSuccess;
+  return guarded([&] { set(memory, capacity, value, count); });
 }
 
 NPUSIM_API int aclrtMemsetAsync(void* memory, size_t capacity, int32_t value, size_t count,
-                                Stream) {
-  return aclrtMemset(memory, capacity, value, count);
+                                Stream stream) {
+  return guarded([&] { submit(stream, [=] { set(memory, capacity, value, count); }); });
 }
 
 NPUSIM_API int aclrtGetMemInfo(int, size_t* free_bytes, size_t* total) {
   return guarded([&] {
+    const int32_t device = currentDevice();
     std::lock_guard<std::mutex> lock(ledger().mutex);
-    *total = deviceMemory();
-    *free_bytes = *total - ledger().used[currentDevice()];
+    *total = capacity();
+    const size_t own = *total - std::min(*total, ledger().used[device]);
+    *free_bytes = std::min<size_t>(own, freeOnDevice(device));
   });
 }

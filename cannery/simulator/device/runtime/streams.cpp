@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events. Every call is carried out before it returns, so a stream is always empty and
-// a recorded event is always complete.
+#include "streams.h"
+
 #include <time.h>
 
-#include <memory>
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
 
-#include "../core/handles.h"
+#include "../core/errors.h"
 
 using namespace npusim;
 
+namespace npusim {
 namespace {
 
 struct SimulatedStream {
@@ -16,23 +20,72 @@ struct SimulatedStream {
   uint32_t overflow_switch = 0;
 };
 
-struct Event {
-  static constexpr Kind kKind = Kind::Event;
-  double recorded_ms = 0;
+// Who captures what; guarded by the one mutex, since captures are rare and short.
+struct Captures {
+  std::mutex mutex;
+  std::map<Stream, Graph*> of;
 };
 
-double nowInMilliseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+Captures& captures() {
+  static auto* instance = new Captures;
+  return *instance;
 }
+
+std::atomic<bool> any_capture{false};  // spares every operator the mutex
+
+}  // namespace
+
+Graph* captureOf(Stream stream) {
+  if (stream == nullptr || !any_capture) return nullptr;
+  opened<SimulatedStream>(stream);
+  std::lock_guard<std::mutex> lock(captures().mutex);
+  auto found = captures().of.find(stream);
+  return found == captures().of.end() ? nullptr : found->second;
+}
+
+void beginCapture(Stream stream, Graph* graph) {
+  opened<SimulatedStream>(stream);
+  std::lock_guard<std::mutex> lock(captures().mutex);
+  if (!captures().of.emplace(stream, graph).second) {
+    throw Error(kInvalidParam, "the stream is being captured already");
+  }
+  any_capture = true;
+}
+
+void joinCapture(Stream stream, Graph* graph) {
+  opened<SimulatedStream>(stream);
+  if (graph == nullptr) return;
+  std::lock_guard<std::mutex> lock(captures().mutex);
+  auto& of = captures().of;
+  const bool active = std::any_of(of.begin(), of.end(), [=](auto& each) {
+    return each.second == graph;
+  });
+  if (active) of.emplace(stream, graph);
+}
+
+void endCapture(Graph* graph) {
+  std::lock_guard<std::mutex> lock(captures().mutex);
+  auto& of = captures().of;
+  for (auto each = of.begin(); each != of.end();) {
+    each = each->second == graph ? of.erase(each) : std::next(each);
+  }
+  any_capture = !of.empty();
+}
+
+void submit(Stream stream, Work work) {
+  if (Graph* graph = captureOf(stream)) {
+    graph->works.push_back(std::move(work));
+  } else {
+    work();
+  }
+}
+
+}  // namespace npusim
+
+namespace {
 
 int createStream(Stream* stream) {
   return guarded([&] { *stream = publish(std::make_unique<SimulatedStream>()); });
-}
-
-int createEvent(void** event) {
-  return guarded([&] { *event = publish(std::make_unique<Event>()); });
 }
 
 int checkStream(Stream stream) {  // a null stream is the default stream
@@ -41,10 +94,13 @@ int checkStream(Stream stream) {  // a null stream is the default stream
   });
 }
 
-int complete(void* event, int32_t* status, int32_t completed) {
+// A stream that waits for a capture to be carried out would wait for ever.
+int synchronize(Stream stream) {
   return guarded([&] {
-    opened<Event>(event);
-    *status = completed;
+    if (stream != nullptr) opened<SimulatedStream>(stream);
+    if (isCaptured(stream)) {
+      throw Error(kNotSupported, "a stream cannot be synchronized while it is captured in a graph");
+    }
   });
 }
 
@@ -55,15 +111,19 @@ NPUSIM_API int aclrtCreateStreamWithConfig(Stream* stream, uint32_t, uint32_t) {
   return createStream(stream);
 }
 NPUSIM_API int aclrtDestroyStream(Stream stream) {
-  return guarded([&] { withdrawn<SimulatedStream>(stream); });
+  return guarded([&] {
+    withdrawn<SimulatedStream>(stream);
+    std::lock_guard<std::mutex> lock(captures().mutex);
+    captures().of.erase(stream);
+  });
 }
 NPUSIM_API int aclrtDestroyStreamForce(Stream stream) { return aclrtDestroyStream(stream); }
 
 NPUSIM_API int aclrtSynchronizeDevice() { return kSuccess; }
 NPUSIM_API int aclrtSynchronizeDeviceWithTimeout(int32_t) { return kSuccess; }
-NPUSIM_API int aclrtSynchronizeStream(Stream stream) { return checkStream(stream); }
+NPUSIM_API int aclrtSynchronizeStream(Stream stream) { return synchronize(stream); }
 NPUSIM_API int aclrtSynchronizeStreamWithTimeout(Stream stream, int32_t) {
-  return checkStream(stream);
+  return synchronize(stream);
 }
 NPUSIM_API int aclrtStreamQuery(Stream stream, int32_t* status) {
   *status = 0;
@@ -82,51 +142,14 @@ NPUSIM_API int aclrtGetStreamOverflowSwitch(Stream stream, uint32_t* flag) {
   return guarded([&] { *flag = opened<SimulatedStream>(stream).overflow_switch; });
 }
 
-NPUSIM_API int aclrtCreateEvent(void** event) { return createEvent(event); }
-NPUSIM_API int aclrtCreateEventWithFlag(void** event, uint32_t) { return createEvent(event); }
-NPUSIM_API int aclrtCreateEventExWithFlag(void** event, uint32_t) { return createEvent(event); }
-NPUSIM_API int aclrtDestroyEvent(void* event) {
-  return guarded([&] { withdrawn<Event>(event); });
-}
-NPUSIM_API int aclrtRecordEvent(void* event, Stream) {
-  return guarded([&] { opened<Event>(event).recorded_ms = nowInMilliseconds(); });
-}
-NPUSIM_API int aclrtResetEvent(void* event, Stream) {
-  return guarded([&] { opened<Event>(event); });
-}
-NPUSIM_API int aclrtSynchronizeEvent(void* event) {
-  return guarded([&] { opened<Event>(event); });
-}
-NPUSIM_API int aclrtStreamWaitEvent(Stream stream, void* event) {
-  return guarded([&] {
-    opened<Event>(event);
-    if (stream != nullptr) opened<SimulatedStream>(stream);
-  });
-}
-NPUSIM_API int aclrtQueryEvent(void* event, int32_t* status) { return complete(event, status, 0); }
-NPUSIM_API int aclrtQueryEventStatus(void* event, int32_t* status) {
-  return complete(event, status, 1);
-}
-NPUSIM_API int aclrtQueryEventWaitStatus(void* event, int32_t* status) {
-  return complete(event, status, 0);
-}
-NPUSIM_API int aclrtEventElapsedTime(float* milliseconds, void* start, void* end) {
-  return guarded([&] {
-    double elapsed = opened<Event>(end).recorded_ms - opened<Event>(start).recorded_ms;
-    *milliseconds = static_cast<float>(elapsed);
-  });
-}
-
 // Host callbacks: nothing is ever pending.
 NPUSIM_API int aclrtSubscribeReport(uint64_t, Stream) { return kSuccess; }
 NPUSIM_API int aclrtUnSubscribeReport(uint64_t, Stream) { return kSuccess; }
-NPUSIM_API int aclrtLaunchCallback(void (*callback)(void*), void* data, int, Stream) {
-  callback(data);
-  return kSuccess;
+NPUSIM_API int aclrtLaunchCallback(void (*callback)(void*), void* data, int, Stream stream) {
+  return guarded([&] { submit(stream, [=] { callback(data); }); });
 }
-NPUSIM_API int aclrtLaunchHostFunc(Stream, void (*callback)(void*), void* data) {
-  callback(data);
-  return kSuccess;
+NPUSIM_API int aclrtLaunchHostFunc(Stream stream, void (*callback)(void*), void* data) {
+  return guarded([&] { submit(stream, [=] { callback(data); }); });
 }
 NPUSIM_API int aclrtProcessReport(int32_t timeout_ms) {
   const int wait_timeout = 100036;

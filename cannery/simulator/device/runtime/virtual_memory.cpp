@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "../core/handles.h"
+#include "devices.h"
+#include "memory.h"
 
 using namespace npusim;
 
@@ -16,8 +18,13 @@ namespace {
 
 struct PhysicalMemory {
   static constexpr Kind kKind = Kind::PhysicalMemory;
-  int file;
-  ~PhysicalMemory() { close(file); }
+  int file = -1;
+  int32_t device = 0;
+  size_t bytes = 0;
+  ~PhysicalMemory() {
+    if (file >= 0) close(file);
+    discharge(device, bytes);
+  }
 };
 
 struct Regions {
@@ -51,6 +58,16 @@ void remember(std::unordered_map<void*, size_t>& in, void* address, size_t size)
 
 }  // namespace
 
+bool npusim::isMappedMemory(const void* address) {
+  std::lock_guard<std::mutex> lock(regions().mutex);
+  auto* byte = static_cast<const uint8_t*>(address);
+  for (const auto& [start, bytes] : regions().mapped) {
+    auto* first = static_cast<const uint8_t*>(start);
+    if (byte >= first && byte < first + bytes) return true;
+  }
+  return false;
+}
+
 NPUSIM_API int aclrtReserveMemAddress(void** address, size_t size, size_t, void*, uint64_t) {
   return guarded([&] {
     void* region = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -67,11 +84,15 @@ NPUSIM_API int aclrtReleaseMemAddress(void* address) {
 
 NPUSIM_API int aclrtMallocPhysical(void** handle, size_t size, const void*, uint64_t) {
   return guarded([&] {
+    const int32_t device = currentDevice();
+    charge(device, size);
+    auto memory = std::make_unique<PhysicalMemory>();
+    memory->device = device, memory->bytes = size;
     // By number: glibc 2.17, the oldest that is supported, has no memfd_create().
-    int file = static_cast<int>(syscall(SYS_memfd_create, "npusim", 0));
-    require(file >= 0, "no file for physical memory");
-    std::unique_ptr<PhysicalMemory> memory(new PhysicalMemory{file});
-    require(ftruncate(file, static_cast<off_t>(size)) == 0, "physical memory is exhausted");
+    memory->file = static_cast<int>(syscall(SYS_memfd_create, "npusim_memory", 0));
+    require(memory->file >= 0, "no file for physical memory");
+    require(ftruncate(memory->file, static_cast<off_t>(size)) == 0,
+            "physical memory is exhausted");
     *handle = publish(std::move(memory));
   });
 }

@@ -3,9 +3,12 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <stdexcept>
 
+#include "../core/fault.h"
 #include "../hal/open_driver.h"
 
 namespace npusim {
@@ -34,22 +37,53 @@ std::string driverVersion(const void* in_library) {
   return marked ? version : version + kMark;
 }
 
+// Where such servers have their cards; ids of larger hosts go on from there.
+std::string busOf(const Host& host, uint32_t id) {
+  static const unsigned a2[] = {0xC1, 0xC2, 0x81, 0x82, 0x01, 0x02, 0x41, 0x42};
+  unsigned bus = id < 8 ? a2[id] : 0x10 + id;
+  if (host.two_chips) bus = (0x9D - id / 2 * 4 + id % 2 * 2) & 0xFF;
+  char text[32];
+  std::snprintf(text, sizeof text, "0000:%02X:00.0", bus);
+  return text;
+}
+
+std::vector<ProcessUsage> usersOfDevice(const Driver& driver, uint32_t id) {
+  std::vector<ProcessUsage> users(64);
+  const uint32_t count = driver.users(id, users.data(), 64);
+  users.resize(std::min<size_t>(count, users.size()));
+  return users;
+}
+
 }  // namespace
+
+std::vector<uint32_t> Host::cards() const {
+  std::vector<uint32_t> ids;
+  for (const Chip& chip : chips) {
+    if (ids.empty() || ids.back() != chip.npu) ids.push_back(chip.npu);
+  }
+  return ids;
+}
 
 Host readHost() {
   const auto driver = openDriver("npu-smi");
   if (!driver) throw std::runtime_error("no driver library");
   uint32_t count = 0;
   if (driver->device_number(&count) != kDriverOk) throw std::runtime_error("no devices");
-  Host host{driverVersion(reinterpret_cast<const void*>(driver->device_number)), {}};
-  for (uint32_t device = 0; device < count; ++device) {
+  Host host{driverVersion(reinterpret_cast<const void*>(driver->device_number)), "", false, 0, {}};
+  for (uint32_t id = 0; id < count; ++id) {
     ChipInfo info{};
     DriverMemoryInfo hbm{};
-    if (driver->chip_info(device, &info) != kDriverOk ||
-        driver->memory_info(device, kDriverMemoryHbm, &hbm) != kDriverOk) {
+    if (driver->chip_info(id, &info) != kDriverOk ||
+        driver->memory_info(id, kDriverMemoryHbm, &hbm) != kDriverOk) {
       throw std::runtime_error("a device does not answer");
     }
-    host.chips.push_back({info.name, hbm.total >> 20});
+    host.name = info.name;
+    host.two_chips = host.name.rfind("910_93", 0) == 0;
+    host.hbm_mb = hbm.total >> 20;
+    if (lostCard() == static_cast<int64_t>(id)) continue;
+    const uint32_t per_card = host.chipsPerCard();
+    host.chips.push_back({id, id / per_card, id % per_card, busOf(host, id),
+                          (hbm.total - hbm.free) >> 20, usersOfDevice(*driver, id)});
   }
   return host;
 }

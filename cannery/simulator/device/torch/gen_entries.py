@@ -33,8 +33,8 @@ def entry(operator: Operator, index: int) -> str:
     return (
         f"WEAK int aclnn{operator.name}GetWorkspaceSize({parameters}) {{\n"
         f"  return npusim::planByTorch({index}, {{{names}}}, size, executor);\n}}\n"
-        f"WEAK int aclnn{operator.name}(void*, uint64_t, void* executor, npusim::Stream) {{\n"
-        "  return npusim::execute(executor);\n}\n"
+        f"WEAK int aclnn{operator.name}(void*, uint64_t, void* executor, npusim::Stream on) {{\n"
+        "  return npusim::execute(executor, on);\n}\n"
     )
 
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "../core/fault.h"
 #include "element_types.h"
@@ -48,9 +49,10 @@ struct Operands {
   }
 };
 
-Operands operandsOf(const std::vector<RawArgument>& arguments) {
+Operands operandsOf(const RawArgument* arguments, size_t count) {
   Operands found;
-  for (const RawArgument& argument : arguments) {
+  for (size_t i = 0; i < count; ++i) {
+    const RawArgument& argument = arguments[i];
     if (argument.type != RawArgument::Type::Pointer || argument.pointer == nullptr) continue;
     if (isHandle(argument.pointer, Kind::Tensor)) found.add(opened<Tensor>(argument.pointer));
     if (isHandle(argument.pointer, Kind::Scalar)) {
@@ -80,14 +82,26 @@ bool wanted(int index, const Operands& operands) {
 
 }  // namespace
 
-std::function<void()> insteadByTorch(int index, const std::vector<RawArgument>& arguments) {
-  const Operands operands = operandsOf(arguments);
-  const bool possible = index >= 0 && policy() != Policy::Never && hasPython();
-  if (possible && wanted(index, operands)) return torchCall(index, arguments);
-  if (!operands.simulated) {
-    throw Error(kAclnnInvalidParam, "this operator computes with real numbers of 8 to 64 bits only");
-  }
-  return nullptr;
+bool insteadByTorch(const char* name, const RawArgument* arguments, size_t count,
+                    uint64_t* workspace, void** executor, int& code) noexcept {
+  bool taken = true;
+  int planned = kSuccess;
+  code = guarded([&] {
+    const int index = torchOperatorIndex(name);
+    const Operands operands = operandsOf(arguments, count);
+    const bool possible = index >= 0 && policy() != Policy::Never && hasPython();
+    if (possible && wanted(index, operands)) {
+      planned = planByTorch(index, {arguments, arguments + count}, workspace, executor);
+      return;
+    }
+    if (!operands.simulated) {
+      throw Error(kAclnnInvalidParam, std::string("aclnn") + name +
+                                          " computes with real numbers of 8 to 64 bits only");
+    }
+    taken = false;
+  });
+  if (code == kSuccess) code = planned;
+  return taken;
 }
 
 }  // namespace npusim

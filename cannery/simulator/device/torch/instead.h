@@ -2,10 +2,8 @@
 // Where an operator of this device hands a call over to PyTorch: see instead.cpp for when.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <string>
-#include <vector>
 
 namespace npusim {
 
@@ -29,10 +27,8 @@ struct RawArgument {
   RawArgument(int64_t value) : type(Type::Integer), integer(value) {}
 };
 
-// The index of a name in the table of torch_operators.h, or -1.
-int torchOperatorIndex(const std::string& name);
-
-// The call as PyTorch carries it out, or nothing where the device's own operator does.
-std::function<void()> insteadByTorch(int index, const std::vector<RawArgument>& arguments);
+// Whether PyTorch carries out this call, which is planned then, or refused with `code`.
+bool insteadByTorch(const char* name, const RawArgument* arguments, size_t count,
+                    uint64_t* workspace, void** executor, int& code) noexcept;
 
 }  // namespace npusim

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "python.h"
 
@@ -128,12 +129,13 @@ std::vector<Value> copiedArguments(int index, const std::vector<RawArgument>& ar
 }  // namespace
 
 int torchOperatorIndex(const std::string& name) {
-  const TorchOperator* end = torch_operators + torch_operator_count;
-  const TorchOperator* found =
-      std::lower_bound(torch_operators, end, name, [](const TorchOperator& row, const auto& text) {
-        return row.name < text;
-      });
-  return found != end && found->name == name ? static_cast<int>(found - torch_operators) : -1;
+  static const auto* all = [] {
+    auto* rows = new std::unordered_map<std::string, int>;
+    for (int i = 0; i < torch_operator_count; ++i) (*rows)[torch_operators[i].name] = i;
+    return rows;
+  }();
+  const auto found = all->find(name);
+  return found == all->end() ? -1 : found->second;
 }
 
 std::function<void()> torchCall(int index, const std::vector<RawArgument>& arguments) {
@@ -159,7 +161,7 @@ int planByTorch(int index, const std::vector<RawArgument>& arguments, uint64_t* 
                                           "the table of this device declares");
     }
     *workspace = 0;
-    *executor = publish(std::make_unique<Executor>(Executor{call}));
+    *executor = publish(std::make_unique<Executor>(Executor{call, {}}));
   });
 }
 

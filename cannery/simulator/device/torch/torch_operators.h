@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "../aclnn/entry.h"
+#include "instead.h"
 
 namespace npusim {
 
@@ -28,6 +29,9 @@ using NamedValue = std::pair<std::string, Value>;
 
 // Views whose shapes the operator found out, by the index of the argument.
 using FoundShapes = std::vector<std::pair<size_t, Shape>>;
+
+// The index of a name in the table, or -1.
+int torchOperatorIndex(const std::string& name);
 
 // The call of an operator with copies of its arguments; throws where they are not of its types.
 std::function<void()> torchCall(int index, const std::vector<RawArgument>& arguments);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reduction.h"
+
+#include "../aclnn/arithmetic.h"
+
+namespace npusim {
+namespace {
+
+enum ReduceOperation { kSum = 0, kProduct = 1, kMaximum = 2, kMinimum = 3 };
+
+template <class T>
+T combined(T a, T b, int operation) {
+  switch (operation) {
+    case kSum: return a + b;
+    case kProduct: return a * b;
+    case kMaximum: return larger(a, b);
+    case kMinimum: return smaller(a, b);
+  }
+  throw Error(kHcclParameter, "reduce operation " + std::to_string(operation));
+}
+
+// In rank order and in the computing type, so that all ranks get the same bits.
+template <class T>
+std::vector<T> reduced(Communicator& group, const Call& call, const void* send, uint64_t count) {
+  const DataType dtype = elementTypeOf(call.type);
+  const size_t size = elementSize(dtype);
+  std::vector<T> result(count);
+  group.exchange(call, send, count * size,
+                 [&](uint32_t rank, size_t offset, const uint8_t* data, size_t bytes) {
+    Tensor view{dtype, {static_cast<int64_t>(bytes / size)}, {1}, 0,
+                const_cast<uint8_t*>(data)};
+    const std::vector<T> values = load<T>(view);
+    T* out = result.data() + offset / size;
+    for (size_t i = 0; i < values.size(); ++i) {
+      out[i] = rank == 0 ? values[i] : combined(out[i], values[i], call.reduction);
+    }
+  });
+  return result;
+}
+
+}  // namespace
+
+DataType elementTypeOf(int hccl_type) {
+  static const DataType types[] = {
+      DataType::Int8,   DataType::Int16,  DataType::Int32, DataType::Half,
+      DataType::Float,  DataType::Int64,  DataType::Uint64, DataType::Uint8,
+      DataType::Uint16, DataType::Uint32, DataType::Double, DataType::Bfloat16};
+  if (hccl_type < 0 || hccl_type > 11) {
+    throw Error(kHcclParameter,
+                "HCCL data type " + std::to_string(hccl_type) + " is not simulated");
+  }
+  return types[hccl_type];
+}
+
+size_t bytesOf(uint64_t count, int hccl_type) {
+  return count * elementSize(elementTypeOf(hccl_type));
+}
+
+void reduceInto(Communicator& group, const Call& call, const void* send, void* receive,
+                uint64_t count, Range range) {
+  if (call.reduction < kSum || call.reduction > kMinimum) {
+    throw Error(kHcclParameter, "reduce operation " + std::to_string(call.reduction));
+  }
+  Tensor out{elementTypeOf(call.type), {static_cast<int64_t>(range.kept)}, {1}, 0,
+             static_cast<uint8_t*>(receive)};
+  withComputeType({&out}, [&](auto zero) {
+    using T = decltype(zero);
+    const std::vector<T> all = reduced<T>(group, call, send, count);
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(range.first);
+    store(out, std::vector<T>(first, first + static_cast<std::ptrdiff_t>(range.kept)));
+  });
+}
+
+}  // namespace npusim

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs captured from streams: everything submitted between begin and end is kept, and carried out
+// at each replay, on the same memory. The calls of a task group can be replaced afterwards.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <mutex>
+
+#include "streams.h"
+
+using namespace npusim;
+
+namespace {
+
+enum CaptureStatus : int32_t { kNone = 0, kActive = 1 };
+
+struct TaskGroup {
+  static constexpr Kind kKind = Kind::TaskGroup;
+  Graph* graph;
+  size_t first, end;  // of the graph's works
+};
+
+struct Update {
+  TaskGroup* group;
+  std::unique_ptr<Graph> works;
+};
+
+// Task groups that were begun, and updates of one, by their stream.
+struct Open {
+  std::mutex mutex;
+  std::map<Stream, size_t> groups;
+  std::map<Stream, Update> updates;
+};
+
+Open& open() {
+  static auto* instance = new Open;
+  return *instance;
+}
+
+template <class Value>
+Value taken(std::map<Stream, Value>& from, Stream stream, const char* missing) {
+  std::lock_guard<std::mutex> lock(open().mutex);
+  auto found = from.find(stream);
+  if (found == from.end()) throw Error(kInvalidParam, missing);
+  Value value = std::move(found->second);
+  from.erase(found);
+  return value;
+}
+
+Graph& requireCapture(Stream stream) {
+  Graph* graph = captureOf(stream);
+  if (graph == nullptr) throw Error(kInvalidParam, "the stream is not being captured");
+  return *graph;
+}
+
+void replay(void* graph) {
+  for (const Work& work : opened<Graph>(graph).works) work();
+}
+
+}  // namespace
+
+NPUSIM_API int aclmdlRICaptureBegin(Stream stream, int) {
+  return guarded([&] {
+    if (stream == nullptr) throw Error(kInvalidParam, "the default stream cannot be captured");
+    auto graph = std::make_unique<Graph>();
+    beginCapture(stream, graph.get());
+    publish(std::move(graph));
+  });
+}
+
+NPUSIM_API int aclmdlRICaptureGetInfo(Stream stream, int32_t* status, void** graph) {
+  return guarded([&] {
+    Graph* captured = captureOf(stream);
+    if (status != nullptr) *status = captured != nullptr ? kActive : kNone;
+    if (graph != nullptr) *graph = captured;
+  });
+}
+
+NPUSIM_API int aclmdlRICaptureEnd(Stream stream, void** graph) {
+  return guarded([&] {
+    Graph& captured = requireCapture(stream);
+    endCapture(&captured);
+    *graph = &captured;
+  });
+}
+
+NPUSIM_API int aclmdlRICaptureThreadExchangeMode(int*) { return kSuccess; }
+
+NPUSIM_API int aclmdlRIExecuteAsync(void* graph, Stream stream) {
+  return guarded([&] {
+    if (isCaptured(stream)) throw Error(kNotSupported, "a replay cannot be captured in a graph");
+    replay(graph);
+  });
+}
+NPUSIM_API int aclmdlRIExecute(void* graph, int32_t) {
+  return guarded([&] { replay(graph); });
+}
+
+NPUSIM_API int aclmdlRIDestroy(void* graph) {
+  return guarded([&] {
+    endCapture(&opened<Graph>(graph));
+    withdrawn<Graph>(graph);
+  });
+}
+
+NPUSIM_API int aclmdlRIDebugPrint(void* graph) {
+  return guarded([&] {
+    std::fprintf(stderr, "npusim: a graph of %zu calls\n", opened<Graph>(graph).works.size());
+  });
+}
+
+NPUSIM_API int aclmdlRICaptureTaskGrpBegin(Stream stream) {
+  return guarded([&] {
+    const size_t first = requireCapture(stream).works.size();
+    std::lock_guard<std::mutex> lock(open().mutex);
+    open().groups[stream] = first;
+  });
+}
+
+NPUSIM_API int aclmdlRICaptureTaskGrpEnd(Stream stream, void** group) {
+  return guarded([&] {
+    Graph& graph = requireCapture(stream);
+    const size_t first = taken(open().groups, stream, "no task group was begun on the stream");
+    *group = publish(std::make_unique<TaskGroup>(TaskGroup{&graph, first, graph.works.size()}));
+  });
+}
+
+NPUSIM_API int aclmdlRICaptureTaskUpdateBegin(Stream stream, void* handle) {
+  return guarded([&] {
+    TaskGroup& group = opened<TaskGroup>(handle);
+    opened<Graph>(group.graph);
+    auto works = std::make_unique<Graph>();
+    beginCapture(stream, works.get());
+    std::lock_guard<std::mutex> lock(open().mutex);
+    open().updates[stream] = {&group, std::move(works)};
+  });
+}
+
+NPUSIM_API int aclmdlRICaptureTaskUpdateEnd(Stream stream) {
+  return guarded([&] {
+    Update update = taken(open().updates, stream, "no update was begun on the stream");
+    endCapture(update.works.get());
+    const TaskGroup& group = *update.group;
+    std::vector<Work>& works = opened<Graph>(group.graph).works;
+    if (update.works->works.size() != group.end - group.first) {
+      throw Error(kInvalidParam, "the update of a task group has another number of calls");
+    }
+    std::move(update.works->works.begin(), update.works->works.end(),
+              works.begin() + static_cast<std::ptrdiff_t>(group.first));
+  });
+}

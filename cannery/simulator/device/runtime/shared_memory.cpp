@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory of one process in another (aclrtIpcMem*). A key says which open file of
+// which process holds the memory, and where in it; the memory lives as long as someone maps it.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "../core/errors.h"
+#include "memory.h"
+
+using namespace npusim;
+
+namespace {
+
+struct Key {
+  int process = 0;
+  int file = 0;
+  uint64_t offset = 0, bytes = 0;
+};
+
+struct Mapping {
+  void* base;
+  size_t bytes;
+};
+
+struct Imports {
+  std::mutex mutex;
+  std::map<std::string, Mapping> mappings;
+};
+
+Imports& imports() {
+  static auto* instance = new Imports;
+  return *instance;
+}
+
+Key parsed(const char* text) {
+  Key key;
+  if (text == nullptr || std::sscanf(text, "npusim:%d:%d:%" SCNu64 ":%" SCNu64, &key.process,
+                                     &key.file, &key.offset, &key.bytes) != 4) {
+    throw Error(kInvalidParam, "no key of shared device memory");
+  }
+  return key;
+}
+
+// Maps from the start of a page; returns the address of the key's first byte.
+void* import(const std::string& text) {
+  const Key key = parsed(text.c_str());
+  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t before = key.offset % page;
+  const std::string path =
+      "/proc/" + std::to_string(key.process) + "/fd/" + std::to_string(key.file);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) throw Error(kInvalidParam, "the process that shares the memory has ended");
+  void* base = mmap(nullptr, key.bytes + before, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                    static_cast<off_t>(key.offset - before));
+  close(file);
+  if (base == MAP_FAILED) throw Error(kInvalidParam, "shared device memory cannot be mapped");
+  imports().mappings[text] = {base, key.bytes + before};
+  return static_cast<uint8_t*>(base) + before;
+}
+
+}  // namespace
+
+NPUSIM_API int aclrtIpcMemGetExportKey(void* memory, size_t size, char* key, size_t length,
+                                       uint64_t) {
+  return guarded([&] {
+    const Place place = placeOf(memory);
+    if (key == nullptr || size == 0 || size > place.bytes) {
+      throw Error(kInvalidParam, "memory that is not the device's, or no room for its key");
+    }
+    char text[96];
+    std::snprintf(text, sizeof text, "npusim:%d:%d:%zu:%zu", static_cast<int>(getpid()),
+                  place.file, place.offset, size);
+    if (std::strlen(text) >= length) throw Error(kInvalidParam, "no room for the key");
+    std::strcpy(key, text);
+  });
+}
+
+NPUSIM_API int aclrtIpcMemImportByKey(void** memory, const char* key, uint64_t) {
+  return guarded([&] {
+    parsed(key);
+    std::lock_guard<std::mutex> lock(imports().mutex);
+    if (imports().mappings.count(key) != 0) {
+      throw Error(kInvalidParam, "the memory of this key is imported already");
+    }
+    *memory = import(key);
+  });
+}
+
+// For the process that exports there is nothing to close.
+NPUSIM_API int aclrtIpcMemClose(const char* key) {
+  return guarded([&] {
+    const bool own = parsed(key).process == getpid();
+    std::lock_guard<std::mutex> lock(imports().mutex);
+    auto found = imports().mappings.find(key);
+    if (found == imports().mappings.end() && !own) {
+      throw Error(kInvalidParam, "the memory of this key is not imported");
+    }
+    if (found == imports().mappings.end()) return;
+    munmap(found->second.base, found->second.bytes);
+    imports().mappings.erase(found);
+  });
+}
+
+NPUSIM_API int aclrtIpcMemSetImportPid(const char* key, int32_t*, size_t) {
+  return guarded([&] { parsed(key); });
+}
+NPUSIM_API int aclrtDeviceGetBareTgid(int32_t* process) {
+  return guarded([&] { *process = getpid(); });
+}

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators whose results were wrong once."""
+
+from __future__ import annotations
+
+import json
+from math import exp, isclose
+from typing import Any
+
+import pytest
+
+from .conftest import Host
+
+SMALLEST = -3.4028234663852886e38  # of float32
+TRANSPOSED = [5, 3, 1, 6, 4, 2]
+
+
+def compute(host: Host, operator: str, *arguments: Any, probe: str = "compute") -> list[Any]:
+    answer = host.ask(probe, operator, json.dumps(arguments))
+    assert isinstance(answer, list), answer
+    return answer
+
+
+def zeros(dtype: str, *shape: int) -> list[Any]:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return ["out", dtype, list(shape), [0] * count]
+
+
+def test_a_text_is_read_when_a_call_is_planned(host: Host) -> None:
+    arguments = (
+        ["float", [1], [1.0]],
+        ["float", [1], [0.5]],
+        ["text", "tanh"],
+        zeros("float", 1),
+    )
+    gone = compute(
+        host, "aclnnGeluBackwardV2", *arguments, probe="compute_after_the_text_is_gone"
+    )
+    assert gone == compute(host, "aclnnGeluBackwardV2", *arguments)
+
+
+def test_the_step_of_adamw_is_the_number_of_steps_before(host: Host) -> None:
+    """After the first step a parameter has moved by the learning rate, against the gradient."""
+    parameter, *_ = compute(
+        host,
+        "aclnnApplyAdamWV2",
+        ["out", "float", [1], [1.0]],
+        ["out", "float", [1], [0.0]],
+        ["out", "float", [1], [0.0]],
+        None,
+        ["float", [1], [2.0]],
+        ["float", [1], [0.0]],
+        *(["f", value] for value in (0.1, 0.9, 0.999, 0.0, 1e-8)),
+        ["b", False],
+        ["b", False],
+    )
+    assert isclose(parameter[0], 0.9, rel_tol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"), [("Softmax", 0.25), ("LogSoftmax", -1.3862943611198906)]
+)
+def test_softmax_of_huge_numbers(host: Host, operator: str, expected: float) -> None:
+    row = ["float", [4], [SMALLEST] * 4]
+    (result,) = compute(host, f"aclnn{operator}", row, ["i", 0], zeros("float", 4))
+    assert result == pytest.approx([expected] * 4)
+
+
+def test_gather_of_a_number_alone(host: Host) -> None:
+    for shape in ([], [1]):
+        index = ["int64", shape, [0]]
+        self = ["float", [], [3.0]]
+        assert compute(host, "aclnnGather", self, ["i", 0], index, zeros("float", *shape)) == [[3]]
+
+
+@pytest.mark.parametrize("shape", [[2, 2], [1, 5]])
+def test_an_index_of_another_shape_is_an_error(host: Host, shape: list[int]) -> None:
+    index = ["int64", shape, [0] * (shape[0] * shape[1])]
+    arguments = [["float", [3], [1, 2, 3]], ["i", 0], index, zeros("float", *shape)]
+    failure = host.ask("compute", "aclnnGather", json.dumps(arguments))
+    assert "the index does not fit" in failure["message"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "wrap", "marked"),
+    [
+        ([7, 3], True, {0, 4, 8, 12, 16, 20}),
+        ([7, 3], False, {0, 4, 8}),
+        ([3, 7], True, {0, 8, 16}),
+        ([2, 2, 2], False, {0, 7}),
+    ],
+)
+def test_the_diagonal_is_filled(
+    host: Host, shape: list[int], wrap: bool, marked: set[int]
+) -> None:
+    out = zeros("int64", *shape)
+    (result,) = compute(host, "aclnnInplaceFillDiagonal", out, ["scalar", 5], ["b", wrap])
+    assert {at for at, value in enumerate(result) if value == 5} == marked
+
+
+def test_a_search_in_the_order_of_a_sorter(host: Host) -> None:
+    (found,) = compute(
+        host,
+        "aclnnSearchSorted",
+        ["float", [4], [5, 1, 7, 3]],
+        ["float", [3], [4, 7, 0]],
+        ["b", False],
+        ["b", False],
+        ["int64", [4], [1, 3, 0, 2]],
+        zeros("int64", 3),
+    )
+    assert found == [2, 3, 0]
+
+
+def test_a_wrong_sorter_is_an_error(host: Host) -> None:
+    arguments = [
+        ["float", [2], [1, 2]],
+        ["float", [1], [1]],
+        ["b", False],
+        ["b", False],
+        ["int64", [2], [0, 9]],
+        zeros("int64", 1),
+    ]
+    failure = host.ask("compute", "aclnnSearchSorted", json.dumps(arguments))
+    assert "index out of range" in failure["message"]
+
+
+def test_fast_gelu(host: Host) -> None:
+    values = [-2.0, 0.5, 3.0]
+    (result,) = compute(host, "aclnnFastGelu", ["float", [3], values], zeros("float", 3))
+    assert result == pytest.approx([x / (1 + exp(-1.702 * x)) for x in values])
+
+
+def test_a_change_of_format_is_a_copy(host: Host) -> None:
+    (result,) = compute(
+        host, "aclnnNpuFormatCast", ["float", [2, 3], TRANSPOSED], zeros("float", 2, 3)
+    )
+    assert result == TRANSPOSED
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "layout", "expected"),
+    [
+        ([20, 40], "half", 29, [3, 2, 16, 16]),
+        ([5, 20, 40], "float", 29, [5, 5, 2, 16, 8]),
+        ([2, 17, 3, 4], "half", 3, [2, 2, 3, 4, 16]),
+        ([2, 17, 3, 4], "half", 4, [24, 1, 16, 16]),
+        ([2, 3], "half", 2, [2, 3]),
+    ],
+)
+def test_the_size_of_a_format(
+    host: Host, shape: list[int], dtype: str, layout: int, expected: list[int]
+) -> None:
+    found = host.ask("format_of", json.dumps(shape), dtype, str(layout))
+    assert found == [layout, expected]
+
+
+def test_a_format_for_other_tensors_is_an_error(host: Host) -> None:
+    failure = host.ask("format_of", "[2, 3]", "half", "3")
+    assert "format 3 does not fit a tensor of 2 dimensions" in failure["message"]
