@@ -17,7 +17,9 @@ from cannery.files import write_files
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "simulator-operators.md"
-VERSIONS = "import torch, torch_npu; print(f'torch {torch.__version__}, torch_npu {torch_npu.__version__}')"
+VERSIONS = (
+    "import torch, torch_npu;print(f'torch {torch.__version__}, torch_npu {torch_npu.__version__}')"
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -26,7 +28,9 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--python", required=True, help="a Python with torch and torch_npu")
     options.add_argument("--device", type=Path, help="what build.sh made; compiled when not given")
     options.add_argument("--only", metavar="REGEX", help="operators whose name matches")
-    options.add_argument("--way", choices=("forward", "backward"), action="append", help="default: both")
+    options.add_argument(
+        "--way", choices=("forward", "backward"), action="append", help="default: both"
+    )
     options.add_argument("--jobs", type=int, default=2, help="workers at a time (default: 2)")
     options.add_argument("--json", type=Path, help="also keep every case's result in this file")
     return options
@@ -37,7 +41,9 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
     device = arguments.device or host.built(folder / "device")
     programs = run.Programs(arguments.python, host.environment(device.resolve(), folder))
     asked = [programs.python, "-W", "ignore", "-c", VERSIONS]
-    versions = subprocess.run(asked, env=programs.environment, capture_output=True, text=True, check=False)
+    versions = subprocess.run(
+        asked, env=programs.environment, capture_output=True, text=True, check=False
+    )
     if versions.returncode:
         raise UsageError(f"{programs.python} cannot import torch_npu:\n{versions.stderr[-1000:]}")
     say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731 - one use
@@ -49,8 +55,15 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
         write_files({arguments.json: json.dumps(results, indent=1) + "\n"})
     print(report.summary({way: report.count(found) for way, found in results.items()}), end="")
     if arguments.only is None and arguments.way is None:
-        text = report.page(results, machine.description(), versions.stdout.splitlines()[-1])
+        text = report.page(
+            results, described(machine.facts(emulated=False)), versions.stdout.splitlines()[-1]
+        )
         write_files({PAGE: text})
+
+
+def described(facts: dict[str, str]) -> str:
+    """The machine in a few words."""
+    return f"{facts['cpu']}, {facts['cores']} cores, {facts['memory']}, {facts['architecture']}"
 
 
 def main() -> int:

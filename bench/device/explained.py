@@ -69,7 +69,10 @@ EXPLANATIONS = (
         "torch_npu returns saved statistics in evaluation too",
     ),
     Explanation(
-        r"expm1|.*", "complex64", "wrong: .*float32.* not .*complex64", "torch_npu returns real numbers"
+        r"expm1|.*",
+        "complex64",
+        "wrong: .*float32.* not .*complex64",
+        "torch_npu returns real numbers",
     ),
 )
 

@@ -32,7 +32,9 @@ def environment(device: Path, folder: Path) -> dict[str, str]:
         UsageError: there is no compiled device.
     """
     if not (device / LIBRARY).is_file():
-        raise UsageError(f"there is no {device / LIBRARY}: make it with build.sh, or leave --device")
+        raise UsageError(
+            f"there is no {device / LIBRARY}: make it with build.sh, or leave --device"
+        )
     driver = folder / "driver"
     shutil.copytree(device / "driver", driver, dirs_exist_ok=True)
     (driver / "simulated_devices.conf").write_text("count=8\nname=910B3\nhbm_mb=65536\n")

@@ -108,7 +108,7 @@ def lines(process: subprocess.Popen[bytes]) -> Iterator[Any]:
 
 
 def chunk(programs: Programs, way: str, names: Sequence[str], first: int, last: int) -> Results:
-    """Results of the operators first to last - 1; the worker is started again as often as needed."""
+    """Results of the operators first to last - 1, by as many workers as that takes."""
     progress = Progress(names, first)
     while progress.at < last:
         process = programs.worker(way, progress.at, last, progress.done)

@@ -22,9 +22,7 @@ def new_name() -> str:
 def run_ranks(host: Host, ranks: int, probe: str, *arguments: str, **changes: str) -> list[Any]:
     """What the probe returns in each rank of a new group."""
     name = new_name()
-    started = [
-        host.start(probe, name, str(rank), *arguments, **changes) for rank in range(ranks)
-    ]
+    started = [host.start(probe, name, str(rank), *arguments, **changes) for rank in range(ranks)]
     return [json.loads(rank.communicate(timeout=60)[0]) for rank in started]
 
 
@@ -58,8 +56,9 @@ def test_a_batch_of_sends_and_receives_goes_round(host: Host) -> None:
 def test_ranks_that_disagree_are_an_error_for_both(host: Host, what: str, complaint: str) -> None:
     answers = run_ranks(host, 2, "disagree", what)
     assert [answer["code"] for answer in answers] == [PARAMETER, PARAMETER]
-    assert "EI0005: The arguments for collective communication are inconsistent" in (
-        answers[0]["message"]
+    assert (
+        "EI0005: The arguments for collective communication are inconsistent"
+        in (answers[0]["message"])
     )
     assert complaint in answers[0]["message"]
 

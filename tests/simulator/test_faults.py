@@ -71,9 +71,10 @@ def test_one_product_is_nan(host: Host) -> None:
 
 def test_a_slow_rank_delays_the_others(host: Host) -> None:
     start = time.monotonic()
-    assert run_ranks(host, 2, "sum_in_a_graph", NPUSIM_FAULT="slow-rank=1:700") == [
-        [[0], [4], [6]]
-    ] * 2
+    assert (
+        run_ranks(host, 2, "sum_in_a_graph", NPUSIM_FAULT="slow-rank=1:700")
+        == [[[0], [4], [6]]] * 2
+    )
     assert time.monotonic() - start > 1.4
 
 

@@ -35,9 +35,7 @@ def test_a_text_is_read_when_a_call_is_planned(host: Host) -> None:
         ["text", "tanh"],
         zeros("float", 1),
     )
-    gone = compute(
-        host, "aclnnGeluBackwardV2", *arguments, probe="compute_after_the_text_is_gone"
-    )
+    gone = compute(host, "aclnnGeluBackwardV2", *arguments, probe="compute_after_the_text_is_gone")
     assert gone == compute(host, "aclnnGeluBackwardV2", *arguments)
 
 
@@ -92,9 +90,7 @@ def test_an_index_of_another_shape_is_an_error(host: Host, shape: list[int]) -> 
         ([2, 2, 2], False, {0, 7}),
     ],
 )
-def test_the_diagonal_is_filled(
-    host: Host, shape: list[int], wrap: bool, marked: set[int]
-) -> None:
+def test_the_diagonal_is_filled(host: Host, shape: list[int], wrap: bool, marked: set[int]) -> None:
     out = zeros("int64", *shape)
     (result,) = compute(host, "aclnnInplaceFillDiagonal", out, ["scalar", 5], ["b", wrap])
     assert {at for at, value in enumerate(result) if value == 5} == marked

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "npusim_torch"))
+sys.path.insert(0, str(Path(__file__).parent))
 
-from table import HANDLES, Operator, TableError, read
+from npusim_torch.table import HANDLES, Operator, TableError, read
 
 C_TYPES = {"i": "int64_t", "w": "int32_t", "c": "int8_t", "b": "bool", "d": "double", "f": "float"}
 HEADER = """\
@@ -39,6 +39,7 @@ def entry(operator: Operator, index: int) -> str:
 
 
 def c_type(kind: str) -> str:
+    """The C type of a parameter."""
     if kind in HANDLES:
         return "void*"
     return "const char*" if kind == "z" else C_TYPES[kind]

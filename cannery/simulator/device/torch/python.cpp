@@ -14,7 +14,9 @@
 namespace npusim {
 namespace {
 
-// Calls under way, and whether the interpreter is about to end: then none may begin.
+// Calls that are planned, and those under way; and whether the interpreter is about to end: then
+// none may begin.
+std::atomic<int> planned{0};
 std::atomic<int> under_way{0};
 std::atomic<bool> closed{false};
 
@@ -114,19 +116,20 @@ std::string moduleFolder() {
   return file.substr(0, file.rfind('/')) + "/npusim_torch";
 }
 
-// Waits until no call is under way; none begins afterwards. npusim_torch calls it when the
-// interpreter ends, without the interpreter's lock.
+// Waits until all that is planned is done, but not for a thread that goes on for ever; no call
+// begins afterwards. npusim_torch calls it when the interpreter ends, without its lock.
 void close() {
-  closed = true;
   const timespec pause{0, 1000000};
-  for (int i = 0; i < 10000 && under_way > 0; ++i) nanosleep(&pause, nullptr);
+  for (int i = 0; i < 5000 && planned > 0; ++i) nanosleep(&pause, nullptr);
+  closed = true;
+  for (int i = 0; i < 5000 && under_way > 0; ++i) nanosleep(&pause, nullptr);
 }
 
 PyObject* imported(const PythonApi& api) {
   const std::string folder = moduleFolder();
   const std::string code =
       "import sys\n"
-      "if 'npusim_torch' not in sys.modules:\n"
+      "if 'npusim_torch.calls' not in sys.modules:\n"
       "    import importlib.util as _u\n"
       "    _s = _u.spec_from_file_location('npusim_torch', r'''" + folder + "/__init__.py''',\n"
       "        submodule_search_locations=[r'''" + folder + "'''])\n"
@@ -135,11 +138,12 @@ PyObject* imported(const PythonApi& api) {
       "    sys.modules['npusim_torch'] = _m\n"
       "    try:\n"
       "        _s.loader.exec_module(_m)\n"
+      "        import npusim_torch.calls\n"
       "    except BaseException as _e:\n"
-      "        del sys.modules['npusim_torch']\n"
+      "        sys.modules.pop('npusim_torch', None)\n"
       "        sys.stderr.write('npusim: %s: %s\\n' % (type(_e).__name__, _e))\n";
   api.RunString(code.c_str());
-  PyObject* module = api.ImportModule("npusim_torch");
+  PyObject* module = api.ImportModule("npusim_torch.calls");
   PyObject* run = module ? api.GetAttribute(module, "run") : nullptr;
   if (run == nullptr) {
     api.ClearError();
@@ -148,11 +152,18 @@ PyObject* imported(const PythonApi& api) {
   return run;  // kept for the life of the process
 }
 
-// The function npusim_torch.run; the interpreter's lock is held.
-PyObject* runFunction(const PythonApi& api) {
-  static std::atomic<PyObject*> function{nullptr};
-  if (function == nullptr) function = imported(api);
-  return function;
+// npusim_torch.run, once it is loaded.
+std::atomic<PyObject*> run_function{nullptr};
+
+// The interpreter's lock is held. While the module loads, another thread may get here as well: then
+// Python's own lock of imports makes it wait.
+void load(const PythonApi& api) {
+  PyObject* run = imported(api);
+  if (run_function.exchange(run) != nullptr) return;
+  PyObject* module = api.ImportModule("npusim_torch.calls");
+  PyObject* prepare = module ? api.GetAttribute(module, "prepare") : nullptr;
+  PyObject* result = prepare ? api.Call(prepare, nullptr) : nullptr;
+  if (result == nullptr) api.ClearError();
 }
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
@@ -185,11 +196,19 @@ FoundShapes opened(const PythonApi& api, const std::string& name, PyObject* resu
 
 }  // namespace
 
+std::shared_ptr<void> heldByPlan() {
+  ++planned;
+  return {nullptr, [](void*) { --planned; }};
+}
+
 bool hasPython() { return !closed && pythonApi() != nullptr; }
 
 void requirePython(const std::string& name) {
   if (pythonApi() == nullptr) refuse(name, "this process has no Python");
   if (closed) refuse(name, "Python is ending");
+  if (run_function != nullptr) return;
+  Gil gil(*pythonApi());
+  load(*pythonApi());
 }
 
 FoundShapes callPython(const std::string& name, const std::vector<Value>& arguments,
@@ -197,7 +216,7 @@ FoundShapes callPython(const std::string& name, const std::vector<Value>& argume
   requirePython(name);
   const PythonApi& api = *pythonApi();
   Gil gil(api);
-  PyObject* function = runFunction(api);
+  PyObject* function = run_function;
   const Builder build(api);
   PyObject* parameters = build.tuple({build(name), build(arguments), build(attributes)});
   PyObject* result = api.Call(function, parameters);

@@ -140,7 +140,7 @@ int torchOperatorIndex(const std::string& name) {
 
 std::function<void()> torchCall(int index, const std::vector<RawArgument>& arguments) {
   return [name = std::string(torch_operators[index].name),
-          values = copiedArguments(index, arguments), arguments] {
+          values = copiedArguments(index, arguments), arguments, held = heldByPlan()] {
     for (const auto& [number, shape] : callPython(name, values, {})) {
       Tensor& out = opened<Tensor>(arguments.at(number).pointer);
       out.shape = shape;

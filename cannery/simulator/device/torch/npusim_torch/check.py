@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the table with the torch in use: which of its lines that torch cannot carry out, and why.
+"""Compares the table with the torch in use: lines that it cannot carry out, and why.
 
-    LD_LIBRARY_PATH=… python -c "import torch, torch_npu; …"   # or: python -m npusim_torch.check
+cd cannery/simulator/device/torch && python -m npusim_torch.check
 """
 
 from __future__ import annotations

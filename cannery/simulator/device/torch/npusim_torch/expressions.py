@@ -47,8 +47,7 @@ class Expression:
         if "" in attributes:
             items = self.arranged(items, attributes.pop(""))
         values = [
-            opened(parameter, item)
-            for parameter, item in zip(self.operator.parameters, items)  # noqa: B905 - Python 3.8
+            opened(parameter, item) for parameter, item in zip(self.operator.parameters, items)
         ]
         results = self._computed(values, attributes)
         if len(self.written) == 1:
@@ -56,14 +55,14 @@ class Expression:
         if len(results) != len(self.written):
             raise ValueError(f"{len(results)} results for {len(self.written)} outputs")
         found = []
-        for index, result in zip(self.written, results):  # noqa: B905 - Python 3.8
+        for index, result in zip(self.written, results):
             parameter = self.operator.parameters[index]
             if result is None or values[index] is None or _unwanted(parameter, values[index]):
                 continue
             if parameter.resized:
                 found.append((index, put_resized(items[index], result)))
             elif parameter.kind == "T":
-                for target, part in zip(values[index], result):  # noqa: B905
+                for target, part in zip(values[index], result):
                     put(target, part)
             else:
                 put(values[index], result)

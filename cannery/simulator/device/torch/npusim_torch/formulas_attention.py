@@ -61,7 +61,7 @@ def repeated(x: Any, heads: int) -> Any:
     return x if x.shape[1] == heads else x.repeat_interleave(heads // x.shape[1], 1)
 
 
-def attend(q: Any, k: Any, v: Any, scale: float, bias: Any, covered: Any, sink: Any = None) -> Any:
+def attend(q: Any, k: Any, scale: float, bias: Any, covered: Any, sink: Any = None) -> Any:
     """In the order B N S D: the probabilities, the largest score and the sum of exponentials."""
     scores = torch.matmul(q, repeated(k, q.shape[1]).transpose(-1, -2)) * scale
     if bias is not None:
@@ -116,17 +116,18 @@ def _flash(
 ) -> Any:
     kv_heads = kv_heads_of(key, query, heads, layout)
     q, k, v = (
-        to_heads(x.float(), layout, n) for x, n in ((query, heads), (key, kv_heads), (value, kv_heads))
+        to_heads(x.float(), layout, n)
+        for x, n in ((query, heads), (key, kv_heads), (value, kv_heads))
     )
     if pse_type > 1:
         raise NotImplementedError("position bias that the operator makes itself is not simulated")
     covered = hidden(q.shape[2], k.shape[2], sparse, mask, pre, next_)
-    probabilities, top, total = attend(q, k, v, scale, pse, covered)
+    probabilities, top, total = attend(q, k, scale, pse, covered)
     return top, total, from_heads(weighted(probabilities, drop, keep, v), layout)
 
 
 def flash(*arguments: Any) -> Any:
-    """Attention for training: what the backward operator wants, eight times each, and the output."""
+    """Attention for training: the output, after what the backward operator wants eight times."""
     top, total, out = _flash(*arguments)
     return top.expand(*top.shape[:-1], 8), total.expand(*total.shape[:-1], 8), None, out
 
@@ -145,7 +146,7 @@ def flash_backward(dy: Any, query: Any, key: Any, value: Any, *settings: Any) ->
 
 def spans(lengths: Any) -> Any:
     """(start, end) of each sequence from the sums of the lengths so far."""
-    return list(zip([0, *lengths[:-1]], lengths))  # noqa: B905 - Python 3.8
+    return list(zip([0, *lengths[:-1]], lengths))
 
 
 def _packed(
@@ -157,7 +158,7 @@ def _packed(
     keep: float,
     pre: int,
     next_: int,
-    heads: int,
+    _heads: int,
     sparse: int,
     q_lengths: Any,
     kv_lengths: Any,
@@ -165,10 +166,10 @@ def _packed(
     if keep < 1:
         raise NotImplementedError("dropout over packed sequences is not simulated")
     parts: list[Any] = []
-    for (a, b), (c, d) in zip(spans(q_lengths), spans(kv_lengths)):  # noqa: B905
+    for (a, b), (c, d) in zip(spans(q_lengths), spans(kv_lengths)):
         q, k, v = (x.float().transpose(0, 1)[None] for x in (query[a:b], key[c:d], value[c:d]))
         covered = hidden(b - a, d - c, sparse, mask, pre, next_)
-        probabilities, top, total = attend(q, k, v, scale, None, covered)
+        probabilities, top, total = attend(q, k, scale, None, covered)
         rows = (weighted(probabilities, None, 1, v), top, total)
         parts.append([x[0].transpose(0, 1) for x in rows])
     out, top, total = (torch.cat([part[i] for part in parts]) for i in range(3))
@@ -185,7 +186,7 @@ def flash_packed_backward(dy: Any, query: Any, key: Any, value: Any, *settings: 
     return _gradients(lambda q, k, v: _packed(q, k, v, *settings)[2], dy, query, key, value)
 
 
-def paged(cache: Any, table: Any, length: int, heads: int) -> Any:
+def paged(cache: Any, table: Any, length: Any, heads: int) -> Any:
     """One sequence's keys or values, N S D, out of the blocks that its row of the table names."""
     pages = cache[table.long()]
     if pages.dim() == 3:  # block, position, heads * features
@@ -218,9 +219,11 @@ def infer_attention(
     sink: Any = None,
     refused: Any = (),
 ) -> Any:
-    """Attention for inference, one sequence after the other: the output, log of sum of exponents."""
+    """Attention for inference, a sequence at a time: the output, and log of the sum."""
     if any(item is not None for item in refused):
-        raise NotImplementedError("attention with quantised, padded or shared keys is not simulated")
+        raise NotImplementedError(
+            "attention with quantised, padded or shared keys is not simulated"
+        )
     kv_heads = kv_heads or heads
     inner, _, outer = layout.partition("_")
     packed = inner in {"TND", "NTD"}
@@ -238,7 +241,7 @@ def infer_attention(
         if covered is not None and covered.dim() > 3:
             covered = covered[0]
         bias = None if pse is None else _of(pse, b)[..., : q.shape[1], : k.shape[1]]
-        found, top, total = attend(q[None], k[None], v[None], scale, bias, covered, sink)
+        found, top, total = attend(q[None], k[None], scale, bias, covered, sink)
         outs.append(weighted(found, None, 1, v[None])[0])
         sums.append((top + torch.log(total))[0])
     if packed:
@@ -265,7 +268,7 @@ def _sequences(query: Any, layout: str, heads: int, lengths: Any) -> Any:
     if not lengths:
         return list(rows)
     ends = lengths if len(lengths) == len(rows) else lengths * len(rows)
-    return [row[:, :end] for row, end in zip(rows, ends)]  # noqa: B905
+    return [row[:, :end] for row, end in zip(rows, ends)]
 
 
 def _cached(items: Any, b: int, layout: str, heads: int, lengths: Any, blocks: Any) -> Any:

@@ -68,7 +68,9 @@ def generator(seed: int, offset: int) -> torch.Generator:
     return torch.Generator().manual_seed((seed * 1000003 + offset) % 2**63)
 
 
-def rrelu(x: Any, noise: Any, low: float, high: float, training: bool, seed: int, offset: int) -> Any:
+def rrelu(
+    x: Any, noise: Any, low: float, high: float, training: bool, seed: int, offset: int
+) -> Any:
     """Randomized leaky ReLU: its values, and the slopes that they were made with."""
     if not training:
         return torch.where(x > 0, x, x * ((low + high) / 2)), None

@@ -196,13 +196,13 @@ def grouped_matmul(
         ends = _ends(groups, list_kind)
         starts = [0, *ends[:-1]]
         left, right = x[0].float(), weights[0].float()
-        parts = [left[:, a:b] @ right[a:b] for a, b in zip(starts, ends)]  # noqa: B905
+        parts = [left[:, a:b] @ right[a:b] for a, b in zip(starts, ends)]
         return [torch.stack(parts)]
     if len(x) > 1 or groups is None or kind == -1:
         rows = [item.float() for item in x]
     else:
         ends = _ends(groups, list_kind)
-        rows = [x[0][a:b].float() for a, b in zip([0, *ends[:-1]], ends)]  # noqa: B905
+        rows = [x[0][a:b].float() for a, b in zip([0, *ends[:-1]], ends)]
     parts, done = [], 0
     for index, part in enumerate(rows):
         y = part @ _expert(weights, index, antiscale, antioffset)
@@ -226,13 +226,19 @@ def ffn(
     """act(x w1 + b1) w2 + b2, an expert for each group of rows."""
     if any(item is not None for item in quantised):
         raise NotImplementedError("a quantised FFN is not simulated")
-    functions = {"relu": torch.relu, "gelu": F.gelu, "silu": F.silu, "swiglu": swiglu, "geglu": _geglu}
+    functions = {
+        "relu": torch.relu,
+        "gelu": F.gelu,
+        "silu": F.silu,
+        "swiglu": swiglu,
+        "geglu": _geglu,
+    }
     act = functions.get(name, lambda v: v * torch.sigmoid(1.702 * v))
     rows = x.reshape(-1, x.shape[-1]).float()
     single = tokens is None or len(tokens) == 0
     ends = [len(rows)] if single else _ends(tokens, 0 if index else 1)
     parts = []
-    for number, (a, b) in enumerate(zip([0, *ends[:-1]], ends)):  # noqa: B905 - Python 3.8
+    for number, (a, b) in enumerate(zip([0, *ends[:-1]], ends)):
         first, second = ((w[number] if w.dim() == 3 else w).float() for w in (w1, w2))
         c, d = (bias if single else _first([bias], number) for bias in (b1, b2))
         hidden = rows[a:b] @ first

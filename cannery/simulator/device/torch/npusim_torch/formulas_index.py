@@ -60,12 +60,14 @@ def embedding_bag(*arguments: Any) -> Any:
     found = aten._embedding_bag(weight, indices.long(), offsets.long(), *rest)
     return tuple(
         part if part.numel() == out.numel() or index == 0 else None
-        for index, (part, out) in enumerate((part, max_indices if i == 3 else part) for i, part in enumerate(found))
+        for index, (part, out) in enumerate(
+            (part, max_indices if i == 3 else part) for i, part in enumerate(found)
+        )
     )
 
 
 def strided_slice(x: Any, begin: Any, end: Any, strides: Any) -> Any:
-    steps = [(slice(b, e, s)) for b, e, s in zip(begin, end, strides)]  # noqa: B905 - Python 3.8
+    steps = [(slice(b, e, s)) for b, e, s in zip(begin, end, strides)]
     return x[tuple(steps)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Normalisation over batches (Ioffe and Szegedy 2015), layers (Ba et al. 2016), RMS (Zhang 2019)."""
+"""Normalisation: batches (Ioffe, Szegedy 2015), layers (Ba et al. 2016), RMS (Zhang 2019)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,13 @@ def gather_stats(
 
 
 def sync_gather_stats(
-    total: Any, square: Any, counts: Any, running_mean: Any, running_var: Any, momentum: float, eps: float
+    total: Any,
+    square: Any,
+    counts: Any,
+    running_mean: Any,
+    running_var: Any,
+    momentum: float,
+    eps: float,
 ) -> Any:
     """As gather_stats, from each rank's sum, sum of squares and count."""
     count = counts.double().sum()
@@ -83,7 +89,14 @@ def batch_norm_backward_reduce(grad: Any, x: Any, mean: Any, invstd: Any) -> Any
 
 
 def batch_norm_backward_elemt(
-    grad: Any, x: Any, mean: Any, invstd: Any, weight: Any, sum_dy: Any, sum_dy_xmu: Any, counts: Any
+    grad: Any,
+    x: Any,
+    mean: Any,
+    invstd: Any,
+    weight: Any,
+    sum_dy: Any,
+    sum_dy_xmu: Any,
+    counts: Any,
 ) -> Any:
     total = counts.sum()
     centred = x.float() - _channels(x, mean)
@@ -97,7 +110,9 @@ def lp_norm(x: Any, attrs: Any) -> Any:
     """A vector norm as the older interface asks for it."""
     p, dims = attrs.get("p", 2.0), list(attrs.get("axes", ()))
     order = {2147483647: float("inf"), -2147483648: float("-inf")}.get(p, p)
-    return torch.linalg.vector_norm(x.float(), float(order), dims or None, attrs.get("keepdim", False))
+    return torch.linalg.vector_norm(
+        x.float(), float(order), dims or None, attrs.get("keepdim", False)
+    )
 
 
 def rms_norm_of(x: Any, gamma: Any, eps: float) -> Any:
@@ -167,7 +182,12 @@ def apply_adam_w(
     v_new = v * beta2 + g.square() * (1 - beta2)
     largest = v_new if max_grad is None else torch.maximum(max_grad, v_new)
     step = (m_new / (1 - beta1_power)) / ((largest / (1 - beta2_power)).sqrt() + eps)
-    return var * (1 - lr * decay) - lr * step, m_new, v_new, max_grad if max_grad is None else largest
+    return (
+        var * (1 - lr * decay) - lr * step,
+        m_new,
+        v_new,
+        max_grad if max_grad is None else largest,
+    )
 
 
 def apply_adam(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantisation to integers and 8-bit floats, with the scales and offsets that operators are given."""
+"""Quantisation to integers and 8-bit floats, with scales and offsets as operators get them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def group_quant(x: Any, scale: Any, group: Any, offset: Any, out: Any) -> Any:
     return rounded_to(y if offset is None else y + offset.float(), out)
 
 
-def dynamic_quant(x: Any, smooth: Any, group: Any, symmetric: bool, out: Any, mode: str = "pertoken") -> Any:
+def dynamic_quant(
+    x: Any, smooth: Any, group: Any, symmetric: bool, out: Any, mode: str = "pertoken"
+) -> Any:
     """A scale a row, that makes its largest number the type's largest."""
     wide = x.float()
     if smooth is not None:
@@ -185,7 +187,9 @@ def dequantised(x: Any, weight_scale: Any, activation_scale: Any, bias: Any) -> 
     return y + bias.float() if bias is not None and bias.dtype.is_floating_point else y
 
 
-def swiglu_quant(x: Any, scale: Any, offset: Any, group: Any, left: bool, mode: str, out: Any) -> Any:
+def swiglu_quant(
+    x: Any, scale: Any, offset: Any, group: Any, left: bool, mode: str, out: Any
+) -> Any:
     if group is not None:
         raise NotImplementedError("quantisation with scales a group is not simulated")
     a, b = x.chunk(2, -1)

@@ -9,7 +9,16 @@ import torch
 
 
 def lstm(
-    x: Any, params: Any, hx: Any, sizes: Any, bias: bool, layers: int, drop: float, train: bool, both: bool, first: bool
+    x: Any,
+    params: Any,
+    hx: Any,
+    sizes: Any,
+    bias: bool,
+    layers: int,
+    drop: float,
+    train: bool,
+    both: bool,
+    first: bool,
 ) -> Any:
     if sizes is not None and sizes.numel():
         return torch.lstm(x, sizes.long(), hx, params, bias, layers, drop, train, both)
@@ -17,7 +26,16 @@ def lstm(
 
 
 def gru(
-    x: Any, params: Any, hx: Any, sizes: Any, bias: bool, layers: int, drop: float, train: bool, both: bool, first: bool
+    x: Any,
+    params: Any,
+    hx: Any,
+    sizes: Any,
+    bias: bool,
+    layers: int,
+    drop: float,
+    train: bool,
+    both: bool,
+    first: bool,
 ) -> Any:
     if sizes is not None and sizes.numel():
         return torch.gru(x, sizes.long(), hx, params, bias, layers, drop, train, both)
@@ -25,7 +43,15 @@ def gru(
 
 
 def lstm_backward(
-    x: Any, hx: Any, params: Any, grads: Any, sizes: Any, bias: bool, layers: int, both: bool, first: bool
+    x: Any,
+    hx: Any,
+    params: Any,
+    grads: Any,
+    sizes: Any,
+    bias: bool,
+    layers: int,
+    both: bool,
+    first: bool,
 ) -> Any:
     """Gradients of the input, of both states and of the parameters."""
     inputs = [item.detach().clone().requires_grad_() for item in (x, *hx, *params)]
@@ -33,12 +59,14 @@ def lstm_backward(
         outs = lstm(
             inputs[0], inputs[3:], inputs[1:3], sizes, bias, layers, 0.0, False, both, first
         )
-    used = [(out, grad) for out, grad in zip(outs, grads) if grad is not None]  # noqa: B905
+    used = [(out, grad) for out, grad in zip(outs, grads) if grad is not None]
     found = torch.autograd.grad([out for out, _ in used], inputs, [grad for _, grad in used])
     return found[0], found[1], found[2], list(found[3:])
 
 
-def lstm_cell(input_gates: Any, hidden_gates: Any, cx: Any, input_bias: Any, hidden_bias: Any) -> Any:
+def lstm_cell(
+    input_gates: Any, hidden_gates: Any, cx: Any, input_bias: Any, hidden_bias: Any
+) -> Any:
     """One step: the new states, and the gates after their activations."""
     gates = input_gates.float() + hidden_gates.float()
     for bias in (input_bias, hidden_bias):
@@ -101,10 +129,10 @@ def dynamic_rnn_backward(
     inputs = [item.detach().float().requires_grad_() for item in (w, b, x, h0, c0)]
     mask = mask if mask is not None and mask.dim() == 3 else None
     with torch.enable_grad():
-        y, h, c, *_ = dynamic_rnn(inputs[2], inputs[0], inputs[1], mask, *inputs[3:], attrs)
+        y, h, c, *_ = dynamic_rnn(inputs[2], inputs[0], inputs[1], mask, inputs[3], inputs[4], attrs)
         last = 0 if attrs.get("direction") == "REDIRECTIONAL" else -1
         outs = (y, h[last], c[last])
-    grads = [g.float().reshape(out.shape) for g, out in zip((dy, dh, dc), outs)]  # noqa: B905
+    grads = [g.float().reshape(out.shape) for g, out in zip((dy, dh, dc), outs)]
     return torch.autograd.grad(outs, inputs, grads)
 
 

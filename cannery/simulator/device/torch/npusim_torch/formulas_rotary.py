@@ -42,7 +42,7 @@ def rotary_backward(grad: Any, cos: Any, sin: Any, x: Any, mode: int) -> Any:
     base = torch.zeros_like(grad) if x is None else x
     inputs = [item.detach().float().requires_grad_() for item in (base, cos, sin)]
     with torch.enable_grad():
-        out = rotary(*inputs, mode)
+        out = rotary(inputs[0], inputs[1], inputs[2], mode)
     dx, dcos, dsin = torch.autograd.grad(out, inputs, grad.float())
     return (dx, None, None) if x is None else (dx, dcos, dsin)
 

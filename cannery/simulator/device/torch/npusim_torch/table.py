@@ -3,13 +3,14 @@
 
     Renorm(self, scalar p, int dim, scalar maxnorm) -> out = aten.renorm(self, p, dim, maxnorm)
 
-Left of ``->`` are the parameters of the C function, in its order. One without a type is a tensor; a
-``?`` after the name allows null; a ``&`` before it says that the operator writes it. Right of it are
-the outputs, which come last in C too; a ``*`` before one says that its shape is known only
+Left of ``->`` are the parameters of the C function, in its order. One without a type is a tensor;
+a ``?`` after the name allows null; a ``&`` before it says that the operator writes it. Right of it
+are the outputs, which come last in C too; a ``*`` before one says that its shape is known only
 afterwards. The expression gives the new values of all that is written, in order, as a tuple where
 there are several of them; None leaves one as it is. Several names may share a line; ``$`` in the
-expression is then each in small letters, without 'Inplace' before it. A name with ``@`` is an operator of the older
-interface (aclop), whose parameters are its inputs; its attributes are in ``attrs``.
+expression is then each in small letters, without 'Inplace' before it. A name with ``@`` is an
+operator of the older interface (aclop), whose parameters are its inputs; its attributes are in
+``attrs``.
 
 Needs Python 3.8 and nothing else: the compiler of the device reads the table too.
 """
@@ -39,7 +40,9 @@ KINDS = {
     "str": "z",
 }
 HANDLES = "tsTSIFB"
-LINE = re.compile(r"(?P<names>@?\w+(?: @?\w+)*)\((?P<inputs>[^)]*)\)(?: -> (?P<outputs>[^=]*?))? = (?P<expr>.+)")
+LINE = re.compile(
+    r"(?P<names>@?\w+(?: @?\w+)*)\((?P<inputs>[^)]*)\)(?: -> (?P<outputs>[^=]*?))? = (?P<expr>.+)"
+)
 PARAMETER = re.compile(r"(?:(?P<type>\w+) )?(?P<mark>[&*]?)(?P<name>\w+)(?P<null>\??)")
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
