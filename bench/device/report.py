@@ -82,7 +82,15 @@ def summary(counts: Mapping[str, Count]) -> str:
     names = ("", *columns, "hangs", "wrong values", "wrong, explained")
     rows = [f"| {' | '.join(names)} |", "|" + "--|" * len(names)]
     for way, c in counts.items():
-        cells: tuple[object, ...] = (way, c.operators, c.every, share(c.every, c.operators), c.some, c.none, c.cases)
+        cells: tuple[object, ...] = (
+            way,
+            c.operators,
+            c.every,
+            share(c.every, c.operators),
+            c.some,
+            c.none,
+            c.cases,
+        )
         cells += (c.failing, c.crashes, c.hangs, c.wrong, c.explained)
         rows.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(rows) + "\n"

@@ -111,14 +111,14 @@ def chunk(programs: Programs, way: str, names: Sequence[str], first: int, last: 
     """Results of the operators first to last - 1, by as many workers as that takes."""
     progress = Progress(names, first)
     while progress.at < last:
-        process = programs.worker(way, progress.at, last, progress.done)
         hung = False
-        for line in lines(process):
-            if line is None:
-                hung = True
-            else:
-                progress.take(line)
-        code = process.wait()
+        with programs.worker(way, progress.at, last, progress.done) as process:
+            for line in lines(process):
+                if line is None:
+                    hung = True
+                else:
+                    progress.take(line)
+        code = process.returncode
         if progress.at < last and code != POISONED:
             progress.lost("hang" if hung else f"crash: exit {code}")
     return progress.found

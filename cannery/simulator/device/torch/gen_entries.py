@@ -12,7 +12,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from npusim_torch.table import HANDLES, Operator, TableError, read
+from npusim_torch.table import (  # type: ignore[import-not-found]  # found by the path above
+    HANDLES,
+    Operator,
+    TableError,
+    read,
+)
 
 C_TYPES = {"i": "int64_t", "w": "int32_t", "c": "int8_t", "b": "bool", "d": "double", "f": "float"}
 HEADER = """\

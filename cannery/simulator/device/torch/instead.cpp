@@ -91,7 +91,8 @@ bool insteadByTorch(const char* name, const RawArgument* arguments, size_t count
     const Operands operands = operandsOf(arguments, count);
     const bool possible = index >= 0 && policy() != Policy::Never && hasPython();
     if (possible && wanted(index, operands)) {
-      planned = planByTorch(index, {arguments, arguments + count}, workspace, executor);
+      const std::vector<RawArgument> given(arguments, arguments + count);
+      planned = planByTorch(index, given, workspace, executor);
       return;
     }
     if (!operands.simulated) {

@@ -13,7 +13,7 @@ import torch
 from . import expressions, waiting
 
 _operators = expressions.load()
-_CLOSE = getattr(sys.modules[__package__ or ""], "CLOSE", None)
+_CLOSE: int = getattr(sys.modules[__package__ or ""], "CLOSE", 0)
 
 
 def run(name: str, arguments: tuple[Any, ...], attributes: tuple[tuple[str, Any], ...]) -> Any:
@@ -40,7 +40,7 @@ def _close() -> None:
     ctypes.CFUNCTYPE(None)(_CLOSE)()
 
 
-if _CLOSE is not None:
+if _CLOSE:
     atexit.register(_close)
 
 

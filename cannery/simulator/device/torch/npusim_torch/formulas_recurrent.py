@@ -129,7 +129,9 @@ def dynamic_rnn_backward(
     inputs = [item.detach().float().requires_grad_() for item in (w, b, x, h0, c0)]
     mask = mask if mask is not None and mask.dim() == 3 else None
     with torch.enable_grad():
-        y, h, c, *_ = dynamic_rnn(inputs[2], inputs[0], inputs[1], mask, inputs[3], inputs[4], attrs)
+        y, h, c, *_ = dynamic_rnn(
+            inputs[2], inputs[0], inputs[1], mask, inputs[3], inputs[4], attrs
+        )
         last = 0 if attrs.get("direction") == "REDIRECTIONAL" else -1
         outs = (y, h[last], c[last])
     grads = [g.float().reshape(out.shape) for g, out in zip((dy, dh, dc), outs)]
