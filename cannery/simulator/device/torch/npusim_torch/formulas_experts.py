@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mixtures of experts, and gated linear units (Shazeer 2020, arXiv 2002.05202)."""
+"""Mixtures of experts: routing, products a group, and their way back."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name
+
+from .formulas_gated import swiglu
 
 
 def _ended(experts: Any, finished: Any, count: int) -> Any:
@@ -220,6 +222,11 @@ def grouped_matmul(
     return parts
 
 
+def _geglu(x: Any) -> Any:
+    a, b = x.chunk(2, -1)
+    return F.gelu(a) * b
+
+
 def ffn(
     x: Any, w1: Any, w2: Any, tokens: Any, b1: Any, b2: Any, name: str, index: bool, quantised: Any
 ) -> Any:
@@ -247,39 +254,6 @@ def ffn(
     return torch.cat(parts).reshape(*x.shape[:-1], -1)
 
 
-def swiglu(x: Any, dim: int = -1) -> Any:
-    """silu of the first half, times the second."""
-    a, b = x.float().chunk(2, dim)
-    return F.silu(a) * b
-
-
-def _geglu(x: Any) -> Any:
-    a, b = x.chunk(2, -1)
-    return F.gelu(a) * b
-
-
-def swiglu_backward(grad: Any, x: Any, dim: int) -> Any:
-    wide = x.detach().float().requires_grad_()
-    with torch.enable_grad():
-        out = swiglu(wide, dim)
-    return torch.autograd.grad(out, wide, grad.float())[0]
-
-
-def geglu(x: Any, dim: int, approximate: int, left: bool) -> Any:
-    """gelu of one half, times the other; and that gelu."""
-    a, b = x.float().chunk(2, dim)
-    gate, value = (a, b) if left else (b, a)
-    activated = F.gelu(gate, approximate="tanh" if approximate else "none")
-    return activated * value, activated
-
-
-def geglu_backward(grad: Any, x: Any, dim: int, approximate: int, left: bool) -> Any:
-    wide = x.detach().float().requires_grad_()
-    with torch.enable_grad():
-        out = geglu(wide, dim, approximate, left)[0]
-    return torch.autograd.grad(out, wide, grad.float())[0]
-
-
 __all__ = [
     "ffn",
     "finalize_routing",
@@ -287,13 +261,9 @@ __all__ = [
     "gating_softmax",
     "gating_softmax_v2",
     "gating_top_k",
-    "geglu",
-    "geglu_backward",
     "grouped_matmul",
     "init_routing",
     "init_routing_v2",
-    "swiglu",
-    "swiglu_backward",
     "token_permute",
     "token_unpermute",
     "token_unpermute_backward",
