@@ -48,18 +48,15 @@ def infer_attention(
         raise NotImplementedError(
             "attention with quantised, padded or shared keys is not simulated"
         )
-    kv_heads = kv_heads or heads
     inner, _, outer = layout.partition("_")
     if inner == "NTD":
         query = query.transpose(0, 1)
-    source = (inner, kv_heads, kv_lengths, blocks)
+    source = (inner, kv_heads or heads, kv_lengths, blocks)
     parts = _parts((query, q_rope), (keys, [k_rope]), (inner, heads, q_lengths), source)
     outs, sums = [], []
     for b, (q, k) in enumerate(parts):
         v = _cached(values, b, *source)
         covered = hidden(q.shape[1], k.shape[1], sparse, _of(mask, b), pre, next_)
-        if covered is not None and covered.dim() > 3:
-            covered = covered[0]
         bias = None if pse is None else _of(pse, b)[..., : q.shape[1], : k.shape[1]]
         found, top, total = attend(q[None], k[None], scale, bias, covered, sink)
         outs.append(weighted(found, None, 1, v[None])[0])
