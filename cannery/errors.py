@@ -111,6 +111,12 @@ class BusyError(CanneryError):
     exit_code = 11
 
 
+class RankTableError(CanneryError):
+    """A rank table, or a file that one is made from, is wrong."""
+
+    exit_code = 12
+
+
 def raise_all(failures: Mapping[str, CanneryError], *, single: bool) -> None:
     """Raise one error for all of ``failures``, target to error, if there are any.
 

@@ -12,7 +12,7 @@ from cannery.cann import CannPackages, CannRelease
 from cannery.errors import Span
 from cannery.extras import TRITON_ASCEND
 from cannery.sources import File, Source
-from cannery.wheels import BuiltWheel, VendorWheel
+from cannery.wheels import BuiltWheel, TorchIndex, VendorWheel
 
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
 """The chips that the software device simulates, each with the name of one of its models."""
@@ -76,6 +76,9 @@ class Target:
     """The release that NNAL is of, where that is not the toolkit's."""
     torch: str
     torch_npu: str
+    torch_index: TorchIndex | None = None
+    """The package index that torch is taken from, where that is not the one of all wheels."""
+    torch_wheel: VendorWheel | None = None
     torch_npu_wheel: VendorWheel | None = None
     apex: VendorWheel | None
     deepspeed: str
@@ -207,6 +210,7 @@ class Target:
     @property
     def _wheels(self) -> dict[str, VendorWheel | BuiltWheel | None]:
         return {
+            "torch": self.torch_wheel,
             "torch_npu": self.torch_npu_wheel,
             "apex": self.apex,
             "deepspeed": self.deepspeed_wheel,

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -62,15 +61,3 @@ class Source:
 
     folder: str
     file: File
-
-
-@dataclass(frozen=True, kw_only=True)
-class CannIndex:
-    """The requirements by which a package index has the parts of a release; empty if it has none.
-
-    ``kernels`` maps the chip to the requirement.
-    """
-
-    toolkit: str = ""
-    kernels: Mapping[str, str] = field(default_factory=dict)
-    nnal: str = ""

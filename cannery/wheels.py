@@ -12,11 +12,25 @@ class VendorWheel:
     """A wheel that no package index serves.
 
     ``file`` may hold ``{tag}`` and ``{abi}`` for the interpreter's wheel tags, and ``{machine}``.
+    ``requirements`` are its own, where packages of an index require it.
     """
 
     version: str
     file: str
     origin: str
+    requirements: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchIndex:
+    """A further package index, with builds of torch for another device than the usual index.
+
+    ``local`` is the local version of these builds, as in ``cpu`` for torch 2.9.0+cpu.
+    """
+
+    name: str
+    url: str
+    local: str
 
 
 @dataclass(frozen=True, kw_only=True)

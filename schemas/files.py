@@ -11,6 +11,8 @@ from typing import TypeVar
 
 import yaml
 
+from cannery.audit.own_checks import checks_of
+from cannery.audit.profiles import profiles_of
 from cannery.compat.load import compat_of
 from cannery.matrix.families import MERGES
 from cannery.matrix.schema import matrix_of
@@ -33,11 +35,16 @@ def schema_files(folder: Path = FOLDER) -> dict[Path, str]:
     matrix, targets = record(folder, "matrix.yaml", lambda top: matrix_of(top, None))
     compat, _ = record(folder, "compat.yaml", compat_of)
     publish, _ = record(folder, "publish.yaml", lambda top: publishing_of(top, targets))
+    checks, _ = record(folder, "checks.yaml", checks_of)
+    profiles, _ = record(folder, "profiles.yaml", profiles_of)
     _describe(matrix, (FOLDER.parent / "docs" / "matrix.md").read_text(encoding="utf-8"))
     _complete_families(matrix)
     return {
         folder / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-        for name, schema in (("matrix", matrix), ("compat", compat), ("publish", publish))
+        for name, schema in (
+            *(("matrix", matrix), ("compat", compat), ("publish", publish)),
+            *(("checks", checks), ("profiles", profiles)),
+        )
     }
 
 

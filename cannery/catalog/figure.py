@@ -23,7 +23,11 @@ _STEP = 245
 _LABEL = 330
 """The width of the last column, which has the images' names."""
 
-_COLUMNS = {"python": ("os", "python"), "cann": ("toolkit",), "framework": ("wheels-torch",)}
+_COLUMNS = {
+    "python": ("os", "python"),
+    "cann": ("toolkit",),
+    "framework": ("wheels-torch", "wheels-vendor-torch"),
+}
 """Column to the layers that make it."""
 
 _OTHERWISE = ("wheels-application",)

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py render``: images/ from matrix.yaml."""
+"""``build.py render``: images/ from matrix.yaml, and the facts that are packed with the doctor."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from cannery import console
 from cannery.cli.common import read
 from cannery.errors import counted
 from cannery.files import exclusive, write_files
-from cannery.image.drift import Difference, compare, require_in_sync
+from cannery.image.doctor_facts import facts_file
+from cannery.image.drift import Difference, compare, compare_file, require_in_sync
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project, select
 from cannery.model import Target
@@ -49,7 +51,7 @@ def run(given: Given, project: Project) -> int:
 def _compared(
     project: Project, options: RenderOptions
 ) -> tuple[list[Target], Difference, dict[Path, str]]:
-    """The selected targets, how they differ from the disk, and the text of their files."""
+    """The selected targets, and the files that are written: their differences and their texts."""
     matrix = project.matrix()
     targets = select(matrix, options.targets or ["*"], options.where)
     renderer = Renderer(project)
@@ -57,4 +59,7 @@ def _compared(
     for target in targets:
         rendered |= renderer.render(target).paths(project)
     every = len(targets) == len(matrix.targets)
-    return targets, compare(project, rendered, matrix.targets if every else ()), rendered
+    difference = compare(project, rendered, matrix.targets if every else ())
+    facts, text = facts_file(project, matrix, project.compat())
+    changed = {**difference.changed, **compare_file(project, facts, text)}
+    return targets, replace(difference, changed=changed), {**rendered, facts: text}

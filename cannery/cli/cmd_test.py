@@ -3,19 +3,73 @@
 
 from __future__ import annotations
 
+from cannery import console
+from cannery.audit.own_checks import read_checks
+from cannery.audit.profiles import OWN_FILE, own_profiles, read_profiles, select_profiles
 from cannery.cli.common import existing, read, selected
-from cannery.errors import EngineError, Problem, UsageError, did_you_mean
+from cannery.errors import EngineError, Problem, UsageError, VerificationError, did_you_mean
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.buildx import package_index
 from cannery.execute.engine.verify import Subject
+from cannery.files import write_files
 from cannery.image.checks import components
 from cannery.image.names import image_name
 from cannery.matrix.project import Project
+from cannery.options.audit import AnyImageOptions
 from cannery.options.given import Given
-from cannery.options.run import CheckImageOptions
-from cannery.options.shared import RequiredTargetOptions
+from cannery.options.run import CheckedTargetOptions, CheckImageOptions
+from cannery.pipeline.auditing import Request, audit
 from cannery.pipeline.checking import CheckOptions, Detail, check
 from cannery.pipeline.images import device_specs, simulated_host
+from cannery.report.audit_json import to_json
+from cannery.report.audit_text import to_text
+from cannery.report.junit import to_junit
+from cannery.report.sarif import to_sarif
+from cannery.report.stored import audit_path
+
+
+def _check_components(options: CheckImageOptions, project: Project) -> None:
+    known = components(project)
+    problems = [
+        Problem(what=f"unknown component {name!r}.", fix=did_you_mean(name, known))
+        for name in options.components
+        if name not in known
+    ]
+    if problems:
+        raise UsageError(problems)
+
+
+def _test_any(options: CheckImageOptions, more: AnyImageOptions, project: Project) -> int:
+    """Test an image of any origin; what is raised is that of ``run``."""
+    _check_components(options, project)
+    profiles = dict(read_profiles(OWN_FILE))
+    if more.profiles_file:
+        profiles |= own_profiles(more.profiles_file)
+    checks, has_tests = read_checks(more.checks) if more.checks else ((), False)
+    request = Request(
+        reference=options.image,
+        simulate=options.simulate,
+        chip=more.chip,
+        profiles=select_profiles(more.profiles, profiles),
+        components=options.components,
+        checks=checks,
+        tests=more.checks if has_tests else None,
+        ca=package_index(existing(options.ca), "").ca,
+        strict=more.strict,
+    )
+    found = audit(project, request)
+    report = audit_path(project, options.image)
+    files = {report: to_json(found)}
+    files |= {more.json: to_json(found)} if more.json else {}
+    files |= {more.junit: to_junit(found)} if more.junit else {}
+    files |= {more.sarif: to_sarif(found, more.dockerfile)} if more.sarif else {}
+    write_files(files)
+    console.show_result(to_text(found, verbose=options.verbose), failed=bool(found.failures))
+    console.say(f"{options.image}: the report is in {report}")
+    if found.failures:
+        names = ", ".join(dict.fromkeys(each.check for each in found.failures))
+        raise VerificationError(f"{options.image}: failed checks: {names}.")
+    return 0
 
 
 def run(given: Given, project: Project) -> int:
@@ -26,18 +80,13 @@ def run(given: Given, project: Project) -> int:
         EngineError: an image does not exist.
         VerificationError: a check failed.
     """
-    targets = selected(read(RequiredTargetOptions, given, project), project)
     options = read(CheckImageOptions, given, project)
+    if "targets" not in given and "where" not in given:
+        return _test_any(options, read(AnyImageOptions, given, project), project)
+    targets = selected(read(CheckedTargetOptions, given, project), project)
     if options.image and len(targets) > 1:
         raise UsageError(f"--image needs a single target; {len(targets)} are selected.")
-    known = components(project)
-    problems = [
-        Problem(what=f"unknown component {name!r}.", fix=did_you_mean(name, known))
-        for name in options.components
-        if name not in known
-    ]
-    if problems:
-        raise UsageError(problems)
+    _check_components(options, project)
     ca = package_index(existing(options.ca), "").ca
     for target in targets:
         name = options.image or image_name(target.id, simulate=options.simulate)

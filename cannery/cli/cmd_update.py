@@ -38,6 +38,12 @@ def run(given: Given, project: Project) -> int:
         FileError: a file cannot be read or written; then none has changed.
     """
     options = read(UpdateOptions, given, project)
+    if options.bases:
+        # Imported here, because comparing versions asks no registry of images.
+        from cannery.pipeline.base_digests import update_bases
+
+        update_bases(project, write=options.write, ca=existing(options.ca))
+        return 0
     source = _source(options)
     matrix = project.matrix()
     chosen = [each.id for each in select(matrix, options.targets or ["*"], options.where)]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from cannery.cli.command import Command
+from cannery.cli.host_commands import HOST_COMMANDS
 from cannery.cli.image_commands import IMAGE_COMMANDS
 from cannery.cli.matrix_commands import MATRIX_COMMANDS
 from cannery.cli.publish_commands import PUBLISH_COMMANDS
@@ -21,6 +22,6 @@ _COMPLETION = Command(
     options=("completion.CompletionOptions",),
 )
 
-_EVERY = (*IMAGE_COMMANDS, *MATRIX_COMMANDS, *PUBLISH_COMMANDS, _COMPLETION)
+_EVERY = (*IMAGE_COMMANDS, *HOST_COMMANDS, *MATRIX_COMMANDS, *PUBLISH_COMMANDS, _COMPLETION)
 
 COMMANDS = {command.name: command for command in _EVERY}

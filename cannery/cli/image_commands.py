@@ -60,12 +60,13 @@ IMAGE_COMMANDS = (
         summary="check images that are already built",
         description="Checks built images again, on every kind of device that is available: "
         "without a device, on the simulated NPU with --simulate, and on the NPUs of this host. "
-        "Writes a report for each image below .cannery/reports/. Builds and tags nothing. Exits "
-        "with code 8 if a check fails.",
-        reads="images of the engine, matrix.yaml, and the checks in tests/image/",
+        "With --image alone it tests an image of any origin; see docs/test-any-image.md. Writes "
+        "reports, builds and tags nothing, and exits with code 8 if a check fails.",
+        reads="images of the engine, matrix.yaml, compat.yaml, and the checks in tests/image/",
         writes="a report for each image in .cannery/reports/",
-        example="test --target 'py39-*' --simulate --component torch",
-        options=("shared.RequiredTargetOptions", "run.CheckImageOptions"),
+        example="test --image mine:latest --simulate --profile docker",
+        options=("run.CheckedTargetOptions", "run.CheckImageOptions", "audit.AnyImageOptions"),
+        one_of=("targets", "where", "image"),
     ),
     Command(
         name="run",

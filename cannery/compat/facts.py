@@ -77,7 +77,7 @@ class Row:
 class When:
     """Conditions under which a row holds; one that is None or empty always does.
 
-    ``requirement`` must be among the target's requirements, ``without`` must not.
+    ``requirement`` must be required, ``without`` not; the base's glibc is under ``glibc_below``.
     """
 
     cann: CannRange | None = None
@@ -85,6 +85,8 @@ class When:
     torch_npu: SpecifierSet | None = None
     requirement: Requirement | None = None
     without: Requirement | None = None
+    glibc_below: tuple[int, ...] = ()
+    machine: str = ""
     pythons: tuple[str, ...] = ()
 
 

@@ -13,7 +13,7 @@ from cannery.compat.facts import Package, When
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
 from cannery.compat.requested import Requested, requested_of
 from cannery.extras import requirement_of
-from cannery.model import Target
+from cannery.model import MACHINE_OF, Target
 from cannery.syntax.specifiers import admits_both, lets_out, normal_name, parse_requirements
 
 
@@ -26,11 +26,27 @@ def holds(when: When, subject: Subject) -> bool:
             version is None or not wanted.contains(version, prereleases=True)
         ):
             return False
-    if when.pythons and subject.target.python.minor not in when.pythons:
+    if not _is_there(when, subject.target):
         return False
     if when.without is not None and _asks_for(subject.target, when.without):
         return False
     return when.requirement is None or _asks_for(subject.target, when.requirement)
+
+
+def _is_there(when: When, target: Target) -> bool:
+    """Whether the target's interpreter, machine and glibc are those of the conditions.
+
+    A glibc that is not known, as in an image without it, is below no bound.
+    """
+    glibc = target.base.glibc
+    is_new = when.glibc_below and (not glibc or _numbers(glibc) >= when.glibc_below)
+    minor, machine = target.python.minor, target.machine
+    known = (minor in (when.pythons or (minor,)), machine == (when.machine or machine))
+    return all(known) and not is_new
+
+
+def _numbers(glibc: str) -> tuple[int, ...]:
+    return tuple(map(int, glibc.split(".")))
 
 
 def _asks_for(target: Target, wanted: Requirement) -> bool:
@@ -60,6 +76,26 @@ def judge_packages(subject: Subject) -> list[Finding]:
     return findings + _judge_mindspore(subject)
 
 
+def _instead(subject: Subject, when: When) -> str:
+    """What to change where a package is refused on the condition ``when``."""
+    target = subject.target
+    if when.machine:
+        platforms = [f"linux/{name}" for name, each in MACHINE_OF.items() if each != when.machine]
+        return f"Take platform {' or '.join(platforms)}, or another version."
+    if not when.glibc_below:
+        return "Remove it."
+    own = target.base.distribution.name
+    newer = [
+        (row.distribution != own, _numbers(row.glibc), f"{row.distribution} {row.suite}")
+        for row in subject.compat.suites
+        if _numbers(row.glibc) >= when.glibc_below
+    ]
+    needed = ".".join(map(str, when.glibc_below))
+    nearest = f", such as {min(newer)[2]}" if newer else ""
+    has = f"base {target.base.name} has {target.base.glibc}"
+    return f"Take a base with glibc {needed} or newer{nearest}; {has}."
+
+
 def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator[Finding]:
     asked = requested_of(subject.target, name)
     if not asked:
@@ -67,7 +103,8 @@ def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator
         return
     if refused := [row for row in rows if row.refused]:
         text = f"{_listed(asked)} is refused: {refused[0].refused}."
-        yield replace(_package(name, Verdict.FORBIDDEN, text, asked[0], refused), fix="Remove it.")
+        found = _package(name, Verdict.FORBIDDEN, text, asked[0], refused)
+        yield replace(found, fix=_instead(subject, refused[0].when))
         return
     bad = [finding for each in asked for finding in _out_of_bounds(name, each, asked, rows)]
     yield from bad

@@ -16,11 +16,13 @@ from cannery.compat import facts
 from cannery.errors import did_you_mean
 from cannery.syntax.cann_version import CannRange
 from cannery.syntax.specifiers import parse_requirement, specifiers
+from cannery.syntax.wheel_tags import MACHINES
 from cannery.syntax.yaml_reader import Section
 
 T = TypeVar("T")
 
 _PYTHONS = re.compile(r"3\.(\d\d?)(?:-3\.(\d\d?))?")
+_GLIBC = re.compile(r"\d+\.\d+")
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 
 
@@ -130,6 +132,18 @@ def wheel_version(text: str) -> str:
     return str(Version(text))
 
 
+def _glibc(text: str) -> tuple[int, ...]:
+    if not _GLIBC.fullmatch(text):
+        raise ValueError(f"{text!r} is not a version of glibc. Write it as in 2.34.")
+    return tuple(map(int, text.split(".")))
+
+
+def _machine(text: str) -> str:
+    if text not in MACHINES:
+        raise ValueError(f"there is no machine {text!r}. {did_you_mean(text, MACHINES)}".rstrip())
+    return text
+
+
 def when(section: Section) -> facts.When:
     """The conditions of a row."""
     return facts.When(
@@ -138,6 +152,8 @@ def when(section: Section) -> facts.When:
         torch_npu=optional(section, "torch_npu", specifiers),
         requirement=optional(section, "with", parse_requirement),
         without=optional(section, "without", parse_requirement),
+        glibc_below=optional(section, "glibc_below", _glibc) or (),
+        machine=optional(section, "machine", _machine) or "",
         pythons=optional(section, "pythons", python_range) or (),
     )
 

@@ -18,6 +18,7 @@ from cannery.syntax.wheel_tags import OLD_PLATFORMS
 from cannery.wheels import VendorWheel
 
 _SECTIONS = {
+    "torch": "torch_wheels",
     "torch_npu": "torch_npu_wheels",
     "apex": "apex",
     "deepspeed": "deepspeed_wheels",

@@ -19,6 +19,7 @@ from cannery.image.lock import INPUTS, parse_lock, with_files
 from cannery.image.requirements import (
     build_inputs_digest,
     build_requirement_groups,
+    index_options,
     inputs_digest,
     overrides,
     requirement_groups,
@@ -65,6 +66,7 @@ class _Lock:
     groups: Mapping[str, tuple[str, ...]]
     more: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
     sdists: tuple[str, ...] = ()
 
 
@@ -114,6 +116,7 @@ def lock_target(
         more=stated_metadata(target.built_wheels.values())
         | ({"overrides.txt": "\n".join(override)} if override else {}),
         options=("--override", "overrides.txt") if override else (),
+        indexes=index_options(target),
         sdists=sdists(target),
     )
     text = _locked(project, target, lock, upgrade, source)
@@ -148,6 +151,7 @@ def _locked(
             *platform_options(platform, lock.sdists),
             *(option for package in upgrade for option in ("--upgrade-package", package)),
             *lock.options,
+            *lock.indexes,
         ),
         output="lock.txt",
     )
@@ -162,6 +166,7 @@ def _locked(
         platforms=[platform],
         sdists=lock.sdists,
         settings=lock.more,
+        indexes=lock.indexes,
     )
     return exact(pinned, source)
 

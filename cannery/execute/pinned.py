@@ -23,8 +23,8 @@ _PYLOCK = ("--format", "pylock.toml", "--no-deps")
 class Pinned:
     """The text of a lock without files; ``before`` is the earlier text, ``name`` the lock's path.
 
-    ``platforms`` are those that the lock is for, ``sdists`` the packages without wheels, and
-    ``settings`` the files that uv reads besides.
+    ``platforms`` are those that the lock is for, ``sdists`` the packages without wheels,
+    ``settings`` the files that uv reads besides, and ``indexes`` its options for further indexes.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Pinned:
     platforms: Sequence[WheelPlatform]
     sdists: Sequence[str] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    indexes: Sequence[str] = ()
 
 
 def platform_options(platform: WheelPlatform, sdists: Iterable[str]) -> tuple[str, ...]:
@@ -56,7 +57,7 @@ def exact(pinned: Pinned, source: PackageIndex) -> str:
     pins = [f"{wheel.name}=={wheel.version}" for wheel in lock.wheels]
     files: dict[str, list[LockedFile]] = {wheel.name: [] for wheel in lock.wheels}
     for platform in pinned.platforms:
-        options = platform_options(platform, pinned.sdists)
+        options = (*platform_options(platform, pinned.sdists), *pinned.indexes)
         listed = _listed(pinned.name, pins, options, source, pinned.settings)
         for package, file in chosen_files(lock, listed, platform).items():
             if file not in files[package]:

@@ -75,6 +75,21 @@ def run(
     return process.returncode, output or ""
 
 
+def run_within(argv: Sequence[str], seconds: float) -> tuple[int | None, str]:
+    """Run ``argv``; return its exit code, None if it took too long, and its output so far.
+
+    Raises: as ``run``.
+    """
+    with _started(argv, pipe=True) as process:
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            _stop(process)
+            output, _ = process.communicate()
+            return None, output or ""
+    return process.returncode, output or ""
+
+
 @contextmanager
 def _started(
     argv: Sequence[str],

@@ -54,17 +54,25 @@ def compare(
     folders = [project.images / name for name in sorted(ids)]
     for folder in folders:
         _check_folder(project, folder)
-    changed = {}
+    changed: dict[Path, str] = {}
     for path, text in rendered.items():
-        old = _read(path)
-        if old != text:
-            changed[path] = _diff(str(path.relative_to(project.root)), old, text)
+        changed |= compare_file(project, path, text)
     orphans: list[Path] = []
     strays: list[Path] = []
     for path in _files(project, folders, known):
         if path not in rendered:
             (orphans if _was_rendered(project, path) else strays).append(path)
     return Difference(changed=changed, orphans=tuple(orphans), strays=tuple(strays))
+
+
+def compare_file(project: Project, path: Path, text: str) -> dict[Path, str]:
+    """``path`` with its unified diff, if the file on disk differs from ``text``.
+
+    Raises:
+        FileError: it cannot be read.
+    """
+    old = _read(path)
+    return {} if old == text else {path: _diff(str(path.relative_to(project.root)), old, text)}
 
 
 def _check_folder(project: Project, folder: Path) -> None:

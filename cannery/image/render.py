@@ -32,7 +32,7 @@ from cannery.image.record import (
     interpreter_paths,
     target_record,
 )
-from cannery.image.requirements import wheel_platform
+from cannery.image.requirements import index_options, wheel_platform
 from cannery.matrix.project import Project
 from cannery.model import Target
 
@@ -119,6 +119,7 @@ class Renderer:
             "labels": _labels(target, lock),
             "compiled_folders": compiled_folders(target),
             "uv_platform": wheel_platform(target).uv_name,
+            "index_options": index_options(target),
             **interpreter_paths(target),
         }
         return self._fill("Dockerfile.j2", target, values)

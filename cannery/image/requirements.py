@@ -25,7 +25,7 @@ def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
     """Group name to its requirements. The group that changes most often is last."""
     groups = {
         "cann": target.cann.requirements,
-        "torch": (f"torch=={target.torch}",) if target.torch else (),
+        "torch": _torch(target),
         "torch_npu": _torch_npu(target),
         **_extras(target, BESIDE_TORCH),
         "pip": (PIP,),
@@ -41,7 +41,9 @@ def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
 
 def overrides(target: Target) -> tuple[str, ...]:
     """Requirements that replace those of other packages."""
-    return target.application.overrides if target.application else ()
+    own = target.application.overrides if target.application else ()
+    # Whoever requires torch gets the file, and not the wheel that an index has.
+    return (*own, "torch; python_version < '3'") if target.torch_wheel else own
 
 
 def sdists(target: Target) -> tuple[str, ...]:
@@ -76,6 +78,8 @@ def inputs_digest(target: Target) -> str:
         "python": target.python.version,
         "platform": wheel_platform(target).uv_name,
     }
+    if target.torch_index:
+        inputs["torch_index"] = target.torch_index.url
     return _digest(inputs)
 
 
@@ -103,7 +107,32 @@ def _deepspeed(target: Target) -> tuple[str, ...]:
 def _extras(target: Target, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Component to its requirement, for those of ``names`` that the target has."""
     versions = target.extras
-    return {name: (requirement_of(name, versions[name]),) for name in names if name in versions}
+    found = {name: requirement_of(name, versions[name]) for name in names if name in versions}
+    return {
+        name: (requirement + (_local(target) if name in BESIDE_TORCH else ""),)
+        for name, requirement in found.items()
+    }
+
+
+def _local(target: Target) -> str:
+    """The local version of the builds of torch, as in ``+cpu``."""
+    return f"+{target.torch_index.local}" if target.torch_index else ""
+
+
+def index_options(target: Target) -> tuple[str, ...]:
+    """The options of uv for the package index of torch, besides the one of all wheels.
+
+    That has other packages too, so neither index goes before the other.
+    """
+    if target.torch_index is None:
+        return ()
+    return "--index", target.torch_index.url, "--index-strategy", "unsafe-best-match"
+
+
+def _torch(target: Target) -> tuple[str, ...]:
+    if target.torch_wheel:
+        return target.torch_wheel.requirements
+    return (f"torch=={target.torch}{_local(target)}",) if target.torch else ()
 
 
 def _torch_npu(target: Target) -> tuple[str, ...]:

@@ -67,7 +67,8 @@ def _divided(group: str, wheels: Sequence[LockedWheel]) -> Sequence[WheelGroup]:
     alone = [WheelGroup(name=names[each.name], group=group, wheels=(each,)) for each in own]
     if not rest:
         return alone
-    name = f"{group}-deps" if group in names.values() else group
+    # torch itself may be a file of the vendor's, with a layer of its own.
+    name = f"{group}-deps" if group in (*names.values(), "torch") else group
     others = WheelGroup(name=name, group=group, wheels=rest)
     return [others, *alone] if group == TRITON_ASCEND else [*alone, others]
 

@@ -76,7 +76,8 @@ def _add_kernels(release: CannRelease, chip: str, platform: str, compat: Compat 
 
         if has_chip(compat, release, chip):
             name = file_name(compat, "kernels", release, chip, platform)
-            return f"Huawei has it: add {chip}: {{file: {name}, origin: ...}} to its kernels."
+            declared = f"{chip}: {{file: {name}, origin: ...}} to its kernels"
+            return f"Huawei has it: add {chip} to its chips, or {declared}."
     return did_you_mean(chip, release.chips)
 
 

@@ -27,7 +27,6 @@ from cannery.matrix.file_definitions import (
     read_facts_of_file,
     read_folder,
     read_images,
-    read_index,
     zip_name,
 )
 from cannery.matrix.wheels import read_requirements
@@ -113,7 +112,6 @@ def read_release(
         nearest_public=nearest,
         packages=packages,
         images=read_images(section, chips),
-        index=read_index(section, chips),
         requirements=read_requirements(section) or defaults.requirements,
     )
     section.done()

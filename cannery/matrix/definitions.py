@@ -22,13 +22,14 @@ from cannery.matrix.wheels import (
     read_environment,
     read_pairs,
     read_requirements,
+    read_torch_index,
     read_vendor_wheel,
     read_wheel,
 )
 from cannery.model import MACHINE_OF, Application
 from cannery.sources import File, Source
 from cannery.syntax.yaml_reader import Section
-from cannery.wheels import BuiltWheel, VendorWheel
+from cannery.wheels import BuiltWheel, TorchIndex, VendorWheel
 
 _MACHINE = "{machine}"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -57,9 +58,11 @@ class Definitions:
     cann: dict[str, CannRelease] = field(default_factory=dict)
     apex: dict[str, VendorWheel] = field(default_factory=dict)
     plugins: dict[str, VendorWheel] = field(default_factory=dict)
+    torch_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     torch_npu_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     triton_ascend_wheels: dict[str, VendorWheel] = field(default_factory=dict)
     deepspeed_wheels: dict[str, VendorWheel | BuiltWheel] = field(default_factory=dict)
+    torch_indexes: dict[str, TorchIndex] = field(default_factory=dict)
     applications: dict[str, Application] = field(default_factory=dict)
     leave_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _faulty: set[int] = field(default_factory=set)
@@ -74,6 +77,18 @@ class Definitions:
     def add_faulty(self, definition: object) -> None:
         """Remember that there was a mistake in ``definition``."""
         self._faulty.add(id(definition))
+
+    def pythons_for(self, base: Base, python: Python) -> str:
+        """Which interpreters ``base`` can have in place of ``python``, as advice."""
+        own = [name for name, each in self.python_bases.items() if each == base.name]
+        same = [
+            each.name
+            for each in self.pythons.values()
+            if each.minor == python.minor and each.name not in self.python_bases
+        ]
+        if same or own:
+            return f"It can have {' or '.join((*same, *own))}."
+        return f"Declare an archive of Python {python.minor} with 'source: standalone'."
 
     def is_faulty(self, definition: object) -> bool:
         """Whether there was a mistake in ``definition``, so that nothing else is known of it."""
@@ -97,6 +112,7 @@ def read_definitions(top: Section) -> Definitions:
     for key, wheels in (
         ("apex", definitions.apex),
         ("deepspeed_plugins", definitions.plugins),
+        ("torch_wheels", definitions.torch_wheels),
         ("torch_npu_wheels", definitions.torch_npu_wheels),
         ("triton_ascend_wheels", definitions.triton_ascend_wheels),
     ):
@@ -108,6 +124,9 @@ def read_definitions(top: Section) -> Definitions:
     for name, each in _named(top, "applications", required=False):
         made = partial(_application, name, each, definitions.downloads)
         definitions.applications[name] = read(each, made)
+    for name, each in _named(top, "torch_indexes", required=False):
+        index = definitions.read(each, partial(read_torch_index, name, each))
+        definitions.torch_indexes[name] = index
     if section := top.section("leave_out", required=False):
         must_be = _must_be(_PATTERN, "a pattern of paths; write it as */numpy/tests")
         definitions.leave_out = {name: section.texts(name, must_be) for name in section.names()}

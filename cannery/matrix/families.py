@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 import string
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import yaml
@@ -73,16 +74,28 @@ def _merge_of(value: yaml.Node) -> tuple[str, yaml.Node]:
     return "", value
 
 
-def expand_families(families: Section) -> list[tuple[str, Section]]:
-    """Target id to the target's mapping, family by family; mistakes become problems."""
-    found: list[tuple[str, Section]] = []
+@dataclass(frozen=True, kw_only=True)
+class Expanded:
+    """What families define. ``targets`` has the id and the mapping of each target.
+
+    ``unused`` are the values of axes that no target has, each as in "training.python.py38".
+    """
+
+    targets: list[tuple[str, Section]] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+
+
+def expand_families(families: Section) -> Expanded:
+    """The targets, family by family; mistakes become problems."""
+    found = Expanded()
     for name, family in families.sections():
-        found += _expand(name, family, MAX_TARGETS - len(found))
+        _expand(name, family, found)
     return found
 
 
-def _expand(name: str, family: Section, room: int) -> list[tuple[str, Section]]:
-    """The targets of one family, which may have ``room`` combinations."""
+def _expand(name: str, family: Section, expanded: Expanded) -> None:
+    """Add what one family defines to ``expanded``."""
+    room = MAX_TARGETS - len(expanded.targets)
     before = family.problems.count
     axes = _axes(family)
     rule = family.text("id")
@@ -100,9 +113,10 @@ def _expand(name: str, family: Section, room: int) -> list[tuple[str, Section]]:
         family.wrong("axes", what, "Use fewer axes or values.")
     if family.problems.count > before or not axes:
         # Which targets are meant, and what they have in common, is not known.
-        return []
+        return
     found: dict[str, Section] = {}
-    for combination in _kept(axes, excluded, included):
+    kept = _kept(axes, excluded, included)
+    for combination in kept:
         target = _fill(rule, combination)
         parts = _Parts(problems=family.problems)
         if common:
@@ -122,7 +136,15 @@ def _expand(name: str, family: Section, room: int) -> list[tuple[str, Section]]:
         family.problems.add(
             override.node, f"{name} has no target {target!r}.", did_you_mean(target, found)
         )
-    return [*found.items()]
+    expanded.targets.extend(found.items())
+    expanded.unused.extend(f"{name}.{each}" for each in _unused(axes, kept))
+
+
+def _unused(axes: _Axes, kept: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Each AXIS.VALUE that none of ``kept`` has; none if that is empty."""
+    for axis, values in axes.items() if kept else ():
+        used = {combination[axis] for combination in kept}
+        yield from (f"{axis}.{value}" for value in values if value not in used)
 
 
 def _axes(family: Section) -> _Axes:

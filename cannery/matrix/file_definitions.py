@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 from cannery.errors import did_you_mean
-from cannery.sources import Address, CannIndex, File
+from cannery.sources import Address, File
 from cannery.syntax.yaml_reader import Section
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -221,42 +221,7 @@ def is_reference(text: str) -> bool:
     return bool(_REFERENCE.fullmatch(text)) and (":" in text.rpartition("/")[2] or "@" in text)
 
 
-def read_index(section: Section, chips: Collection[str]) -> CannIndex:
-    """The requirements under ``index``; mistakes become problems."""
-    inner = section.section("index", required=False)
-    if inner is None:
-        return CannIndex()
-    below = inner.section("kernels", required=False)
-    kernels = {chip: _requirement(below, chip) for chip in below.names()} if below else {}
-    for chip in kernels:
-        assert below
-        _check_chip(below, chip, chips)
-    found = CannIndex(
-        toolkit=_requirement(inner, "toolkit"), kernels=kernels, nnal=_requirement(inner, "nnal")
-    )
-    inner.done()
-    return found
-
-
 def _check_chip(section: Section, chip: str, chips: Collection[str]) -> None:
     if chip not in chips:
         what = f"the release has no kernels for chip {chip!r}."
         section.wrong(chip, what, did_you_mean(chip, chips))
-
-
-def _requirement(section: Section, key: str) -> str:
-    text = section.text(key, required=False)
-    if not text:
-        return ""
-    # Imported here, because that takes a quarter of the time of a listing.
-    from packaging.requirements import InvalidRequirement
-
-    from cannery.syntax.specifiers import parse_requirement
-
-    try:
-        wrong = bool(parse_requirement(text).url)
-    except InvalidRequirement:
-        wrong = True
-    if wrong:
-        section.wrong(key, f"{text!r} is not a requirement with a version.", "Write it as a==1.0.")
-    return "" if wrong else text

@@ -59,6 +59,11 @@ def at_mirrors(reference: str, mirrors: Mirrors) -> tuple[str, ...]:
     return tuple(f"{mirror}/{wanted}" for mirror in mirrors.get(registry, ()))
 
 
+def full_reference(reference: str) -> str:
+    """``reference`` with the registry that docker reads into it."""
+    return "/".join(_split(reference))
+
+
 def _split(reference: str) -> tuple[str, str]:
     """The registry, and the rest, as docker reads ``reference``."""
     first, slash, rest = reference.partition("/")

@@ -14,7 +14,7 @@ from cannery.extras import EXTRAS, TRITON_ASCEND
 from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions
 from cannery.matrix.facts import parse_facts, read_facts
-from cannery.matrix.families import MAX_TARGETS, expand_families
+from cannery.matrix.families import MAX_TARGETS, Expanded, expand_families
 from cannery.matrix.judgement import Judgement
 from cannery.matrix.passed import has_passed, keep, stamp_of
 from cannery.matrix.wheels import read_requirements
@@ -86,7 +86,7 @@ def matrix_of(top: Section, compat: Compat | None) -> Matrix:
     elif schema not in ("2", ""):
         top.wrong("schema", "this version of cannery reads schema 2 only.")
     definitions = read_definitions(top)
-    found = _found(top)
+    found, of_axes = _found(top)
     targets: dict[str, Target] = {}
     judgement = Judgement(top, compat)
     for name, section in found:
@@ -101,13 +101,13 @@ def matrix_of(top: Section, compat: Compat | None) -> Matrix:
             if top.problems.count == before and not _is_faulty(target, definitions):
                 judgement.add(target, section)
     judgement.report()
-    unused = _unused(targets.values(), definitions)
+    unused = (*_unused(targets.values(), definitions), *of_axes)
     return Matrix(targets=targets, cann=definitions.cann, unused=unused)
 
 
 def _used(target: Target) -> list[object]:
     """Every definition that ``target`` names."""
-    named = (target.base, target.build_base, target.python, target.application)
+    named = (target.base, target.build_base, target.python, target.application, target.torch_index)
     releases = (target.cann, target.kernels, target.nnal)
     return [*named, *releases, *target.vendor_wheels.values(), *target.built_wheels.values()]
 
@@ -121,9 +121,11 @@ def _unused(targets: Iterable[Target], definitions: Definitions) -> tuple[str, .
         "cann": definitions.cann,
         "apex": definitions.apex,
         "deepspeed_plugins": definitions.plugins,
+        "torch_wheels": definitions.torch_wheels,
         "torch_npu_wheels": definitions.torch_npu_wheels,
         "deepspeed_wheels": definitions.deepspeed_wheels,
         "triton_ascend_wheels": definitions.triton_ascend_wheels,
+        "torch_indexes": definitions.torch_indexes,
         "applications": definitions.applications,
     }
     return tuple(
@@ -139,17 +141,18 @@ def _is_faulty(target: Target, definitions: Definitions) -> bool:
     return any(definitions.is_faulty(each) for each in _used(target))
 
 
-def _found(top: Section) -> list[tuple[str, Section]]:
-    """Id and mapping of every target, those of families first."""
+def _found(top: Section) -> tuple[list[tuple[str, Section]], list[str]]:
+    """Id and mapping of every target, those of families first; and the unused values of axes."""
     families = top.section("families", required=False)
-    found = expand_families(families) if families else []
+    expanded = expand_families(families) if families else Expanded()
+    found = expanded.targets
     if section := top.section("targets", required="families" not in top):
         found += section.sections()
     if len(found) > MAX_TARGETS:
         what = f"there are {len(found):,} targets, and a file may have {MAX_TARGETS:,}."
         top.wrong("targets", what, "Divide the file or remove targets.")
         top.problems.raise_if_any()
-    return found
+    return found, [f"families: {value}" for value in expanded.unused]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +180,8 @@ def _target(
         return None
     own_base = definitions.python_bases.get(python.name, base.name)
     if own_base != base.name:
-        section.wrong("python", f"{python.name} comes with base {own_base}, not {base.name}.")
+        what = f"{python.name} comes with base {own_base}, not {base.name}."
+        section.wrong("python", what, definitions.pythons_for(base, python))
     if not texts.platform:
         return None
     return Target(
@@ -268,9 +272,15 @@ def _wheels(section: Section, definitions: Definitions) -> dict[str, Any]:
     )
     deepspeed = section.text("deepspeed", required=False)
     extras = _extras(section)
+    index_name = section.text("torch_index", required=False)
+    indexes = definitions.torch_indexes
     return {
         "torch": torch,
         "torch_npu": torch_npu,
+        "torch_index": section.choose("torch_index", indexes, "index of torch")
+        if index_name
+        else None,
+        "torch_wheel": definitions.torch_wheels.get(torch),
         "torch_npu_wheel": definitions.torch_npu_wheels.get(torch_npu),
         "apex": section.choose("apex", definitions.apex, "apex build") if apex_version else None,
         "deepspeed": deepspeed,

@@ -26,10 +26,9 @@ class Settings:
     """What cannery.toml says, and the defaults of the rest.
 
     ``servers`` have files under their names alone. ``accept_eula`` is who accepts the vendor's
-    licence, ``cann_ca`` the certificate that the vendor's signatures must lead to, ``cache`` the
-    folder of the store and ``index_url`` the package index of the vendor's wheels of CANN.
-    ``images`` maps a release and a chip to the reference of an image, and ``mirrors`` a registry
-    to those that are asked in its place.
+    licence, ``cann_ca`` the certificate that the vendor's signatures must lead to, and ``cache``
+    the folder of the store. ``images`` maps a release and a chip to the reference of an image, and
+    ``mirrors`` a registry to those that are asked in its place.
     """
 
     order: tuple[CannSource, ...] = DEFAULT_ORDER
@@ -37,7 +36,6 @@ class Settings:
     accept_eula: str = ""
     cann_ca: Path | None = None
     cache: Path | None = None
-    index_url: str = ""
     images: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     mirrors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -131,7 +129,6 @@ def _settings(top: _Table, root: Path) -> Settings:
         accept_eula=sources.text("accept-eula"),
         cann_ca=_path(sources, "cann-ca", root),
         cache=_path(sources, "cache", root),
-        index_url=_checked(sources, "index-url", is_url, "a web address"),
         images={name: _images(each) for name, each in top.table("images").tables()},
         mirrors=_mirrors(top.table("mirrors")),
     )

@@ -60,7 +60,7 @@ def _targets(text: str) -> Iterable[tuple[str, Section]]:
     assert node, "it has been loaded"
     top = Section(node, _NAME, Problems(_NAME))
     if families := top.section("families", required=False):
-        yield from expand_families(families)
+        yield from expand_families(families).targets
     if targets := top.section("targets", required=False):
         yield from targets.sections()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
-from cannery.matrix.file_definitions import check_file_name
+from cannery.matrix.file_definitions import check_file_name, is_url
 from cannery.syntax.yaml_reader import Section
-from cannery.wheels import BuiltWheel, VendorWheel
+from cannery.wheels import BuiltWheel, TorchIndex, VendorWheel
 
 _PINNED = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[A-Za-z0-9.!]+)")
 _NORMAL = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -57,7 +57,12 @@ def read_wheel(
 
 def read_vendor_wheel(version: str, section: Section) -> VendorWheel:
     """A wheel that is a file, whose name may have the fields of an interpreter."""
-    wheel = VendorWheel(version=version, file=section.text("file"), origin=section.text("origin"))
+    wheel = VendorWheel(
+        version=version,
+        file=section.text("file"),
+        origin=section.text("origin"),
+        requirements=read_requirements(section),
+    )
     try:
         wheel.file.format(tag="", abi="", machine="")
     except (KeyError, IndexError, ValueError, AttributeError, TypeError):
@@ -65,6 +70,17 @@ def read_vendor_wheel(version: str, section: Section) -> VendorWheel:
     check_file_name(section, wheel.file)
     section.done()
     return wheel
+
+
+def read_torch_index(name: str, section: Section) -> TorchIndex:
+    """The index in ``section``; mistakes become problems."""
+    url, local = section.text("url"), section.text("local")
+    if url and not is_url(url):
+        section.wrong("url", f"{url!r} is not a web address.", "Write it as https://HOST/PATH.")
+    if local and not _LOCAL.fullmatch(local):
+        section.wrong("local", f"{local!r} is not a local version.", "Write it as in cpu.")
+    section.done()
+    return TorchIndex(name=name, url=url, local=local)
 
 
 def read_environment(section: Section) -> dict[str, str]:

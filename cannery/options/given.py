@@ -61,7 +61,10 @@ def check(options: Sequence[Declared], given: Given, one_of: Sequence[str] = ())
     if one_of and not given.keys() & {*one_of}:
         labels = [known[name].label for name in one_of]
         fix = f"Add {', '.join(labels[:-1])} or {labels[-1]}."
-        problems.append(Problem(what="no target is selected.", fix=fix))
+        what = (
+            "no target and no image is selected." if "image" in one_of else "no target is selected."
+        )
+        problems.append(Problem(what=what, fix=fix))
     return problems
 
 

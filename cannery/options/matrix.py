@@ -96,6 +96,14 @@ class UpdateOptions(TargetOptions):
         default=False,
         metadata=option(help="update DeepSpeed, too, where a target has the newest one in use"),
     )
+    bases: bool = field(
+        default=False,
+        metadata=option(
+            help="instead, ask the registries for the digests of the bases that have none; "
+            "--write adds them",
+            conflicts=("check", "deepspeed"),
+        ),
+    )
     check: bool = field(
         default=False,
         metadata=option(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.options import values
-from cannery.options.option import OptionSet, option
-from cannery.options.shared import CA, SIMULATE, VERBOSE
+from cannery.options.option import OptionSet, changed, option
+from cannery.options.shared import CA, SIMULATE, TARGET, VERBOSE, TargetOptions
 
 RUN_FORMATS = ("shell", "compose", "k8s", "volcano")
 
@@ -113,6 +113,15 @@ class RunOptions(OptionSet):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CheckedTargetOptions(TargetOptions):
+    """Which targets ``test`` checks images of; none for an image of any origin."""
+
+    targets: tuple[str, ...] = field(
+        default=(), metadata=changed(TARGET, default_text="none, for an image of any origin")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class CheckImageOptions(OptionSet):
     """What ``test`` checks of built images."""
 
@@ -121,7 +130,8 @@ class CheckImageOptions(OptionSet):
         default="",
         metadata=option(
             metavar="NAME",
-            help="the image to check; needs a single target",
+            help="the image to check: as one of a single target, or without --target an image of "
+            "any origin",
             default_text="the local image of each target",
         ),
     )

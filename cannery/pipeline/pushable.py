@@ -195,7 +195,7 @@ def _unpinned(selection: Selection) -> Iterator[Problem]:
                 users.setdefault(f"{base.name} ({base.image})", []).append(target.id)
     for base_name, ids in users.items():
         what = f"base {base_name} of {some_of(ids, _SHOWN)} has no digest, so that a release could "
-        fix = "Add the digest that 'docker buildx imagetools inspect' prints to its image."
+        fix = "Run: python build.py update --bases --write"
         yield Problem(what=f"{what}not be built again.", fix=fix)
 
 

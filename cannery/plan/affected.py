@@ -24,11 +24,11 @@ _HARMLESS_FOLDERS = (
     *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/"),
     *("schemas/", "tests/browser/", "tests/campaign/", "tests/cli/", "tests/engine/"),
     *("tests/policy/", "tests/publish/", "tests/simulator/", "tests/simulator_packages/"),
-    *("tests/unit/", "tests/workflows/", "verified/"),
+    *("tests/unit/", "tests/workflows/", "verified/", "examples/", "templates/"),
 )
 _HARMLESS = (
     *(".gitignore", ".hadolint.yaml", "LICENSE", "compat.yaml", "noxfile.py", "publish.yaml"),
-    *(".ci/run", ".ci/summary.py", ".github/dependabot.yml"),
+    *("action.yml", ".ci/run", ".ci/summary.py", ".github/dependabot.yml"),
     *(f".github/workflows/{name}.yml" for name in ("npu", "pages", "release", "retention")),
     ".github/workflows/update.yml",
 )

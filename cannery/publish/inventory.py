@@ -29,8 +29,8 @@ DEBS = "/usr/local/share/cannery/debs"
 A list is the output of ``sha256sum`` for the files that apt downloaded.
 """
 
-_BASE = "the base image"
-"""The place of a Debian package that no layer of ours has."""
+BASE_IMAGE = "the base image"
+"""The place of a package of the distribution that no layer of ours has."""
 
 _GONE = {"not-installed", "config-files"}
 """The last word of dpkg's Status for a package that is removed, perhaps except its settings."""
@@ -45,6 +45,8 @@ class Origin(StrEnum):
     """An sdist of a package index, from which the build made the wheel."""
     DEBIAN = "debian"
     """A Debian mirror."""
+    RPM = "rpm"
+    """A mirror of a distribution with rpm."""
     VENDOR = "vendor"
     """A file from the vendor, which no package index serves."""
     CANN = "cann"
@@ -78,10 +80,11 @@ class Package:
 class Inventory:
     """All packages of an image, sorted within each kind.
 
-    ``vendor`` packages have the names of their components. ``distribution`` is as in ``debian-11``;
-    ``simulated`` says whether stand-ins replace the vendor's files. ``components`` maps the names
-    of the target's components to their versions, and ``vendor_image`` is the reference of the image
-    that CANN was taken from, if it was.
+    ``debian`` are those of the distribution, Debian or another one, and ``vendor`` packages have
+    the names of their components. ``distribution`` is as in ``debian-11``; ``simulated`` says
+    whether stand-ins replace the vendor's files. ``components`` maps the names of the target's
+    components to their versions, and ``vendor_image`` is the reference of the image that CANN was
+    taken from, if it was.
     """
 
     wheels: tuple[Package, ...]
@@ -147,7 +150,7 @@ def debian_packages(status: str, debs: Iterable[Deb] = ()) -> tuple[Package, ...
                 version=fields.get("version", ""),
                 architecture=fields.get("architecture", ""),
                 source=Origin.DEBIAN,
-                place=_BASE if files else "",
+                place=BASE_IMAGE if files else "",
             )
             if deb := files.get((package.name, package.version, package.architecture)):
                 package = replace(package, file=deb.file, sha256=deb.sha256, place="")

@@ -71,6 +71,10 @@ def package_url(package: Package, inventory: Inventory) -> str:
             more = {"arch": package.architecture, "distro": inventory.distribution}
             system = inventory.distribution.partition("-")[0] or "debian"
             url = PackageURL("deb", system, package.name, package.version, more)
+        case Origin.RPM:
+            more = {"arch": package.architecture, "distro": inventory.distribution}
+            system = inventory.distribution.partition("-")[0].lower()
+            url = PackageURL("rpm", system or None, package.name, package.version, more)
         case Origin.INDEX:
             url = PackageURL("pypi", None, package.name, package.version)
         case Origin.BUILT:

@@ -94,7 +94,7 @@ class Outputs:
         lines = [target.id, target.summary, target.platform, target.unverified, target.chip]
         lines += [f"{name} {version}" for name, version in target.components.items()]
         lines += [repr(each) for each in target.artifacts.values()]
-        lines += [repr((each.images, each.index)) for each in (target.cann, target.kernels)]
+        lines += [repr(each.images) for each in (target.cann, target.kernels)]
         return "\n".join([*lines, *files, *explain([target], self._before.compat)])
 
     def _definitions_differ(self, after: Meaning, names: dict[str, str]) -> bool:

@@ -19,12 +19,11 @@ READ = [
 ]
 """What a run reads of the checkout that it is about, wherever its code is."""
 
-FAMILIES = {"training", "applied", "swift", "current"}
+FAMILIES = {"training", "applied", "swift", "current", "mindspore271"}
 TARGETS = {
     *("py311-torch231-cann8t39-opencompass039", "py39-torch251-cann81rc1-vllm073"),
     *("py37-torch1110-cann63rc1-llama13b", "py37-mindspore200-cann63rc1"),
-    *("py39-mindspore271-cann83rc1", "py310-torch210-cann80rc1-llamafactory082"),
-    "py311-torch271-cann900-mindspeed",
+    *("py310-torch210-cann80rc1-llamafactory082", "py311-torch271-cann900-mindspeed"),
 }
 """The part of matrix.yaml that these tests use. What the whole of it costs, bench/ measures."""
 

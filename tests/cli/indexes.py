@@ -8,12 +8,16 @@ from pathlib import Path
 
 from tests.cli.checkout import Checkout, Result
 
-TARGETS = ["py311-torch290-cann910-910b", "py311-torch290-cann910-a3"]
+CHIPS = ("310p", "910", "910b", "a3", "950")
+TARGETS = [f"py311-torch290-cann910-{chip}" for chip in CHIPS]
 NOW = "2.9.0.post6"
-NEW = "2.9.0.post7"
+LAST_KNOWN = "2.9.0.post8"
+"""The newest one with a row in compat.yaml, which no target uses."""
+
+NEW = "2.9.0.post9"
 USED = f"torch290: {{torch: 2.9.0, torch_npu: {NOW},"
 KNOWN_ROW = f"  - {{torch: 2.9.0, torch_npu: {NOW}, cann: 9.1.0,"
-NEW_ROW = KNOWN_ROW.replace(NOW, NEW) + " pythons: 3.10-3.13, source: torch-npu}\n"
+NEW_ROW = KNOWN_ROW.replace(NOW, NEW) + " pythons: 3.10-3.13, source: [torch-npu, torch-npu-261]}\n"
 
 # Stands in for pip: lists the files of an index whose Python is the one that was asked for.
 PIP = """
@@ -51,7 +55,7 @@ def update_all(checkout: Checkout, index: Index, *arguments: str) -> Result:
 
 
 def update(checkout: Checkout, index: Index, *arguments: str) -> Result:
-    """Of two targets only, for which the index has to be asked but twice."""
+    """Of the targets of one torch only, for which the index has to be asked but twice."""
     return update_all(checkout, index, "--target", "py311-torch290-*", *arguments)
 
 

@@ -86,7 +86,7 @@ def test_a_table_has_the_summary_and_the_state(original: Checkout) -> None:
 
 
 def test_the_details_have_the_versions(original: Checkout) -> None:
-    words = ["list", "--target", "*mindspore271*", "--verbose"]
+    words = ["list", "--target", "*mindspore271-cann83rc1", "--verbose"]
     [_, _, details] = original.run(*words).out.splitlines()
     assert details.startswith("    base debian-11, python 3.9.2, toolkit 8.3.RC1, ")
     assert details.endswith(", mindspore 2.7.1, chip 910b, linux/arm64")
@@ -193,8 +193,8 @@ def test_a_record_that_is_wrong(checkout: Checkout, form: str) -> None:
 
 
 def test_a_reason_is_shown_in_table_and_json(checkout: Checkout) -> None:
-    line = "    application: mindspore-2.7.1\n"
-    checkout.edit(line, f"{line}    unverified: our own build\n")
+    line = "      application: mindspore-2.7.1\n"
+    checkout.edit(line, f"{line}      unverified: our own build\n")
     name = "py39-mindspore271-cann83rc1"
     assert f"{name}: not known to work: our own build" in table(checkout)[2]
     found = {each["id"]: each["unverified"] for each in as_json(checkout)}

@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests.cli.checkout import CAN_MOUNT, Checkout, Result
-from tests.cli.indexes import NEW, NOW, TARGETS, USED, Index, know, matrix, update, update_all
+from tests.cli.indexes import (
+    LAST_KNOWN,
+    NEW,
+    NOW,
+    TARGETS,
+    USED,
+    Index,
+    know,
+    matrix,
+    update,
+    update_all,
+)
 
 OTHER = "py311-torch271-cann910-910b"
 
@@ -37,7 +48,10 @@ def test_a_torch_npu_without_a_row_is_told_and_nothing_is_written(
     done = update_all(original, index, "--write")
     done.accepted("there is nothing in it that --write would put into matrix.yaml")
     assert "torch_npu 2.99.0: compat.yaml has no row for this series.\n" in done.out
-    assert f"torch_npu {NEW}: newer than {NOW}, the last 2.9.0 that is known here.\n" in done.out
+    assert (
+        f"torch_npu {NEW}: newer than {LAST_KNOWN}, the last 2.9.0 that is known here.\n"
+        in done.out
+    )
     assert all(f"    {name}\n" in done.out for name in TARGETS)
     assert "Add its row to compat.yaml from COMPATIBILITY.md" in " ".join(done.out.split())
     assert original.state() == before
@@ -102,7 +116,7 @@ def test_check_ends_with_a_code_of_its_own(original: Checkout, index: Index) -> 
     index.add_torch_npu(NEW)
     before = original.state()
     done = update(original, index, "--check")
-    assert f"torch_npu {NEW}: newer than {NOW}" in done.out
+    assert f"torch_npu {NEW}: newer than {LAST_KNOWN}" in done.out
     Result(code=done.code, out="", err=done.err).refused(4, "1 thing is newer than matrix.yaml")
     assert original.state() == before
 

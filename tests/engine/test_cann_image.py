@@ -27,9 +27,7 @@ from cannery.pipeline.selection import Selection
 
 from .conftest import Built
 from .engines import registry
-from .vendor import VendorRegistry, run, tree
-
-PATHS = ("/usr/local/Ascend", "/etc/Ascend")
+from .vendor import PATHS, VendorRegistry, run, tree
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,9 @@ from cannery.execute.engine.base import ensure_base
 
 from .conftest import Built
 
+PATHS = ("/usr/local/Ascend", "/etc/Ascend")
+"""Where CANN is in an image."""
+
 # As Ascend/cann-container-image installs and copies CANN: the environment is set in ~/.bashrc and
 # by the entry point only. Python and the packages that CANN imports are left out here.
 DOCKERFILE = """\

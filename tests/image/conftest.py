@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of a running container: one folder a component, run only where the target has it.
 
-Started by ``build.py test``, which names the container, the target's record and the device kind.
-What an image holds does not depend on a device, so a check without a marker runs once, in the
-container without one.
+Started by ``build.py test`` with the plugin ``cannery.execute.engine.pytest_report``; it names the
+container, the record of the target and the kind of device. What an image holds does not depend on
+a device, so a check without the marker ``device`` runs once, in the container without one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ from testinfra.host import Host
 Probe = Callable[..., dict[str, Any]]
 
 ALWAYS = {"os", "python", "driver", "guard"}
+FITTING = {"derived": ("inherited", "any_image"), "foreign": ("any_image",)}
+"""Origin of an image to the markers of the checks that fit it; all checks fit one of ours."""
+
 PROBES = Path(__file__).parent / "probes"
 
 DEVLIB = "LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$ASCEND_HOME_PATH/devlib"
@@ -30,55 +33,27 @@ DEVLIB = "LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$ASCEND_HOME_PATH/devlib"
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("cannery")
     group.addoption("--record", type=Path, required=True, help="the target.json to compare with")
-    group.addoption("--device", choices=("none", "simulated", "npu"), required=True)
     group.addoption("--simulated", action="store_true", help="the image must hold stand-ins")
-    group.addoption("--report", type=Path, required=True, help="where the JSON report goes")
+    group.addoption("--origin", choices=("ours", "derived", "foreign"), default="ours")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "device: needs a device")
     config.addinivalue_line("markers", "torch: uses torch to look at something else")
-    config.pluginmanager.register(Report(config.getoption("--report")), "cannery-report")
+    config.addinivalue_line("markers", "inherited: holds for images made FROM one of ours, too")
+    config.addinivalue_line("markers", "any_image: holds for every image with the component")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     record = json.loads(config.getoption("--record").read_text(encoding="utf-8"))
-    has_device = config.getoption("--device") != "none"
+    markers = FITTING.get(config.getoption("--origin"), ())
+    if markers:
+        items[:] = [item for item in items if any(map(item.get_closest_marker, markers))]
     for item in items:
         component = item.path.parent.name
         if component not in ALWAYS and component not in record["components"]:
-            item.add_marker(pytest.mark.skip(reason=f"the target has no {component}"))
+            item.add_marker(pytest.mark.skip(reason=f"the target has no {component}"), append=False)
         elif item.get_closest_marker("torch") and "torch" not in record["components"]:
-            item.add_marker(pytest.mark.skip(reason="the target has no torch"))
-        elif item.get_closest_marker("device") and not has_device:
-            item.add_marker(pytest.mark.skip(reason="needs a device, and this run has none"))
-        elif has_device and not item.get_closest_marker("device"):
-            item.add_marker(pytest.mark.skip(reason="is checked in a container without a device"))
-
-
-class Report:
-    """Writes what became of every check."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.checks: dict[str, dict[str, str]] = {}
-
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
-        outcome = yield
-        result: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined]
-        if result.when != "call" and result.passed:
-            return
-        doc = (getattr(item, "obj", None).__doc__ or item.name).strip().splitlines()[0]
-        check = {"title": doc, "outcome": result.outcome, "why": ""}
-        if result.skipped and isinstance(result.longrepr, tuple):
-            check |= {"outcome": "not run", "why": result.longrepr[2].removeprefix("Skipped: ")}
-        elif result.failed:
-            check["why"] = result.longreprtext
-        self.checks[item.nodeid.split("tests/image/")[-1]] = check
-
-    def pytest_sessionfinish(self) -> None:
-        self.path.write_text(json.dumps(self.checks, indent=1), encoding="utf-8")
+            item.add_marker(pytest.mark.skip(reason="the target has no torch"), append=False)
 
 
 @pytest.fixture(scope="session")
@@ -157,8 +132,11 @@ def facts(probe: Probe, record: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _look_before_touching(request: pytest.FixtureRequest, device: str) -> None:
-    """Gather the facts before any check can leave something behind that would be one."""
-    if device == "none":
+    """Gather the facts before any check can leave something behind that would be one.
+
+    No check of a foreign image reads them, and in one they may not be found at all.
+    """
+    if device == "none" and request.config.getoption("--origin") != "foreign":
         request.getfixturevalue("facts")
 
 

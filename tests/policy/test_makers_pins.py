@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 import pytest
 
 from cannery.compat import Verdict
+from tests.policy.conftest import PROJECT
 from tests.unit.compat_targets import cann, changed, findings, problems, python
+
+UBUNTU = next(
+    target.base for target in PROJECT.matrix().targets.values() if "ubuntu2204" in target.id
+)
+"""The base of most of these images."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +134,7 @@ MAKERS = {
 def test_what_a_maker_pins_is_allowed_or_the_reason_is_said(name: str) -> None:
     pins = MAKERS[name]
     target = changed(
+        base=UBUNTU,
         python=python(f"{pins.python}.1"),
         cann=cann(pins.cann, chip=pins.chip),
         chip=pins.chip,

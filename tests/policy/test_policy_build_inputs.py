@@ -83,7 +83,8 @@ def test_sdists_are_downloaded_by_hash_and_built_without_a_network(project: Proj
 
 def test_every_file_of_the_shared_context_is_listed(project: Project) -> None:
     folder = project.build_context
-    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    paths = [path for path in folder.rglob("*") if "__pycache__" not in path.parts]
+    files = {str(path.relative_to(folder)) for path in paths if path.is_file()}
     assert files == {*CONTEXT_FILES}
 
 

@@ -162,7 +162,9 @@ def test_a_pod_asks_for_its_cards(target: Target, form: str, shape: str) -> None
         assert "resources" not in container
         assert any(each["name"] == "ASCEND_RT_VISIBLE_DEVICES" for each in container["env"])
     else:
-        amount = {"huawei.com/Ascend910": cards_of(target, cards)}
+        resources = {"310p": "Ascend310P", "950": "npu"}
+        resource = f"huawei.com/{resources.get(target.chip, 'Ascend910')}"
+        amount = {resource: cards_of(target, cards)}
         assert container["resources"] == {"requests": amount, "limits": amount}
     paths = {each["mountPath"] for each in container["volumeMounts"] if each.get("readOnly")}
     expected = {"/usr/local/Ascend/driver/version.info"} if runtime == "ascend" else DRIVER_MOUNTS
@@ -175,7 +177,7 @@ def test_a_pod_asks_for_its_cards(target: Target, form: str, shape: str) -> None
 
 
 def test_on_this_chip_a_whole_host_is(target: Target) -> None:
-    assert cards_of(target, 0) == (16 if target.chip == "a3" else 8)
+    assert cards_of(target, 0) == (16 if target.chip in ("a3", "310p") else 8)
 
 
 @pytest.mark.parametrize("shape", [name for name, shape in SHAPES.items() if shape[1] == 1])

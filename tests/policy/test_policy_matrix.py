@@ -41,7 +41,7 @@ def test_images_are_what_the_matrix_says(project: Project) -> None:
 
 def test_torch_npu_is_made_for_the_torch_beside_it(target: Target, folder: Path) -> None:
     locked = {wheel.name: wheel.version for wheel in wheels_of(folder / "requirements.lock")}
-    assert locked.get("torch", "") == target.torch
+    assert locked.get("torch", "") == ("" if target.torch_wheel else target.torch)
     assert bool(target.torch) == bool(target.torch_npu)
     if target.torch:
         assert Version(target.torch_npu).base_version == target.torch
@@ -97,7 +97,8 @@ def test_a_layer_is_for_what_it_is_named_after(target: Target, project: Project)
     layers = [each for each in Renderer(project).render(target).layers if each.wheels]
     found = {layer.name: {wheel.name for wheel in layer.wheels} for layer in layers}
     assert "numpy" in found["wheels-cann"]
-    assert ("torch" in found.get("wheels-torch", set())) == bool(target.torch)
+    from_index = bool(target.torch) and target.torch_wheel is None
+    assert ("torch" in found.get("wheels-torch", set())) == from_index
     assert ("wheels-torch_npu" in found) == bool(target.torch_npu)
     if target.torch_npu:
         assert ("torch-npu" in found["wheels-torch_npu"]) == (target.torch_npu_wheel is None)

@@ -11,7 +11,7 @@ import pytest
 
 from cannery.errors import ArtifactError, EngineError
 from cannery.execute.registry import located
-from cannery.execute.registry.located import locate
+from cannery.execute.registry.located import digest_of_tag, locate
 
 from .conftest import HURRIED
 from .servers import Server, free_port, registry
@@ -55,6 +55,16 @@ def test_an_index_of_several_platforms(place: Place) -> None:
     assert locate([there], "linux/arm64") == there
     with pytest.raises(ArtifactError, match="is for linux/arm64, and linux/amd64 is needed"):
         locate([there], "linux/amd64")
+
+
+def test_the_digest_of_a_tag(place: Place) -> None:
+    digest = put_index(place, put_image(place, "base"), {}, "22.04")
+    there, missing = f"{place.name}:22.04", f"{place.name}:24.04"
+    assert digest_of_tag([missing, there], ["linux/arm64"]) == digest
+    with pytest.raises(ArtifactError, match="is for linux/arm64, and linux/amd64 is needed"):
+        digest_of_tag([there], ["linux/arm64", "linux/amd64"])
+    with pytest.raises(EngineError, match=r"24\.04 does not exist"):
+        digest_of_tag([missing], ["linux/arm64"])
 
 
 def test_an_image_for_another_platform_is_refused(place: Place) -> None:

@@ -147,6 +147,16 @@ def products(count: str) -> object:
     return [str(acl.matmul([[2]], [[3]], 0)[0]) for _ in range(int(count))]
 
 
+def products_around_a_fault(fault_file: str) -> object:
+    acl = Acl()
+    acl.start()
+    seen = []
+    for fault in ("", "nan=1\n", "", "nan=1\n# again\n"):
+        Path(fault_file).write_text(fault)
+        seen += [str(acl.matmul([[2]], [[3]], 0)[0]) for _ in range(2)]
+    return seen
+
+
 PROBES: dict[str, Callable[..., object]] = {
     probe.__name__: probe
     for probe in (
@@ -160,5 +170,6 @@ PROBES: dict[str, Callable[..., object]] = {
         profile,
         work_while_a_card_is_lost,
         products,
+        products_around_a_fault,
     )
 }

@@ -91,7 +91,7 @@ def test_a_killed_rank_ends_the_others(host: Host, victim: int) -> None:
         assert rank.stderr is not None
         while "working" not in rank.stderr.readline():
             pass
-    time.sleep(random.random() / 2)  # noqa: S311  # any moment will do
+    time.sleep(random.random() / 2)  # any moment will do
     started[victim].kill()
     for number, rank in enumerate(started):
         out, _ = rank.communicate(timeout=60)

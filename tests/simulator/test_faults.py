@@ -69,6 +69,12 @@ def test_one_product_is_nan(host: Host) -> None:
     assert host.ask("products", "3", NPUSIM_FAULT="nan=2") == ["6.0", "nan", "6.0"]
 
 
+def test_the_next_product_is_nan(host: Host, tmp_path: Path) -> None:
+    file = tmp_path / "faults"
+    seen = host.ask("products_around_a_fault", str(file), NPUSIM_FAULT_FILE=str(file))
+    assert seen == ["6.0", "6.0", "nan", "6.0", "6.0", "6.0", "nan", "6.0"]
+
+
 def test_a_slow_rank_delays_the_others(host: Host) -> None:
     start = time.monotonic()
     assert (

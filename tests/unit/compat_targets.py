@@ -11,7 +11,7 @@ from cannery.compat import Finding, judge, refusals_of
 from cannery.errors import Span
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
-from cannery.model import Target
+from cannery.model import MACHINE_OF, Target
 from cannery.sources import File
 from cannery.wheels import VendorWheel
 from tests.unit.cann_packages import packages
@@ -38,7 +38,8 @@ NUMPY = ("numpy<2", "protobuf==3.20.3")
 
 def python(version: str) -> Python:
     """An interpreter that no base has."""
-    archives = {"aarch64": File(name="python.tar.gz", origin="its makers")}
+    file = File(name="python.tar.gz", origin="its makers")
+    archives = dict.fromkeys(MACHINE_OF.values(), file)
     return Python(name=version, version=version, source=PythonSource.STANDALONE, archives=archives)
 
 

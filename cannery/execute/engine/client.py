@@ -78,6 +78,16 @@ def image_details(reference: str) -> dict[str, Any]:
             return {}
 
 
+def image_history(reference: str) -> list[str]:
+    """The commands that made a local image, the newest first.
+
+    Raises:
+        EngineError: the engine does not answer, or has no such image.
+    """
+    with talking() as client:
+        return [str(each.get("CreatedBy", "")) for each in client.images.get(reference).history()]
+
+
 def image_layers(reference: str) -> list[tuple[str, int | None]]:
     """The layers of a local image, the base's first: digest of the content, and size in bytes.
 

@@ -49,7 +49,9 @@ def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iter
         try:
             running = client.containers.create(
                 image,
-                ["sleep", "infinity"],
+                ["infinity"],
+                # What the image starts by itself may need a device, or end at once.
+                entrypoint=["sleep"],
                 name=name,
                 platform=platform,
                 labels={LABEL_TEST: own_mark()},

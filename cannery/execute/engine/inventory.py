@@ -29,6 +29,7 @@ from cannery.publish.inventory import (
     wheel,
     wheels,
 )
+from cannery.publish.rpms import RPMS, rpm_files, rpm_packages
 
 _DPKG = "/var/lib/dpkg"
 _OS_RELEASE = "/usr/lib/os-release"
@@ -62,7 +63,7 @@ def image_inventory(
                 _lock(reader, image),
                 simulated=simulated,
             ),
-            debian=_debian(reader),
+            debian=_rpms(reader) or _debian(reader),
             vendor=vendor_packages(target, record["components"], hashes or {}, simulated=simulated),
             distribution=distribution(reader.text(_OS_RELEASE)),
             simulated=simulated,
@@ -107,6 +108,13 @@ def _wheels(reader: ImageFiles, place: str) -> Iterator[Package]:
     # With the dot the engine follows a link in place of the folder.
     for path, content in reader.files(f"{place}/.", is_metadata):
         yield wheel(posixpath.dirname(path), content)
+
+
+def _rpms(reader: ImageFiles) -> tuple[Package, ...]:
+    """The packages of a base with rpm; none on another one."""
+    lists = dict(reader.files(f"{RPMS}/.", lambda path: path.endswith(".txt")))
+    texts = {name: content.decode(errors="replace") for name, content in lists.items()}
+    return rpm_packages(texts.get("installed.txt", ""), rpm_files(texts.values()))
 
 
 def _debian(reader: ImageFiles) -> tuple[Package, ...]:

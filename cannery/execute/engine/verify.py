@@ -23,6 +23,12 @@ from cannery.matrix.project import Project
 from cannery.model import DeviceKind, Target
 from cannery.report.verification import Check, DeviceRun, Verification
 
+PLUGIN = "cannery.execute.engine.pytest_report"
+"""The pytest plugin with the options and the report that these runs need."""
+
+_NO_TESTS = 5
+"""pytest's exit code if it has found none."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
@@ -92,18 +98,39 @@ def checks_in(
     Raises:
         CanneryError: the checks could not be run.
     """
+    folders = [str(folder_of_checks(project) / component) for component in only]
+    words = folders or [str(folder_of_checks(project))]
+    words += ["--simulated"] if subject.simulated else []
+    words += ["--record", str(project.images / subject.target.id / "target.json")]
+    words += ["--rootdir", str(project.root)]
+    return pytest_in(project, container, kind, words)
+
+
+def pytest_in(
+    project: Project,
+    container: str,
+    kind: DeviceKind,
+    words: Sequence[str],
+    *,
+    may_be_empty: bool = False,
+) -> tuple[Check, ...]:
+    """Run pytest with ``words`` on a running container that has a device of this kind.
+
+    ``may_be_empty`` says that there may be no test at all.
+
+    Raises:
+        CanneryError: the checks could not be run.
+    """
     with tempfile.TemporaryDirectory(prefix="cannery-test-") as folder:
         report = Path(folder) / "report.json"
-        folders = [str(folder_of_checks(project) / component) for component in only]
-        argv = [sys.executable, "-m", "pytest", *(folders or [str(folder_of_checks(project))])]
+        argv = [sys.executable, "-B", "-m", "pytest", "-p", PLUGIN, *words]
         argv += ["--quiet", "--no-header", "-p", "no:cacheprovider", "--tb=short"]
         argv += ["--hosts", f"docker://{container}", "--device", str(kind)]
-        argv += ["--simulated"] if subject.simulated else []
-        argv += ["--record", str(project.images / subject.target.id / "target.json")]
-        argv += ["--report", str(report), "--rootdir", str(project.root)]
+        argv += ["--report", str(report)]
         code, said = run(argv, cwd=project.root, capture=True)
         # 0: all passed; 1: some failed. Any other code is an error of pytest itself.
-        if code not in (0, 1) or not report.exists():
+        good = (0, 1, _NO_TESTS) if may_be_empty else (0, 1)
+        if code not in good or not report.exists():
             what = f"the image tests could not be run (pytest ended with code {code}):\n{said}"
             raise CanneryError(what)
         checks = json.loads(report.read_text(encoding="utf-8"))

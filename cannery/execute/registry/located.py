@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds an image by its digest in several registries, without pulling it."""
+"""Finds an image by its digest or its tag in several registries, without pulling it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,20 +29,39 @@ def locate(references: Sequence[str], platform: str, ca: Path | None = None) -> 
         ArtifactError: the image is not for ``platform``.
         EngineError: no registry has it; with the reason of each of them.
     """
+    return _first(references, (platform,), ca)[0]
+
+
+def digest_of_tag(
+    references: Sequence[str], platforms: Collection[str], ca: Path | None = None
+) -> str:
+    """The digest of the first of ``references``, which have a tag, whose registry has the image.
+
+    Raises:
+        ArtifactError: the image is not for all of ``platforms``.
+        EngineError: no registry has it; with the reason of each of them.
+    """
+    return _first(references, platforms, ca)[1].digest
+
+
+def _first(
+    references: Sequence[str], platforms: Collection[str], ca: Path | None
+) -> tuple[str, Document]:
     problems: list[Problem] = []
     for reference in references:
         try:
             place = parse_reference(reference)
             repository = Repository(place.registry, place.repository, ca=ca, patience=_BRIEF)
-            document = repository.manifest(place.digest)
+            document = repository.manifest(place.version)
             if document is None:
                 problems.append(Problem(what=f"{reference} does not exist.", fix=_FIX))
                 continue
-            _require_platform(repository, document, reference, platform)
+            for platform in platforms:
+                _require_platform(repository, document, reference, platform)
         except RegistryError as error:
             problems += error.problems
         else:
-            return reference
+            return reference, document
     raise EngineError(problems)
 
 

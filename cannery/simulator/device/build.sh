@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Cross-compiles the software Ascend device: sh build.sh OUT ARCH, ARCH aarch64 or x86_64.
-# Needs python3 with the package ziglang.
+# Compiles the software Ascend device: sh build.sh OUT ARCH, ARCH aarch64 or x86_64.
+# Needs python3, and a g++ for the architecture (Debian's g++-aarch64-linux-gnu, g++-x86-64-linux-gnu)
+# or, on a machine without one, the Python package ziglang, which takes three times as long.
 set -eu
 
 out="${1:?usage: build.sh OUT aarch64|x86_64}"
@@ -20,11 +21,32 @@ out="$(cd "$out" && pwd)"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-flags="-target $arch-linux-gnu.2.17 -I$here/torch -std=c++17 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Werror"
+flags="-I$here/torch -std=c++17 -O1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror"
+# What is linked into every library, and into every program.
+library_objects=""
+program_objects=""
+if command -v "$arch-linux-gnu-g++" >/dev/null; then
+  compiler="$arch-linux-gnu-g++"
+  flags="$flags -static-libstdc++ -static-libgcc"
+  # Libraries that a newer glibc has merged into one, by the names that an old one needs.
+  for name in libdl.so.2 libpthread.so.0 librt.so.1; do
+    "$compiler" -shared -nostdlib -Wl,-soname,"$name" -o "$work/$name" -x c /dev/null
+  done
+  for name in compat start; do
+    # shellcheck disable=SC2086  # the flags are words
+    "$compiler" $flags -fno-builtin -c -o "$work/$name.obj" "$here/glibc/$name.cpp"
+  done
+  library_objects="$work/compat.obj -Wl,--no-as-needed $work/libdl.so.2 $work/libpthread.so.0 $work/librt.so.1"
+  program_objects="-nostartfiles -pie $work/start.obj $library_objects"
+else
+  compiler="python3 -m ziglang c++ -target $arch-linux-gnu.2.17"
+  library_objects="-ldl -lrt -lpthread"
+  program_objects="$library_objects"
+fi
 
-# shellcheck disable=SC2086  # the flags are words
+# shellcheck disable=SC2086
 compile() {
-  python3 -m ziglang c++ $flags "$@"
+  $compiler $flags "$@"
 }
 
 # library SONAME FILE SOURCE...
@@ -32,22 +54,22 @@ library() {
   soname="$1"
   file="$2"
   shift 2
+  # shellcheck disable=SC2086
   compile -shared -s -Wl,-soname,"$soname" -Wl,--version-script="$here/exports.map" \
-    -o "$file" "$@"
+    -o "$file" "$@" $library_objects
 }
 
 python3 "$here/gen_stubs.py" libascendcl <"$here/symbols.txt" >"$work/acl_stubs.cpp"
 python3 "$here/gen_stubs.py" libatb <"$here/symbols.txt" >"$work/atb_stubs.cpp"
 python3 "$here/torch/gen_entries.py" >"$work/torch_entries.cpp"
 
+# The largest first, so that no processor is left with one of them at the end.
 # shellcheck disable=SC2086
-(cd "$work" && printf '%s\n' "$here"/core/*.cpp "$here"/runtime/*.cpp "$here"/aclnn/*.cpp \
-  "$here"/hccl/*.cpp "$here"/torch/*.cpp "$here/hal/open_driver.cpp" acl_stubs.cpp \
-  torch_entries.cpp |
-  xargs -n 1 -P "$(getconf _NPROCESSORS_ONLN)" python3 -m ziglang c++ $flags -c)
+(cd "$work" && ls -S "$here"/aclnn/*.cpp "$here"/core/*.cpp "$here"/runtime/*.cpp \
+  "$here"/hccl/*.cpp "$here"/torch/*.cpp "$here/hal/open_driver.cpp" acl_stubs.cpp torch_entries.cpp |
+  xargs -n 1 -P "$(getconf _NPROCESSORS_ONLN)" $compiler $flags -c)
 
-library libascendcl.so "$out/toolkit/lib64/libascendcl.so" "$work"/*.o \
-  -ldl -lrt -lpthread
+library libascendcl.so "$out/toolkit/lib64/libascendcl.so" "$work"/*.o
 mkdir -p "$out/toolkit/lib64/npusim_torch"
 cp "$here"/torch/npusim_torch/*.py "$here"/torch/npusim_torch/*.ops "$out/toolkit/lib64/npusim_torch"
 for name in hccl acl_op_compiler ge_runner graph acl_tdt_channel opapi msprofiler ascend_dump \
@@ -58,7 +80,7 @@ done
 library libatb.so "$out/nnal/lib/libatb.so" "$work/atb_stubs.cpp" "$here/core/missing.cpp"
 library libascend_hal.so "$out/toolkit/devlib/libascend_hal.so" "$here/hal/stub.cpp"
 library libascend_hal.so "$out/driver/lib64/driver/libascend_hal.so" "$here/hal/driver.cpp" \
-  "$here/hal/device_description.cpp" "$here/hal/usage.cpp" "$here/core/fault.cpp" -ldl
+  "$here/hal/device_description.cpp" "$here/hal/usage.cpp" "$here/core/fault.cpp"
+# shellcheck disable=SC2086
 compile -s -Wl,-rpath,/usr/local/Ascend/driver/lib64/driver -o "$out/driver/bin/npu-smi" \
-  "$here"/smi/*.cpp "$here/hal/open_driver.cpp" \
-  "$here/core/fault.cpp" -ldl
+  "$here"/smi/*.cpp "$here/hal/open_driver.cpp" "$here/core/fault.cpp" $program_objects

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 Facts = dict[str, Any]
 
 
@@ -13,6 +15,7 @@ def test_version(facts: Facts, record: Facts) -> None:
     assert facts["distributions"]["apex"]["version"] == record["components"]["apex"]
 
 
+@pytest.mark.any_image
 def test_imports(imported: Facts) -> None:
     """apex and apex.amp import."""
     assert not imported["apex"]["error"], imported["apex"]["error"]

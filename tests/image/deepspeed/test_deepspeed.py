@@ -16,6 +16,7 @@ def test_version(facts: Facts, record: Facts) -> None:
     assert facts["distributions"]["deepspeed"]["version"] == record["components"]["deepspeed"]
 
 
+@pytest.mark.any_image
 @pytest.mark.device
 def test_accelerator(probe: Any) -> None:
     """DeepSpeed finds the NPU by itself, and talks over HCCL."""
@@ -24,6 +25,7 @@ def test_accelerator(probe: Any) -> None:
     assert answer["device"] == "npu:0"
 
 
+@pytest.mark.any_image
 @pytest.mark.device
 def test_trains(probe: Any) -> None:
     """Three ZeRO-2 steps lower the loss."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from testinfra.host import Host
 Facts = dict[str, Any]
 
 
+@pytest.mark.inherited
 def test_mount_points(facts: Facts) -> None:
     """The places where the host's driver goes exist and are empty."""
     assert facts["mount_points"] == {
@@ -20,6 +22,7 @@ def test_mount_points(facts: Facts) -> None:
     assert not facts["npu_smi"]
 
 
+@pytest.mark.inherited
 @pytest.mark.device
 def test_npu_smi(host: Host, record: Facts) -> None:
     """The host's ``npu-smi info`` works inside and lists the devices."""
@@ -29,6 +32,7 @@ def test_npu_smi(host: Host, record: Facts) -> None:
     assert "OK" in result.stdout and chip in result.stdout, result.stdout
 
 
+@pytest.mark.any_image
 @pytest.mark.device
 def test_driver_is_of_the_kind(host: Host, device: str) -> None:
     """The mounted driver is a stand-in on the simulated device, and on no other."""
@@ -36,9 +40,24 @@ def test_driver_is_of_the_kind(host: Host, device: str) -> None:
     assert marker.exists == (device == "simulated")
 
 
+@pytest.mark.any_image
 @pytest.mark.device
 @pytest.mark.torch
 def test_driver_is_the_mounted_one(probe: Any) -> None:
     """The driver library that a process loads is the mounted one, no stand-in of the toolkit."""
     loaded = [path for path in probe("device")["libraries"] if "/libascend_hal.so" in path]
     assert loaded and all(path.startswith("/usr/local/Ascend/driver/") for path in loaded), loaded
+
+
+def test_the_doctor(host: Host, device: str, record: Facts) -> None:
+    """``ascend-doctor`` examines this container, knows its CANN, and explains errors."""
+    result = host.run("ascend-doctor --json")
+    assert result.rc in (0, 1, 8), result.stderr
+    document = json.loads(result.stdout)
+    assert not result.stderr
+    found = {finding["id"]: finding for finding in document["findings"]}
+    assert "check-failed" not in found, found
+    assert document["host"]["cann"] == record["components"]["toolkit"]
+    assert document["host"]["container"]
+    assert ("driver-simulated" in found) == (device == "simulated")
+    assert host.run("ascend-doctor --explain EJ0001").rc == 0

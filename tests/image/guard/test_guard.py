@@ -42,6 +42,7 @@ def _torch(host: Host, record: Facts) -> list[str]:
     ]
 
 
+@pytest.mark.inherited
 @pytest.mark.torch
 def test_pip_refuses_another_torch(host: Host, record: Facts, trust: str) -> None:
     """``pip install torch==2.4.0`` is refused, changes nothing, and says what to do."""

@@ -30,6 +30,7 @@ for number in range(2):
 """
 
 
+@pytest.mark.any_image
 def test_imports(probe: Any, record: Facts) -> None:
     """MindSpore imports without a driver, in the target's version."""
     answer = probe("imports", "mindspore")["mindspore"]
@@ -37,12 +38,14 @@ def test_imports(probe: Any, record: Facts) -> None:
     assert answer["version"] == record["components"]["mindspore"]
 
 
+@pytest.mark.any_image
 def test_computes_on_the_cpu(host: Host) -> None:
     """MindSpore adds two tensors on the CPU."""
     result = host.run("python3 -c %s", ON_THE_CPU)
     assert result.rc == 0 and "sum 12.0" in result.stdout, result.stdout + result.stderr
 
 
+@pytest.mark.inherited
 def test_mindformers(facts: Facts, record: Facts) -> None:
     """MindFormers is installed, in its locked version."""
     found = facts["distributions"]["mindformers"]["version"]
@@ -62,6 +65,7 @@ def test_rank_tables_are_merged(host: Host, record: Facts) -> None:
     assert ranks == ["0", "1"]
 
 
+@pytest.mark.any_image
 @pytest.mark.device
 def test_computes_on_the_npu(host: Host, device: str) -> None:
     """MindSpore's own check of an installation passes on the NPU."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from testinfra.host import Host
 
 Facts = dict[str, Any]
 
 
+@pytest.mark.inherited
 def test_architecture(facts: Facts, record: Facts) -> None:
     """The container runs on the target's architecture."""
     assert facts["machine"] == record["machine"]
 
 
+@pytest.mark.inherited
 def test_elf_files(facts: Facts, record: Facts) -> None:
     """Every program and library of CANN and of the wheels is for that architecture."""
     assert facts["elf"]["counts"].get(record["machine"], 0) > 100, facts["elf"]
@@ -26,6 +29,7 @@ def test_nothing_left_over(facts: Facts) -> None:
     assert facts["left_overs"] == []
 
 
+@pytest.mark.inherited
 def test_stand_ins(facts: Facts, record: Facts, simulated: bool) -> None:
     """Each package of the vendor's is a stand-in in a simulated image, and none is in another."""
     packages = {path.rpartition("/")[2] for path in facts["stand_ins"] if "/simulated/" in path}
@@ -42,10 +46,20 @@ def _component(package: str) -> str:
     return name if name in ("toolkit", "nnal") else "kernels"
 
 
+@pytest.mark.inherited
 def test_a_simulated_image_says_so(facts: Facts, simulated: bool) -> None:
     """The environment and target.json say of a simulated image that it is one, and of no other."""
     assert facts["environment"].get("CANNERY_SIMULATED") == ("1" if simulated else None)
     assert facts["own_record"].get("simulated", False) is simulated
+
+
+def test_user_of_the_devices(host: Host) -> None:
+    """The user to whom the driver gives its devices is in the image, with a home of its own."""
+    said = host.check_output("getent passwd 1000; getent group 1000; stat -c %u:%g ~HwHiAiUser")
+    user, group, home = said.splitlines()
+    assert user == "HwHiAiUser:x:1000:1000::/home/HwHiAiUser:/bin/bash"
+    assert group == "HwHiAiUser:x:1000:"
+    assert home == "1000:1000"
 
 
 def test_environment_without_profile(facts: Facts, record: Facts) -> None:
@@ -74,6 +88,7 @@ def test_search_paths_have_no_empty_element(facts: Facts) -> None:
         assert not [element for element in elements if "devlib" in element]
 
 
+@pytest.mark.inherited
 def test_scripts_have_an_interpreter(facts: Facts) -> None:
     """Every script in /usr/local/bin names an interpreter that exists."""
     assert facts["broken_scripts"] == []

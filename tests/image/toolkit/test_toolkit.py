@@ -11,6 +11,7 @@ from testinfra.host import Host
 Facts = dict[str, Any]
 
 
+@pytest.mark.inherited
 def test_version(facts: Facts, record: Facts) -> None:
     """The installed toolkit says that it is the target's version."""
     info = facts["infos"]["toolkit"]
@@ -18,6 +19,7 @@ def test_version(facts: Facts, record: Facts) -> None:
     assert info["arch"] == record["machine"]
 
 
+@pytest.mark.inherited
 def test_version_cfg(facts: Facts, record: Facts) -> None:
     """The files that name a version of the toolkit's parts name the same one."""
     # version.cfg, which CANN before 8.5 has, also names the operators, which may be of another.
@@ -51,12 +53,14 @@ def _searched(name: str, value: str) -> list[str]:
     return [*dict.fromkeys(f for f in folders if not f.endswith("/devlib"))]
 
 
+@pytest.mark.inherited
 def test_compiler_imports(host: Host, devlib: str) -> None:
     """The modules of the operator compiler import, with all that they need of Python."""
     result = host.run(f"{devlib} python3 -c 'import te, tbe, hccl'")
     assert result.rc == 0, result.stderr
 
 
+@pytest.mark.inherited
 def test_atc(host: Host, devlib: str) -> None:
     """The model converter ``atc`` starts and explains itself."""
     result = host.run(f"{devlib} atc --help")
@@ -64,6 +68,7 @@ def test_atc(host: Host, devlib: str) -> None:
     assert "--soc_version" in result.stdout
 
 
+@pytest.mark.inherited
 @pytest.mark.device
 @pytest.mark.torch
 def test_loaded_library(probe: Any, record: Facts) -> None:
@@ -75,6 +80,7 @@ def test_loaded_library(probe: Any, record: Facts) -> None:
     assert [path for path in loaded if not path.startswith(home + "/")] == []
 
 
+@pytest.mark.inherited
 def test_installer_record(host: Host) -> None:
     """Third-party builds find the toolkit through /etc/Ascend/ascend_cann_install.info."""
     text = host.file("/etc/Ascend/ascend_cann_install.info").content_string

@@ -10,6 +10,7 @@ import pytest
 Facts = dict[str, Any]
 
 
+@pytest.mark.any_image
 def test_imports(probe: Any, record: Facts) -> None:
     """torch imports without a driver and without a profile, in the target's version."""
     torch = probe("imports", "torch")["torch"]

@@ -6,26 +6,41 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from testinfra.host import Host
 
 Facts = dict[str, Any]
 
 
+@pytest.mark.inherited
 def test_version(facts: Facts, record: Facts) -> None:
     """torch_npu is the target's version, post-release included."""
     assert facts["distributions"]["torch-npu"]["version"] == record["components"]["torch_npu"]
 
 
+@pytest.mark.any_image
 def test_imports(imported: Facts) -> None:
     """torch_npu imports, so it fits this torch; without a driver too."""
     error = imported["torch_npu"]["error"]
     assert not error, error
 
 
+@pytest.mark.any_image
 def test_no_device_is_found(imported: Facts) -> None:
     """Without a driver ``torch.npu.is_available()`` is False, and no error."""
     assert imported["npu_available"] is False
 
 
+def test_torchair(host: Host, record: Facts, devlib: str, simulated: bool) -> None:
+    """Its graph compiler torchair imports, where the wheel has it."""
+    if not host.file(f"{record['site_packages']}/torch_npu/dynamo/torchair").exists:
+        pytest.skip("the wheel has no torchair")
+    if simulated:
+        pytest.skip("the software device has no graph engine, which torchair is linked with")
+    result = host.run(f"{devlib} python3 -c 'from torch_npu.dynamo import torchair'")
+    assert result.rc == 0, result.stderr
+
+
+@pytest.mark.any_image
 @pytest.mark.device
 def test_is_available(probe: Any) -> None:
     """``torch.npu.is_available()`` is True and there is a device."""
@@ -34,6 +49,7 @@ def test_is_available(probe: Any) -> None:
     assert answer["count"] >= 1
 
 
+@pytest.mark.any_image
 @pytest.mark.device
 def test_the_device_says_what_it_is(probe: Any, device: str) -> None:
     """A simulated device says on stderr that it is one, once, and no other device does."""
@@ -42,6 +58,7 @@ def test_the_device_says_what_it_is(probe: Any, device: str) -> None:
     assert said.count(notice) == (1 if device == "simulated" else 0), said
 
 
+@pytest.mark.any_image
 @pytest.mark.device
 def test_matmul(probe: Any) -> None:
     """The matmul snippet gives, on the NPU, the product that the CPU gives."""
@@ -52,6 +69,7 @@ def test_matmul(probe: Any) -> None:
     assert matmul["largest_error"] <= 1e-3 * matmul["largest_value"], matmul
 
 
+@pytest.mark.any_image
 @pytest.mark.device
 def test_random_tensor(probe: Any) -> None:
     """``torch.randn(10, device='npu:0')`` makes a tensor that can be printed."""
@@ -61,6 +79,7 @@ def test_random_tensor(probe: Any) -> None:
     assert random["text"].startswith("tensor([")
 
 
+@pytest.mark.any_image
 @pytest.mark.device
 def test_numpy(probe: Any) -> None:
     """``.cpu().numpy()`` works, so numpy fits this torch."""

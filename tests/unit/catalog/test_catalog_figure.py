@@ -13,7 +13,11 @@ from tests.unit.matrices import CHECKOUT
 FOUND = gather(Project(root=CHECKOUT), lambda _, __: "")
 TARGETS = [each.target for each in FOUND.entries]
 IDS = [target.id for target in TARGETS]
-LAYERS = {"Python": ("os", "python"), "CANN": ("toolkit",), "torch": ("wheels-torch",)}
+LAYERS = {
+    "Python": ("os", "python"),
+    "CANN": ("toolkit",),
+    "torch": ("wheels-torch", "wheels-vendor-torch"),
+}
 
 
 def drawn() -> Figure:
@@ -85,9 +89,9 @@ def test_choices_are_all_there_are_with_the_newest_first() -> None:
         assert len({*values}) == len(values)
         assert NONE not in values[:-1]
     assert found["python"] == ("3.13", "3.12", "3.11", "3.10", "3.9", "3.8", "3.7")
-    assert found["cann"][0] == "9.1.0"
+    assert found["cann"][0] == "9.1.1"
     assert found["cann"].index("8.0.RC3") < found["cann"].index("8.0.RC2")
-    assert found["torch"][0] == "2.9.0"
+    assert found["torch"][:2] == ("2.14.0", "2.13.0")
     assert found["torch"][-1] == NONE
 
 

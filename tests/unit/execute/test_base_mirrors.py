@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -124,3 +124,19 @@ def test_it_is_the_same_base_wherever_it_is_from() -> None:
 def test_a_mirror_s_image_is_a_build_context_under_the_base_s_name() -> None:
     assert mirrored(BASE, FIRST) == {PINNED: f"docker-image://{FIRST}"}
     assert mirrored(BASE, PINNED) == mirrored(BASE, STAND_IN) == {}
+
+
+@pytest.mark.parametrize("distribution", ["ubuntu", "openeuler"])
+def test_only_debian_has_stand_ins(docker: Docker, distribution: str) -> None:
+    docker.has()
+    base = replace(BASE, distribution=load_distributions()[distribution])
+    with pytest.raises(EngineError, match="can be bootstrapped for Debian only") as caught:
+        ensure_base(base, "arm64")
+    assert "docker load" in str(caught.value)
+
+
+def test_an_image_without_a_digest_is_identified_by_its_id() -> None:
+    base = replace(BASE, image="debian:bookworm-slim", mirrors=())
+    assert identity(base, "arm64", local("debian:bookworm-slim")) == "sha256:1"
+    assert identity(base, "arm64", {}) == "debian:bookworm-slim"
+    assert identity(BASE, "arm64", local(PINNED)) == PINNED

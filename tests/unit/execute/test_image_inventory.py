@@ -20,6 +20,7 @@ from cannery.image.lock import parse_lock
 from cannery.image.record import interpreter_paths, target_record
 from cannery.model import Target
 from cannery.publish.inventory import DEBS, LOCK, RECORD, Origin
+from cannery.publish.rpms import INSTALLED, RPMS
 from tests.unit.matrices import DIGEST, Checkout, lock_for
 
 CANN = "/usr/local/Ascend/ascend-toolkit/latest/python/site-packages"
@@ -147,6 +148,16 @@ def test_an_image_without_either_is_not_simulated(image: Image, target: Target) 
     found = image_inventory("cannery:full", "linux/arm64", target)
     assert not found.simulated
     assert {each.source for each in found.vendor} == {Origin.VENDOR}
+
+
+def test_an_image_with_rpm_has_its_lists(image: Image, target: Target) -> None:
+    image.files[f"{RPMS}/os.txt"] = f"{'a' * 64}  make-4.4-1.aarch64.rpm\n"
+    image.files[INSTALLED] = "make\t4.4-1\taarch64\tGPLv3+\nbash\t5.2-1\taarch64\tGPLv3+\n"
+    found = image_inventory("cannery:full", "linux/arm64", target).debian
+    assert [(each.name, each.sha256[:1], each.source) for each in found] == [
+        ("bash", "", Origin.RPM),
+        ("make", "a", Origin.RPM),
+    ]
 
 
 def test_a_place_is_read_once(image: Image, target: Target) -> None:

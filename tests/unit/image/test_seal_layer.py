@@ -116,6 +116,17 @@ def test_links_stay_links(seal: Seal, trees: tuple[Path, Path], layer: Path) -> 
     assert (layer / "one").stat().st_ino == (layer / "other").stat().st_ino
 
 
+def test_compiled_files_stay_only_where_that_is_asked_for(
+    seal: Seal, trees: tuple[Path, Path]
+) -> None:
+    before, after = trees
+    write(after / "lib" / "a.py", "a")
+    write(after / "lib" / "__pycache__" / "a.cpython-311.pyc", "compiled")
+    assert {*seal("--before", before, "--after", after)} == {"lib/a.py"}
+    kept = seal("--before", before, "--after", after, "--keep-compiled")
+    assert {*kept} == {"lib/a.py", "lib/__pycache__/a.cpython-311.pyc"}
+
+
 def test_a_file_may_become_a_folder(seal: Seal, trees: tuple[Path, Path]) -> None:
     before, after = trees
     write(before / "place", "file")

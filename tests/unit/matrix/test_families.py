@@ -138,3 +138,10 @@ def test_an_axis_may_be_named_like_nothing_that_python_can_name(tmp_path: Path) 
     text = edited("      python:\n", "      '0':\n", text)
     text = edited("      pair:\n", "      a.b:\n", text)
     assert targets(tmp_path, text) == ["own-new", "own-old", "base-new", "base-old"]
+
+
+def test_a_value_that_no_target_has_is_named(tmp_path: Path) -> None:
+    family = FAMILY + "    exclude: [{pair: old, python: own}, {pair: old, python: base}]\n"
+    matrix = load(tmp_path, HEAD + family)
+    assert "families: many.pair.old" in matrix.unused
+    assert not [each for each in matrix.unused if "many.python" in each or "pair.new" in each]

@@ -8,7 +8,7 @@ import pytest
 from cannery.cann import CannPackages, CannRelease
 from cannery.errors import MatrixError
 from cannery.matrix.schema import parse_matrix
-from cannery.sources import Address, CannIndex
+from cannery.sources import Address
 from tests.unit.matrices import DIGEST, MATRIX
 
 MIRRORS = """\
@@ -87,17 +87,9 @@ def test_a_zip_is_beside_the_file() -> None:
     assert archive.addresses[0].url == f"https://one.example.com/CANN/{archive.name}"
 
 
-def test_images_and_the_index_of_a_release() -> None:
-    found = release(
-        matrix(
-            "    image: {910b: quay.io/ascend/cann:8.0}\n"
-            "    index: {toolkit: a-toolkit==8.0, kernels: {910b: a-ops==8.0}, nnal: a-nnal==8}\n"
-        )
-    )
+def test_images_of_a_release() -> None:
+    found = release(matrix("    image: {910b: quay.io/ascend/cann:8.0}\n"))
     assert found.images == {"910b": "quay.io/ascend/cann:8.0"}
-    assert found.index == CannIndex(
-        toolkit="a-toolkit==8.0", kernels={"910b": "a-ops==8.0"}, nnal="a-nnal==8"
-    )
 
 
 @pytest.mark.parametrize(
@@ -110,10 +102,6 @@ def test_images_and_the_index_of_a_release() -> None:
         ("    image: {910c: a/b:1}\n", "", "the release has no kernels for chip '910c'. Did you"),
         ("    image: {910b: cann}\n", "", "'cann' is not the reference of an image."),
         ("    image: {910b: a/b}\n", "", "'a/b' is not the reference of an image."),
-        ("    index: {toolkits: a==1}\n", "", "unknown key 'toolkits'"),
-        ("    index: {kernels: {a3: a==1}}\n", "", "the release has no kernels for chip 'a3'."),
-        ("    index: {toolkit: '!'}\n", "", "'!' is not a requirement with a version."),
-        ("    index: {nnal: 'a @ https://x/a.whl'}\n", "", "is not a requirement with a version."),
         ("", "      size: 0\n", "'0' is not a size in bytes."),
         ("", "      zip: {size: 3}\n", "has no 'sha256'."),
         ("", "      zip: {sha256: abc}\n", "a sha256 has 64 digits"),

@@ -7,6 +7,8 @@ import pytest
 import yaml
 
 from cannery.matrix.first_use import has_place, with_sha256
+from cannery.matrix.schema import parse_matrix
+from tests.unit.matrices import MATRIX
 
 HASH = "0123456789abcdef" * 4
 TEXT = """\
@@ -55,3 +57,47 @@ def test_a_hash_is_added_and_nothing_else_changes(
 def test_without_a_place_nothing_changes(name: str) -> None:
     assert not has_place(TEXT, name)
     assert with_sha256(TEXT, name, HASH) == TEXT
+
+
+LAYOUTS = """\
+cann_layouts:
+  cann:
+    origin: Huawei
+    toolkit: toolkit_{release}_{machine}.run
+    kernels: {default: "{chip}_{release}_{machine}.run"}
+cann:
+  9.1.0:
+    layout: cann
+    chips: [910b]
+    sha256:
+      toolkit_9.1.0_aarch64.zip: DIGEST  # published
+  9.1.1:
+    layout: cann
+    chips: [910b]
+""".replace("DIGEST", HASH)
+WHOLE = MATRIX.replace("cann:\n", LAYOUTS, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "added"),
+    [
+        ("toolkit_9.1.0_aarch64.run", ["      toolkit_9.1.0_aarch64.run: "]),
+        ("910b_9.1.0_x86_64.run", ["      910b_9.1.0_x86_64.run: "]),
+        ("910b_9.1.1_x86_64.run", ["    sha256:", "      910b_9.1.1_x86_64.run: "]),
+    ],
+)
+def test_the_hash_of_a_file_of_a_layout_goes_into_its_release(name: str, added: list[str]) -> None:
+    assert has_place(WHOLE, name)
+    after = with_sha256(WHOLE, name, HASH)
+    lines = [line for line in after.splitlines() if line not in WHOLE.splitlines()]
+    expected = [*added[:-1], f"{added[-1]}{HASH}"]
+    assert lines in (expected, expected[-1:])
+    release = parse_matrix(after, "matrix.yaml").cann[name.split("_")[1]]
+    files = {file.name: file for each in release.packages.values() for file in each.files}
+    assert files[name].sha256 == HASH
+    assert not has_place(after, name)
+
+
+@pytest.mark.parametrize("text", [WHOLE.replace("9.1.0:\n", "9.1.0: 7\n  x:\n"), "- 1\n"])
+def test_a_matrix_that_cannot_be_read_has_no_place(text: str) -> None:
+    assert not has_place(text, "toolkit_9.1.0_aarch64.run")

@@ -24,7 +24,6 @@ servers = [
 accept-eula = "Example Ltd"
 cann-ca = "ca.pem"
 cache = "/data/cannery"
-index-url = "https://index.example.com/simple"
 
 [images."8.0.T39"]
 910b = "registry.example.com/cann:8.0.T39"
@@ -55,7 +54,6 @@ def test_every_key(tmp_path: Path) -> None:
         accept_eula="Example Ltd",
         cann_ca=tmp_path / "ca.pem",
         cache=Path("/data/cannery"),
-        index_url="https://index.example.com/simple",
         images={"8.0.T39": {"910b": "registry.example.com/cann:8.0.T39"}},
         mirrors={"docker.io": ("mirror.example.com", "mirror.example.com:5000/hub")},
     )
@@ -81,7 +79,6 @@ def test_every_key(tmp_path: Path) -> None:
         ('[sources]\naccept-eula = " "', "sources.accept-eula: the value is empty."),
         ('[sources]\naccept-eula = "a\\nb"', "sources.accept-eula: the value has line breaks"),
         ("[sources]\ncann-ca = true", "sources.cann-ca: the value must be text."),
-        ('[sources]\nindex-url = "x"', "sources.index-url: 'x' is not a web address."),
         (
             '[images."8.0"]\n910b = "cann"',
             "images.8.0.910b: 'cann' is not the reference of an image",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,18 @@ def test_a_release_asks_for_more(world: World, monkeypatch: pytest.MonkeyPatch) 
     assert "a release needs a key to sign it with" in said
     assert "cosign, which signs images, is not installed" in said
     assert "(device: npu)" in said
+
+
+def test_a_release_needs_bases_with_a_digest(world: World) -> None:
+    targets = {
+        name: replace(target, base=replace(target.base, image="debian:11"))
+        for name, target in world.checkout.matrix.targets.items()
+    }
+    changed = replace(world.checkout.matrix, targets=targets)
+    world.checkout = replace(world.checkout, matrix=changed)
+    said = "\n".join(refused(world, BOTH, release=True))
+    assert "base debian-11 (debian:11) of full, bare has no digest" in said
+    assert "debian-12" not in said
 
 
 def test_a_release_needs_an_answer_from_git(world: World) -> None:

@@ -159,8 +159,9 @@ struct Entry<Operator, Name> {
     static constexpr const char* text = #name;                                      \
   };                                                                                \
   }                                                                                 \
-  extern "C" void* npusim_resolve_##name() {                                        \
-    return reinterpret_cast<void*>(&npusim::Entry<operation, name##Name>::plan);    \
+  extern "C" decltype(&npusim::Entry<operation, name##Name>::plan)                  \
+  npusim_resolve_##name() {                                                         \
+    return &npusim::Entry<operation, name##Name>::plan;                             \
   }                                                                                 \
   extern "C" __attribute__((visibility("default"), ifunc("npusim_resolve_" #name))) \
   decltype(npusim::Entry<operation, name##Name>::plan) aclnn##name##GetWorkspaceSize; \

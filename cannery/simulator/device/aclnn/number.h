@@ -13,6 +13,12 @@
 
 namespace npusim {
 
+#if defined(__aarch64__) && !defined(__clang__)
+using Half = __fp16;  // g++ up to 12 has no other name for it there
+#else
+using Half = _Float16;
+#endif
+
 struct Bfloat16 {
   uint16_t bits;
 };
@@ -26,7 +32,7 @@ template <class Action>
 auto withElementType(DataType dtype, Action&& action) {
   switch (dtype) {
     case DataType::Float: return action(float{});
-    case DataType::Half: return action(_Float16{});
+    case DataType::Half: return action(Half{});
     case DataType::Bfloat16: return action(Bfloat16{});
     case DataType::Double: return action(double{});
     case DataType::Int8: return action(int8_t{});

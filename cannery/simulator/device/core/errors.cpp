@@ -3,12 +3,20 @@
 
 namespace npusim {
 namespace {
-thread_local std::string unread_message;
-thread_local std::string read_message;
+// A thread's messages are never destroyed: the old glibc that must do cannot call back at its end.
+struct Messages {
+  std::string unread, read;
+};
+
+Messages& messages() {
+  thread_local auto* own = new Messages;
+  return *own;
+}
+
 }  // namespace
 
 int report(int code, const std::string& message) {
-  unread_message = "npusim: " + message + " (error " + std::to_string(code) + ")";
+  messages().unread = "npusim: " + message + " (error " + std::to_string(code) + ")";
   return code;
 }
 
@@ -16,7 +24,8 @@ int report(int code, const std::string& message) {
 
 // Reading empties the message, as on hardware; the text stays valid until the next call.
 NPUSIM_API const char* aclGetRecentErrMsg() {
-  npusim::read_message.swap(npusim::unread_message);
-  npusim::unread_message.clear();
-  return npusim::read_message.empty() ? nullptr : npusim::read_message.c_str();
+  auto& [unread, read] = npusim::messages();
+  read.swap(unread);
+  unread.clear();
+  return read.empty() ? nullptr : read.c_str();
 }

@@ -132,9 +132,10 @@ bool faultyMatmul() {
 }
 
 bool nanMatmul() {
-  static std::atomic<int64_t> products{0};
+  static std::atomic<int64_t> products{0};  // since the fault began
   const auto faults = activeFaults();
-  return faults && faults->nan_product == ++products;
+  if (!faults || faults->nan_product < 0) return products = 0;
+  return faults->nan_product == ++products;
 }
 
 bool hiddenDevices() {

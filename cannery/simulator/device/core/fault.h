@@ -17,7 +17,7 @@ struct Faults {
   int64_t dcmi_status = 0;  // -8005 or -8020
   int64_t lost_card = -1;
   int64_t memory_mb = -1;
-  int64_t nan_product = -1;  // the how-manieth matrix product is NaN, from 1
+  int64_t nan_product = -1;  // the number of the matrix product that is NaN, from 1
   int64_t slow_rank = -1, slow_ms = 0;
   int64_t flap_every = 0, flap_seconds = 0;
 };

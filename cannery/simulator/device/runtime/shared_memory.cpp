@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -40,12 +40,19 @@ Imports& imports() {
 }
 
 Key parsed(const char* text) {
-  Key key;
-  if (text == nullptr || std::sscanf(text, "npusim:%d:%d:%" SCNu64 ":%" SCNu64, &key.process,
-                                     &key.file, &key.offset, &key.bytes) != 4) {
-    throw Error(kInvalidParam, "no key of shared device memory");
+  uint64_t numbers[4] = {};
+  const size_t prefix = std::strlen("npusim");
+  bool good = text != nullptr && std::strncmp(text, "npusim", prefix) == 0;
+  const char* at = good ? text + prefix : nullptr;
+  for (uint64_t& number : numbers) {
+    char* end = nullptr;
+    good = good && *at == ':';
+    if (good) number = std::strtoull(at + 1, &end, 10);
+    good = good && end != at + 1;
+    at = end;
   }
-  return key;
+  if (!good || *at != '\0') throw Error(kInvalidParam, "no key of shared device memory");
+  return {static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), numbers[2], numbers[3]};
 }
 
 // Maps from the start of a page; returns the address of the key's first byte.

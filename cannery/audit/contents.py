@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with the contents of an image, whatever versions it has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cannery.audit.cann import Cann
+from cannery.audit.config import ImageConfig
+from cannery.audit.found import Found
+from cannery.audit.result import Result, Standing
+from cannery.compat.facts import Compat
+from cannery.model import MACHINE_OF
+from cannery.syntax.specifiers import normal_name, parse_requirement
+
+ENV_ONLY = "vllm-ascend#9141, #12059, #14955"
+_NEEDED = ("ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
+"""The variables without which torch_npu or CANN's compiler does not start."""
+
+_TAG_CHIP = re.compile(r"(?:^|[-_.:/])(910b|a3|310p|910c|950|a5)(?:[-_.]|$)", re.IGNORECASE)
+
+
+def judge_contents(
+    found: Found, config: ImageConfig, compat: Compat, chip: str
+) -> Iterator[Result]:
+    """The checks of what is in the image; ``chip`` is the one that it must be for, if known."""
+    yield from _architecture(found, config)
+    yield from _driver(found)
+    yield from _interpreters(found)
+    yield from _triton(found)
+    if found.cann:
+        yield from _environment(found, found.cann)
+        yield from _kernels(found.cann, config, chip)
+        yield from _python_needs(found, compat)
+        yield from _programs(found)
+
+
+def _architecture(found: Found, config: ImageConfig) -> Iterator[Result]:
+    machine = MACHINE_OF.get(config.architecture, config.architecture)
+    arches = found.cann.arches if found.cann else ()
+    if arches and machine not in arches:
+        yield Result(
+            check="cann/architecture",
+            standing=Standing.BROKEN,
+            text=f"The image is for {machine}, and its CANN for {' and '.join(arches)}.",
+            fix=f"Install the packages of CANN for {machine}.",
+        )
+
+
+def _driver(found: Found) -> Iterator[Result]:
+    if found.driver:
+        named = ", ".join(found.driver[:3]) + (" ..." if len(found.driver) > 3 else "")
+        yield Result(
+            check="driver/baked-in",
+            standing=Standing.BROKEN,
+            text=f"The image has files of a host's driver: {named}. They must be of the same "
+            "version as the driver of the host, which mounts its own.",
+            fix="Remove them from the image; mount the host's driver.",
+        )
+    else:
+        text = "The image has no files of a host's driver."
+        yield Result(check="driver/baked-in", standing=Standing.PASSED, text=text)
+
+
+def _interpreters(found: Found) -> Iterator[Result]:
+    if found.pythons and not {"torch-npu", "mindspore"} & found.versions.keys():
+        path, packages = next(iter(found.pythons.items()))
+        yield Result(
+            check="environment/python",
+            standing=Standing.BROKEN,
+            text=f"python3 is {found.interpreter}, and {' and '.join(packages)} belong to {path}.",
+            fix=f"Put its folder first: ENV PATH={path.rpartition('/')[0]}:$PATH",
+        )
+
+
+def _triton(found: Found) -> Iterator[Result]:
+    if not {"triton", "triton-ascend"} <= found.versions.keys():
+        return
+    foreign = found.triton.get("triton", 0)
+    if foreign:
+        yield Result(
+            check="packages/triton",
+            standing=Standing.BROKEN,
+            text=f"triton {found.versions['triton']} was installed over triton-ascend "
+            f"{found.versions['triton-ascend']}: {foreign} files of the module triton are not "
+            "triton-ascend's.",
+            fix="Remove triton, and install triton-ascend again, as the last package.",
+            sources=("vllm-ascend#7359, #7497, #7790, #8239", "triton-ascend#306, #395"),
+        )
+    elif found.triton:
+        text = "The files of the module triton are those of triton-ascend."
+        yield Result(check="packages/triton", standing=Standing.PASSED, text=text)
+
+
+def _environment(found: Found, cann: Cann) -> Iterator[Result]:
+    missing = [name for name in _NEEDED if "/Ascend" not in found.environment.get(name, "")]
+    missing = [name for name in missing if cann.folder not in found.environment.get(name, "")]
+    if not missing:
+        text = "ENV has the variables of CANN, so commands without a login shell have them, too."
+        yield Result(check="environment/cann", standing=Standing.PASSED, text=text)
+        return
+    script = next(iter(cann.set_env), "set_env.sh")
+    fix = f"Set in the Dockerfile, with ENV, what {script} sets."
+    if not found.shell_files:
+        yield Result(
+            check="environment/cann",
+            standing=Standing.BROKEN,
+            text=f"Nothing sets {', '.join(missing)}.",
+            fix=fix,
+        )
+        return
+    path, lines = next(iter(found.shell_files.items()))
+    yield Result(
+        check="environment/shell-only",
+        standing=Standing.BROKEN,
+        text=f"ENV lacks {', '.join(missing)}; only {path} sets them ({lines[0]!r}), which "
+        "'docker exec', Kubernetes and platforms that start a command do not read.",
+        fix=fix,
+        sources=(ENV_ONLY,),
+    )
+
+
+def expected_chip(config: ImageConfig) -> tuple[str, str]:
+    """The chip that the image says it is for, and where it says so; empty if it does not."""
+    if named := config.label("chip"):
+        return named, "its label io.cannery.chip"
+    match = _TAG_CHIP.search(config.reference)
+    return (match[1].lower(), "its name") if match else ("", "")
+
+
+def _kernels(cann: Cann, config: ImageConfig, chip: str) -> Iterator[Result]:
+    named, by = (chip, "--chip") if chip else expected_chip(config)
+    if not cann.operators:
+        return
+    chips = ", ".join(cann.chips)
+    if not named:
+        text = f"The operator kernels are for chip {chips}. Nothing says which chip is meant."
+        fix = "Name it with --chip."
+        yield Result(check="kernels/chip", standing=Standing.NOT_OURS, text=text, fix=fix)
+    elif named not in cann.chips:
+        yield Result(
+            check="kernels/chip",
+            standing=Standing.BROKEN,
+            text=f"The operator kernels are for chip {chips}, and {by} says {named}.",
+            fix=f"Install the kernels for {named}, or use the image on {chips} only.",
+        )
+    else:
+        text = f"There are operator kernels for chip {named}, as {by} says."
+        yield Result(check="kernels/chip", standing=Standing.PASSED, text=text)
+
+
+def _python_needs(found: Found, compat: Compat) -> Iterator[Result]:
+    """The packages that CANN's own Python parts import."""
+    if found.by_shell or not found.python:
+        return
+    needed = [parse_requirement(text) for text in compat.cann_python]
+    missing = [each.name for each in needed if normal_name(each.name) not in found.versions]
+    if missing:
+        codes = {each.code for each in found.cann_programs.values()}
+        standing = Standing.BROKEN if codes - {0} else Standing.NOTE if codes else Standing.UNKNOWN
+        started = {
+            Standing.BROKEN: "and not all of them start",
+            Standing.NOTE: "but they start",
+            Standing.UNKNOWN: "and there is none of them here to try",
+        }
+        yield Result(
+            check="cann/python-packages",
+            standing=standing,
+            text=f"Python packages that CANN's own programs use are missing, {started[standing]}: "
+            f"{', '.join(missing)}.",
+            fix=f"pip install {' '.join(missing)}",
+            sources=(compat.cann_python_by, "cann-container-image#70"),
+        )
+    else:
+        text = "The Python packages that CANN's own programs use are installed."
+        yield Result(check="cann/python-packages", standing=Standing.PASSED, text=text)
+
+
+def _programs(found: Found) -> Iterator[Result]:
+    for name, each in found.cann_programs.items():
+        what = "atc, CANN's compiler of models," if name == "atc" else f"CANN's module {name}"
+        if each.code == 0:
+            text = f"{what} starts."
+            yield Result(check=f"cann/{name}", standing=Standing.PASSED, text=_capital(text))
+            continue
+        module = re.search(r"No module named '([\w.]+)'", each.said)
+        fix = f"Install the Python package with the module {module[1]}." if module else ""
+        yield Result(
+            check=f"cann/{name}",
+            standing=Standing.BROKEN,
+            text=_capital(f"{what} does not start: {each.last_line}"),
+            fix=fix,
+            sources=("cann-container-image#70",),
+        )
+
+
+def _capital(text: str) -> str:
+    return text if text.startswith("atc") else text[:1].upper() + text[1:]

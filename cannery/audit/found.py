@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the probe has found in an image, read from what it printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from cannery.audit.cann import Cann, cann_of
+
+_MARK = "cannery-probe: "
+_SHELL_MARK = "cannery-sh: "
+_FORM = 1
+_RECORD = {"wheels": dict, "environment": dict, "components": dict, "held": list}
+"""The parts of an image's own record that are read, and what they must be."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """How a program of the image ended; ``code`` is -1 if it did not."""
+
+    code: int
+    said: str
+
+    @property
+    def last_line(self) -> str:
+        lines = [line.strip() for line in self.said.splitlines() if line.strip()]
+        return lines[-1] if lines else f"exit code {self.code}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class User:
+    """A line of /etc/passwd."""
+
+    name: str
+    uid: int
+    gid: int
+    folder: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """The facts. What the probe could not tell is empty, and ``failed`` says why.
+
+    ``versions`` maps normalized names of Python packages to versions, and ``twice`` those that
+    are installed more than once to all versions. ``pythons`` maps other interpreters to the
+    frameworks that only they have. ``triton`` counts the files that triton and triton-ascend both
+    bring, by whose they are. ``by_shell`` says that the image has no Python.
+    """
+
+    machine: str = ""
+    libc: str = ""
+    os: Mapping[str, str] = field(default_factory=dict)
+    python: str = ""
+    interpreter: str = ""
+    prefix: str = ""
+    pythons: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    uid: int = 0
+    users: tuple[User, ...] = ()
+    programs: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    shell_files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)
+    twice: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    torch_file: str = ""
+    cann: Cann | None = None
+    driver: tuple[str, ...] = ()
+    triton: Mapping[str, int] = field(default_factory=dict)
+    cann_programs: Mapping[str, Attempt] = field(default_factory=dict)
+    own_record: Mapping[str, Any] = field(default_factory=dict)
+    constraints: str = ""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    by_shell: bool = False
+
+
+def parse_probe(said: str) -> Found:
+    """The facts in ``said``, all that the probe and whatever else in the image has printed.
+
+    Raises:
+        ValueError: there are none in it, or they have an unknown form.
+    """
+    lines = said.splitlines()
+    marked = [line for line in lines if line.startswith(_MARK)]
+    if marked:
+        return _from_json(marked[-1].removeprefix(_MARK))
+    if f"{_SHELL_MARK}end\t1" in lines:
+        return _from_shell([line for line in lines if line.startswith(_SHELL_MARK)])
+    told = [line.strip() for line in lines if line.strip()]
+    raise ValueError(f"the probe printed no facts; its last words: {told[-1] if told else '-'}")
+
+
+def _from_json(text: str) -> Found:
+    try:
+        facts = json.loads(text)
+        form = facts["probe"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"the facts of the probe cannot be read: {error}") from error
+    if form != _FORM:
+        raise ValueError(f"the facts have the unknown form {form!r}")
+    return _Reading(facts).found()
+
+
+class _Reading:
+    """Reads the facts one by one, so that a malformed one costs no other."""
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self.facts = facts
+        failed = facts.get("failed")
+        self.failed = _texts(failed) if isinstance(failed, dict) else {}
+
+    def of(self, name: str, read: Callable[[Any], T], empty: Any) -> T:
+        """The fact ``name``; where it is missing or malformed, what is read of ``empty``."""
+        try:
+            return read(self.facts.get(name, empty))
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            self.failed[name] = f"unreadable: {error}"
+            return read(empty)
+
+    def found(self) -> Found:
+        environment = self.of("environment", _texts, {})
+        dists = self.of("distributions", _distributions, {})
+        python = self.of("python", _texts, {})
+        facts: dict[str, Any] = {
+            "machine": self.of("machine", str, ""),
+            "libc": self.of("libc", str, ""),
+            "os": self.of("os", _texts, {}),
+            "python": python.get("version", ""),
+            "interpreter": python.get("path", ""),
+            "prefix": self.of("prefix", str, ""),
+            "pythons": self.of("other_pythons", _lists, {}),
+            "uid": self.of("uid", int, 0),
+            "users": self.of("users", _users, []),
+            "programs": self.of("programs", _texts, {}),
+            "environment": environment,
+            "shell_files": self.of("shell_files", _lists, {}),
+            "versions": {name: each[0][0] for name, each in dists.items()},
+            "folders": {name: each[0][1] for name, each in dists.items()},
+            "twice": {n: tuple(v for v, _ in each) for n, each in dists.items() if len(each) > 1},
+            "torch_file": self.of("torch_file", str, ""),
+            "cann": self.of("ascend", lambda each: cann_of(each, environment), {}),
+            "driver": self.of("driver", lambda each: tuple(map(str, each)), []),
+            "triton": self.of("triton", lambda each: {k: int(n) for k, n in each.items()}, {}),
+            "cann_programs": self.of("cann_programs", _attempts, {}),
+            "own_record": self.of("own_record", _record, {}),
+            "constraints": self.of("constraints", str, ""),
+        }
+        return Found(**facts, failed=self.failed)
+
+
+def _record(value: Any) -> dict[str, Any]:
+    record = dict(value)
+    for key, kind in _RECORD.items():
+        if not isinstance(record.get(key, kind()), kind):
+            raise TypeError(f"{key!r} is {record[key]!r}")
+    return record
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {str(name): str(text) for name, text in value.items()}
+
+
+def _lists(value: Any) -> dict[str, tuple[str, ...]]:
+    return {str(name): tuple(map(str, each)) for name, each in value.items()}
+
+
+def _distributions(value: Any) -> dict[str, list[list[str]]]:
+    return {str(n): [[str(v), str(f)] for v, f in each] for n, each in value.items() if each}
+
+
+def _users(value: Any) -> tuple[User, ...]:
+    return tuple(
+        User(name=each["name"], uid=int(each["uid"]), gid=int(each["gid"]), folder=each["home"])
+        for each in value
+    )
+
+
+def _attempts(value: Any) -> dict[str, Attempt]:
+    return {
+        str(name): Attempt(code=int(each["code"]), said=str(each["said"]))
+        for name, each in value.items()
+    }
+
+
+def _from_shell(lines: list[str]) -> Found:
+    """The facts of an image without Python, from its shell."""
+    told = [line.removeprefix(_SHELL_MARK).partition("\t")[::2] for line in lines]
+    single = dict(told)
+
+    def named(kind: str) -> list[tuple[str, str]]:
+        own = [(key.split(" ", 1), value) for key, value in told]
+        return [(key[1], value) for key, value in own if key[0] == kind and len(key) > 1]
+
+    def pairs(kind: str) -> dict[str, str]:
+        split = (value.partition("=") for key, value in told if key == kind)
+        return {name: value.strip("\"'") for name, _, value in split if name}
+
+    infos: dict[str, dict[str, str]] = {}
+    for path, line in named("info"):
+        name, _, value = line.partition("=")
+        infos.setdefault(path, {})[name.strip().lower()] = value.strip()
+    shells: dict[str, tuple[str, ...]] = {}
+    for path, line in named("shell"):
+        shells[path] = (*shells.get(path, ()), line.strip())
+    environment = pairs("environment")
+    homes = {path.rpartition("/")[0].rpartition("/")[0]: [""] for path in infos}
+    operators = [value.rpartition("/")[2] for key, value in told if key == "operators"]
+    uid = single.get("uid", "")
+    return Found(
+        machine=single.get("machine", ""),
+        os={name.lower(): value for name, value in pairs("os").items()},
+        uid=int(uid) if uid.isdigit() else 0,
+        users=_passwd([value for key, value in told if key == "user"]),
+        programs=dict(named("program")),
+        environment=environment,
+        shell_files=shells,
+        cann=cann_of({"homes": homes, "infos": infos, "operators": operators}, environment),
+        driver=tuple(value for key, value in told if key == "driver"),
+        by_shell=True,
+    )
+
+
+def _passwd(lines: list[str]) -> tuple[User, ...]:
+    rows = [line.split(":") for line in lines]
+    return tuple(
+        User(name=row[0], uid=int(row[2]), gid=int(row[3]), folder=row[5])
+        for row in rows
+        if len(row) == 7 and row[2].isdigit() and row[3].isdigit()
+    )

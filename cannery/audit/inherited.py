@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether an image that was made FROM one of cannery's still has what it inherited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.version import InvalidVersion, Version
+
+from cannery.audit.config import ImageConfig, Origin
+from cannery.audit.found import Found
+from cannery.audit.result import Result, Standing
+from cannery.image.environment import CONSTRAINT_VARIABLES
+from cannery.syntax.specifiers import normal_name
+
+_COMPILED_FOR_EACH_OTHER = ("torch", "torch-npu", "mindspore")
+_INSTALL_AGAIN = "Remove from the Dockerfile what replaces it, or build FROM another image."
+
+
+def judge_inherited(found: Found, config: ImageConfig) -> Iterator[Result]:
+    """The checks of what an image of cannery's, or one made from it, must still have."""
+    if config.origin is Origin.FOREIGN:
+        return
+    record = found.own_record
+    if not record:
+        yield Result(
+            check="inherited/record",
+            standing=Standing.NOT_OURS,
+            text=f"The labels name target {config.label('target')}, but its record is not in the "
+            "image, so nothing can be compared with it.",
+        )
+        return
+    yield from _frameworks(found, record)
+    yield from _constraints(found, record)
+    yield from _guard(found, record)
+    yield from _environment(found, record)
+    yield _interpreter(found, record)
+
+
+def _frameworks(found: Found, record: Mapping[str, Any]) -> Iterator[Result]:
+    wheels = {str(name): str(version) for name, version in dict(record.get("wheels", {})).items()}
+    for name in _COMPILED_FOR_EACH_OTHER:
+        own = wheels.get(name, "")
+        if not own:
+            continue
+        now = found.versions.get(name, "")
+        if now.partition("+")[0] == own.partition("+")[0]:
+            text = f"{name} {own} is still the one of the image."
+            yield Result(check=f"inherited/{name}", standing=Standing.PASSED, text=text)
+        else:
+            what = f"{name} {now} has replaced {name} {own}" if now else f"{name} {own} was removed"
+            yield Result(
+                check=f"inherited/{name}",
+                standing=Standing.BROKEN,
+                text=f"{what}, which CANN and the other packages of the image were built for.",
+                fix=_INSTALL_AGAIN,
+            )
+
+
+def _constraints(found: Found, record: Mapping[str, Any]) -> Iterator[Result]:
+    broken = []
+    held = [str(each) for each in record.get("held", ())]
+    for text in held:
+        try:
+            wanted = Requirement(text)
+        except InvalidRequirement:
+            continue
+        now = found.versions.get(normal_name(wanted.name), "")
+        if not now:
+            broken.append(f"{text} is not installed")
+        elif not _fits(wanted, now):
+            broken.append(f"{text} is {now} now")
+    if broken:
+        yield Result(
+            check="inherited/constraints",
+            standing=Standing.BROKEN,
+            text=f"Versions that the image holds have changed: {'; '.join(broken)}.",
+            fix="Install with PIP_CONSTRAINT set, as the image sets it.",
+        )
+    else:
+        text = f"All {len(held)} versions that the image holds are kept."
+        yield Result(check="inherited/constraints", standing=Standing.PASSED, text=text)
+
+
+def _fits(wanted: Requirement, version: str) -> bool:
+    try:
+        return wanted.specifier.contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _guard(found: Found, record: Mapping[str, Any]) -> Iterator[Result]:
+    lost = [n for n, path in CONSTRAINT_VARIABLES.items() if found.environment.get(n) != path]
+    if lost:
+        yield Result(
+            check="inherited/guard",
+            standing=Standing.NOTE,
+            text=f"{' and '.join(lost)} is not set any more, so a later pip install may replace "
+            "torch.",
+            fix="Leave out what unsets it at the end of the Dockerfile.",
+        )
+        return
+    lines = {line.partition("  # ")[0].strip() for line in found.constraints.splitlines()}
+    if gone := [each for each in record.get("held", ()) if each not in lines]:
+        yield Result(
+            check="inherited/guard",
+            standing=Standing.BROKEN,
+            text=f"The file of constraints lacks {', '.join(gone)}.",
+            fix="Restore it; unset PIP_CONSTRAINT for the one command that must go against it.",
+        )
+    else:
+        text = "pip and uv still read the constraints of the image."
+        yield Result(check="inherited/guard", standing=Standing.PASSED, text=text)
+
+
+def _environment(found: Found, record: Mapping[str, Any]) -> Iterator[Result]:
+    wrong = []
+    for name, value in dict(record.get("environment", {})).items():
+        now = found.environment.get(name)
+        folders = str(value).split(":") if name.endswith("PATH") and ":" in str(value) else []
+        if folders:
+            gone = [each for each in folders if each not in (now or "").split(":")]
+            wrong += [f"{name} lacks {', '.join(gone[:3])}"] if gone else []
+        elif now != value:
+            wrong.append(f"{name} is {now!r} and was {value!r}" if now else f"{name} is not set")
+    if wrong:
+        more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        yield Result(
+            check="inherited/environment",
+            standing=Standing.BROKEN,
+            text=f"The environment of CANN has changed: {'; '.join(wrong[:3])}{more}.",
+            fix="Extend variables, as in ENV PATH=/opt/mine/bin:$PATH, and do not replace them.",
+        )
+    else:
+        text = "The environment of CANN is unchanged."
+        yield Result(check="inherited/environment", standing=Standing.PASSED, text=text)
+
+
+def _interpreter(found: Found, record: Mapping[str, Any]) -> Result:
+    minor = ".".join(str(record.get("components", {}).get("python", "")).split(".")[:2])
+    if found.python.startswith(f"{minor}."):
+        text = f"python3 is still the Python {minor} of the image."
+        return Result(check="inherited/python", standing=Standing.PASSED, text=text)
+    return Result(
+        check="inherited/python",
+        standing=Standing.BROKEN,
+        text=f"python3 is {found.interpreter} ({found.python}), and the image's is Python {minor}.",
+        fix="Put the folder of the other Python behind the image's in PATH.",
+    )

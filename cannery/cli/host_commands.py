@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands about hosts with NPUs."""
+
+from __future__ import annotations
+
+from cannery.cli.command import Command
+
+HOST_COMMANDS = (
+    Command(
+        name="doctor",
+        summary="find what is wrong with this host, or with a failed run",
+        description="Checks devices, driver, cards, memory, limits, HCCL and the network of the "
+        "cards on this host or in this container, and says of each finding what it is, why, how "
+        "to mend it, how sure that is, and who says so. Also explains error codes, finds known "
+        "errors in logs, and compares nodes. Every image has the same program as ascend-doctor. "
+        "Exits with code 8 for errors and 1 for warnings. See docs/doctor.md.",
+        reads="this host, npu-smi and hccn_tool",
+        writes="nothing; with --fix it shows what it changes, and asks",
+        example="doctor --log train.log",
+        options=("doctor.DoctorOptions",),
+    ),
+    Command(
+        name="ranktable",
+        summary="generate, merge, check or show rank tables of HCCL",
+        description="Generates the rank table of a run on several servers from their "
+        "/etc/hccn.conf, from a list of hosts, or from a ConfigMap of Kubernetes; merges tables of "
+        "single servers; checks tables, with all problems at once; or shows them. Needs no engine. "
+        "See docs/rank-tables.md.",
+        reads="the files that are named",
+        writes="standard output, or the file of --out",
+        example="ranktable generate --server node1=a.conf --out hccl.json",
+        options=("ranktable.RankTableOptions",),
+    ),
+)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pytest plugin for checks of a running container: its device, and a report as JSON.
+
+The image tests need it, and the testinfra files of users are run with it, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cannery.model import DeviceKind
+
+_OURS = "tests/image/"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that name the device and the report."""
+    group = parser.getgroup("cannery")
+    kinds = [str(kind) for kind in DeviceKind]
+    group.addoption("--device", choices=kinds, required=True, help="what the container has")
+    group.addoption("--report", type=Path, required=True, help="where the JSON report goes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the marker of checks that need a device, and the report."""
+    config.addinivalue_line("markers", "device: needs a device")
+    config.pluginmanager.register(Report(config.getoption("--report")), "cannery-report")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run each check once: with a device if it needs one, else in the container without one."""
+    has_device = config.getoption("--device") != str(DeviceKind.NONE)
+    for item in items:
+        if item.get_closest_marker("device") and not has_device:
+            item.add_marker(pytest.mark.skip(reason="needs a device, and this run has none"))
+        elif has_device and not item.get_closest_marker("device"):
+            item.add_marker(pytest.mark.skip(reason="is checked in a container without a device"))
+
+
+class Report:
+    """Writes what became of every check."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.checks: dict[str, dict[str, str]] = {}
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
+        """Note the outcome of one check."""
+        outcome = yield
+        result: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined]
+        if result.when != "call" and result.passed:
+            return
+        doc = (getattr(item, "obj", None).__doc__ or item.name).strip().splitlines()[0]
+        check = {"title": doc, "outcome": result.outcome, "why": ""}
+        if result.skipped and isinstance(result.longrepr, tuple):
+            check |= {"outcome": "not run", "why": result.longrepr[2].removeprefix("Skipped: ")}
+        elif result.failed:
+            check["why"] = result.longreprtext
+        self.checks[item.nodeid.split(_OURS)[-1]] = check
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the report."""
+        self.path.write_text(json.dumps(self.checks, indent=1), encoding="utf-8")

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in any image: prints what is in it as a line of JSON. Python 3.5, standard library only.
+
+Every step may fail on its own; what it said is under "failed". Nothing is written.
+"""
+
+import base64
+import glob
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+
+SECONDS, SMALL = 60, 1 << 20
+OWN = "/usr/local/share/cannery"
+DISTS = ("site-packages", "dist-packages")
+NPU = ("torch_npu", "mindspore")
+FIRST = ("/usr/local/Ascend", os.path.expanduser("~/Ascend"), "/opt/Ascend", "/home/*/Ascend")
+SYSTEM = ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+HOMES = ("ascend-toolkit/*", "cann", "cann-*", "latest", "nnae/*", "nnrt/*")
+INFOS = ("ascend_*_install.info", "*-linux/ascend_*_install.info", "version.info", "*/version.info")
+NNAL_INFOS = ("nnal/*/*/version.info", "nnal/*/*/ascend_*_install.info")
+KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend*"
+TBE = "opp/built-in/op_impl/ai_core/tbe"
+OTHER_PYTHONS = (
+    *("/usr/bin/python3", "/usr/bin/python3.*[0-9]", "/usr/local/bin/python3"),
+    *("/usr/local/bin/python3.*[0-9]", "/usr/local/python3*/bin/python3"),
+    *("/opt/*conda*/bin/python3", "/opt/*conda*/envs/*/bin/python3"),
+    *("/root/*conda*/bin/python3", "/root/*conda*/envs/*/bin/python3"),
+    *("/home/*/*conda*/bin/python3", "/home/*/*conda*/envs/*/bin/python3"),
+)
+SHELL_FILES = (
+    *("/etc/profile", "/etc/profile.d/*.sh", "/etc/bash.bashrc", "/etc/bashrc"),
+    *("/root/.bashrc", "/root/.bash_profile", "/root/.profile"),
+    *("/home/*/.bashrc", "/home/*/.bash_profile", "/home/*/.profile"),
+)
+PROGRAMS = ("bash", "sh", "python3", "sshd", "ssh", "npu-smi", "hccn_tool", "atc", "git", "sleep")
+MENTION = re.compile(r"set_env\.sh|\bASCEND_\w+=|/usr/local/Ascend|conda activate")
+RECORD_ENTRY = re.compile(r"^\"?(triton/.*?)\"?,sha256=([\w-]+)")
+
+
+def read(path, limit=SMALL):
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(limit).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def below(roots, patterns):
+    """The existing paths of ``patterns`` below ``roots``, each of which may be a pattern."""
+    found = []
+    for root in roots:
+        for pattern in patterns:
+            found += sorted(glob.glob(os.path.join(root, pattern)))
+    return list(dict.fromkeys(found))
+
+
+def pairs(text):
+    """The lines NAME=VALUE and NAME : VALUE, with lower-case names and without quotes."""
+    lines = (re.match(r"\s*([\w. -]+?)\s*[=:]\s*(.*?)\s*$", line) for line in text.splitlines())
+    return {m.group(1).lower(): m.group(2).strip("\"'") for m in lines if m}
+
+
+def libc():
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (ValueError, OSError):
+        return ""
+
+
+def users():
+    rows = [line.split(":") for line in read("/etc/passwd").splitlines()]
+    keys = ("name", "uid", "gid", "home", "shell")
+    return [dict(zip(keys, (r[0], r[2], r[3], r[5], r[6]))) for r in rows if len(r) == 7]
+
+
+def which(name):
+    for folder in (os.environ.get("PATH", "") + SYSTEM).split(":"):
+        full = os.path.join(folder, name)
+        if folder and os.path.isfile(full) and os.access(full, os.X_OK):
+            return full
+    return ""
+
+
+def shell_files():
+    found = {}
+    for path in below(("/",), [each.lstrip("/") for each in SHELL_FILES]):
+        lines = [line.strip() for line in read(path).splitlines()]
+        own = [line for line in lines if not line.startswith("#") and MENTION.search(line)]
+        if own:
+            found[path] = own[:20]
+    return found
+
+
+def distributions():
+    try:
+        from importlib.metadata import distributions as installed
+    except ImportError:
+        try:
+            from importlib_metadata import distributions as installed
+        except ImportError:
+            return old_distributions()
+    found = {}
+    for each in installed():
+        try:
+            add(found, each.metadata["Name"], each.version, str(each.locate_file("")))
+        except Exception:  # a folder without METADATA
+            continue
+    return found
+
+
+def old_distributions():
+    import pkg_resources
+
+    found = {}
+    for each in pkg_resources.working_set:
+        add(found, each.project_name, each.version, each.location)
+    return found
+
+
+def add(found, name, version, folder):
+    if name and version:
+        own = found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), [])
+        if [version, folder] not in own:
+            own.append([version, folder])
+
+
+def other_pythons():
+    """The other interpreters that have a torch_npu or a MindSpore."""
+    own, found = os.path.realpath(sys.executable), {}
+    for path in below(("/",), [each.lstrip("/") for each in OTHER_PYTHONS]):
+        real = os.path.realpath(path)
+        prefix = os.path.dirname(os.path.dirname(real))
+        have = below(
+            (prefix,), ["lib/python3*/%s/%s-*.dist-info" % (d, n) for d in DISTS for n in NPU]
+        )
+        if have and real not in (own, *found) and prefix != sys.prefix:
+            found[real] = [os.path.basename(each)[: -len(".dist-info")] for each in have]
+    return found
+
+
+def named_homes():
+    for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"):
+        value = os.environ.get(name, "")
+        if value:
+            yield value
+
+
+def toolkit_homes():
+    homes = {}
+    for path in [*named_homes(), *below(FIRST, HOMES)]:
+        if os.path.isdir(path):
+            homes.setdefault(os.path.realpath(path), []).append(path)
+    return homes
+
+
+def ascend():
+    homes = toolkit_homes()
+    infos = below(homes, (*INFOS, "version.cfg")) + below(FIRST, NNAL_INFOS)
+    return {
+        "homes": homes,
+        "infos": {path: pairs(read(path)) for path in dict.fromkeys(map(os.path.realpath, infos))},
+        "operators": sorted({os.path.basename(each) for each in below(homes, (KERNELS,))}),
+        "set_env": below(FIRST, ("*/set_env.sh", "nnal/*/set_env.sh")),
+        "simulated": below(FIRST[:1], ("simulated/*",)),
+    }
+
+
+def driver():
+    """What only a host should have: the driver's files, its tools, and its libraries."""
+    found = below(
+        ("/usr/local/Ascend/driver", "/usr/local/Ascend/firmware", "/usr/local/dcmi"), ("*",)
+    )
+    found += [p for p in ("/usr/local/bin/npu-smi", "/usr/local/sbin/npu-smi") if os.path.exists(p)]
+    folders = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib64", "/usr/lib/*-linux-gnu")
+    return found + below(folders, ("libascend_hal.so*", "libdrvdsmi_host.so*", "libdcmi.so*"))
+
+
+def digest(path):
+    with open(path, "rb") as stream:
+        raw = hashlib.sha256(stream.read()).digest()
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def triton():
+    """Whose files are on the disk, of those that triton and triton-ascend both have."""
+    records = {}
+    for folder in dict.fromkeys(sys.path):
+        for path in below(
+            (folder,), ("triton-*.dist-info/RECORD", "triton_ascend-*.dist-info/RECORD")
+        ):
+            name = os.path.basename(os.path.dirname(path)).split("-")[0].replace("_", "-")
+            lines = (RECORD_ENTRY.match(line) for line in read(path, 32 * SMALL).splitlines())
+            records[name] = (folder, {m.group(1): m.group(2) for m in lines if m})
+    if len(records) < 2:
+        return {}
+    folder, first = records["triton"]
+    second = records["triton-ascend"][1]
+    counts = {"triton": 0, "triton-ascend": 0, "neither": 0}
+    for path in sorted(first.keys() & second.keys())[:200]:
+        full = os.path.join(folder, path)
+        if first[path] != second[path] and os.path.isfile(full):
+            own = digest(full)
+            of = {first[path]: "triton", second[path]: "triton-ascend"}.get(own, "neither")
+            counts[of] += 1
+    return counts
+
+
+def cann_environment(home):
+    """The environment with CANN's paths, whatever the image's has, and its stand-in of a driver."""
+    env = dict(os.environ)
+    paths = {
+        "PYTHONPATH": [home + "/python/site-packages", home + "/" + TBE],
+        "LD_LIBRARY_PATH": [home + "/lib64", home + "/lib64/plugin/opskernel", home + "/devlib"],
+        "PATH": [home + "/bin", home + "/compiler/ccec_compiler/bin"],
+    }
+    for name, folders in paths.items():
+        env[name] = ":".join(filter(None, [env.get(name, ""), *folders]))
+    env.update(ASCEND_OPP_PATH=home + "/opp", ASCEND_HOME_PATH=home, ASCEND_TOOLKIT_HOME=home)
+    return env
+
+
+def attempt(argv, env):
+    try:
+        done = subprocess.Popen(
+            argv,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        said, _ = done.communicate(timeout=SECONDS)
+        return {"code": done.returncode, "said": said.decode("utf-8", "replace")[-2000:]}
+    except subprocess.TimeoutExpired:
+        done.kill()
+        return {"code": -1, "said": "no answer in %d s" % SECONDS}
+    except OSError as error:
+        return {"code": -1, "said": str(error)}
+
+
+def cann_programs():
+    """CANN's own Python packages and its compiler of models, where they are: do they start?"""
+    found = {}
+    for home in list(toolkit_homes())[:1]:
+        env = cann_environment(home)
+        for name in ("te", "tbe", "hccl"):
+            if below((home,), ("python/site-packages/" + name, TBE + "/" + name)):
+                found[name] = attempt([sys.executable, "-c", "import " + name], env)
+        if below((home,), ("bin/atc", "compiler/bin/atc")) or which("atc"):
+            path = (below((home,), ("bin/atc", "compiler/bin/atc")) or [which("atc")])[0]
+            found["atc"] = attempt([path, "--help"], env)
+    return found
+
+
+def torch_file():
+    """The version in the files of torch, which its metadata may belie."""
+    for folder in sys.path:
+        text = read(os.path.join(folder, "torch", "version.py"))
+        found = re.search(r"__version__\s*=\s*['\"]([^'\"]+)", text)
+        if found:
+            return found.group(1)
+    return ""
+
+
+STEPS = {
+    "machine": platform.machine,
+    "libc": libc,
+    "os": lambda: pairs(read("/etc/os-release")),
+    "python": lambda: {
+        "path": os.path.realpath(sys.executable),
+        "version": platform.python_version(),
+    },
+    "prefix": lambda: sys.prefix,
+    "other_pythons": other_pythons,
+    "uid": os.getuid,
+    "users": users,
+    "programs": lambda: {name: which(name) for name in PROGRAMS if which(name)},
+    "environment": lambda: dict(os.environ),
+    "shell_files": shell_files,
+    "distributions": distributions,
+    "torch_file": torch_file,
+    "ascend": ascend,
+    "driver": driver,
+    "triton": triton,
+    "cann_programs": cann_programs,
+    "own_record": lambda: json.loads(read(OWN + "/target.json") or "{}"),
+    "constraints": lambda: read(os.environ.get("PIP_CONSTRAINT", "")),
+}
+
+facts = {"probe": 1, "failed": {}}
+for name, step in STEPS.items():
+    try:
+        facts[name] = step()
+    except Exception as error:
+        facts["failed"][name] = "%s: %s" % (type(error).__name__, error)
+print("\ncannery-probe: " + json.dumps(facts))

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of ``ascend-doctor``, which is that of ``build.py doctor`` too."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pkgutil
+import sys
+from typing import Any, Mapping, Sequence
+
+from .examine import describe, examine
+from .explain import explain, general, near
+from .fixes import FIXES
+from .host import Host
+from .logs import LogError, search_log
+from .machine import Machine
+from .nodes import NodeError, compare_nodes, read_node
+from .report import as_json, as_text, exit_code, summary
+from .table import filled_in, load_table
+
+WRONG_USE = 2
+UNREADABLE = 9
+REFUSED = 1
+
+
+def packed_facts() -> dict[str, Any]:
+    """The facts that were packed with the program; none if there are none."""
+    try:
+        data = pkgutil.get_data(__package__, "facts.json")
+    except OSError:
+        return {}
+    facts = json.loads(data.decode("utf-8")) if data else {}
+    assert isinstance(facts, dict)
+    return facts
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    host: Host | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> int:
+    """Do what ``argv`` asks for, and return the exit code."""
+    try:
+        options = _parser().parse_args(argv)
+        return run(options, host or Host(), packed_facts() if facts is None else facts)
+    except (NodeError, LogError) as error:
+        print(f"ascend-doctor: {error}", file=sys.stderr)
+        return UNREADABLE
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+
+
+def run(options: argparse.Namespace, host: Host, facts: Mapping[str, Any]) -> int:
+    """Do what the options ask for, and return the exit code.
+
+    Raises:
+        NodeError, LogError: a file cannot be used.
+    """
+    if options.explain:
+        return _explain(options.explain, as_document=options.json)
+    if options.log:
+        return _log(options.log, as_document=options.json)
+    if options.nodes:
+        return _nodes(options.nodes, as_document=options.json)
+    machine = Machine(host, facts, options.cann)
+    if options.fix:
+        return _fix(options.fix, machine, agreed=options.yes)
+    table = load_table()
+    findings = [filled_in(table[each.id], each.values) for each in examine(machine)]
+    _show(findings, as_document=options.json, host=describe(machine))
+    return exit_code(findings)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ascend-doctor",
+        description="Finds what is wrong with an Ascend host, a container, or a failed run.",
+        epilog="Exit code: 0 nothing or notes, 1 warnings, 8 errors, 2 wrong use, 9 unreadable "
+        "file. Without --fix, nothing is changed.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON document")
+    parser.add_argument(
+        "--cann", default="", metavar="VERSION", help="the CANN to judge the driver for"
+    )
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--explain", metavar="CODE", help="explain an error code or a message")
+    chosen.add_argument("--log", metavar="FILE", help="find known errors in a log")
+    chosen.add_argument("--nodes", metavar="FILE", nargs="+", help="compare reports of --json")
+    chosen.add_argument("--fix", metavar="NAME", choices=FIXES, help="; ".join(_fix_help()))
+    parser.add_argument("--yes", action="store_true", help="with --fix: do not ask")
+    return parser
+
+
+def _fix_help() -> list[str]:
+    return [f"{name}: {fix.summary}" for name, fix in FIXES.items()]
+
+
+def _show(findings: list[dict[str, Any]], *, as_document: bool, **parts: Any) -> None:
+    if as_document:
+        print(as_json(**parts, findings=findings))
+        return
+    if findings:
+        print(as_text(findings))
+        print()
+    print(f"ascend-doctor: {summary(findings)}.")
+
+
+def _explain(code: str, *, as_document: bool) -> int:
+    table = load_table()
+    rows = [general(row) for row in explain(code, table)]
+    if not rows:
+        names = near(code, table)
+        hint = " Did you mean {}?".format(", ".join(repr(name) for name in names)) if names else ""
+        print(f"ascend-doctor: {code!r} is unknown.{hint}", file=sys.stderr)
+        return WRONG_USE
+    print(as_json(findings=rows) if as_document else as_text(rows))
+    return 0
+
+
+def _log(path: str, *, as_document: bool) -> int:
+    table = load_table()
+    report = search_log(path, table)
+    findings = []
+    for hit in report.hits:
+        place = {"line": hit.line, "count": hit.times, "offset": hit.offset}
+        findings.append({**general(table[hit.id]), **place})
+    if as_document:
+        log = {"path": path, "size": report.size, "read": report.read}
+        print(as_json(log=log, findings=findings))
+    else:
+        if report.read < report.size:
+            print(f"Read {report.read} of {report.size} bytes: the beginning and the end.\n")
+        if findings:
+            print(as_text(findings))
+            print("\nThe first of them in the log: {}.".format(findings[0]["id"]))
+        else:
+            print("No known error was found. Look for the first error of all ranks.")
+    return exit_code(findings)
+
+
+def _nodes(paths: Sequence[str], *, as_document: bool) -> int:
+    table = load_table()
+    nodes = [read_node(path) for path in paths]
+    findings = [filled_in(table[each.id], each.values) for each in compare_nodes(nodes)]
+    _show(findings, as_document=as_document, nodes=[name for name, _ in nodes])
+    return exit_code(findings)
+
+
+def _fix(name: str, machine: Machine, *, agreed: bool) -> int:
+    steps = FIXES[name].plan(machine)
+    if not steps:
+        print(f"ascend-doctor: nothing to do for {name}.")
+        return 0
+    print(f"--fix {name} will:")
+    for step in steps:
+        print(f"  {step.what}")
+    sys.stdout.flush()
+    if not agreed and not _confirmed():
+        print("ascend-doctor: nothing was changed; confirm with --yes.", file=sys.stderr)
+        return REFUSED
+    failed = 0
+    for step in steps:
+        try:
+            step.do()
+        except OSError as error:
+            failed += 1
+            print(f"ascend-doctor: {step.what}: {error.strerror}", file=sys.stderr)
+    print(f"ascend-doctor: {len(steps) - failed} of {len(steps)} done.")
+    return UNREADABLE if failed else 0
+
+
+def _confirmed() -> bool:
+    if not sys.stdin or not sys.stdin.isatty():
+        return False
+    try:
+        return input("Proceed? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of all findings, which is the file findings.ini beside this module."""
+
+from __future__ import annotations
+
+import configparser
+import pkgutil
+from typing import Any, NamedTuple
+
+SEVERITIES = ("error", "warning", "note")
+"""From the worst to the mildest."""
+
+
+class Finding(NamedTuple):
+    """A row of the table. ``sources`` are full citations; the other texts have {names} to fill in.
+
+    ``codes`` are names by which people look for it; ``log`` is a regular expression, or empty.
+    """
+
+    id: str
+    severity: str
+    what: str
+    why: str
+    mend: str
+    sure: str
+    sources: tuple[str, ...]
+    codes: tuple[str, ...]
+    log: str
+
+
+class Found(NamedTuple):
+    """A finding on a host: the id of its row, and what fills in its texts."""
+
+    id: str
+    values: dict[str, Any]
+
+
+def found(which: str, **values: Any) -> Found:
+    """The finding with the id ``which`` and its values."""
+    return Found(which, values)
+
+
+def load_table() -> dict[str, Finding]:
+    """Id to finding, in the order of the file."""
+    data = pkgutil.get_data(__package__, "findings.ini")
+    assert data
+    parser = configparser.ConfigParser(interpolation=None, comment_prefixes=("#",))
+    parser.read_string(data.decode("utf-8"))
+    cited = parser["sources"]
+    return {
+        name: _finding(name, dict(parser[name]), dict(cited))
+        for name in parser.sections()
+        if name != "sources"
+    }
+
+
+def _finding(name: str, row: dict[str, str], cited: dict[str, str]) -> Finding:
+    return Finding(
+        id=name,
+        severity=row["severity"],
+        what=row["what"],
+        why=row["why"],
+        mend=row["mend"],
+        sure=row["sure"],
+        sources=tuple(cited[key] for key in _words(row["source"])),
+        codes=tuple(_words(row.get("codes", ""))),
+        log=row.get("log", ""),
+    )
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def filled_in(row: Finding, values: dict[str, Any]) -> dict[str, Any]:
+    """The finding as a document: ``row`` with its texts filled in."""
+    return {
+        "id": row.id,
+        "severity": row.severity,
+        "what": row.what.format_map(values),
+        "why": row.why.format_map(values),
+        "mend": row.mend.format_map(values),
+        "sure": row.sure,
+        "sources": list(row.sources),
+        "values": dict(values.items()),
+    }

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests an image of any origin: looks into it, judges it, and runs the image tests that fit."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cannery import console
+from cannery.audit.config import ImageConfig, Origin
+from cannery.audit.found import Found
+from cannery.audit.judge import judge_image
+from cannery.audit.own_checks import OwnCheck, judge_ran, left_out
+from cannery.audit.profiles import Profile, judge_profile
+from cannery.audit.result import NO_FACTS, Audit, Result, Standing
+from cannery.audit.summary import describe, record_of
+from cannery.deploy.run_spec import RunSpec, no_device
+from cannery.errors import EngineError
+from cannery.execute.engine import containers
+from cannery.execute.engine.probing import (
+    NoFactsError,
+    look_without_running,
+    probe,
+    read_config,
+    run_check,
+)
+from cannery.execute.engine.verify import pytest_in
+from cannery.execute.hardware import hardware
+from cannery.image.checks import folder_of_checks
+from cannery.matrix.project import Project
+from cannery.model import MACHINE_OF, DeviceKind
+from cannery.pipeline.devices import cards_of_spec, device_for
+from cannery.report.verification import Check
+
+_STANDINGS = {
+    "passed": Standing.PASSED,
+    "failed": Standing.BROKEN,
+    "not run": Standing.NOT_RUN,
+}
+
+_ELSEWHERE = "is checked in a container without a device"
+_WAITING = "needs a device"
+"""Beginnings of the reasons why a check was not run in one of the containers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is asked of an image.
+
+    ``chip`` is the one that it must be for, if given; ``components`` are those whose image tests
+    run, all if empty. ``checks`` are the user's commands, and ``tests`` the folder of the user's
+    testinfra files. ``strict`` makes unknown pairings failures.
+    """
+
+    reference: str
+    simulate: bool = False
+    chip: str = ""
+    profiles: tuple[Profile, ...] = ()
+    components: tuple[str, ...] = ()
+    checks: tuple[OwnCheck, ...] = ()
+    tests: Path | None = None
+    ca: Path | None = None
+    strict: bool = False
+
+
+@dataclass
+class _Run:
+    """The audit of one image, while it is made."""
+
+    project: Project
+    request: Request
+    config: ImageConfig
+    found: Found = field(default_factory=Found)
+    results: list[Result] = field(default_factory=list)
+    hardware: dict[DeviceKind, str] = field(default_factory=dict)
+    waiting: list[Result] = field(default_factory=list)
+    """The user's testinfra checks that wait for a device."""
+
+    @property
+    def machine(self) -> str:
+        return MACHINE_OF.get(self.config.architecture, self.config.architecture)
+
+    @property
+    def is_simulated(self) -> bool:
+        return bool(self.found.cann and self.found.cann.stand_ins)
+
+
+def audit(project: Project, request: Request) -> Audit:
+    """Test the image that ``request`` names.
+
+    Raises:
+        EngineError: the engine does not answer, or has no such image.
+        CanneryError: matrix.yaml or compat.yaml cannot be read, or pytest cannot run.
+    """
+    config = read_config(request.reference)
+    run = _Run(project, request, config)
+    try:
+        with _container(run, no_device()) as container:
+            if _look(run, container):
+                _judge(run)
+                _check_in(run, container, no_device())
+    except EngineError as error:
+        if not _has_no_program(error):
+            raise
+        _look_at_files(run)
+    if run.found.machine:
+        spec, missing = device_for(project, run.machine, run.found, simulate=request.simulate)
+        run.results += missing
+        if spec:
+            with _container(run, spec) as container:
+                _check_in(run, container, spec)
+        else:
+            with_device = [each for each in request.checks if each.cards]
+            run.results += left_out(with_device, 0, DeviceKind.NONE) + run.waiting
+    return Audit(
+        reference=request.reference,
+        image_id=config.id,
+        origin=str(config.origin),
+        what=describe(run.found, config),
+        results=tuple(run.results),
+        hardware=run.hardware,
+        profiles=tuple(each.name for each in request.profiles),
+        strict=request.strict,
+        date=datetime.now(UTC).date().isoformat(),
+    )
+
+
+def _has_no_program(error: EngineError) -> bool:
+    text = str(error)
+    return "executable file not found" in text or "no such file or directory" in text
+
+
+@contextmanager
+def _container(run: _Run, spec: RunSpec) -> Iterator[str]:
+    console.say(f"{run.config.reference}: starting a container (device: {spec.kind})")
+    request = run.request
+    with containers.container(run.config.id, run.config.platform, spec, request.ca) as name:
+        run.hardware[spec.kind] = hardware(spec.kind, run.machine)
+        yield name
+
+
+def _look(run: _Run, container: str) -> bool:
+    """Find out what is in the image; return whether that went well."""
+    console.say(f"{run.config.reference}: finding out what is in it")
+    try:
+        run.found = probe(container)
+    except NoFactsError as error:
+        if "is not running" in str(error):
+            _look_at_files(run)
+        else:
+            _note_no_facts(run, str(error))
+        return False
+    return True
+
+
+def _look_at_files(run: _Run) -> None:
+    """Judge an image whose containers end at once by its files and its config."""
+    why = "its containers end at once, because it has no program 'sleep', or none for this machine"
+    _note_no_facts(run, why)
+    run.found = look_without_running(run.config)
+    _judge_profiles(run)
+
+
+def _note_no_facts(run: _Run, why: str) -> None:
+    text = f"The contents of the image could not be found out: {why}."
+    fix = f"Look into it with: docker run --rm -it --entrypoint sh {run.config.reference}"
+    run.results.append(Result(check=NO_FACTS, standing=Standing.NOT_OURS, text=text, fix=fix))
+
+
+def _judge(run: _Run) -> None:
+    request, project = run.request, run.project
+    known = project.matrix().cann
+    run.results += judge_image(run.found, run.config, project.compat(), known, request.chip)
+    _judge_profiles(run)
+
+
+def _judge_profiles(run: _Run) -> None:
+    for profile in run.request.profiles:
+        run.results += judge_profile(profile, run.found, run.config)
+
+
+def _check_in(run: _Run, container: str, spec: RunSpec) -> None:
+    """Run the checks that need the device of ``spec`` in a running container that has it."""
+    console.say(f"{run.config.reference}: checking it (device: {spec.kind})")
+    if run.found.versions:
+        run.results += _image_tests(run, container, spec.kind)
+    cards = cards_of_spec(spec)
+    wanted = [each for each in run.request.checks if bool(each.cards) == bool(cards)]
+    run.results += left_out(wanted, cards, spec.kind)
+    for check in wanted:
+        if check.cards <= cards:
+            ran = run_check(container, check, run.found.interpreter)
+            run.results.append(judge_ran(check, ran, spec.kind))
+    if run.request.tests:
+        folder = str(run.request.tests)
+        words = [folder, "--rootdir", folder]
+        checks = pytest_in(run.project, container, spec.kind, words, may_be_empty=True)
+        run.results += [_result(each, "own", spec.kind) for each in checks if _is_here(each)]
+        waiting = [each for each in checks if each.why.startswith(_WAITING)]
+        run.waiting += [_result(each, "own", spec.kind) for each in waiting]
+
+
+def _image_tests(run: _Run, container: str, kind: DeviceKind) -> list[Result]:
+    """The image tests that fit an image of this origin."""
+    project, origin = run.project, run.config.origin
+    if origin is not Origin.FOREIGN and not run.found.own_record:
+        origin = Origin.FOREIGN
+    tests = folder_of_checks(project)
+    only = [str(tests / component) for component in run.request.components]
+    with tempfile.TemporaryDirectory(prefix="cannery-record-") as folder:
+        record = Path(folder) / "target.json"
+        record.write_text(json.dumps(record_of(run.found, run.config)), encoding="utf-8")
+        words = [*(only or [str(tests)]), "--record", str(record), "--origin", str(origin)]
+        words += ["--rootdir", str(project.root)]
+        words += ["--simulated"] if run.is_simulated else []
+        checks = pytest_in(project, container, kind, words, may_be_empty=True)
+    return [_result(each, "image", kind) for each in checks if each.applies and _is_here(each)]
+
+
+def _is_here(check: Check) -> bool:
+    """Whether the check belongs into this container; the others run in the other one."""
+    return not check.why.startswith((_ELSEWHERE, _WAITING))
+
+
+def _result(check: Check, group: str, kind: DeviceKind) -> Result:
+    standing = _STANDINGS.get(check.outcome, Standing.BROKEN)
+    text = check.title
+    if check.why:
+        text += f" {'Not run: ' if standing is Standing.NOT_RUN else ''}{check.why}"
+    return Result(check=f"{group}/{check.name}", standing=standing, text=text, device=kind)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py update --bases``: the digests of bases for which matrix.yaml has only a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from cannery import console
+from cannery.bases import Base
+from cannery.errors import MatrixError, Problem, Span
+from cannery.execute.registry.located import digest_of_tag
+from cannery.files import read_text, write_files
+from cannery.matrix.own_sources import full_reference
+from cannery.matrix.project import Project
+from cannery.matrix.schema import parse_matrix
+from cannery.matrix.versions import Use, VersionChange, rewrite
+from cannery.model import Matrix
+
+
+def update_bases(project: Project, *, write: bool, ca: Path | None) -> None:
+    """Print the digests that registries have for bases without one; with ``write`` keep them.
+
+    Raises:
+        ArtifactError: an image is not for the platforms of its targets.
+        EngineError: no registry has an image.
+        MatrixError: matrix.yaml is wrong, or cannot be changed by program.
+        FileError: a file cannot be read or written; then none has changed.
+    """
+    matrix = project.matrix()
+    found: dict[str, str] = {}
+    for base, platforms in _unpinned(matrix).values():
+        references = (*base.mirrors, full_reference(base.image))
+        found[base.name] = digest_of_tag(references, sorted(platforms), ca)
+        print(f"{base.name}: {base.image}@{found[base.name]}")
+    if not found:
+        console.say("every base that a target uses has a digest")
+    elif not write:
+        console.say("nothing was written; add --write to put it into matrix.yaml")
+    else:
+        _write(project, matrix, found)
+
+
+def _unpinned(matrix: Matrix) -> dict[str, tuple[Base, set[str]]]:
+    """Name to each base without a digest, and to the platforms that targets need it for."""
+    found: dict[str, tuple[Base, set[str]]] = {}
+    for target in matrix.targets.values():
+        if not target.base.is_pinned:
+            found.setdefault(target.base.name, (target.base, set()))[1].add(target.platform)
+    return found
+
+
+def _write(project: Project, matrix: Matrix, digests: Mapping[str, str]) -> None:
+    path = project.matrix_file
+    text = read_text(path)
+    top = yaml.compose(text, Loader=yaml.CSafeLoader)
+    changes = []
+    for name, digest in digests.items():
+        node = _below(_below(_below(top, "bases"), name), "image")
+        mark = node.start_mark
+        where = Span(file=path.name, line=mark.line + 1, column=mark.column + 1)
+        use = Use(key="image", version=str(node.value), where=where, targets=())
+        changes.append(VersionChange(use=use, version=f"{node.value}@{digest}"))
+    after = rewrite(text, changes)
+    changed = parse_matrix(after, path.name).targets
+    wanted = {
+        name: f"{target.base.image}@{digests[target.base.name]}"
+        if target.base.name in digests
+        else target.base.image
+        for name, target in matrix.targets.items()
+    }
+    if {name: target.base.image for name, target in changed.items()} != wanted:
+        what = "matrix.yaml cannot be changed by program: more would change than the digests."
+        raise MatrixError(Problem(what=what, fix="Write the digests there that are listed above."))
+    write_files({path: after})
+    console.say("now run: python build.py render")
+
+
+def _below(node: yaml.Node | None, key: str) -> yaml.Node:
+    assert isinstance(node, yaml.MappingNode), "it has been loaded"
+    values: dict[str, yaml.Node] = {name.value: value for name, value in node.value}
+    return values[key]

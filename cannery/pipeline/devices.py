@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The device on which an image of any origin is tested."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cannery.audit.found import Found
+from cannery.audit.result import Result, Standing
+from cannery.deploy.run_spec import RunSpec, npu_device, simulated_device
+from cannery.errors import EngineError, Problem
+from cannery.execute.engine.buildx import package_index
+from cannery.execute.engine.simulator import simulate as make_simulated
+from cannery.execute.engine.simulator import simulated
+from cannery.image.simulator_spec import DEVICES
+from cannery.matrix.project import Project
+from cannery.model import SIMULATED_CHIPS, DeviceKind
+
+
+def device_for(
+    project: Project, machine: str, found: Found, *, simulate: bool
+) -> tuple[RunSpec | None, list[Result]]:
+    """A container with a device that the image can use, or a result that says why there is none.
+
+    Raises:
+        EngineError: there is no target whose simulated driver fits.
+        CanneryError: the simulated driver cannot be made.
+    """
+    stand_ins = bool(found.cann and found.cann.stand_ins)
+    if simulate and stand_ins:
+        return simulated_device(_simulated_host(project, machine, found)), []
+    if simulate:
+        why = "The CANN of the image is the vendor's, which cannot use the simulated driver."
+        fix = "Test it on a machine with an NPU, without --simulate."
+        return None, [_no_device(why if found.cann else "The image has no CANN.", fix)]
+    real = npu_device()
+    if real and not stand_ins:
+        return real, []
+    if stand_ins:
+        why = "The CANN of the image is simulated, and needs the simulated driver."
+        return None, [_no_device(why, "Add --simulate.")]
+    return None, [_no_device("This machine has no NPU.", "")]
+
+
+def _no_device(why: str, fix: str) -> Result:
+    text = f"{why} Checks that need a device were not run."
+    return Result(check="device/used", standing=Standing.NOT_RUN, text=text, fix=fix)
+
+
+def cards_of_spec(spec: RunSpec) -> int:
+    """The number of cards that a container with ``spec`` has."""
+    if spec.kind is DeviceKind.SIMULATED:
+        return DEVICES
+    names = [Path(path).name.removeprefix("davinci") for path in spec.devices]
+    return sum(name.isdigit() for name in names)
+
+
+def _simulated_host(project: Project, machine: str, found: Found) -> Path:
+    """The simulated driver tree for the image's chip, which is made if there is none yet."""
+    chips = found.cann.chips if found.cann else ()
+    own = str(found.own_record.get("id", ""))
+    targets = [
+        each
+        for each in project.matrix().targets.values()
+        if each.machine == machine and each.chip in chips and each.chip in SIMULATED_CHIPS
+    ]
+    # Its own first: the driver is that of a chip, but the simulator is tested target by target.
+    targets.sort(key=lambda each: each.id != own)
+    for target in targets:
+        if (host := simulated(project, target).host).is_dir():
+            return host
+    for target in targets:
+        if not target.real_artifacts:
+            index = package_index(None, "")
+            return make_simulated(project, target, index, project.artifacts).host
+    known = " and ".join(SIMULATED_CHIPS)
+    what = f"there is no simulated device for {machine} and chip {', '.join(chips) or 'unknown'}."
+    raise EngineError(Problem(what=what, fix=f"There are devices for {known} in matrix.yaml."))

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""'test --image' on images of cannery's, one made from them, others, and broken ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from cannery.execute.engine.base import ensure_base
+from cannery.execute.engine.client import image_id
+from cannery.image.names import image_name
+from cannery.matrix.project import Project
+from cannery.options.build import BuildOptions
+
+from .conftest import MAIN, SECOND, Said, Spoil, build_one
+
+SITE = "/usr/local/lib/python3.9/dist-packages"
+CANN = "/usr/local/Ascend/ascend-toolkit/latest"
+KERNELS = f"{CANN}/opp/built-in/op_impl/ai_core/tbe/kernel"
+THIRD = f"{MAIN}-ds0143"
+FOREIGN = "LABEL io.cannery.target="
+"""Makes an image look as if somebody else had made it."""
+
+CHECKS = """\
+schema: 1
+checks:
+  - name: two cards
+    command: python3 -c 'import torch, torch_npu; print(torch.npu.device_count())'
+    output: ^2$
+    device: true
+    cards: 2
+  - {name: torch is large, command: python3 -c 'import torch', memory_mb: 1}
+  - {name: slow, command: sleep 60, seconds: 1}
+"""
+TESTS = """\
+import pytest
+
+def test_mine(host):
+    assert host.file("/etc/debian_version").exists
+
+@pytest.mark.device
+def test_cards(host):
+    assert "910B" in host.check_output("npu-smi info")
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """A run of build.py, and its report."""
+
+    code: int
+    text: str
+    report: dict[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        return str(self.report["verdict"])
+
+    @property
+    def broken(self) -> set[str]:
+        return {e["check"] for e in self.report["results"] if e["standing"] == "broken"}
+
+
+@pytest.fixture(scope="module")
+def main() -> str:
+    """The main target's simulated image."""
+    name = image_name(MAIN, simulate=True)
+    if not image_id(name):
+        pytest.fail(f"{name} is not here; 'nox -s image' builds it")
+    return name
+
+
+@pytest.fixture
+def tested(build_py: Callable[..., Said], tmp_path: Path) -> Callable[..., Tested]:
+    def run(image: str, *options: str) -> Tested:
+        path = tmp_path / "report.json"
+        path.unlink(missing_ok=True)
+        said = build_py("test", "--image", image, "--json", str(path), *options)
+        report = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        return Tested(code=said.code, text=said.text, report=report)
+
+    return run
+
+
+def quick(tested: Callable[..., Tested], image: str, *options: str) -> Tested:
+    """Without the image tests of everything but the kernels, which take long when emulated."""
+    return tested(image, "--component", "kernels", *options)
+
+
+def test_the_main_image_and_users_checks(
+    tested: Callable[..., Tested], main: str, tmp_path: Path
+) -> None:
+    checks = tmp_path / "checks"
+    checks.mkdir()
+    (checks / "mine.yaml").write_text(CHECKS, encoding="utf-8")
+    (checks / "test_mine.py").write_text(TESTS, encoding="utf-8")
+    junit, sarif = tmp_path / "x.xml", tmp_path / "x.sarif"
+    options = ["--simulate", "--profile", "merlin", "--checks", str(checks)]
+    options += ["--junit", str(junit), "--sarif", str(sarif)]
+    found = tested(main, *options)
+    assert found.broken == {"own/mine.yaml/torch is large", "own/mine.yaml/slow"}, found.text
+    assert (found.code, found.report["origin"]) == (8, "ours")
+    passed = {e["check"] for e in found.report["results"] if e["standing"] == "passed"}
+    assert {
+        "own/mine.yaml/two cards",
+        "own/test_mine.py::test_mine",
+        "own/test_mine.py::test_cards",
+        "profile/merlin/bash",
+        "image/torch_npu/test_torch_npu.py::test_matmul",
+        "image/guard/test_guard.py::test_constraints",
+    } <= passed
+    assert ET.parse(junit).getroot().get("failures") == "2"
+    [run] = json.loads(sarif.read_text(encoding="utf-8"))["runs"]
+    assert {e["ruleId"] for e in run["results"] if e["level"] == "error"} == found.broken
+
+
+def test_another_image_of_cannery_s(tested: Callable[..., Tested]) -> None:
+    found = quick(tested, image_name(SECOND, simulate=True))
+    assert (found.code, found.broken, found.verdict) == (0, set(), "passed"), found.text
+    assert found.report["what"]["torch"] == "2.1.0"
+    assert "Add --simulate." in found.text
+
+
+def test_a_third_image_of_cannery_s(tested: Callable[..., Tested], project: Project) -> None:
+    name = image_name(THIRD, simulate=True)
+    if not image_id(name):
+        build_one(project, project.matrix().targets[THIRD], BuildOptions(simulate=True, test=False))
+    found = quick(tested, name)
+    assert (found.code, found.broken, found.verdict) == (0, set(), "passed"), found.text
+    assert found.report["what"]["deepspeed"] == "0.14.3"
+
+
+SETUP = (
+    "from setuptools import setup; setup(name='llamafactory', version='0.9.0', packages=['mine'])"
+)
+
+
+def test_an_image_made_from_one(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+    image = spoil(
+        main,
+        "WORKDIR /app",
+        f'RUN mkdir mine && touch mine/__init__.py && echo "{SETUP}" >setup.py',
+        "RUN pip install --no-index --no-deps --no-build-isolation --no-cache-dir /app",
+        "ENV HF_HOME=/root/.cache/huggingface PYTHONPATH=/app:$PYTHONPATH",
+        "EXPOSE 7860 8000",
+        'CMD ["bash"]',
+        name="derived",
+    )
+    options = ["--simulate", "--component", "torch_npu", "--component", "kernels"]
+    found = tested(image, *options, "--profile", "kubernetes")
+    assert (found.code, found.broken, found.verdict) == (0, set(), "passed"), found.text
+    assert found.report["origin"] == "derived"
+    passed = {e["check"] for e in found.report["results"] if e["standing"] == "passed"}
+    assert {
+        "inherited/torch",
+        "inherited/constraints",
+        "image/torch_npu/test_torch_npu.py::test_matmul",
+    } <= passed
+
+
+def test_an_image_made_from_one_with_another_torch(
+    tested: Callable[..., Tested], main: str, spoil: Spoil
+) -> None:
+    image = spoil(
+        main,
+        f"RUN cd {SITE} && mv torch-2.3.1.dist-info torch-2.4.0.dist-info"
+        " && sed -i 's/^Version: .*/Version: 2.4.0/' torch-2.4.0.dist-info/METADATA"
+        ' && sed -i "s/2.3.1/2.4.0/" torch/version.py',
+        name="another-torch",
+    )
+    found = quick(tested, image)
+    assert found.code == 8, found.text
+    assert {"inherited/torch", "inherited/constraints", "compat/torch_npu"} <= found.broken
+
+
+def test_the_published_pair(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+    image = spoil(
+        main,
+        f"RUN cd {SITE} && mv torch-2.3.1.dist-info torch-2.12.0.dist-info"
+        " && sed -i 's/^Version: .*/Version: 2.12.0/' torch-2.12.0.dist-info/METADATA"
+        ' && sed -i "s/2.3.1/2.12.0/" torch/version.py'
+        " && mv torch_npu-2.3.1.post2.dist-info torch_npu-2.8.0.post2.dist-info"
+        " && cd torch_npu-2.8.0.post2.dist-info"
+        " && sed -i 's/^Version: .*/Version: 2.8.0.post2/' METADATA",
+        FOREIGN,
+        name="pair",
+    )
+    found = quick(tested, image)
+    assert (found.code, found.report["origin"]) == (8, "foreign"), found.text
+    assert "compat/torch_npu" in found.broken
+    assert {each.partition("/")[0] for each in found.broken} == {"compat"}, found.text
+    assert "torch_npu 2.8.0.post2 was built for torch 2.8.0" in found.text
+
+
+def test_python_needs_of_cann(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+    te = f"{CANN}/python/site-packages/te"
+    image = spoil(
+        main,
+        f"RUN mkdir -p {te} && echo 'import decorator' >{te}/__init__.py"
+        f" && printf '#!/usr/bin/python3\\nimport te\\n' >{CANN}/bin/atc"
+        f" && chmod 755 {CANN}/bin/atc && rm -r {SITE}/decorator*",
+        FOREIGN,
+        name="needs",
+    )
+    found = quick(tested, image)
+    assert found.code == 8, found.text
+    assert found.broken == {"cann/python-packages", "cann/te", "cann/atc"}
+    assert "No module named 'decorator'" in found.text
+
+
+def test_env_only_in_bashrc(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+    image = spoil(
+        main,
+        "RUN echo 'source /usr/local/Ascend/ascend-toolkit/set_env.sh' >>/root/.bashrc",
+        "ENV ASCEND_HOME_PATH= ASCEND_TOOLKIT_HOME= ASCEND_OPP_PATH= LD_LIBRARY_PATH= PYTHONPATH=",
+        FOREIGN,
+        name="bashrc",
+    )
+    found = quick(tested, image)
+    assert (found.code, found.broken) == (8, {"environment/shell-only"}), found.text
+
+
+def test_triton_over_triton_ascend(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+    of_triton = "d04b98f48e8f8bcc15c6ae5ac050801cd6dcfd428fb5f9e65c4e16e7807340fa"
+    image = spoil(
+        main,
+        f"RUN cd {SITE} && mkdir triton triton-3.5.0.dist-info triton_ascend-3.2.0.dist-info"
+        " && printf hello >triton/__init__.py"
+        " && printf 'Name: triton\\nVersion: 3.5.0\\n' >triton-3.5.0.dist-info/METADATA"
+        " && printf 'Name: triton-ascend\\nVersion: 3.2.0\\n'"
+        " >triton_ascend-3.2.0.dist-info/METADATA"
+        " && echo 'triton/__init__.py,sha256=LPJNul-wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ,5'"
+        " >triton-3.5.0.dist-info/RECORD"
+        f" && echo 'triton/__init__.py,sha256={of_triton[:43]},9'"
+        " >triton_ascend-3.2.0.dist-info/RECORD",
+        FOREIGN,
+        name="triton",
+    )
+    found = quick(tested, image)
+    assert (found.code, found.broken) == (8, {"packages/triton", "compat/triton"}), found.text
+
+
+def test_kernels_of_another_chip(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+    image = spoil(
+        main, f"RUN mv {KERNELS}/ascend910b {KERNELS}/ascend310p", FOREIGN, name="kernels"
+    )
+    found = quick(tested, image)
+    assert (found.code, found.broken) == (8, {"kernels/chip"}), found.text
+
+
+def test_a_driver_baked_in(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+    image = spoil(
+        main,
+        "RUN mkdir -p /usr/local/Ascend/driver && echo 1 >/usr/local/Ascend/driver/version.info",
+        FOREIGN,
+        name="driver",
+    )
+    found = quick(tested, image)
+    assert (found.code, found.broken) == (8, {"driver/baked-in"}), found.text
+
+
+def test_an_image_without_python(tested: Callable[..., Tested], project: Project) -> None:
+    target = project.matrix().targets[MAIN]
+    found = quick(tested, ensure_base(target.base, target.docker_arch))
+    assert (found.code, found.verdict) == (0, "not ours to say"), found.text
+
+
+def test_an_image_without_a_shell(tested: Callable[..., Tested], spoil: Spoil) -> None:
+    image = spoil("scratch", "COPY Dockerfile /Dockerfile", name="empty")
+    found = tested(image, "--profile", "docker")
+    assert (found.code, found.broken) == (8, {"profile/docker/sh"}), found.text
+    assert "no program 'sleep'" in found.text
+
+
+def test_an_image_that_is_not_there(tested: Callable[..., Tested]) -> None:
+    found = tested("nobody/has:this")
+    assert (found.code, found.report) == (6, {})
+    assert "there is no image nobody/has:this here. Pull or build it" in found.text

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CANN from a server of files: build.py downloads it, and installs the files of its packages."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cannery.execute.engine import client as engine
+from cannery.matrix.first_use import with_sha256
+from tests.fetch.fetches import digest
+from tests.fetch.server import Fault, Files, serving
+
+from .conftest import ROOT, Built
+from .vendor import PATHS, run, tree
+
+COMPONENTS = ("toolkit", "kernels", "nnal")
+
+
+@pytest.fixture
+def server() -> Iterator[Files]:
+    with serving() as files:
+        yield files
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, main: Built, server: Files) -> Path:
+    """A checkout that knows the sha256 of the files of CANN, and that ``server`` has them."""
+    root = tmp_path / "checkout"
+    left_out = shutil.ignore_patterns(".*", "artifacts", "node_modules", "__pycache__")
+    shutil.copytree(ROOT, root, ignore=left_out)
+    made = main.simulated.artifacts.parent
+    # Links, because a second simulator would have to be compiled.
+    shutil.copytree(made, root / made.relative_to(ROOT), symlinks=True, copy_function=os.link)
+    matrix = root / "matrix.yaml"
+    text = matrix.read_text(encoding="utf-8")
+    for component in COMPONENTS:
+        name = main.target.artifacts[component].name
+        server.content[name] = (main.simulated.artifacts / name).read_bytes()
+        text = with_sha256(text, name, digest(server.content[name]))
+    matrix.write_text(text, encoding="utf-8")
+    settings = f'[sources]\nservers = ["{server.url}"]\n'
+    (root / "cannery.toml").write_text(settings, encoding="utf-8")
+    build_py(root, "render", "--target", main.target.id)
+    return root
+
+
+def build_py(root: Path, *words: str) -> str:
+    return run(sys.executable, str(root / "build.py"), *words)
+
+
+@pytest.fixture
+def kept_name(main: Built) -> Iterator[str]:
+    """The name of the main target's image, which is that of the same image afterwards."""
+    before = engine.image_id(main.image)
+    yield main.image
+    run("docker", "tag", before, main.image)
+
+
+def test_cann_has_the_files_that_the_packages_of_the_folder_install(
+    main: Built, server: Files, checkout: Path, kept_name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    expected = tree(main.image, main.target.platform, *PATHS)
+    toolkit = main.target.artifacts["toolkit"].name
+    server.faults[toolkit] = [Fault(kind="half", at=len(server.content[toolkit]) // 2)]
+    words = ("--source", "download", "--artifacts", str(tmp_path / "empty"), "--no-test")
+    cache = ("--cache", str(tmp_path / "cache"))
+    build_py(checkout, "build", "--target", main.target.id, "--simulate", *words, *cache)
+    image = engine.image_id(kept_name)
+    try:
+        names = [request.path for request in server.requests]
+        assert {*names} == {main.target.artifacts[each].name for each in COMPONENTS}
+        assert names.count(toolkit) == 2
+        assert tree(image, main.target.platform, *PATHS) == expected
+        assert len(expected) > 50
+    finally:
+        run("docker", "image", "rm", "--force", image)

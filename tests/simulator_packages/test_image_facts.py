@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The versions that the image tests read are those of the installed packages, in every layout."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import ARCH, KERNELS, TOOLKIT, Machine, Packed
+from .test_install import install_all
+
+PROBE = Path(__file__).parents[1] / "image" / "probes" / "facts.py"
+
+
+def probe(machine: Machine, home: str) -> dict[str, Any]:
+    """The probe's functions, which look at ``machine`` in place of a container."""
+    tree = ast.parse(PROBE.read_text(encoding="utf-8"))
+    tree.body = [each for each in tree.body if isinstance(each, ast.Import | ast.FunctionDef)]
+    found: dict[str, Any] = {
+        "ASCEND": str(machine.ascend),
+        "HOME": str(machine.ascend / home),
+        "NOT_OURS": (),
+    }
+    exec(compile(tree, str(PROBE), "exec"), found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("layout", "home", "operators"),
+    [
+        ("t39", "ascend-toolkit/latest", "kernels"),
+        ("cann85", "cann-8.5.0", "ops"),
+        ("cann91", "cann-9.1.1", "ops"),
+    ],
+)
+def test_each_package_has_its_version(
+    request: pytest.FixtureRequest, machine: Machine, layout: str, home: str, operators: str
+) -> None:
+    packed: Packed = request.getfixturevalue(layout)
+    install_all(machine, packed)
+    infos = probe(machine, home)["install_infos"]()
+    version = packed.spec["cann"]
+    for name in ("toolkit", operators, "nnal"):
+        assert infos[name]["version"] == version
+    assert infos["toolkit"]["arch"] == ARCH
+    assert {*probe(machine, home)["part_versions"]().values()} == {version}
+
+
+def test_a_package_that_is_not_there_has_none(machine: Machine, t39: Packed) -> None:
+    machine.must_install(t39.file(TOOLKIT))
+    infos = probe(machine, "ascend-toolkit/latest")["install_infos"]()
+    assert [*infos] == ["toolkit"]
+    machine.must_install(t39.file(KERNELS))
+    assert [*probe(machine, "ascend-toolkit/latest")["install_infos"]()] == ["toolkit", "kernels"]
+
+
+# As a host with CANN 8.3.RC1.alpha001 had it.
+KERNELS_OF_8_3 = """\
+Version=8.3.T5.0.B028
+version_dir=8.3.RC1.alpha001
+timestamp=20250807_092944934
+ops_version=8.3.T5.0.B028
+required_package_runtime_version=">=7.6, <=8.3"
+"""
+ATB = {
+    "Ascend-cann-atb : 8.0.RC2\nAscend-cann-atb Version : 8.0.RC2.B020\n": "8.0.RC2",
+    'Version=8.5.0\n\nrequired_package_hccl_version>="8.2"\n': "8.5.0",
+}
+
+
+def test_versions_as_the_vendor_writes_them(machine: Machine) -> None:
+    home = machine.ascend / "ascend-toolkit/latest"
+    (home / "opp_kernel").mkdir(parents=True)
+    (home / "opp_kernel/version.info").write_text(KERNELS_OF_8_3)
+    atb = machine.ascend / "nnal/atb/latest"
+    atb.mkdir(parents=True)
+    for text, version in ATB.items():
+        (atb / "version.info").write_text(text)
+        infos = probe(machine, "ascend-toolkit/latest")["install_infos"]()
+        assert infos["kernels"]["version"] == "8.3.RC1.alpha001"
+        assert infos["nnal"]["version"] == version

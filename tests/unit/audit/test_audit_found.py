@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of a probe: good, cut, mangled, from the shell; and the layouts of CANN."""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cannery.audit.cann import Cann, cann_of, chip_of
+from cannery.audit.found import Attempt, parse_probe
+from cannery.audit.judge import judge_image
+from cannery.audit.summary import describe, record_of
+from cannery.cann import Layout
+from tests.unit.audits import (
+    COMPAT,
+    DERIVED,
+    FACTS,
+    FOREIGN,
+    HOME,
+    KNOWN,
+    LATEST,
+    OURS,
+    PROJECT,
+    found_with,
+    said,
+)
+
+PROBE = PROJECT.root / "cannery" / "execute" / "probe"
+
+
+def test_facts() -> None:
+    found = parse_probe(said(FACTS))
+    assert (found.machine, found.python, found.versions["torch"]) == ("aarch64", "3.9.2", "2.3.1")
+    assert found.cann
+    assert (found.cann.toolkit, found.cann.kernels, found.cann.nnal) == ("8.0.T39",) * 3
+    assert (found.cann.folder, found.cann.layout) == (HOME, Layout.ASCEND_TOOLKIT)
+    assert found.cann.chips == ("910b",)
+    assert found.failed == {}
+
+
+@pytest.mark.parametrize("text", ["", "sh: not found\n", "cannery-probe: ", "cannery-probe: []"])
+def test_no_facts(text: str) -> None:
+    with pytest.raises(ValueError, match=r"no facts|cannot be read"):
+        parse_probe(text)
+
+
+def test_the_last_words_are_in_the_error() -> None:
+    with pytest.raises(ValueError, match="its last words: Killed"):
+        parse_probe("something\nKilled\n\n")
+
+
+def test_a_form_of_a_later_version() -> None:
+    with pytest.raises(ValueError, match="unknown form 2"):
+        parse_probe(said({"probe": 2}))
+
+
+def test_a_malformed_fact_costs_no_other() -> None:
+    found = found_with(users="nonsense", uid="x", triton=[1], distributions=7)
+    assert {*found.failed} == {"users", "uid", "triton", "distributions"}
+    assert (found.users, found.versions, found.machine) == ((), {}, "aarch64")
+
+
+def test_mangled_facts_never_raise_anything_else() -> None:
+    whole = random.Random(14)
+    values: list[object] = [None, 7, "x", [], {}, [[]], {"a": 1}, {"a": {"b": None}}, [None], True]
+    values += [{"wheels": 7}, {"held": "x"}, {"torch": [["x", "/"]]}]
+    for number in range(1000):
+        facts = dict(FACTS)
+        for name in whole.sample([*FACTS], 3):
+            facts[name] = whole.choice(values)
+        text = said(facts)
+        if whole.random() < 0.3:
+            text = text[: whole.randrange(len(text))]
+        try:
+            found = parse_probe(text)
+        except ValueError:
+            continue
+        if number % 20:
+            continue
+        judge_image(found, whole.choice([OURS, DERIVED, FOREIGN]), COMPAT, KNOWN)
+        describe(found, DERIVED)
+        record_of(found, DERIVED)
+
+
+def _cann(infos: dict[str, dict[str, str]], homes: dict[str, list[str]], **more: object) -> Cann:
+    found = cann_of({"homes": homes, "infos": infos, **more}, {"ASCEND_HOME_PATH": ""})
+    assert found
+    return found
+
+
+def test_the_layout_since_8_5() -> None:
+    home = "/usr/local/Ascend/cann-9.1.0"
+    infos = {
+        f"{home}/aarch64-linux/ascend_toolkit_install.info": {"version": "9.1.0"},
+        f"{home}/aarch64-linux/ascend_ops_install.info": {"version": "9.1.0"},
+    }
+    cann = _cann(infos, {home: ["/usr/local/Ascend/cann"]}, operators=["ascend910_93"])
+    assert (cann.layout, cann.toolkit, cann.kernels) == (Layout.CANN, "9.1.0", "9.1.0")
+    assert cann.chips == ("a3",)
+
+
+def test_internal_versions_are_no_releases() -> None:
+    infos = {
+        f"{HOME}/runtime/version.info": {"version": "7.6.0.1.220"},
+        f"{HOME}/version.info": {"version": "7.6", "version_dir": "cann-8.0.rc2"},
+    }
+    assert _cann(infos, {HOME: [LATEST]}).toolkit == "8.0.RC2"
+
+
+def test_a_toolkit_by_its_version_cfg() -> None:
+    infos = {f"{HOME}/version.cfg": {"runtime_running_version": "[7.6.T13.0.B094:8.0.T63]"}}
+    assert _cann(infos, {HOME: [LATEST]}).toolkit == "8.0.T63"
+
+
+def test_the_environment_chooses_one_of_several_toolkits() -> None:
+    homes = {"/a/8.0.RC2": ["/a/8.0.RC2"], "/a/8.0.RC3": ["/a/latest"]}
+    infos = {
+        f"{home}/ascend_toolkit_install.info": {"version": home.rpartition("/")[2]}
+        for home in homes
+    }
+    found = cann_of({"homes": homes, "infos": infos}, {"ASCEND_HOME_PATH": "/a/latest"})
+    assert found
+    assert (found.toolkit, found.homes) == ("8.0.RC3", ("/a/8.0.RC2", "/a/8.0.RC3"))
+
+
+def test_no_cann() -> None:
+    assert cann_of({}, {}) is None
+    assert cann_of({"homes": {"/a": ["/a"]}, "infos": {"/a/version.info": {}}}, {}) is None
+
+
+@pytest.mark.parametrize("chip", ["910b", "a3", "310p", "910"])
+def test_chips(chip: str) -> None:
+    folder = {"a3": "ascend910_93"}.get(chip, f"ascend{chip}")
+    assert chip_of(folder) == chip
+
+
+def test_last_line_of_an_attempt() -> None:
+    assert Attempt(code=1, said="a\nb\n\n").last_line == "b"
+    assert Attempt(code=3, said="").last_line == "exit code 3"
+
+
+def _shell(program: str, path: str = "") -> str:
+    script = (PROBE / "find_python.sh").read_text(encoding="utf-8")
+    argv = ["/bin/sh", "-c", script, "probe", program]
+    done = subprocess.run(
+        argv, capture_output=True, text=True, check=True, env={"PATH": path, "ASCEND_X": "1"}
+    )
+    return done.stdout
+
+
+def test_the_probe_runs_on_this_machine() -> None:
+    program = (PROBE / "probe.py").read_text(encoding="utf-8")
+    found = parse_probe(_shell(program, str(Path(sys.executable).parent)))
+    assert found.python.count(".") == 2
+    assert "pytest" in found.versions
+    assert found.environment["ASCEND_X"] == "1"
+    assert found.failed == {}
+
+
+def test_the_shell_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("uname", "id", "env"):
+        (tmp_path / name).symlink_to(f"/usr/bin/{name}")
+    script = (PROBE / "find_python.sh").read_text(encoding="utf-8")
+    # This machine has a Python in one of the places that are tried.
+    script = script.replace("for path in /usr/local/python3*", "for path in /nowhere*")
+    script = script.replace("/usr/bin/python3.* /opt", "/nowhere /opt")
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "probe", ""],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": str(tmp_path), "ASCEND_X": "1"},
+    )
+    found = parse_probe(done.stdout)
+    assert found.by_shell
+    assert found.environment["ASCEND_X"] == "1"
+    assert found.users[0].name == "root"
+    assert "bash" in found.programs
+
+
+def test_cann_by_the_shell() -> None:
+    info = "/usr/local/Ascend/ascend-toolkit/8.0.RC3/aarch64-linux/ascend_toolkit_install.info"
+    lines = [
+        ("machine", "aarch64"),
+        (f"info {info}", "version=8.0.RC3"),
+        (f"info {info}", "arch=aarch64"),
+        ("operators", "/usr/local/Ascend/x/kernel/ascend910b"),
+        ("shell /root/.bashrc", "source set_env.sh"),
+        ("user", "ma-user:x:1000:100::/home/ma-user:/bin/bash"),
+        ("driver", "/usr/local/Ascend/driver/version.info"),
+        ("end", "1"),
+    ]
+    text = "".join(f"cannery-sh: {key}\t{value}\n" for key, value in lines)
+    found = parse_probe(text)
+    assert found.cann
+    assert (found.cann.toolkit, found.cann.chips) == ("8.0.RC3", ("910b",))
+    assert found.shell_files == {"/root/.bashrc": ("source set_env.sh",)}
+    assert (found.users[0].uid, found.driver) == (1000, ("/usr/local/Ascend/driver/version.info",))
+
+
+@pytest.mark.parametrize("name", ["probe.py", "run_check.py"])
+def test_programs_for_images_are_old_python(name: str) -> None:
+    ast.parse((PROBE / name).read_text(encoding="utf-8"), feature_version=(3, 5))
+
+
+def test_run_check_measures() -> None:
+    program = (PROBE / "run_check.py").read_text(encoding="utf-8")
+    argv = [sys.executable, "-c", program, "echo said; exit 3", "10"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    answer = json.loads(done.stdout.strip().removeprefix("cannery-ran: "))
+    assert (answer["code"], answer["said"], answer["timed_out"]) == (3, "said\n", False)
+    assert answer["peak_kib"] > 100
+
+
+def test_run_check_stops_what_takes_too_long() -> None:
+    program = (PROBE / "run_check.py").read_text(encoding="utf-8")
+    argv = [sys.executable, "-c", program, "echo begun; sleep 60", "0.2"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20)
+    answer = json.loads(done.stdout.strip().removeprefix("cannery-ran: "))
+    assert (answer["said"], answer["timed_out"]) == ("begun\n", True)
+    assert answer["seconds"] < 10

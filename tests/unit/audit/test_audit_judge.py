@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each of the things that 'test --image' must find, by the check that must find it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cannery.audit.config import ImageConfig
+from cannery.audit.found import Found, parse_probe
+from cannery.audit.judge import judge_image
+from cannery.audit.result import Standing
+from tests.unit.audits import (
+    COMPAT,
+    DERIVED,
+    FOREIGN,
+    HOME,
+    KNOWN,
+    OURS,
+    dists,
+    found_with,
+    results,
+)
+
+NO_ENV = dict.fromkeys(
+    ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_OPP_PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
+)
+SOURCED = {"/root/.bashrc": ["source /usr/local/Ascend/ascend-toolkit/set_env.sh"]}
+
+
+def standings(found: Found, config: ImageConfig = FOREIGN, chip: str = "") -> dict[str, str]:
+    return {name: str(each.standing) for name, each in results(found, config, chip).items()}
+
+
+@pytest.mark.parametrize("config", [OURS, DERIVED, FOREIGN], ids=["ours", "derived", "foreign"])
+def test_nothing_is_wrong_with_what_is_known_to_work(config: ImageConfig) -> None:
+    assert results(found_with(), config) == {}
+    every = judge_image(found_with(), config, COMPAT, KNOWN)
+    assert {"compat/torch_npu", "compat/apex", "driver/baked-in"} <= {e.check for e in every}
+
+
+def test_the_published_pair() -> None:
+    found = found_with(
+        distributions=dists(torch="2.12.0", torch_npu="2.8.0.post2"), torch_file="2.12.0"
+    )
+    result = results(found)["compat/torch_npu"]
+    assert result.standing is Standing.BROKEN
+    assert "torch_npu 2.8.0.post2 was built for torch 2.8.0" in result.text
+    assert "cannot be imported with torch 2.12.0" in result.text
+    assert "Nearest known: " in result.fix
+
+
+def test_the_published_pair_without_cann() -> None:
+    found = found_with(
+        distributions=dists(torch="2.12.0+cpu", torch_npu="2.8.0.post2"),
+        torch_file="2.12.0+cpu",
+        ascend={"homes": {}},
+    )
+    assert standings(found) == {
+        "compat/toolkit": "not ours to say",
+        "compat/torch_npu": "broken",
+    }
+
+
+def test_a_pair_that_nobody_names() -> None:
+    found = found_with(distributions=dists(torch_npu="2.3.1.post99"))
+    result = results(found)["compat/torch_npu"]
+    assert result.standing is Standing.UNKNOWN
+    assert "are not known to work on CANN 8.0.T39" in result.text
+
+
+def test_the_metadata_of_torch_is_not_that_of_its_files() -> None:
+    result = results(found_with(torch_file="2.1.0"))["compat/torch"]
+    assert result.standing is Standing.BROKEN
+    assert "are those of 2.1.0, and its metadata says 2.3.1" in result.text
+
+
+def test_torch_is_installed_twice() -> None:
+    twice = {"torch": [["2.3.1", "/usr/lib"], ["2.1.0", "/opt/lib"]]}
+    assert "installed twice" in results(found_with(distributions=twice))["compat/torch"].text
+
+
+def test_the_python_needs_of_cann() -> None:
+    said = "Traceback\nModuleNotFoundError: No module named 'decorator'"
+    attempt = {"code": 1, "said": said}
+    found = found_with(
+        distributions=dists(decorator=None), cann_programs={"te": attempt, "atc": attempt}
+    )
+    found_results = results(found)
+    assert {*found_results} == {"cann/python-packages", "cann/te", "cann/atc"}
+    assert {each.standing for each in found_results.values()} == {Standing.BROKEN}
+    assert found_results["cann/atc"].fix == "Install the Python package with the module decorator."
+    assert "decorator" in found_results["cann/python-packages"].text
+
+
+def test_a_missing_package_that_harms_nothing_is_a_note() -> None:
+    works = {"te": {"code": 0, "said": ""}}
+    found = found_with(distributions=dists(tornado=None), cann_programs=works)
+    assert results(found) == {}
+    [note] = [
+        each
+        for each in judge_image(found, FOREIGN, COMPAT, KNOWN)
+        if each.check == "cann/python-packages"
+    ]
+    assert note.standing is Standing.NOTE
+
+
+def test_a_program_of_cann_that_hangs() -> None:
+    found = found_with(cann_programs={"atc": {"code": -1, "said": "no answer in 60 s"}})
+    assert "no answer in 60 s" in results(found)["cann/atc"].text
+
+
+def test_env_only_in_bashrc() -> None:
+    found = found_with(environment=NO_ENV, shell_files=SOURCED)
+    result = results(found)["environment/shell-only"]
+    assert result.standing is Standing.BROKEN
+    assert "only /root/.bashrc sets them" in result.text
+    assert "ASCEND_HOME_PATH, ASCEND_OPP_PATH, LD_LIBRARY_PATH, PYTHONPATH" in result.text
+
+
+def test_env_nowhere() -> None:
+    found = found_with(environment=NO_ENV)
+    assert standings(found) == {"environment/cann": "broken"}
+
+
+def test_a_python_that_only_a_shell_puts_first() -> None:
+    path = "/opt/conda/envs/npu/bin/python3.10"
+    found = found_with(
+        distributions=dists(torch=None, torch_npu=None, mindspore=None, apex=None),
+        torch_file="",
+        other_pythons={path: ["torch_npu-2.7.1"]},
+    )
+    result = results(found)["environment/python"]
+    assert result.standing is Standing.BROKEN
+    assert result.fix.endswith("ENV PATH=/opt/conda/envs/npu/bin:$PATH")
+
+
+def test_triton_over_triton_ascend() -> None:
+    both = dists(triton="3.5.0", triton_ascend="3.2.0")
+    found = found_with(distributions=both, triton={"triton": 4, "triton-ascend": 0, "neither": 0})
+    result = results(found)["packages/triton"]
+    assert result.standing is Standing.BROKEN
+    assert "triton 3.5.0 was installed over triton-ascend 3.2.0: 4 files" in result.text
+    assert results(found)["compat/triton"].standing is Standing.BROKEN
+
+
+def test_triton_below_triton_ascend() -> None:
+    both = dists(triton="3.5.0", triton_ascend="3.2.1")
+    found = found_with(distributions=both, triton={"triton": 0, "triton-ascend": 9, "neither": 0})
+    assert not {"packages/triton", "compat/triton"} & results(found).keys()
+
+
+@pytest.mark.parametrize(
+    ("config", "chip", "by"),
+    [
+        (OURS, "", "its label io.cannery.chip says 910b"),
+        (FOREIGN, "", "its name says 910b"),
+        (replace(FOREIGN, reference="x"), "a3", "--chip says a3"),
+    ],
+)
+def test_kernels_of_another_chip(config: ImageConfig, chip: str, by: str) -> None:
+    result = results(found_with(ascend={"operators": ["ascend310p"]}), config, chip)["kernels/chip"]
+    assert result.standing is Standing.BROKEN
+    assert "are for chip 310p, and " + by in result.text
+
+
+def test_a_chip_that_nobody_names() -> None:
+    config = replace(FOREIGN, reference="theirs:1")
+    assert standings(found_with(), config) == {"kernels/chip": "not ours to say"}
+
+
+def test_kernels_of_another_release() -> None:
+    info = {f"{HOME}/aarch64-linux/ascend_kernels_install.info": {"version": "8.0.RC2"}}
+    infos = {**found_infos(), **info}
+    assert standings(found_with(ascend={"infos": infos}))["compat/kernels"] == "broken"
+
+
+def found_infos() -> dict[str, dict[str, str]]:
+    from tests.unit.audits import FACTS
+
+    return dict(FACTS["ascend"]["infos"])
+
+
+def test_a_driver_baked_in() -> None:
+    found = found_with(driver=["/usr/local/Ascend/driver/version.info", "/usr/local/bin/npu-smi"])
+    result = results(found)["driver/baked-in"]
+    assert result.standing is Standing.BROKEN
+    assert "/usr/local/Ascend/driver/version.info" in result.text
+
+
+def test_an_image_for_another_architecture_than_its_cann() -> None:
+    config = replace(FOREIGN, architecture="amd64")
+    assert standings(found_with(), config)["cann/architecture"] == "broken"
+
+
+def test_a_toolkit_without_kernels() -> None:
+    assert standings(found_with(ascend={"operators": []}))["compat/kernels"] == "unknown pairing"
+
+
+def test_an_image_without_anything_of_ascend_s() -> None:
+    found = found_with(distributions=dists(torch_npu=None), ascend={"homes": {}})
+    assert standings(found) == {"compat/image": "not ours to say"}
+
+
+@pytest.mark.parametrize("libc", ["", "musl", "glibc x"])
+def test_another_libc(libc: str) -> None:
+    assert results(found_with(libc=libc)) == {}
+
+
+def test_an_image_without_python() -> None:
+    words = "cannery-sh: machine\taarch64\ncannery-sh: uid\t0\ncannery-sh: end\t1\n"
+    assert standings(parse_probe(words)) == {"compat/image": "not ours to say"}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wheels of a package index that do not fit the base or the machine are refused before a lock."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cannery.errors import MatrixError
+from cannery.matrix.facts import parse_facts
+from cannery.model import Target
+from tests.unit.compat_targets import BASE, GOOD, changed, problems
+from tests.unit.matrices import OWN_FACTS, edited
+
+NEWER = replace(BASE, name="debian-12", image="debian:12@sha256:0", suite="bookworm", glibc="2.36")
+
+
+def serving(requirement: str, **changes: object) -> Target:
+    return changed(requirements=(*GOOD.requirements, requirement), **changes)
+
+
+def test_a_wheel_for_a_newer_glibc_names_the_nearest_base() -> None:
+    [said] = [each for each in problems(serving("vllm-ascend==0.23.0")) if " is refused" in each]
+    assert "is refused: its wheels are for glibc 2.34 or newer" in said
+    assert "Take a base with glibc 2.34 or newer, such as debian bookworm" in said
+    assert "base debian-11 has 2.31" in said
+
+
+def test_a_newer_base_takes_it() -> None:
+    python = replace(GOOD.python, version="3.11.2")
+    found = problems(serving("vllm-ascend==0.23.0", base=NEWER, python=python))
+    assert not [each for each in found if "glibc" in each]
+
+
+def test_another_version_is_not_concerned() -> None:
+    assert not [each for each in problems(serving("vllm-ascend==0.18.0")) if "glibc" in each]
+
+
+def test_a_platform_without_wheels_names_the_other() -> None:
+    own = serving("sglang==0.5.23", base=NEWER, platform="linux/amd64")
+    [said] = [each for each in problems(own) if " is refused" in each]
+    assert "its wheels are for aarch64 only" in said
+    assert "Take platform linux/arm64, or another version." in said
+    other = problems(replace(own, platform="linux/arm64"))
+    assert not [each for each in other if "sglang" in each]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("machine: x86_64", "machine: x86", "there is no machine 'x86'. Did you mean 'x86_64'?"),
+        (
+            "vllm-ascend==0.23.0, glibc_below: 2.34",
+            "vllm-ascend==0.23.0, glibc_below: new",
+            "'new' is not a version of glibc. Write it as in 2.34.",
+        ),
+    ],
+)
+def test_a_wrong_condition(old: str, new: str, said: str) -> None:
+    text = edited(old, new, OWN_FACTS.read_text(encoding="utf-8"))
+    with pytest.raises(MatrixError) as caught:
+        parse_facts(text)
+    assert said in str(caught.value)

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of the doctor: what it prints, its exit codes, and what it changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.image.context.ascend_doctor import command
+from cannery.image.context.ascend_doctor.command import main
+from cannery.image.context.ascend_doctor.fixes import FIXES, stop_process
+from cannery.image.context.ascend_doctor.host import Output, Space
+from cannery.options import doctor as options
+from tests.unit.hosts import FACTS, SimulatedHost, good_host
+
+RESERVED = "/proc/sys/net/ipv4/ip_local_reserved_ports"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> SimulatedHost:
+    return good_host(tmp_path / "host")
+
+
+def run(host: SimulatedHost, *argv: str) -> int:
+    return main(argv, host.write(), FACTS)
+
+
+def document(host: SimulatedHost, capsys: pytest.CaptureFixture[str], *argv: str) -> Any:
+    run(host, "--json", *argv)
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_good_host(host: SimulatedHost, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(host) == 0
+    assert capsys.readouterr().out == "ascend-doctor: no findings.\n"
+
+
+def test_the_worst_comes_first_and_decides_the_exit_code(
+    host: SimulatedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host.environment["ASCEND_LAUNCH_BLOCKING"] = "1"
+    assert run(host) == 0
+    host.shm = Space(4 << 30, 4 << 30)
+    assert run(host) == 1
+    host.devices.pop("/dev/hisi_hdc")
+    (host.root / "dev/hisi_hdc").unlink()
+    capsys.readouterr()
+    assert run(host) == 8
+    said = capsys.readouterr().out
+    assert said.startswith("error: /dev/hisi_hdc is missing, although there are cards. [device-mi")
+    assert "  mend:   Start the container with --device /dev/hisi_hdc." in said
+    assert said.endswith("ascend-doctor: 1 error, 1 warning, 1 note.\n")
+
+
+def test_the_document(host: SimulatedHost, capsys: pytest.CaptureFixture[str]) -> None:
+    host.edit("hccn_tool -i 5 -link -g", "UP", "DOWN")
+    found = document(host, capsys)
+    assert found["schema"] == 1
+    assert found["host"]["name"] == "node-1"
+    assert found["host"]["chips"] == ["910B3"] * 8
+    assert found["host"]["addresses"]["7"] == "10.0.0.43"
+    [finding] = found["findings"]
+    assert finding["id"] == "link-down"
+    assert finding["severity"] == "error"
+    assert finding["values"] == {"card": 5, "state": "DOWN"}
+    assert {"what", "why", "mend", "sure", "sources"} < finding.keys()
+
+
+def test_the_driver_is_judged_for_a_cann(
+    host: SimulatedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ids(cann: str) -> list[str]:
+        return [each["id"] for each in document(host, capsys, "--cann", cann)["findings"]]
+
+    assert ids("8.0.RC1") == []
+    assert ids("8.0.T39") == []
+    assert ids("8.5.0") == ["driver-old"]
+    assert ids("7.0.0") == ["driver-new"]
+    assert ids("9.9.9") == ["driver-unsourced"]
+    host.edit("/usr/local/Ascend/driver/version.info", "24.1.rc1.b030", "25.1.0")
+    host.edit("npu-smi info", "24.1.rc1.b030", "25.1.0")
+    assert ids("8.5.0") == ["driver-disputed"]
+    host.edit("/usr/local/Ascend/driver/version.info", "25.1.0", "next")
+    host.edit("npu-smi info", "25.1.0", "next")
+    assert ids("8.5.0") == ["driver-form"]
+    host.edit("/usr/local/Ascend/driver/version.info", "next", "25.1.0-sim")
+    assert ids("8.5.0") == ["driver-simulated"]
+
+
+@pytest.mark.parametrize("code", ["-8005", "8005", "dcmi-8005", "npu-smi: ... ret is -8005"])
+def test_a_code_is_explained(
+    host: SimulatedHost, code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [finding] = document(host, capsys, f"--explain={code}")["findings"]
+    assert finding["id"] == "dcmi-8005"
+
+
+def test_advice_without_an_error_is_explained(
+    host: SimulatedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for word, advice in (
+        ("precision", "DeepSpeed 0.14.3 or 0.15.0"),
+        ("stuck", "watch npu-smi info"),
+        ("slow", "copy models and data to a local disk"),
+        ("timeout", "HCCL_CONNECT_TIMEOUT=7200"),
+    ):
+        assert run(host, "--explain", word) == 0
+        assert advice in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_unknown_code_gets_the_nearest(
+    host: SimulatedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(host, "--explain", "EJ0011") == 2
+    assert "'EJ0011' is unknown. Did you mean 'EJ0001'" in capsys.readouterr().err
+    assert run(host, "--explain", "\0\u4e00") == 2
+
+
+def test_a_log(host: SimulatedHost, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("a\nEJ0001: x\nEJ0001: y\n", encoding="utf-8")
+    assert run(host, "--log", str(log)) == 8
+    said = capsys.readouterr().out
+    assert "log:    EJ0001: x (at byte 2, and 1 more)" in said
+    assert host.asked == []
+    found = document(host, capsys, "--log", str(log))
+    assert found["log"] == {"path": str(log), "size": 22, "read": 22}
+    assert found["findings"][0]["count"] == 2
+    log.write_text("fine\n", encoding="utf-8")
+    assert run(host, "--log", str(log)) == 0
+    assert run(host, "--log", str(tmp_path / "nothing")) == 9
+
+
+def report_of(folder: Path, name: str, capsys: pytest.CaptureFixture[str], **changes: Any) -> str:
+    found = document(good_host(folder / name), capsys)
+    found["host"].update({"name": name, **changes})
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(found), encoding="utf-8")
+    return str(path)
+
+
+def test_nodes_are_compared(
+    tmp_path: Path, host: SimulatedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = report_of(tmp_path, "one", capsys)
+    other = {str(card): f"10.0.1.{card + 1}" for card in range(8)}
+    two = report_of(tmp_path, "two", capsys, addresses=other)
+    assert run(host, "--nodes", one, two) == 0
+    capsys.readouterr()
+    changes: dict[str, Any] = {
+        "driver": "25.5.0",
+        "firmware": "7.7.0",
+        "cann": "8.5.0",
+        "cards": [0, 1],
+        "time": 1_700_000_500.0,
+        "variables": {"HCCL_CONNECT_TIMEOUT": "600"},
+    }
+    three = report_of(tmp_path, "three", capsys, **changes)
+    found = document(host, capsys, "--nodes", one, two, three)
+    assert [each["id"] for each in found["findings"]] == [
+        *("nodes-driver", "nodes-firmware", "nodes-cann", "nodes-cards"),
+        *("nodes-variable", "nodes-variable", "nodes-time"),
+        *["nodes-address"] * 8,
+    ]
+    assert "24.1.rc1.b030 (one, two); 25.5.0 (three)" in found["findings"][0]["what"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"host": 1}', '{"host": {}}', "[" * 9999, "\xff"])
+def test_what_is_no_report_is_named(
+    tmp_path: Path, host: SimulatedHost, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "node.json"
+    path.write_text(text, encoding="latin-1")
+    assert run(host, "--nodes", str(path)) == 9
+    assert f"{path} is not a report of the doctor" in capsys.readouterr().err
+
+
+def test_a_fix_is_shown_and_changes_nothing_without_consent(
+    host: SimulatedHost, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "_confirmed", lambda: False)
+    host.files[RESERVED] = "8080"
+    assert run(host, "--fix", "reserve-ports") == 1
+    assert "write 8080,60000-60031 to " + RESERVED in capsys.readouterr().out
+    assert (host.root / RESERVED[1:]).read_text(encoding="utf-8") == "8080"
+
+
+def test_a_fix_keeps_what_was_reserved(
+    host: SimulatedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host.files[RESERVED] = "8080,60010\n"
+    assert run(host, "--fix", "reserve-ports", "--yes") == 0
+    assert (host.root / RESERVED[1:]).read_text(encoding="utf-8") == "8080,60000-60031"
+    del host.files[RESERVED]
+    assert run(host, "--fix", "reserve-ports", "--yes") == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def test_shm_is_enlarged_by_mount(host: SimulatedHost, capsys: pytest.CaptureFixture[str]) -> None:
+    host.shm = Space(64 << 20, 0)
+    mount = f"mount -o remount,size={16 << 30} /dev/shm"
+    assert run(host, "--fix", "shm", "--yes") == 9
+    host.outputs[mount] = Output("ok", "")
+    assert run(host, "--fix", "shm", "--yes") == 0
+    assert host.asked == [mount, mount]
+
+
+def test_only_processes_with_a_card_open_are_stopped(
+    host: SimulatedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with subprocess.Popen(["sleep", "60"]) as mine, subprocess.Popen(["sleep", "60"]) as other:
+        rows = "".join(f"| 0  0 | {p.pid} | python | 5 |\n" for p in (mine, other))
+        host.edit("npu-smi info", "\n+", "\n+")
+        table = "| NPU Chip | Process id | Process name | Process memory(MB) |\n"
+        host.outputs["npu-smi info"] = Output(
+            "ok", host.outputs["npu-smi info"].text + table + rows
+        )
+        host.open_by(mine.pid, 0)
+        assert run(host, "--fix", "stop-processes", "--yes") == 0
+        assert mine.wait(timeout=5) == -signal.SIGTERM
+        assert other.poll() is None
+        assert str(other.pid) not in capsys.readouterr().out
+        other.kill()
+
+
+def test_a_process_that_does_not_end_is_killed() -> None:
+    program = "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True)"
+    argv = [sys.executable, "-c", f"{program}; time.sleep(60)"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        stop_process(process.pid, grace=0.2)
+        assert process.wait(timeout=5) == -signal.SIGKILL
+
+
+def test_the_fixes_are_those_of_build_py() -> None:
+    assert [*options.FIXES] == [*FIXES]
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    argv = [sys.executable, "-m", "cannery.image.context.ascend_doctor", "--explain", "EJ0001"]
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run(argv, stdout=writer, stderr=subprocess.PIPE, cwd=root, check=False)
+    os.close(writer)
+    assert done.stderr == b""
+
+
+def test_a_check_that_fails_does_not_stop_the_others(
+    host: SimulatedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cannery.image.context.ascend_doctor import examine
+
+    def check_broken(_machine: object) -> None:
+        raise ZeroDivisionError("x")
+
+    monkeypatch.setattr(examine, "CHECKS", (check_broken, *examine.CHECKS))
+    host.devices.pop("/dev/hisi_hdc")
+    found = examine.examine(host.machine())
+    assert [each.id for each in found] == ["check-failed", "device-missing"]
+    assert found[0].values == {"check": "check_broken", "error": "ZeroDivisionError: x"}
+
+
+def test_no_card(host: SimulatedHost) -> None:
+    host.devices.clear()
+    assert host.ids() == {"no-device"}
+    card = "/sys/bus/pci/devices/0000:c1:00.0"
+    host.files |= {f"{card}/vendor": "0x19e5\n", f"{card}/class": "0x120000\n"}
+    assert host.ids() == {"driver-not-loaded"}
+
+
+def test_timeouts_that_are_not_set_are_a_note(host: SimulatedHost) -> None:
+    host.environment.clear()
+    assert [(e.id, e.values["default"]) for e in host.findings()] == [
+        ("hccl-timeout-default", 120),
+        ("hccl-timeout-default", 1800),
+    ]
+
+
+def test_a_container_is_known_by_several_signs(tmp_path: Path) -> None:
+    host = good_host(tmp_path / "host")
+    assert not host.machine().in_container
+    for number, (path, text) in enumerate(
+        [
+            ("/.dockerenv", ""),
+            ("/run/.containerenv", ""),
+            ("/proc/1/cgroup", "5:cpu:/kubepods/burstable/pod1\n"),
+            ("/proc/mounts", "overlay / overlay rw,lowerdir=/a 0 0\n"),
+        ]
+    ):
+        host = good_host(tmp_path / str(number))
+        host.files[path] = text
+        assert host.machine().in_container, path
+    host = good_host(tmp_path / "pod")
+    host.environment["KUBERNETES_SERVICE_HOST"] = "10.96.0.1"
+    assert host.machine().in_container

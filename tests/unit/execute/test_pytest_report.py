@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pytest plugin of checks in containers, and which image tests fit which images."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.execute.engine.verify import PLUGIN
+from tests.unit.audits import PROJECT, RECORD
+
+MINE = '''\
+import pytest
+
+def test_a():
+    """It works."""
+
+def test_b():
+    assert False, "no"
+
+@pytest.mark.device
+def test_c():
+    pass
+'''
+
+
+def run(folder: Path, *words: str, device: str) -> tuple[int, dict[str, Any], str]:
+    """Exit code, report and output of pytest with the plugin."""
+    report = folder / "report.json"
+    argv = [sys.executable, "-B", "-m", "pytest", "-p", PLUGIN, *words, "-p", "no:cacheprovider"]
+    argv += ["--device", device, "--report", str(report), "--hosts", "local://"]
+    done = subprocess.run(argv, cwd=PROJECT.root, capture_output=True, text=True, check=False)
+    return done.returncode, json.loads(report.read_text(encoding="utf-8")), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("device", "outcomes"),
+    [("none", ["passed", "failed", "not run"]), ("simulated", ["not run", "not run", "passed"])],
+)
+def test_testinfra_files_of_users(tmp_path: Path, device: str, outcomes: list[str]) -> None:
+    path = tmp_path / "mine" / "test_mine.py"
+    path.parent.mkdir()
+    path.write_text(MINE, encoding="utf-8")
+    code, report, said = run(
+        tmp_path, str(path.parent), "--rootdir", str(path.parent), device=device
+    )
+    assert code == int("failed" in outcomes), said
+    assert [*report] == [f"test_mine.py::test_{name}" for name in "abc"]
+    assert [each["outcome"] for each in report.values()] == outcomes
+    assert report["test_mine.py::test_a"]["title"] == "It works."
+    assert [each.name for each in path.parent.iterdir()] == ["test_mine.py"]
+
+
+def collected(tmp_path: Path, origin: str) -> set[str]:
+    record = tmp_path / "target.json"
+    record.write_text(json.dumps(RECORD), encoding="utf-8")
+    words = [str(PROJECT.root / "tests" / "image"), "--collect-only", "--quiet"]
+    words += ["--record", str(record), "--origin", origin]
+    code, _, said = run(tmp_path, *words, "--rootdir", str(PROJECT.root), device="none")
+    assert code == 0, said
+    return {line.split("tests/image/")[1] for line in said.splitlines() if "::" in line}
+
+
+def test_image_tests_that_fit(tmp_path: Path) -> None:
+    ours, derived, foreign = (collected(tmp_path, each) for each in ("ours", "derived", "foreign"))
+    assert foreign < derived < ours
+    assert "torch_npu/test_torch_npu.py::test_imports" in foreign
+    # What somebody adds to an image is theirs, and what they leave behind, too.
+    assert "os/test_os.py::test_nothing_left_over" in ours - derived
+    assert "python/test_python.py::test_packages" in ours - derived
+    assert "guard/test_guard.py::test_pip_refuses_another_torch" in derived - foreign
+    # A foreign image has no record to compare with.
+    assert not [name for name in foreign if name.endswith("::test_version")]

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What images on other bases, for other chips and for other machines have in common."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cannery.bases import Base, Python, PythonSource
+from cannery.image.layers import Layer, layers_of
+from cannery.image.locks import read_lock
+from cannery.image.record import compiled_folders, interpreter_paths
+from cannery.image.render import Renderer
+from cannery.matrix.distributions import load_distributions
+from cannery.matrix.project import Project
+from cannery.model import Target
+from tests.unit.applications import lock_of, stacked_checkout, stage
+from tests.unit.matrices import CHECKOUT
+
+REAL = Project(root=CHECKOUT)
+
+
+def layers(target: Target) -> dict[str, Layer]:
+    return {layer.name: layer for layer in layers_of(target, read_lock(REAL, target))}
+
+
+def test_chips_of_one_release_share_the_toolkit_and_all_wheels() -> None:
+    targets = [
+        target
+        for target in REAL.matrix().targets.values()
+        if target.cann.version == "9.1.0"
+        and (target.torch, target.python.minor, target.deepspeed) == ("2.9.0", "3.11", "0.18.4")
+    ]
+    assert {target.chip for target in targets} == {"310p", "910", "910b", "a3", "950"}
+    found = [layers(target) for target in targets]
+    for name in found[0]:
+        kinds = {each[name].identity for each in found}
+        # NNAL's stage is on top of the kernels. Its files are the same for all chips.
+        own = name in ("kernels", "nnal", "guard")
+        assert len(kinds) == (len(targets) if own else 1), name
+
+
+def test_the_same_on_another_machine_shares_no_program() -> None:
+    targets = REAL.matrix().targets
+    names = ("py39-mindspore271-cann83rc1", "py39-mindspore271-cann83rc1-amd64")
+    arm, amd = (layers(targets[name]) for name in names)
+    assert [*arm] == [*amd]
+    assert not {each.identity for each in arm.values()} & {each.identity for each in amd.values()}
+    files = targets[names[1]].artifacts.values()
+    assert {file.name for file in files if "aarch64" in file.name} == set()
+
+
+@pytest.fixture(scope="module")
+def euler(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The files of a target with an application and packages on openEuler."""
+    checkout = stacked_checkout(tmp_path_factory.mktemp("checkout"))
+    served = checkout.matrix.targets["served"]
+    assert served.application
+    base = Base(
+        name="euler",
+        image="openeuler/openeuler:24.03-lts",
+        suite="24.03-lts",
+        glibc="2.38",
+        distribution=load_distributions()["openeuler"],
+    )
+    target = replace(
+        served,
+        base=base,
+        python=Python(name="own", version="3.11.6", source=PythonSource.BASE),
+        application=replace(served.application, packages=("pdsh", "ssh")),
+    )
+    checkout.lock(target, lock_of(target))
+    return {**Renderer(checkout.project).render(target).files}
+
+
+def test_dnf_installs_in_stages_on_top_of_the_base(euler: dict[str, str]) -> None:
+    text = euler["Dockerfile"]
+    assert "FROM base AS os-installed\n" in text
+    installed = stage(text, "os-installed")
+    assert "bash /tmp/install-rpms os \\\n" in installed
+    assert {"gcc-c++", "openssh-clients", "python3-devel"} <= {*installed.split()} | {
+        word.strip(";") for word in installed.split()
+    }
+    assert 'platform.python_version() != "3.11.6"' in installed
+    sealed = stage(text, "os")
+    assert "--mount=type=bind,from=os-installed,target=/after" in sealed
+    assert "--keep-compiled" in sealed
+    assert "install-packages" not in text.partition("# ---- CANN")[0].partition("AS base")[2]
+
+
+def test_an_application_asks_for_packages_by_either_name(euler: dict[str, str]) -> None:
+    text = euler["Dockerfile"]
+    assert "FROM os-installed AS packages-application-installed\n" in text
+    installed = stage(text, "packages-application-installed")
+    assert "pdsh" in installed.split()
+    assert "openssh-clients" in installed.split()
+    assert "from=os-installed,target=/before" in stage(text, "packages-application")
+
+
+def test_its_interpreter_is_where_that_distribution_has_it(euler: dict[str, str]) -> None:
+    text = euler["Dockerfile"]
+    assert "install-wheels /usr/bin/python3.11 /usr/local/lib/python3.11/site-packages" in text
+    assert "so Python files stay uncompiled" in text
+    assert "native-python" not in text.replace("installer-shims native-python seal-layer", "")
+
+
+@pytest.mark.parametrize("name", ["ubuntu-22.04", "openeuler-24.03"])
+def test_files_are_compiled_only_where_the_machine_can_have_the_interpreter(name: str) -> None:
+    found = [t for t in REAL.matrix().targets.values() if t.base.name == name]
+    own = [t for t in found if t.python.source is PythonSource.BASE]
+    assert own
+    assert {compiled_folders(target) for target in own} == {()}
+    debian = REAL.matrix().targets["torch290-cann910-910b-debian13-py313"]
+    assert interpreter_paths(debian)["site_packages"] in compiled_folders(debian)

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of 'test --image', with containers that only write down what is asked of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.audit.config import ImageConfig
+from cannery.audit.found import Found
+from cannery.audit.own_checks import OwnCheck, Ran
+from cannery.audit.profiles import OWN_FILE, read_profiles
+from cannery.audit.result import Audit, Result, Standing
+from cannery.deploy.run_spec import RunSpec, simulated_device
+from cannery.errors import EngineError, Span
+from cannery.execute.engine import containers
+from cannery.execute.engine.probing import NoFactsError
+from cannery.model import DeviceKind
+from cannery.pipeline import auditing, devices
+from cannery.pipeline.auditing import Request, audit
+from cannery.report.verification import Check
+from tests.unit.audits import DERIVED, FOREIGN, OURS, PROJECT, dists, found_with
+
+DEVICE = simulated_device(Path("/host"))
+REAL = found_with(ascend={"simulated": []})
+
+PASSED = Check(name="torch/test_torch.py::test_a", title="a", outcome="passed", why="")
+
+
+class Machine:
+    """An engine with one image."""
+
+    def __init__(self, config: ImageConfig, found: Found | Exception) -> None:
+        self.config, self.found = config, found
+        self.pytest: list[tuple[str, list[str], dict[str, Any]]] = []
+        self.ran: list[str] = []
+        self.checks = [
+            Check(name="torch/test_torch.py::test_a", title="a", outcome="passed", why="")
+        ]
+        self.fails: EngineError | None = None
+
+    @contextmanager
+    def container(self, _: str, __: str, spec: RunSpec, __ca: Path | None) -> Iterator[str]:
+        if self.fails:
+            raise self.fails
+        yield f"container-{spec.kind}"
+
+    def probe(self, _: str) -> Found:
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+    def pytest_in(
+        self, _: object, __: str, kind: DeviceKind, words: Sequence[str], **___: object
+    ) -> tuple[Check, ...]:
+        record = {}
+        if "--record" in words:
+            record = json.loads(Path(words[words.index("--record") + 1]).read_text())
+        self.pytest.append((str(kind), [*words], record))
+        return tuple(self.checks)
+
+    def run_check(self, _: str, check: OwnCheck, __: str) -> Ran:
+        self.ran.append(check.name)
+        return Ran(code=0, said="", seconds=1, timed_out=False, peak_kib=1)
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    made = Machine(OURS, found_with())
+    monkeypatch.setattr(containers, "container", made.container)
+    monkeypatch.setattr(auditing, "look_without_running", lambda _: Found())
+    monkeypatch.setattr(auditing, "read_config", lambda _: made.config)
+    monkeypatch.setattr(auditing, "hardware", lambda *_: "a machine")
+    for name in ("probe", "pytest_in", "run_check"):
+        monkeypatch.setattr(auditing, name, getattr(made, name))
+    monkeypatch.setattr(devices, "_simulated_host", lambda *_: Path("/host"))
+    monkeypatch.setattr(devices, "npu_device", lambda: None)
+    return made
+
+
+def run(simulate: bool = True, **more: Any) -> Audit:
+    return audit(PROJECT, Request(reference="mine:1", simulate=simulate, **more))
+
+
+def failing(found: Audit) -> set[str]:
+    return {each.check for each in found.failures}
+
+
+def one(found: Audit, check: str) -> Result:
+    [result] = [each for each in found.results if each.check == check]
+    return result
+
+
+@pytest.mark.parametrize(
+    ("config", "origin"), [(OURS, "ours"), (DERIVED, "derived"), (FOREIGN, "foreign")]
+)
+def test_the_tests_that_fit(machine: Machine, config: ImageConfig, origin: str) -> None:
+    machine.config = config
+    found = run()
+    assert (found.origin, found.standing) == (origin, Standing.PASSED)
+    assert [kind for kind, *_ in machine.pytest] == ["none", "simulated"]
+    for _, words, record in machine.pytest:
+        assert words[words.index("--origin") + 1] == origin
+        assert "--simulated" in words
+        assert ("held" in record) == (origin != "foreign")
+        assert record["components"]["torch"] == "2.3.1"
+    assert {*found.hardware} == {DeviceKind.NONE, DeviceKind.SIMULATED}
+
+
+def test_an_own_image_without_its_record_is_tested_as_any_other(machine: Machine) -> None:
+    machine.found = found_with(own_record=[])
+    run()
+    assert "foreign" in machine.pytest[0][1]
+
+
+def test_the_vendor_s_cann_needs_a_real_device(machine: Machine) -> None:
+    machine.found = REAL
+    found = run()
+    assert [kind for kind, *_ in machine.pytest] == ["none"]
+    assert "cannot use the simulated driver" in one(found, "device/used").text
+    assert "This machine has no NPU" in one(run(simulate=False), "device/used").text
+
+
+def test_a_real_device(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    npu = RunSpec(kind=DeviceKind.NPU, devices=("/dev/davinci0", "/dev/davinci_manager"))
+    monkeypatch.setattr(devices, "npu_device", lambda: npu)
+    machine.found = REAL
+    run(simulate=False)
+    assert [kind for kind, *_ in machine.pytest] == ["none", "npu"]
+    machine.found = found_with()
+    found = run(simulate=False)
+    assert one(found, "device/used").fix == "Add --simulate."
+
+
+def test_a_failed_image_test(machine: Machine) -> None:
+    bad = Check(name="torch/test_torch.py::test_b", title="b", outcome="failed", why="no\nmore")
+    other = "is checked in a container without a device"
+    later = Check(name="torch/test_torch.py::test_c", title="c", outcome="not run", why=other)
+    absent = Check(
+        name="x/test_x.py::test_d", title="d", outcome="not run", why="the target has no x"
+    )
+    machine.checks = [bad, later, absent]
+    found = run(simulate=False)
+    assert failing(found) == {"image/torch/test_torch.py::test_b"}
+    assert not [each for each in found.results if "test_c" in each.check or "test_d" in each.check]
+
+
+def test_users_checks(machine: Machine, tmp_path: Path) -> None:
+    place = Span(file="mine.yaml", line=1, column=1)
+    made = [
+        OwnCheck(
+            name=f"on {cards}",
+            command="x",
+            output="",
+            exit_code=0,
+            seconds=1,
+            memory_mb=0,
+            cards=cards,
+            place=place,
+        )
+        for cards in (0, 2, 99)
+    ]
+    found = run(checks=tuple(made), tests=tmp_path)
+    assert machine.ran == ["on 0", "on 2"]
+    assert one(found, "own/mine.yaml/on 99").standing is Standing.NOT_RUN
+    folders = [words[0] for _, words, _ in machine.pytest]
+    assert folders.count(str(tmp_path)) == 2
+    assert {each.device for each in found.results if each.group == "own"} == {
+        DeviceKind.NONE,
+        DeviceKind.SIMULATED,
+    }
+
+
+def test_users_checks_that_find_no_device(machine: Machine, tmp_path: Path) -> None:
+    machine.found = REAL
+    why = "needs a device, and this run has none"
+    machine.checks = [Check(name="test_x.py::test_d", title="d", outcome="not run", why=why)]
+    place = Span(file="mine.yaml", line=1, column=1)
+    check = OwnCheck(
+        name="on 2",
+        command="x",
+        output="",
+        exit_code=0,
+        seconds=1,
+        memory_mb=0,
+        cards=2,
+        place=place,
+    )
+    found = run(checks=(check,), tests=tmp_path)
+    assert one(found, "own/mine.yaml/on 2").standing is Standing.NOT_RUN
+    assert one(found, "own/test_x.py::test_d").standing is Standing.NOT_RUN
+
+
+def test_a_component(machine: Machine) -> None:
+    run(components=("torch",))
+    assert machine.pytest[0][1][0] == str(PROJECT.root / "tests" / "image" / "torch")
+
+
+def test_a_probe_that_hangs(machine: Machine) -> None:
+    machine.found = NoFactsError("the probe did not end in 300 s")
+    found = run()
+    assert found.standing is Standing.NOT_OURS
+    assert "did not end in 300 s" in one(found, "image/probe").text
+    assert failing(found) == {"image/probe"}
+    assert machine.pytest == []
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_an_image_without_a_shell(machine: Machine, starts: bool) -> None:
+    # docker-init starts, and then finds no 'sleep'; without it, docker itself does.
+    if starts:
+        machine.found = NoFactsError("its last words: container 1 is not running")
+    else:
+        machine.fails = EngineError('exec: "sleep": executable file not found in $PATH')
+    profile = read_profiles(OWN_FILE)["docker"]
+    found = run(profiles=(profile,))
+    assert "no program 'sleep'" in one(found, "image/probe").text
+    assert failing(found) == {"image/probe", "profile/docker/sh"}
+
+
+def test_an_engine_that_fails_is_an_error(machine: Machine) -> None:
+    machine.fails = EngineError("the engine stopped answering")
+    with pytest.raises(EngineError, match="stopped answering"):
+        run()
+
+
+def test_an_image_without_anything_for_an_npu_does_not_pass(machine: Machine) -> None:
+    machine.config = FOREIGN
+    machine.found = found_with(distributions=dists(torch_npu=None), ascend={"homes": {}})
+    found = run(simulate=False)
+    assert (found.standing, found.failures) == (Standing.NOT_OURS, ())
+
+
+def test_a_chip_and_strictness_reach_the_checks(machine: Machine) -> None:
+    machine.found = found_with(distributions=dists(torch_npu="2.3.1.post99"))
+    machine.config = replace(FOREIGN, reference="x")
+    assert failing(run(chip="a3")) == {"kernels/chip"}
+    assert failing(run(chip="910b", strict=True)) == {"compat/torch_npu"}

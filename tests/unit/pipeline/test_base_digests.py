@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import EngineError
+from cannery.matrix.own_sources import full_reference
+from cannery.pipeline import base_digests
+from cannery.pipeline.base_digests import update_bases
+from tests.unit.matrices import DIGEST, MATRIX, edited, make_checkout
+
+FOUND = "sha256:" + "9" * 64
+TEXT = edited(f"image: debian:11@sha256:{DIGEST}", 'image: "debian:11"  # the oldest')
+
+
+@dataclass
+class Registries:
+    asked: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
+
+    def digest(self, references: Sequence[str], platforms: Sequence[str], ca: Path | None) -> str:
+        assert ca is None
+        self.asked.append((tuple(references), tuple(platforms)))
+        return FOUND
+
+
+@pytest.fixture
+def registries(monkeypatch: pytest.MonkeyPatch) -> Registries:
+    found = Registries()
+    monkeypatch.setattr(base_digests, "digest_of_tag", found.digest)
+    return found
+
+
+def test_what_the_registry_has_is_shown_and_not_written(
+    tmp_path: Path, registries: Registries, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = make_checkout(tmp_path, TEXT).project
+    update_bases(project, write=False, ca=None)
+    assert registries.asked == [(("docker.io/library/debian:11",), ("linux/arm64",))]
+    printed = capsys.readouterr()
+    assert printed.out == f"debian-11: debian:11@{FOUND}\n"
+    assert "add --write" in printed.err
+    assert project.matrix_file.read_text(encoding="utf-8") == TEXT
+
+
+def test_only_the_digest_is_written(tmp_path: Path, registries: Registries) -> None:
+    project = make_checkout(tmp_path, TEXT).project
+    update_bases(project, write=True, ca=None)
+    after = project.matrix_file.read_text(encoding="utf-8")
+    assert after == TEXT.replace('"debian:11"', f'"debian:11@{FOUND}"')
+    assert project.matrix().targets["full"].base.is_pinned
+    registries.asked.clear()
+    update_bases(project, write=True, ca=None)
+    assert registries.asked == []
+
+
+def test_a_digest_that_is_there_stays(
+    tmp_path: Path, registries: Registries, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = make_checkout(tmp_path, MATRIX).project
+    update_bases(project, write=True, ca=None)
+    assert "every base that a target uses has a digest" in capsys.readouterr().err
+    assert (registries.asked, project.matrix_file.read_text(encoding="utf-8")) == ([], MATRIX)
+
+
+def test_a_registry_that_does_not_answer_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> str:
+        raise EngineError("nobody answers")
+
+    monkeypatch.setattr(base_digests, "digest_of_tag", failing)
+    project = make_checkout(tmp_path, TEXT).project
+    with pytest.raises(EngineError, match="nobody answers"):
+        update_bases(project, write=True, ca=None)
+    assert project.matrix_file.read_text(encoding="utf-8") == TEXT
+
+
+@pytest.mark.parametrize(
+    ("reference", "full"),
+    [
+        ("ubuntu:22.04", "docker.io/library/ubuntu:22.04"),
+        ("openeuler/openeuler:24.03-lts", "docker.io/openeuler/openeuler:24.03-lts"),
+        ("registry.test:5000/debian:12", "registry.test:5000/debian:12"),
+    ],
+)
+def test_the_registry_that_docker_reads_into_a_name(reference: str, full: str) -> None:
+    assert full_reference(reference) == full

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/doctor.md has every finding, with its source, as the doctor's table does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cannery.image.context.ascend_doctor.table import load_table
+from cannery.report.doctor_page import MARK, PAGE, main, page
+
+
+def test_the_page_is_up_to_date() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert page(text) == text, "run: python -m cannery.report.doctor_page"
+
+
+def test_the_page_has_every_finding_and_its_sources() -> None:
+    generated = PAGE.read_text(encoding="utf-8").partition(MARK)[2]
+    for row in load_table().values():
+        [line] = [line for line in generated.splitlines() if line.startswith(f"| `{row.id}`")]
+        assert all(source in line for source in row.sources)
+        assert row.severity in line
+
+
+def test_what_is_written_by_hand_stays(tmp_path: Path) -> None:
+    path = tmp_path / "doctor.md"
+    path.write_text(f"# By hand\n\n{MARK}what was here\n", encoding="utf-8")
+    assert main(path) == 0
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith(f"# By hand\n\n{MARK}\n## Findings on a host\n")
+    assert "what was here" not in text

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The action and the component that test an image in other projects: their scripts are run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+
+from cannery.cli.parser import parse
+from tests.workflows.steps import ROOT, Done, Machine, Step
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+SPEC, JOBS = yaml.safe_load_all((ROOT / "templates/test-image.yml").read_text(encoding="utf-8"))
+INPUTS = {
+    "IMAGE": "mine:1",
+    "PROFILES": "kubernetes merlin",
+    "CHECKS": "my checks",
+    "CHIP": "910b",
+    "SIMULATE": "true",
+    "STRICT": "true",
+    "DOCKERFILE": "docker/Dockerfile",
+}
+NOTHING = {**INPUTS, "PROFILES": "", "CHECKS": "", "CHIP": "", "SIMULATE": "false", "STRICT": "no"}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    return Machine(tmp_path, checkout)
+
+
+def _action(machine: Machine, values: Mapping[str, str]) -> Done:
+    [step] = [each for each in ACTION["runs"]["steps"] if each.get("id") == "test"]
+    machine.fake("sudo")
+    made = Step(name="test", script=step["run"], env=step["env"])
+    return machine.run(made, {**values, "CANNERY": "/cannery"})
+
+
+def _words(call: list[str]) -> list[str]:
+    """The words after build.py in a command."""
+    [at] = [number for number, word in enumerate(call) if word.endswith("/build.py")]
+    return call[at + 1 :]
+
+
+def test_the_action(machine: Machine) -> None:
+    done = _action(machine, INPUTS)
+    assert done.code == 0, done.said
+    command, given = parse(_words(done.commands[0]))
+    assert command.name == "test"
+    assert given["image"] == "mine:1"
+    assert [*given["profiles"]] == ["kubernetes", "merlin"]
+    assert (given["chip"], given["simulate"], given["strict"]) == ("910b", True, True)
+    assert given["checks"].name == "my checks"
+    assert given["dockerfile"] == "docker/Dockerfile"
+    outputs = dict(line.split("=") for line in done.output.splitlines())
+    assert {*outputs} == {*ACTION["outputs"]}
+    assert Path(outputs["junit"]).name == "report.xml"
+    assert str(given["sarif"]) == outputs["sarif"]
+    assert "```text" in done.summary
+
+
+def test_the_action_with_nothing_but_an_image(machine: Machine) -> None:
+    _, given = parse(_words(_action(machine, NOTHING).commands[0]))
+    assert {*given} == {"image", "sarif", "junit", "json", "dockerfile"}
+
+
+def test_the_action_fails_if_the_image_does(machine: Machine) -> None:
+    machine.fake("sudo")
+    path = machine.fakes / "sudo"
+    [step] = [each for each in ACTION["runs"]["steps"] if each.get("id") == "test"]
+    path.write_text('#!/bin/sh\necho bad image; [ "$1" = chown ] || exit 8\n', encoding="utf-8")
+    made = Step(name="test", script=step["run"], env=step["env"])
+    done = machine.run(made, {**NOTHING, "CANNERY": "/cannery"})
+    assert done.code == 8
+    assert "bad image" in done.summary
+
+
+def test_every_input_of_the_action_reaches_its_script() -> None:
+    used = {
+        name
+        for step in ACTION["runs"]["steps"]
+        for text in step.get("env", {}).values()
+        for name in re.findall(r"inputs\.(\w+)", text)
+    }
+    assert used == {*ACTION["inputs"]}
+
+
+def _filled(value: Any, inputs: Mapping[str, Any]) -> Any:
+    """``value`` as GitLab has it, once the inputs are put in."""
+    if isinstance(value, dict):
+        return {_filled(k, inputs): _filled(each, inputs) for k, each in value.items()}
+    if isinstance(value, list):
+        return [_filled(each, inputs) for each in value]
+    if not isinstance(value, str):
+        return value
+    if alone := re.fullmatch(r"\$\[\[ inputs\.(\w+) \]\]", value):
+        return inputs[alone[1]]
+    return re.sub(r"\$\[\[ inputs\.(\w+) \]\]", lambda match: str(inputs[match[1]]), value)
+
+
+def _job(**given: Any) -> tuple[str, dict[str, Any]]:
+    inputs = {
+        name: each["default"] for name, each in SPEC["spec"]["inputs"].items() if "default" in each
+    }
+    filled = _filled(JOBS, inputs | {"image": "mine:1", "cannery": "https://x"} | given)
+    [(name, job)] = filled.items()
+    return str(name), dict(job)
+
+
+def test_the_component_is_a_job_of_gitlab() -> None:
+    spec = find_spec("check_jsonschema")
+    assert spec
+    assert spec.origin
+    folder = Path(spec.origin).parent / "builtin_schemas" / "vendor"
+    schema = json.loads((folder / "gitlab-ci.json").read_text(encoding="utf-8"))
+    name, job = _job(tags=["docker"])
+    assert [e.message for e in Draft7Validator(schema).iter_errors({name: job})] == []
+    assert "$[[" not in json.dumps(job)
+
+
+def test_the_component(machine: Machine) -> None:
+    _, job = _job(profiles="docker merlin", options="--simulate --strict --checks mine")
+    machine.fake("git", "docker")
+    lines = [line for line in job["script"] if "setup.sh" not in line]
+    script = "\n".join(lines).replace(".cannery-tool/.venv/bin/python", "python-of-venv")
+    machine.fake("python-of-venv")
+    done = machine.run(Step(name="x", script=script, env=job["variables"]), {})
+    assert done.code == 0, done.said
+    _, given = parse(_words(done.commands[-1]))
+    assert [*given["profiles"]] == ["docker", "merlin"]
+    assert (given["strict"], given["junit"].name) == (True, "cannery.xml")
+    clone = shlex.join(done.commands[0])
+    assert clone == "git clone --quiet --branch main --depth 1 https://x .cannery-tool"
+
+
+def test_the_examples_use_inputs_that_exist() -> None:
+    folder = ROOT / "examples" / "test-image"
+    workflow = yaml.safe_load((folder / "github.yml").read_text(encoding="utf-8"))
+    [step] = [
+        each
+        for each in workflow["jobs"]["test"]["steps"]
+        if str(each.get("uses", "")).startswith("example/cannery@")
+    ]
+    assert {*step["with"]} <= {*ACTION["inputs"]}
+    pipeline = yaml.safe_load((folder / "gitlab.yml").read_text(encoding="utf-8"))
+    for each in pipeline["include"]:
+        assert {*each["inputs"]} <= {*SPEC["spec"]["inputs"]}
+        options = shlex.split(each["inputs"]["options"])
+        assert parse(["test", "--image", "x", *options])
