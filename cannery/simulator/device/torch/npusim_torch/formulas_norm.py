@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -107,12 +108,10 @@ def batch_norm_backward_elemt(
 
 
 def lp_norm(x: Any, attrs: Any) -> Any:
-    """A vector norm as the older interface asks for it."""
-    p, dims = attrs.get("p", 2.0), list(attrs.get("axes", ()))
-    order = {2147483647: float("inf"), -2147483648: float("-inf")}.get(p, p)
-    return torch.linalg.vector_norm(
-        x.float(), float(order), dims or None, attrs.get("keepdim", False)
-    )
+    """A vector norm as the older interface asks for it, with infinity as the limit of 32 bits."""
+    p, dims = float(attrs.get("p", 2.0)), list(attrs.get("axes", ()))
+    order = math.copysign(math.inf, p) if abs(p) >= 2**31 - 1 else p
+    return torch.linalg.vector_norm(x.float(), order, dims or None, attrs.get("keepdim", False))
 
 
 def rms_norm_of(x: Any, gamma: Any, eps: float) -> Any:
