@@ -130,6 +130,14 @@ def simulator(session: nox.Session) -> None:
 
 
 @nox.session
+def operators(session: nox.Session) -> None:
+    """Operators of the device that PyTorch carries out; needs CANNERY_TORCH_PYTHON."""
+    if not os.environ.get("CANNERY_TORCH_PYTHON"):
+        session.error("set CANNERY_TORCH_PYTHON to a Python that has torch and numpy")
+    session.run("pytest", "--quiet", "tests/simulator/test_torch_operators.py", *session.posargs)
+
+
+@nox.session
 def image(session: nox.Session) -> None:
     """Build the main target and one more, and run the image tests in each."""
     session.run("python", "build.py", "--target", MAIN, "--target", SECOND, "--simulate")

@@ -76,6 +76,15 @@ def operator_without_device() -> object:
     return "computed"
 
 
+def torch_operator() -> object:
+    """An operator that needs PyTorch, which this process does not have."""
+    acl = Acl()
+    acl.start()
+    view = acl.view(acl.upload(encode([1.0], FLOAT)), FLOAT, [1])
+    acl.operate("aclnnHardswishBackwardV2", view, view, view)
+    return "computed"
+
+
 def join_alone() -> object:
     comm = ctypes.c_void_p()
     return Acl().code("HcclCommInitRootInfo", 1, b"npusim_alone", 0, ctypes.byref(comm))
@@ -178,6 +187,7 @@ PROBES: dict[str, Callable[..., object]] = (
             devices_in_two_processes,
             refused,
             operator_without_device,
+            torch_operator,
             join_alone,
             copy_round_trip,
             copy_beyond_the_end,

@@ -21,7 +21,7 @@ out="$(cd "$out" && pwd)"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-flags="-std=c++17 -O1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror"
+flags="-I$here/torch -std=c++17 -O1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror"
 # What is linked into every library, and into every program.
 library_objects=""
 program_objects=""
@@ -61,14 +61,17 @@ library() {
 
 python3 "$here/gen_stubs.py" libascendcl <"$here/symbols.txt" >"$work/acl_stubs.cpp"
 python3 "$here/gen_stubs.py" libatb <"$here/symbols.txt" >"$work/atb_stubs.cpp"
+python3 "$here/torch/gen_entries.py" >"$work/torch_entries.cpp"
 
 # The largest first, so that no processor is left with one of them at the end.
 # shellcheck disable=SC2086
 (cd "$work" && ls -S "$here"/aclnn/*.cpp "$here"/core/*.cpp "$here"/runtime/*.cpp \
-  "$here"/hccl/*.cpp "$here/hal/open_driver.cpp" acl_stubs.cpp |
+  "$here"/hccl/*.cpp "$here"/torch/*.cpp "$here/hal/open_driver.cpp" acl_stubs.cpp torch_entries.cpp |
   xargs -n 1 -P "$(getconf _NPROCESSORS_ONLN)" $compiler $flags -c)
 
 library libascendcl.so "$out/toolkit/lib64/libascendcl.so" "$work"/*.o
+mkdir -p "$out/toolkit/lib64/npusim_torch"
+cp "$here"/torch/npusim_torch/*.py "$here"/torch/npusim_torch/*.ops "$out/toolkit/lib64/npusim_torch"
 for name in hccl acl_op_compiler ge_runner graph acl_tdt_channel opapi msprofiler ascend_dump \
   ms_tools_ext mspti; do
   ln -sf libascendcl.so "$out/toolkit/lib64/lib$name.so"

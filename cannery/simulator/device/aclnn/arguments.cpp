@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../torch/element_types.h"
 #include "entry.h"
 
 using namespace npusim;
@@ -31,6 +32,19 @@ void* newList(void* const* handles, uint64_t size) {
     result = publish(std::move(list));
   });
   return result;
+}
+
+template <class Real>
+Scalar complexOf(DataType dtype, const void* value) {
+  Real parts[2];
+  std::memcpy(parts, value, sizeof parts);
+  return {dtype, static_cast<double>(parts[0]), 0, static_cast<double>(parts[1])};
+}
+
+Scalar complexScalar(DataType dtype, const void* value) {
+  return bytesOfElement(dtype) == 16 ? complexOf<double>(dtype, value)
+         : bytesOfElement(dtype) == 8 ? complexOf<float>(dtype, value)
+                                      : complexOf<_Float16>(dtype, value);
 }
 
 template <class Object>
@@ -68,9 +82,13 @@ NPUSIM_API void* aclCreateScalar(void* value, int32_t dtype) {
   void* result = nullptr;
   guarded([&] {
     auto type = static_cast<DataType>(dtype);
+    if (isComplex(type)) {
+      result = publish(std::make_unique<Scalar>(complexScalar(type, value)));
+      return;
+    }
     Tensor view{type, {}, {}, 0, static_cast<uint8_t*>(value)};
     result = publish(std::make_unique<Scalar>(
-        Scalar{type, single<double>(view), encoded<int64_t>(single<double>(view))}));
+        Scalar{type, single<double>(view), encoded<int64_t>(single<double>(view)), 0}));
     if (!isFloating(type)) opened<Scalar>(result).integer = single<int64_t>(view);
   });
   return result;

@@ -18,6 +18,7 @@
 #include <optional>
 #include <tuple>
 
+#include "../torch/instead.h"
 #include "tensor.h"
 
 namespace npusim {
@@ -131,13 +132,18 @@ struct Signature {
   }
 };
 
-template <auto Operator>
+template <auto Operator, class Name>
 struct Entry;
 
-template <class... Parameters, void (*Operator)(Parameters...)>
-struct Entry<Operator> {
+template <class... Parameters, void (*Operator)(Parameters...), class Name>
+struct Entry<Operator, Name> {
   static int plan(typename Wire<Parameters>::Type... arguments, uint64_t* workspace,
                   void** executor) {
+    const RawArgument given[] = {RawArgument(arguments)...};
+    int code = kSuccess;
+    if (insteadByTorch(Name::text, given, sizeof...(Parameters), workspace, executor, code)) {
+      return code;
+    }
     return Signature<Parameters...>::plan(Operator, {Wire<Parameters>::keep(arguments)...},
                                           workspace, executor);
   }
@@ -148,11 +154,17 @@ struct Entry<Operator> {
 // The first function's signature follows from the operator's, so it cannot be spelled as a
 // definition; an indirect function lets the loader ask for its address instead.
 #define ACLNN(name, operation)                                                      \
-  extern "C" decltype(&npusim::Entry<operation>::plan) npusim_resolve_##name() {    \
-    return &npusim::Entry<operation>::plan;                                         \
+  namespace {                                                                       \
+  struct name##Name {                                                               \
+    static constexpr const char* text = #name;                                      \
+  };                                                                                \
+  }                                                                                 \
+  extern "C" decltype(&npusim::Entry<operation, name##Name>::plan)                  \
+  npusim_resolve_##name() {                                                         \
+    return &npusim::Entry<operation, name##Name>::plan;                             \
   }                                                                                 \
   extern "C" __attribute__((visibility("default"), ifunc("npusim_resolve_" #name))) \
-  decltype(npusim::Entry<operation>::plan) aclnn##name##GetWorkspaceSize;           \
+  decltype(npusim::Entry<operation, name##Name>::plan) aclnn##name##GetWorkspaceSize; \
   NPUSIM_API int aclnn##name(void*, uint64_t, void* executor, npusim::Stream on) {  \
     return npusim::execute(executor, on);                                           \
   }

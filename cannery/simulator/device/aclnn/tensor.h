@@ -31,6 +31,7 @@ struct Scalar {
   DataType dtype;
   double real;
   int64_t integer;
+  double imaginary;  // of complex numbers, which only PyTorch computes with
 
   template <class T>
   T as() const {

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m bench.device``: the operators of torch's OpInfo on the software Ascend device."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from bench import machine
+from bench.device import host, report, run
+from cannery.errors import CanneryError, UsageError
+from cannery.files import write_files
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "simulator-operators.md"
+VERSIONS = (
+    "import torch, torch_npu;print(f'torch {torch.__version__}, torch_npu {torch_npu.__version__}')"
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    options = argparse.ArgumentParser(prog="python -m bench.device", description=__doc__)
+    options.add_argument("--python", required=True, help="a Python with torch and torch_npu")
+    options.add_argument("--device", type=Path, help="what build.sh made; compiled when not given")
+    options.add_argument("--only", metavar="REGEX", help="operators whose name matches")
+    options.add_argument(
+        "--way", choices=("forward", "backward"), action="append", help="default: both"
+    )
+    options.add_argument("--jobs", type=int, default=2, help="workers at a time (default: 2)")
+    options.add_argument("--json", type=Path, help="also keep every case's result in this file")
+    return options
+
+
+def measured(arguments: argparse.Namespace, folder: Path) -> None:
+    """Measure, print the summary, and write the page unless only some operators were asked for."""
+    device = arguments.device or host.built(folder / "device")
+    programs = run.Programs(arguments.python, host.environment(device.resolve(), folder))
+    asked = [programs.python, "-W", "ignore", "-c", VERSIONS]
+    versions = subprocess.run(
+        asked, env=programs.environment, capture_output=True, text=True, check=False
+    )
+    if versions.returncode:
+        raise UsageError(f"{programs.python} cannot import torch_npu:\n{versions.stderr[-1000:]}")
+    say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731 - one use
+    results = {
+        way: run.measure(programs, way, arguments.only, arguments.jobs, say)
+        for way in arguments.way or ("forward", "backward")
+    }
+    if arguments.json:
+        write_files({arguments.json: json.dumps(results, indent=1) + "\n"})
+    print(report.summary({way: report.count(found) for way, found in results.items()}), end="")
+    if arguments.only is None and arguments.way is None:
+        text = report.page(
+            results, described(machine.facts(emulated=False)), versions.stdout.splitlines()[-1]
+        )
+        write_files({PAGE: text})
+
+
+def described(facts: dict[str, str]) -> str:
+    """The machine in a few words."""
+    return f"{facts['cpu']}, {facts['cores']} cores, {facts['memory']}, {facts['architecture']}"
+
+
+def main() -> int:
+    """Run as a program."""
+    arguments = parser().parse_args()
+    try:
+        with tempfile.TemporaryDirectory(prefix="cannery-device-") as folder:
+            measured(arguments, Path(folder))
+    except CanneryError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

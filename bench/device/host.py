@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated host on this machine: a driver, its devices, and the library beside them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from cannery.errors import UsageError
+
+SOURCE = Path(__file__).parents[2] / "cannery" / "simulator" / "device"
+KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend910b"
+LIBRARY = "toolkit/lib64/libascendcl.so"
+
+
+def built(out: Path) -> Path:
+    """The device, compiled for this machine into `out`."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    command = ["sh", str(SOURCE / "build.sh"), str(out), platform.machine()]
+    subprocess.run(command, check=True, env={**os.environ, "PATH": path})
+    return out
+
+
+def environment(device: Path, folder: Path) -> dict[str, str]:
+    """The environment of a process that uses `device`; the driver's files go into `folder`.
+
+    Raises:
+        UsageError: there is no compiled device.
+    """
+    if not (device / LIBRARY).is_file():
+        raise UsageError(
+            f"there is no {device / LIBRARY}: make it with build.sh, or leave --device"
+        )
+    driver = folder / "driver"
+    shutil.copytree(device / "driver", driver, dirs_exist_ok=True)
+    (driver / "simulated_devices.conf").write_text("count=8\nname=910B3\nhbm_mb=65536\n")
+    (driver / "version.info").write_text("Version=24.1.rc3-sim\n")
+    (folder / KERNELS).mkdir(parents=True, exist_ok=True)
+    libraries = [str(device / "toolkit" / "lib64"), str(driver / "lib64" / "driver")]
+    settings = {
+        **os.environ,
+        "LD_LIBRARY_PATH": ":".join(libraries),
+        "ASCEND_OPP_PATH": str(folder / "opp"),
+        "OMP_NUM_THREADS": "1",
+        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+    }
+    settings.pop("ASCEND_HOME_PATH", None)
+    settings.pop("PYTHONPATH", None)
+    return settings

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs worker.py over OpInfo's list in processes of their own, so that each may crash or hang."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cannery.errors import UsageError
+
+WORKER = Path(__file__).parent / "worker.py"
+POISONED = 75
+CHUNK = 40
+HANG = 120
+"""Seconds in which a worker must say something."""
+
+Cases = dict[str, str]
+Results = dict[str, Cases]
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The Python with torch and torch_npu, and the environment in which it finds the device."""
+
+    python: str
+    environment: Mapping[str, str]
+
+    def names(self) -> list[str]:
+        """OpInfo's operators, in its order."""
+        done = subprocess.run(
+            [self.python, WORKER, "list"],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise UsageError(f"{self.python} cannot list torch's OpInfo:\n{done.stderr[-1000:]}")
+        return list(json.loads(done.stdout.splitlines()[-1]))
+
+    def worker(self, way: str, first: int, last: int, skip: int) -> subprocess.Popen[bytes]:
+        """A worker for the operators first to last - 1."""
+        numbers = [str(number) for number in (first, last, skip)]
+        return subprocess.Popen(
+            [self.python, "-W", "ignore", WORKER, "run", way, *numbers],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+
+@dataclass
+class Progress:
+    """How far a chunk of operators is, as its workers say."""
+
+    names: Sequence[str]
+    at: int
+    done: int = 0
+    current: tuple[str, str] | None = None
+    found: Results = field(default_factory=dict)
+
+    def take(self, line: Mapping[str, Any]) -> None:
+        """Note one line of a worker."""
+        if "case" in line:
+            self.current = (line["operator"], line["case"])
+        elif "finished" in line:
+            self.at, self.done = self.at + 1, 0
+        elif "result" in line and self.current:
+            if line["result"] is not None:
+                self.note(*self.current, line["result"])
+            self.current, self.done = None, self.done + 1
+
+    def note(self, operator: str, case: str, result: str) -> None:
+        self.found.setdefault(operator, {})[case] = result
+
+    def lost(self, why: str) -> None:
+        """The worker ended in the middle of a case, or between two."""
+        if self.current is None:
+            self.note(self.names[self.at], "process", why)
+            self.at, self.done = self.at + 1, 0
+        else:
+            self.note(*self.current, why)
+            self.current, self.done = None, self.done + 1
+
+
+def lines(process: subprocess.Popen[bytes]) -> Iterator[Any]:
+    """What a worker says as JSON; None once when it says nothing for HANG seconds."""
+    assert process.stdout is not None
+    rest = b""
+    while select.select([process.stdout], [], [], HANG)[0]:
+        data = os.read(process.stdout.fileno(), 1 << 16)
+        if not data:
+            return
+        *whole, rest = (rest + data).split(b"\n")
+        for line in whole:
+            if line.startswith(b"{"):
+                yield json.loads(line)
+    process.kill()
+    yield None
+
+
+def chunk(programs: Programs, way: str, names: Sequence[str], first: int, last: int) -> Results:
+    """Results of the operators first to last - 1, by as many workers as that takes."""
+    progress = Progress(names, first)
+    while progress.at < last:
+        hung = False
+        with programs.worker(way, progress.at, last, progress.done) as process:
+            for line in lines(process):
+                if line is None:
+                    hung = True
+                else:
+                    progress.take(line)
+        code = process.returncode
+        if progress.at < last and code != POISONED:
+            progress.lost("hang" if hung else f"crash: exit {code}")
+    return progress.found
+
+
+def wanted(names: Sequence[str], only: str | None) -> list[tuple[int, int]]:
+    """Runs of indexes of the operators whose name matches, each at most CHUNK long."""
+    chosen = [i for i, name in enumerate(names) if only is None or re.search(only, name)]
+    runs: list[tuple[int, int]] = []
+    for index in chosen:
+        if runs and runs[-1][1] == index and index - runs[-1][0] < CHUNK:
+            runs[-1] = (runs[-1][0], index + 1)
+        else:
+            runs.append((index, index + 1))
+    return runs
+
+
+def measure(
+    programs: Programs, way: str, only: str | None, jobs: int, say: Callable[[str], None]
+) -> Results:
+    """Each operator's cases and what became of them."""
+    names = programs.names()
+    runs = wanted(names, only)
+    found: Results = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        work = [pool.submit(chunk, programs, way, names, *run) for run in runs]
+        for number, future in enumerate(work, 1):
+            found.update(future.result())
+            say(f"{way}: {number} of {len(runs)} groups, {len(found)} operators")
+    return found

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs operators of torch's OpInfo on the simulated device; needs torch and torch_npu.
+
+    python worker.py list
+    python worker.py run forward|backward FIRST LAST DONE    (indexes of OpInfo's list)
+
+The first DONE cases of the first operator are left out. Prints a line of JSON before a case and one
+after it, so that a crash or a hang can be charged to it. An error of torch_npu's queue ends the
+process with POISONED, because no later result of that process means anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._pytree import tree_flatten, tree_map
+
+TYPES = (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64)
+SAMPLES = 3
+POISONED = 75
+EXACT = {torch.float32: torch.float64, torch.bfloat16: torch.float64}
+EXACT[torch.complex64] = torch.complex128
+TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 2e-2, torch.complex64: 1e-4}
+RANDOM = re.compile(
+    r"rand|dropout|bernoulli|normal$|normal_|normal\.|uniform|multinomial|exponential|cauchy|geometric"
+    r"|log_normal|empty|new_empty|rrelu|fractional_max_pool"
+)
+
+
+def name_of(op: Any) -> str:
+    """The name of an operator and of its variant."""
+    return str(op.name) + (f".{op.variant_test_name}" if op.variant_test_name else "")
+
+
+def moved(value: Any, device: str, dtype: torch.dtype | None = None) -> Any:
+    """The same nested values, with tensors copied to a device and floats to another type."""
+
+    def move(item: Any) -> Any:
+        if not isinstance(item, torch.Tensor) or getattr(item, "_stays", False):
+            return item
+        inexact = item.is_floating_point() or item.is_complex()
+        copy = item.detach().clone()
+        copy = copy.to(device, widened(item.dtype, dtype)) if dtype and inexact else copy.to(device)
+        return copy.requires_grad_(item.requires_grad)
+
+    return tree_map(move, value)
+
+
+def widened(own: torch.dtype, wanted: torch.dtype) -> torch.dtype:
+    """The exact type of a tensor beside one of another type, as a real beside complex numbers."""
+    return torch.complex128 if own.is_complex else torch.float64 if wanted.is_complex else wanted
+
+
+def tensors(value: Any) -> list[torch.Tensor]:
+    return [item for item in tree_flatten(value)[0] if isinstance(item, torch.Tensor)]
+
+
+def forward(op: Any, sample: Any, device: str, dtype: torch.dtype | None = None) -> list[Any]:
+    """The tensors that an operator returns."""
+    torch.manual_seed(3)
+    parts = moved((sample.input, list(sample.args), dict(sample.kwargs)), device, dtype)
+    result = op(parts[0], *parts[1], **parts[2])
+    return [item.detach().cpu() for item in tensors(result)]
+
+
+def backward(op: Any, sample: Any, device: str, dtype: torch.dtype | None = None) -> list[Any]:
+    """The gradients of an operator's inputs."""
+    torch.manual_seed(3)
+    parts = moved((sample.input, list(sample.args), dict(sample.kwargs)), device, dtype)
+    result = op(parts[0], *parts[1], **parts[2])
+    result = sample.output_process_fn_grad(result)
+    inputs = [item for item in tensors(parts) if item.requires_grad]
+    outputs = [item for item in tensors(result) if item.requires_grad]
+    total = sum((out.abs() if out.is_complex() else out).sum() for out in outputs)
+    grads = torch.autograd.grad(total, inputs, allow_unused=True)
+    return [grad.detach().cpu() for grad in grads if grad is not None]
+
+
+def close(found: Any, expected: Any, tolerance: float) -> bool:
+    if found.shape != expected.shape:
+        return False
+    if not (found.is_floating_point() or found.is_complex()):
+        return bool(torch.equal(found, expected.to(found.dtype)))
+    wide = torch.complex128 if found.is_complex() or expected.is_complex() else torch.float64
+    return bool(
+        torch.allclose(
+            found.to(wide), expected.to(wide), rtol=10 * tolerance, atol=tolerance, equal_nan=True
+        )
+    )
+
+
+def fits(found: list[Any], expected: list[Any], dtype: torch.dtype) -> bool:
+    if len(found) != len(expected):
+        return False
+    tolerance = TOLERANCE.get(dtype, 1e-5)
+    return all(close(a, b, tolerance) for a, b in zip(found, expected))
+
+
+def judged(op: Any, sample: Any, dtype: torch.dtype, compute: Any) -> str | None:
+    """'pass', or why not; None where the CPU does not do it either."""
+    try:
+        expected = compute(op, sample, "cpu")
+    except Exception:  # noqa: BLE001 - whatever it is, there is nothing to compare with
+        return None
+    if compute is backward and not expected:
+        return None
+    try:
+        found = compute(op, sample, "npu")
+    except Exception as error:  # noqa: BLE001 - each is a finding
+        return reason(error)
+    return compared(op, sample, dtype, compute, (found, expected))
+
+
+def is_random(op: Any, sample: Any) -> bool:
+    """Whether two calls with the same inputs differ."""
+    drops = sample.kwargs.get("dropout_p", 0) or sample.kwargs.get("training", False)
+    return bool(RANDOM.search(name_of(op)) or ("attention" in op.name and drops))
+
+
+def compared(op: Any, sample: Any, dtype: torch.dtype, compute: Any, values: Any) -> str:
+    """'pass' where the device agrees with the CPU in this type or in an exact one."""
+    found, expected = ([whole(x) for x in part] for part in values)
+    if is_random(op, sample):
+        same = [a.shape for a in found] == [b.shape for b in expected]
+        return "pass" if same else "wrong: shapes"
+    if fits(found, expected, dtype):
+        return "pass"
+    with contextlib.suppress(Exception):
+        exact = [whole(x) for x in compute(op, sample, "cpu", EXACT.get(dtype))]
+        if fits(found, exact, dtype):
+            return "pass"
+    return f"wrong: {[describe(a) for a in found][:2]} not {[describe(b) for b in expected][:2]}"
+
+
+def whole(tensor: Any) -> Any:
+    """A sparse tensor as a dense one."""
+    return tensor.to_dense() if tensor.layout != torch.strided else tensor
+
+
+def reason(error: Exception) -> str:
+    """The device's own words, where the error has them."""
+    text = f"{type(error).__name__}: {error}"
+    own = re.search(r"npusim: [^\n]*", text)
+    inner = "Inner error: " if "Inner error" in text else ""
+    return inner + (own[0] if own else text)
+
+
+def describe(tensor: Any) -> str:
+    return f"{tuple(tensor.shape)} {tensor.dtype} {tensor.reshape(-1)[:4].tolist()}"
+
+
+def cases(op: Any, way: str) -> Iterator[tuple[str, Any, torch.dtype]]:
+    for dtype in TYPES if way == "forward" else TYPES[:1]:
+        if dtype not in op.supported_dtypes("cpu") or (
+            way == "backward" and not op.supports_autograd
+        ):
+            continue
+        try:
+            samples = list(
+                islice(op.sample_inputs("cpu", dtype, requires_grad=way == "backward"), SAMPLES)
+            )
+        except Exception:  # noqa: BLE001, S112 - no samples of this type
+            continue
+        for number, sample in enumerate(samples):
+            if op.name == "tensor_split":  # its sections are read by the CPU on every device
+                for item in tensors(list(sample.args)):
+                    item._stays = True
+            yield f"{str(dtype)[6:]}[{number}]", sample, dtype
+
+
+def run(way: str, first: int, last: int, done: int) -> None:
+    """Print what becomes of each case."""
+    compute = forward if way == "forward" else backward
+    for op in op_db[first:last]:
+        for label, sample, dtype in islice(cases(op, way), done, None):
+            say(operator=name_of(op), case=label)
+            result = judged(op, sample, dtype, compute)
+            say(result=result and result[:400])
+            if result and "Inner error" in result:
+                sys.stdout.flush()
+                os._exit(POISONED)
+        done = 0
+        say(finished=name_of(op))
+
+
+def say(**line: str | None) -> None:
+    print(json.dumps(line), flush=True)
+
+
+def main() -> None:
+    """Run as a program."""
+    if sys.argv[1:] == ["list"]:
+        print(json.dumps([name_of(op) for op in op_db]))
+        return
+    import torch_npu  # noqa: F401 - makes the device known
+
+    _, _, way, first, last, done = sys.argv
+    run(way, int(first), int(last), int(done))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of the older interface (aclop), to which torch_npu turns where a newer form is missing.
+// PyTorch carries them out; the table's names for them begin with '@'.
+#include "../runtime/operator_descriptions.h"
+#include "torch_operators.h"
+
+using namespace npusim;
+
+namespace npusim {
+
+struct OperatorAttr {
+  static constexpr Kind kKind = Kind::OperatorAttr;
+  std::vector<NamedValue> values;
+};
+
+}  // namespace npusim
+
+namespace {
+
+int setAttr(void* attr, const char* name, const Value& value) {
+  return guarded([&] { opened<OperatorAttr>(attr).values.emplace_back(name, value); });
+}
+
+// A dense view of what a description and a buffer tell; nothing where the operator lacks an input.
+Value tensorOf(const void* description, const void* buffer) {
+  const int undefined = -1;
+  const auto& desc = opened<TensorDesc>(description);
+  const auto& memory = opened<DataBuffer>(buffer);
+  if (desc.dtype == undefined || (memory.data == nullptr && product(desc.dims) != 0)) return Null{};
+  return Tensor{static_cast<DataType>(desc.dtype), desc.dims, denseStrides(desc.dims), 0,
+                static_cast<uint8_t*>(memory.data)};
+}
+
+template <class Handles>
+std::vector<Value> tensorsOf(int count, const Handles& descriptions, const Handles& buffers) {
+  std::vector<Value> values;
+  for (int i = 0; i < count; ++i) values.push_back(tensorOf(descriptions[i], buffers[i]));
+  return values;
+}
+
+template <class Inputs, class Outputs>
+int run(const char* type, int input_count, const Inputs& inputs, const Inputs& input_buffers,
+        int output_count, const Inputs& outputs, const Outputs& output_buffers, const void* attr) {
+  return guarded([&] {
+    if (torchOperatorIndex("@" + std::string(type)) < 0) {
+      throw Error(kOperatorNotFound,
+                  std::string("operator ") + type + " is not simulated in its aclop form");
+    }
+    const auto& buffers = reinterpret_cast<const Inputs&>(output_buffers);
+    runByTorch(type, tensorsOf(input_count, inputs, input_buffers),
+               tensorsOf(output_count, outputs, buffers),
+               attr ? opened<OperatorAttr>(attr).values : std::vector<NamedValue>{});
+  });
+}
+
+}  // namespace
+
+NPUSIM_API void* aclopCreateAttr() { return publish(std::make_unique<OperatorAttr>()); }
+NPUSIM_API void aclopDestroyAttr(const void* attr) {
+  guarded([&] { withdrawn<OperatorAttr>(attr); });
+}
+NPUSIM_API int aclopSetAttrBool(void* attr, const char* name, uint8_t value) {
+  return setAttr(attr, name, value != 0);
+}
+NPUSIM_API int aclopSetAttrInt(void* attr, const char* name, int64_t value) {
+  return setAttr(attr, name, value);
+}
+NPUSIM_API int aclopSetAttrFloat(void* attr, const char* name, float value) {
+  return setAttr(attr, name, static_cast<double>(value));
+}
+NPUSIM_API int aclopSetAttrString(void* attr, const char* name, const char* value) {
+  return setAttr(attr, name, std::string(value));
+}
+NPUSIM_API int aclopSetAttrDataType(void* attr, const char* name, int32_t value) {
+  return setAttr(attr, name, static_cast<int64_t>(value));
+}
+NPUSIM_API int aclopSetAttrListBool(void* attr, const char* name, int count,
+                                    const uint8_t* values) {
+  return setAttr(attr, name, std::vector<bool>(values, values + count));
+}
+NPUSIM_API int aclopSetAttrListInt(void* attr, const char* name, int count,
+                                   const int64_t* values) {
+  return setAttr(attr, name, Shape(values, values + count));
+}
+NPUSIM_API int aclopSetAttrListFloat(void* attr, const char* name, int count,
+                                     const float* values) {
+  return setAttr(attr, name, std::vector<double>(values, values + count));
+}
+NPUSIM_API int aclopSetAttrListListInt(void* attr, const char* name, int count, const int* sizes,
+                                       const int64_t* const* values) {
+  Shape all;
+  for (int i = 0; i < count; ++i) all.insert(all.end(), values[i], values[i] + sizes[i]);
+  return setAttr(attr, name, all);
+}
+
+NPUSIM_API int aclopCompileAndExecute(const char* type, int input_count, const void* const* inputs,
+                                      const void* const* input_buffers, int output_count,
+                                      const void* const* outputs, void* const* output_buffers,
+                                      const void* attr, int, int, const char*, Stream) {
+  return run(type, input_count, inputs, input_buffers, output_count, outputs, output_buffers,
+             attr);
+}
+NPUSIM_API int aclopCompileAndExecuteV2(const char* type, int input_count, void** inputs,
+                                        void** input_buffers, int output_count, void** outputs,
+                                        void** output_buffers, void* attr, int, int, const char*,
+                                        Stream) {
+  return run(type, input_count, inputs, input_buffers, output_count, outputs, output_buffers,
+             attr);
+}

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recurrent networks (Hochreiter and Schmidhuber 1997; Cho et al. 2014), as torch.nn has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+def lstm(
+    x: Any,
+    params: Any,
+    hx: Any,
+    sizes: Any,
+    bias: bool,
+    layers: int,
+    drop: float,
+    train: bool,
+    both: bool,
+    first: bool,
+) -> Any:
+    if sizes is not None and sizes.numel():
+        return torch.lstm(x, sizes.long(), hx, params, bias, layers, drop, train, both)
+    return torch.lstm(x, hx, params, bias, layers, drop, train, both, first)
+
+
+def gru(
+    x: Any,
+    params: Any,
+    hx: Any,
+    sizes: Any,
+    bias: bool,
+    layers: int,
+    drop: float,
+    train: bool,
+    both: bool,
+    first: bool,
+) -> Any:
+    if sizes is not None and sizes.numel():
+        return torch.gru(x, sizes.long(), hx, params, bias, layers, drop, train, both)
+    return torch.gru(x, hx, params, bias, layers, drop, train, both, first)
+
+
+def lstm_backward(
+    x: Any,
+    hx: Any,
+    params: Any,
+    grads: Any,
+    sizes: Any,
+    bias: bool,
+    layers: int,
+    both: bool,
+    first: bool,
+) -> Any:
+    """Gradients of the input, of both states and of the parameters."""
+    inputs = [item.detach().clone().requires_grad_() for item in (x, *hx, *params)]
+    with torch.enable_grad():
+        outs = lstm(
+            inputs[0], inputs[3:], inputs[1:3], sizes, bias, layers, 0.0, False, both, first
+        )
+    used = [(out, grad) for out, grad in zip(outs, grads) if grad is not None]
+    found = torch.autograd.grad([out for out, _ in used], inputs, [grad for _, grad in used])
+    return found[0], found[1], found[2], list(found[3:])
+
+
+def lstm_cell(
+    input_gates: Any, hidden_gates: Any, cx: Any, input_bias: Any, hidden_bias: Any
+) -> Any:
+    """One step: the new states, and the gates after their activations."""
+    gates = input_gates.float() + hidden_gates.float()
+    for bias in (input_bias, hidden_bias):
+        gates = gates if bias is None else gates + bias.float()
+    i, f, g, o = gates.chunk(4, 1)
+    i, f, g, o = torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)
+    cy = f * cx.float() + i * g
+    return o * torch.tanh(cy), cy, torch.cat((i, f, g, o), 1)
+
+
+def lstm_cell_backward(dh: Any, dc: Any, cx: Any, cy: Any, storage: Any) -> Any:
+    """Gradients of the gates before their activations, of the old state and of the bias."""
+    i, f, g, o = storage.float().chunk(4, 1)
+    top = torch.tanh(cy.float())
+    total = torch.zeros_like(cy, dtype=torch.float32) if dc is None else dc.float()
+    dh = torch.zeros_like(total) if dh is None else dh.float()
+    total = total + dh * o * (1 - top * top)
+    parts = (
+        total * g * i * (1 - i),
+        total * cx.float() * f * (1 - f),
+        total * i * (1 - g * g),
+        dh * top * o * (1 - o),
+    )
+    gates = torch.cat(parts, 1)
+    return gates, total * f, gates.sum(0)
+
+
+def dynamic_rnn(x: Any, w: Any, b: Any, mask: Any, h0: Any, c0: Any, attrs: Any) -> Any:
+    """One layer in one direction: y, h, c, the gates i, g, f, o and tanh(c), each at every step.
+
+    The rows of w are those for x, then those for h; a mask of 0 keeps a sequence's state as it is.
+    """
+    steps, batch, _ = x.shape
+    hidden = w.shape[1] // 4
+    state = [
+        x.new_zeros(batch, hidden).float() if s is None else s.float().reshape(batch, hidden)
+        for s in (h0, c0)
+    ]
+    h, c = state
+    rows: list[Any] = [None] * steps
+    reverse = attrs.get("direction") == "REDIRECTIONAL"
+    for step in reversed(range(steps)) if reverse else range(steps):
+        gates = torch.cat((x[step].float(), h), 1) @ w.float()
+        gates = gates if b is None else gates + b.float()
+        i, f, g, o = gates.chunk(4, 1)
+        i, f, g, o = torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)
+        c_new = f * c + i * g
+        top = torch.tanh(c_new)
+        h_new = o * top
+        valid = 1 if mask is None else mask[step].float()
+        y, c, h = h_new * valid, c_new * valid + c * (1 - valid), h_new * valid + h * (1 - valid)
+        rows[step] = (y, h, c, i, g, f, o, top)
+    return tuple(torch.stack(part) for part in zip(*rows))
+
+
+def dynamic_rnn_backward(
+    x: Any, w: Any, b: Any, h0: Any, c0: Any, dy: Any, dh: Any, dc: Any, mask: Any, attrs: Any
+) -> Any:
+    """Gradients of w, b, x and both first states, from those of y and of both last states."""
+    inputs = [item.detach().float().requires_grad_() for item in (w, b, x, h0, c0)]
+    mask = mask if mask is not None and mask.dim() == 3 else None
+    with torch.enable_grad():
+        y, h, c, *_ = dynamic_rnn(
+            inputs[2], inputs[0], inputs[1], mask, inputs[3], inputs[4], attrs
+        )
+        last = 0 if attrs.get("direction") == "REDIRECTIONAL" else -1
+        outs = (y, h[last], c[last])
+    grads = [g.float().reshape(out.shape) for g, out in zip((dy, dh, dc), outs)]
+    return torch.autograd.grad(outs, inputs, grads)
+
+
+def dynamic_rnn_v2_backward(
+    x: Any, w_ih: Any, w_hh: Any, h0: Any, c0: Any, dy: Any, dh: Any, dc: Any, attrs: Any
+) -> Any:
+    w = torch.cat((w_ih, w_hh))
+    b = w.new_zeros(w.shape[1])
+    dw, db, dx, dh0, dc0 = dynamic_rnn_backward(x, w, b, h0, c0, dy, dh, dc, None, attrs)
+    return dw[: len(w_ih)], dw[len(w_ih) :], db, dx, dh0, dc0
+
+
+__all__ = [
+    "dynamic_rnn",
+    "dynamic_rnn_backward",
+    "dynamic_rnn_v2_backward",
+    "gru",
+    "lstm",
+    "lstm_backward",
+    "lstm_cell",
+    "lstm_cell_backward",
+]

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that the torch of the process carries out.
+
+With CANNERY_TORCH_PYTHON, the path of a Python that has torch and numpy; 'nox -s operators'.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Any
+
+import pytest
+
+from .conftest import TESTS, Host
+
+WRONG_ARGUMENT, NULL_ARGUMENT, NOT_SUPPORTED = 161002, 161001, 200001
+PYTHON = os.environ.get("CANNERY_TORCH_PYTHON")
+with_torch = pytest.mark.skipif(PYTHON is None, reason="CANNERY_TORCH_PYTHON is not set")
+
+
+def ask(host: Host, probe: str, **changes: str | None) -> Any:
+    assert PYTHON is not None
+    settings = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0", **changes}
+    done = subprocess.run(
+        [PYTHON, "-m", "simulator.torch_probes", probe],
+        cwd=TESTS,
+        env=host.environment(settings),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_without_torch_the_operator_says_what_is_missing(host: Host) -> None:
+    failure, said = host.run("torch_operator")
+    assert failure["code"] != 0
+    assert "npusim_torch" in failure["message"]
+    assert "No module named 'torch'" in said
+
+
+@with_torch
+def test_views_are_read_and_written_in_place(host: Host) -> None:
+    assert ask(host, "strides") < 1e-5
+
+
+@with_torch
+def test_no_dimensions_and_no_elements(host: Host) -> None:
+    assert ask(host, "scalars_and_empty") == 0
+
+
+@with_torch
+def test_every_type(host: Host) -> None:
+    product_is_right, shifted, angles = ask(host, "types")
+    assert product_is_right
+    assert shifted == 2**55 + 2
+    assert angles == pytest.approx([3.14, 0], abs=0.01)
+
+
+@with_torch
+def test_a_wrong_argument_is_an_error_that_names_it(host: Host) -> None:
+    scalar, null, short, outside, size = ask(host, "wrong_signature")
+    assert scalar["code"] == WRONG_ARGUMENT
+    assert "aclnnRenorm: argument 1: got a scalar; expected a tensor" in scalar["message"]
+    assert null["code"] == NULL_ARGUMENT
+    assert short["code"] in {WRONG_ARGUMENT, NULL_ARGUMENT}
+    assert "aclnnRenorm" in short["message"]
+    assert "Glu: RuntimeError: glu does not support" in outside["message"]
+    assert "Glu: ValueError: the result has shape [2], the output [4]" in size["message"]
+
+
+@with_torch
+def test_a_text_that_cannot_be_read_is_an_error(host: Host) -> None:
+    failure = ask(host, "unreadable_text")
+    assert failure["code"] == WRONG_ARGUMENT
+    assert "aclnnGeluMul: argument 2: a text is not readable" in failure["message"]
+
+
+@with_torch
+def test_a_text_is_copied_when_the_call_is_planned(host: Host) -> None:
+    assert ask(host, "released_text") < 1e-6
+
+
+@with_torch
+def test_many_threads_at_once(host: Host) -> None:
+    calls, error = ask(host, "many_threads")
+    assert calls == 320
+    assert error < 1e-5
+
+
+@with_torch
+def test_a_shape_that_is_found_out(host: Host) -> None:
+    assert ask(host, "found_shape") == [[3], [3, 1, 3]]
+
+
+@with_torch
+def test_the_table_is_right_in_float64(host: Host) -> None:
+    errors = ask(host, "values")
+    assert len(errors) >= 17
+    assert {name: error for name, error in errors.items() if error > 1e-4} == {}
+
+
+@with_torch
+def test_every_line_fits_this_torch() -> None:
+    assert PYTHON is not None
+    folder = TESTS.parent / "cannery" / "simulator" / "device" / "torch"
+    done = subprocess.run(
+        [PYTHON, "-m", "npusim_torch.check"],
+        cwd=folder,
+        env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
