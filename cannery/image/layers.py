@@ -269,12 +269,14 @@ def _built_wheels(
 
 
 def _sources(target: Target) -> Iterable[Layer]:
+    # Sources are equal for every machine and every glibc.
+    python = [*interpreter_paths(target).values(), target.python.version]
     for source in target.application.sources if target.application else ():
         assert target.application
         yield _layer(
             f"source-{source.folder}",
             LayerKind.SOURCE,
-            [*_wheel_inputs(target), source.file.name, source.file.sha256],
+            [_build_inputs(target), *python, source.file.name, source.file.sha256],
             ["python", target.application.component],
             artifact=source.folder,
             file=source.file,
