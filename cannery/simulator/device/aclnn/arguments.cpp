@@ -5,6 +5,7 @@
 
 #include "../torch/element_types.h"
 #include "entry.h"
+#include "number.h"
 
 using namespace npusim;
 
@@ -44,7 +45,7 @@ Scalar complexOf(DataType dtype, const void* value) {
 Scalar complexScalar(DataType dtype, const void* value) {
   return bytesOfElement(dtype) == 16 ? complexOf<double>(dtype, value)
          : bytesOfElement(dtype) == 8 ? complexOf<float>(dtype, value)
-                                      : complexOf<_Float16>(dtype, value);
+                                      : complexOf<Half>(dtype, value);
 }
 
 template <class Object>
