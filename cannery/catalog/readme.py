@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from cannery.catalog.entries import Entry
-from cannery.errors import MatrixError, Problem, Span
+from cannery.errors import MatrixError, Problem, Span, counted
 from cannery.publish.policy import Trial
 from cannery.report.markdown import code, escaped
 from cannery.report.results import WHERE, Basis, Result
@@ -25,7 +25,22 @@ _BASIS = {
 
 
 def table(entries: Sequence[Entry]) -> str:
-    """The table, ending in a line end."""
+    """The targets with a result or a release, and below them, folded, the others.
+
+    It ends in a line end.
+    """
+    shown = [each for each in entries if each.verdicts or each.record]
+    others = [each for each in entries if each not in shown]
+    if not shown or not others:
+        return _rows(entries)
+    count = counted(len(others), "more target")
+    return (
+        f"{_rows(shown)}\n<details>\n<summary>{count}, not verified yet</summary>\n\n"
+        f"{_rows(others)}\n</details>\n"
+    )
+
+
+def _rows(entries: Sequence[Entry]) -> str:
     rows = [
         f"| {code(each.id)} | {'<br>'.join(_contents(each))} | {_verified(each)} |"
         for each in entries

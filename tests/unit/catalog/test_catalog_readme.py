@@ -33,6 +33,17 @@ def test_a_row_has_the_id_the_summary_and_where_it_was_verified(checkout: Checko
     )
 
 
+def test_targets_without_a_result_are_folded_below_the_others(checkout: Checkout) -> None:
+    target = checkout.matrix.targets["full"]
+    published, bare = entry(checkout, release(target)), entry(checkout, name="bare")
+    text = table([bare, published])
+    shown, others = text.split(
+        "\n<details>\n<summary>1 more target, not verified yet</summary>\n\n"
+    )
+    assert shown == table([published])
+    assert others == table([bare]) + "\n</details>\n"
+
+
 def test_a_release_and_a_trial_are_named_below_the_summary(checkout: Checkout) -> None:
     target = checkout.matrix.targets["full"]
     assert cells(table([entry(checkout)]))[1] == f"everything there is<br>{TRIAL}"
