@@ -24,6 +24,7 @@ from cannery.sources import File
 from cannery.syntax.cann_version import CannRange, CannVersion
 from cannery.wheels import VendorWheel
 
+_PLATFORMS = {machine: f"linux/{arch}" for arch, machine in MACHINE_OF.items()}
 _MOST = 60
 """About how many probes one row may have."""
 
@@ -63,6 +64,11 @@ def _asked(name: str, value: Any, row: facts.Row) -> Iterator[_Part]:
         yield from ([(name, str(each))] for each in Layout)
     elif name == "python_below" and value:
         yield from ([(name, each)] for each in _around(Version(value)))
+    elif name == "machine" and value:
+        yield [(name, value)]
+    elif name == "glibc_below" and value:
+        major, minor = value
+        yield [("glibc", f"{major}.{minor - 1}")]
     elif isinstance(row, facts.CxxAbi) and name == "torch" and not value:
         yield from ([(name, each)] for each in ("2.3.1", "2.7.1"))
     elif name in _ASKED:
@@ -105,11 +111,14 @@ def _filled(stock: Target, asked: dict[str, Any]) -> Target:
     minor = asked.get("python_below") or asked.get("pythons", "3.9") + ".1"
     # No suite has this glibc, so that the message says what it has.
     suite = {"suite": asked["suite"], "glibc": "0.0"} if "suite" in asked else {}
+    if glibc := asked.get("glibc"):
+        suite["glibc"] = glibc
     needed = [asked.get(key, "") for key in ("package", "requirement", "without")]
     if mindspore := asked.get("mindspore"):
         needed.append(f"mindspore=={mindspore}")
     return replace(
         stock,
+        platform=_PLATFORMS[asked.get("machine", stock.machine)],
         base=replace(stock.base, **suite),
         python=replace(stock.python, version=minor),
         cann=release,
@@ -156,10 +165,14 @@ def _using(stock: Target, kind: str, value: Any) -> list[Target]:
     if isinstance(value, Base):
         return [replace(stock, base=value)]
     if isinstance(value, Python):
-        return [replace(stock, python=value)]
+        return [replace(stock, python=value, platform=each) for each in _PLATFORMS.values()]
     if isinstance(value, CannRelease):
         nnal = value.has_nnal
-        return [replace(stock, cann=value, chip=chip, with_nnal=nnal) for chip in value.chips]
+        return [
+            replace(stock, cann=value, chip=chip, with_nnal=nnal, platform=each)
+            for chip in value.chips
+            for each in _PLATFORMS.values()
+        ]
     if kind == "applications":
         return [replace(stock, application=value, requirements=value.requirements)]
     keys = {"apex": "apex", "plugins": "deepspeed_plugin", "torch_npu_wheels": "torch_npu_wheel"}

@@ -51,7 +51,7 @@ def test_cards(host):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tested:
+class Verdict:
     """A run of build.py, and its report."""
 
     code: int
@@ -77,24 +77,24 @@ def main() -> str:
 
 
 @pytest.fixture
-def tested(build_py: Callable[..., Said], tmp_path: Path) -> Callable[..., Tested]:
-    def run(image: str, *options: str) -> Tested:
+def tested(build_py: Callable[..., Said], tmp_path: Path) -> Callable[..., Verdict]:
+    def run(image: str, *options: str) -> Verdict:
         path = tmp_path / "report.json"
         path.unlink(missing_ok=True)
         said = build_py("test", "--image", image, "--json", str(path), *options)
         report = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        return Tested(code=said.code, text=said.text, report=report)
+        return Verdict(code=said.code, text=said.text, report=report)
 
     return run
 
 
-def quick(tested: Callable[..., Tested], image: str, *options: str) -> Tested:
+def quick(tested: Callable[..., Verdict], image: str, *options: str) -> Verdict:
     """Without the image tests of everything but the kernels, which take long when emulated."""
     return tested(image, "--component", "kernels", *options)
 
 
 def test_the_main_image_and_users_checks(
-    tested: Callable[..., Tested], main: str, tmp_path: Path
+    tested: Callable[..., Verdict], main: str, tmp_path: Path
 ) -> None:
     checks = tmp_path / "checks"
     checks.mkdir()
@@ -120,14 +120,14 @@ def test_the_main_image_and_users_checks(
     assert {e["ruleId"] for e in run["results"] if e["level"] == "error"} == found.broken
 
 
-def test_another_image_of_cannery_s(tested: Callable[..., Tested]) -> None:
+def test_another_image_of_cannery_s(tested: Callable[..., Verdict]) -> None:
     found = quick(tested, image_name(SECOND, simulate=True))
     assert (found.code, found.broken, found.verdict) == (0, set(), "passed"), found.text
     assert found.report["what"]["torch"] == "2.1.0"
     assert "Add --simulate." in found.text
 
 
-def test_a_third_image_of_cannery_s(tested: Callable[..., Tested], project: Project) -> None:
+def test_a_third_image_of_cannery_s(tested: Callable[..., Verdict], project: Project) -> None:
     name = image_name(THIRD, simulate=True)
     if not image_id(name):
         build_one(project, project.matrix().targets[THIRD], BuildOptions(simulate=True, test=False))
@@ -141,7 +141,7 @@ SETUP = (
 )
 
 
-def test_an_image_made_from_one(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+def test_an_image_made_from_one(tested: Callable[..., Verdict], main: str, spoil: Spoil) -> None:
     image = spoil(
         main,
         "WORKDIR /app",
@@ -165,7 +165,7 @@ def test_an_image_made_from_one(tested: Callable[..., Tested], main: str, spoil:
 
 
 def test_an_image_made_from_one_with_another_torch(
-    tested: Callable[..., Tested], main: str, spoil: Spoil
+    tested: Callable[..., Verdict], main: str, spoil: Spoil
 ) -> None:
     image = spoil(
         main,
@@ -179,7 +179,7 @@ def test_an_image_made_from_one_with_another_torch(
     assert {"inherited/torch", "inherited/constraints", "compat/torch_npu"} <= found.broken
 
 
-def test_the_published_pair(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+def test_the_published_pair(tested: Callable[..., Verdict], main: str, spoil: Spoil) -> None:
     image = spoil(
         main,
         f"RUN cd {SITE} && mv torch-2.3.1.dist-info torch-2.12.0.dist-info"
@@ -198,7 +198,7 @@ def test_the_published_pair(tested: Callable[..., Tested], main: str, spoil: Spo
     assert "torch_npu 2.8.0.post2 was built for torch 2.8.0" in found.text
 
 
-def test_python_needs_of_cann(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+def test_python_needs_of_cann(tested: Callable[..., Verdict], main: str, spoil: Spoil) -> None:
     te = f"{CANN}/python/site-packages/te"
     image = spoil(
         main,
@@ -214,7 +214,7 @@ def test_python_needs_of_cann(tested: Callable[..., Tested], main: str, spoil: S
     assert "No module named 'decorator'" in found.text
 
 
-def test_env_only_in_bashrc(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+def test_env_only_in_bashrc(tested: Callable[..., Verdict], main: str, spoil: Spoil) -> None:
     image = spoil(
         main,
         "RUN echo 'source /usr/local/Ascend/ascend-toolkit/set_env.sh' >>/root/.bashrc",
@@ -226,7 +226,7 @@ def test_env_only_in_bashrc(tested: Callable[..., Tested], main: str, spoil: Spo
     assert (found.code, found.broken) == (8, {"environment/shell-only"}), found.text
 
 
-def test_triton_over_triton_ascend(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+def test_triton_over_triton_ascend(tested: Callable[..., Verdict], main: str, spoil: Spoil) -> None:
     of_triton = "d04b98f48e8f8bcc15c6ae5ac050801cd6dcfd428fb5f9e65c4e16e7807340fa"
     image = spoil(
         main,
@@ -246,7 +246,7 @@ def test_triton_over_triton_ascend(tested: Callable[..., Tested], main: str, spo
     assert (found.code, found.broken) == (8, {"packages/triton", "compat/triton"}), found.text
 
 
-def test_kernels_of_another_chip(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+def test_kernels_of_another_chip(tested: Callable[..., Verdict], main: str, spoil: Spoil) -> None:
     image = spoil(
         main, f"RUN mv {KERNELS}/ascend910b {KERNELS}/ascend310p", FOREIGN, name="kernels"
     )
@@ -254,7 +254,7 @@ def test_kernels_of_another_chip(tested: Callable[..., Tested], main: str, spoil
     assert (found.code, found.broken) == (8, {"kernels/chip"}), found.text
 
 
-def test_a_driver_baked_in(tested: Callable[..., Tested], main: str, spoil: Spoil) -> None:
+def test_a_driver_baked_in(tested: Callable[..., Verdict], main: str, spoil: Spoil) -> None:
     image = spoil(
         main,
         "RUN mkdir -p /usr/local/Ascend/driver && echo 1 >/usr/local/Ascend/driver/version.info",
@@ -265,20 +265,20 @@ def test_a_driver_baked_in(tested: Callable[..., Tested], main: str, spoil: Spoi
     assert (found.code, found.broken) == (8, {"driver/baked-in"}), found.text
 
 
-def test_an_image_without_python(tested: Callable[..., Tested], project: Project) -> None:
+def test_an_image_without_python(tested: Callable[..., Verdict], project: Project) -> None:
     target = project.matrix().targets[MAIN]
     found = quick(tested, ensure_base(target.base, target.docker_arch))
     assert (found.code, found.verdict) == (0, "not ours to say"), found.text
 
 
-def test_an_image_without_a_shell(tested: Callable[..., Tested], spoil: Spoil) -> None:
+def test_an_image_without_a_shell(tested: Callable[..., Verdict], spoil: Spoil) -> None:
     image = spoil("scratch", "COPY Dockerfile /Dockerfile", name="empty")
     found = tested(image, "--profile", "docker")
     assert (found.code, found.broken) == (8, {"profile/docker/sh"}), found.text
     assert "no program 'sleep'" in found.text
 
 
-def test_an_image_that_is_not_there(tested: Callable[..., Tested]) -> None:
+def test_an_image_that_is_not_there(tested: Callable[..., Verdict]) -> None:
     found = tested("nobody/has:this")
     assert (found.code, found.report) == (6, {})
     assert "there is no image nobody/has:this here. Pull or build it" in found.text

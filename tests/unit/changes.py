@@ -223,7 +223,9 @@ MAKERS: Mapping[str, Callable[..., Callable[[Path], None]]] = {
     "double": double_target,
     "remove": remove_target,
     "comment": lambda n: edit("matrix.yaml", r"\A", f"# {n}\n"),
-    "vendor file": lambda n: edit("matrix.yaml", r"file: (\S+)\.run", rf"file: v{n}-\1.run", at=n),
+    "vendor file": lambda n: edit(
+        "matrix.yaml", r"""(file: "?)([^\s"]+\.run)""", rf"\g<1>v{n}-\2", at=n
+    ),
     "vendor hash": lambda new, n: edit("matrix.yaml", r"^( +sha256: )\w+", rf"\g<1>{new}", at=n),
     "base": lambda new, n: edit(
         "matrix.yaml", r"(image: debian:.*@sha256:)\w+", rf"\g<1>{new}", at=n

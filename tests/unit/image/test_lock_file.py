@@ -136,7 +136,7 @@ def test_targets_share_a_component_whatever_it_needs(full: Target) -> None:
 
 def test_packages_that_need_each_other_do_not_hang_the_division(full: Target) -> None:
     text = locked("a==1", "-r torch.in", "b") + locked("b==1", "a")
-    assert divided(full, text)["torch"] == ["a", "b"]
+    assert divided(full, text)["torch-deps"] == ["a", "b"]
 
 
 def test_a_lock_that_fits(full: Target) -> None:

@@ -16,6 +16,7 @@ from cannery.matrix.project import Project
 from cannery.options.ci import CiOptions
 from cannery.pipeline.ci import plan_ci
 from cannery.report.ci import to_github
+from tests.cli.conftest import some_targets
 from tests.copies import copy_tree
 from tests.unit.changes import (
     HARMLESS,
@@ -61,6 +62,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Project:
     image = "cannery/image"
     for name in ("images", f"{image}/templates", f"{image}/context", "matrix.yaml", "compat.yaml"):
         copy_tree(CHECKOUT / name, root / name)
+    matrix = root / "matrix.yaml"
+    matrix.write_text(some_targets(matrix.read_text(encoding="utf-8")), encoding="utf-8")
     return repository(root)
 
 
