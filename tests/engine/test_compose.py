@@ -25,7 +25,15 @@ from cannery.model import DeviceKind, Target
 
 from .conftest import ROOT, Built
 
-TARGETS = Project(root=ROOT).matrix().targets
+EVERY = Project(root=ROOT).matrix().targets
+# One for each chip and each application: a Compose file has nothing of what the others differ in.
+TARGETS = {
+    target.id: target
+    for target in {
+        (each.chip, each.application.name if each.application else ""): each
+        for each in EVERY.values()
+    }.values()
+}
 SHOW_ARGUMENTS = "import json, sys; print(json.dumps(sys.argv[1:]))"
 ODD = [
     *("$HOME", "${HOME}", "$$", "$", "${", "it's", '"quoted"', "a b", "line\nline", "\\n", "", " "),
@@ -107,7 +115,7 @@ def test_compose_accepts_the_runtime_and_the_simulated_host(tmp_path: Path, name
 def test_compose_reads_the_words_that_were_meant(
     tmp_path_factory: pytest.TempPathFactory, words: list[str]
 ) -> None:
-    target = TARGETS["py39-torch231-cann8t39"]
+    target = EVERY["py39-torch231-cann8t39"]
     text = formats.text(
         "compose", formats.Workload(image="a:b", target=target, command=tuple(words))
     )
