@@ -7,6 +7,7 @@ The image tests need it, and the testinfra files of users are run with it, too.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,8 @@ import pytest
 from cannery.model import DeviceKind
 
 _OURS = "tests/image/"
+_CONTAINER = re.compile(r"\[(?:docker://[0-9a-z]+|local)-?")
+"""What testinfra puts into the names of tests that use its ``host``."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,7 +64,8 @@ class Report:
             check |= {"outcome": "not run", "why": result.longrepr[2].removeprefix("Skipped: ")}
         elif result.failed:
             check["why"] = result.longreprtext
-        self.checks[item.nodeid.split(_OURS)[-1]] = check
+        name = _CONTAINER.sub("[", item.nodeid.split(_OURS)[-1]).replace("[]", "")
+        self.checks[name] = check
 
     def pytest_sessionfinish(self) -> None:
         """Write the report."""

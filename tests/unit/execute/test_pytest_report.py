@@ -17,7 +17,7 @@ from tests.unit.audits import PROJECT, RECORD
 MINE = '''\
 import pytest
 
-def test_a():
+def test_a(host):
     """It works."""
 
 def test_b():
