@@ -143,9 +143,13 @@ class _Making:
         """The base images; returns their names with their ids."""
         folder = self.folder / IMAGES
         folder.mkdir()
-        used = dict.fromkeys(each for target in self.targets for each in bases(target).values())
+        used = {
+            (base.name, architecture): base
+            for target in self.targets
+            for base, architecture in bases(target).values()
+        }
         found: dict[str, str] = {}
-        for base, architecture in used:
+        for (_, architecture), base in used.items():
             reference, name = ensure_base(base, architecture), base.bootstrap_tag(architecture)
             image = local_images([reference])[reference].id
             if reference != name:

@@ -32,7 +32,7 @@ def server() -> Iterator[Files]:
 def checkout(tmp_path: Path, main: Built, server: Files) -> Path:
     """A checkout that knows the sha256 of the files of CANN, and that ``server`` has them."""
     root = tmp_path / "checkout"
-    left_out = shutil.ignore_patterns(".*", "artifacts", "node_modules", "__pycache__")
+    left_out = shutil.ignore_patterns(".[!d]*", "artifacts", "node_modules", "__pycache__")
     shutil.copytree(ROOT, root, ignore=left_out)
     made = main.simulated.artifacts.parent
     # Links, because a second simulator would have to be compiled.
