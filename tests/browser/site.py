@@ -14,6 +14,7 @@ from cannery.model import Target
 from cannery.publish.policy import load
 from cannery.publish.records import Record, path_of, to_text
 from tests.cli.checkout import Checkout
+from tests.cli.conftest import use_some_targets
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = "py39-torch231-cann8t39"
@@ -53,6 +54,7 @@ def make_site(folder: Path, release: Callable[[Target], Record]) -> Site:
     if (ROOT / ".cannery" / "simulator").is_dir():
         (root / ".cannery").mkdir()
         (root / ".cannery" / "simulator").symlink_to(ROOT / ".cannery" / "simulator")
+    use_some_targets(root)
     checkout = Checkout(root=root)
     checkout.edit("trials: {}", f"trials: {{{PUBLISHED}: {TRIAL}}}", "publish.yaml")
     project = Project(root=root)

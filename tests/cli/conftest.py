@@ -62,6 +62,16 @@ def some_targets(text: str) -> str:
     return "".join(lines)
 
 
+def use_some_targets(root: Path) -> None:
+    """Leave only the targets of these tests in matrix.yaml and publish.yaml below ``root``."""
+    matrix = root / "matrix.yaml"
+    matrix.write_text(some_targets(matrix.read_text(encoding="utf-8")), encoding="utf-8")
+    publish = root / "publish.yaml"
+    before, _, after = publish.read_text(encoding="utf-8").partition("\nindexes:")
+    after = after.partition("\n\n")[2]
+    publish.write_text(f"{before}\nindexes: {{}}\n\n{after}", encoding="utf-8")
+
+
 def _below(text: str, *path: str) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
     """The keys and values of the mapping at ``path``."""
     node = yaml.compose(text, yaml.BaseLoader)
@@ -78,12 +88,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A copy to read: in sync, whatever is being worked on in the checkout itself."""
     folder = tmp_path_factory.mktemp("original")
     made = copy(READ, ROOT, folder / "checkout")
-    matrix = made.root / "matrix.yaml"
-    matrix.write_text(some_targets(matrix.read_text(encoding="utf-8")), encoding="utf-8")
-    publish = made.root / "publish.yaml"
-    before, _, after = publish.read_text(encoding="utf-8").partition("\nindexes:")
-    after = after.partition("\n\n")[2]
-    publish.write_text(f"{before}\nindexes: {{}}\n\n{after}", encoding="utf-8")
+    use_some_targets(made.root)
     made.run("render").accepted()
     made.run("catalog", "--out", str(folder / "site")).accepted()
     return made
