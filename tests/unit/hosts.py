@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cannery.image.context.ascend_doctor.command import main
 from cannery.image.context.ascend_doctor.examine import examine
 from cannery.image.context.ascend_doctor.host import Access, Host, Output, Space, Status
 from cannery.image.context.ascend_doctor.machine import Machine
@@ -168,3 +169,8 @@ def good_host(root: Path) -> SimulatedHost:
         port = f"udp_port:{4791 + card}\n"
         host.outputs[f"hccn_tool -i {card} -udp -g"] = Output("ok", port)
     return host
+
+
+def run_doctor(host: SimulatedHost, *argv: str) -> int:
+    """The exit code of the doctor with these words on ``host``."""
+    return main(argv, host.write(), FACTS)

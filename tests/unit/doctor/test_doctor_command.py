@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of the doctor: what it prints, its exit codes, and what it changes."""
+"""The command line of the doctor: what it prints, and its exit codes."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,32 +12,17 @@ from typing import Any
 
 import pytest
 
-from cannery.image.context.ascend_doctor import command
-from cannery.image.context.ascend_doctor.command import main
-from cannery.image.context.ascend_doctor.fixes import FIXES, stop_process
-from cannery.image.context.ascend_doctor.host import Output, Space
-from cannery.options import doctor as options
-from tests.unit.hosts import FACTS, SimulatedHost, good_host
-
-RESERVED = "/proc/sys/net/ipv4/ip_local_reserved_ports"
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> SimulatedHost:
-    return good_host(tmp_path / "host")
-
-
-def run(host: SimulatedHost, *argv: str) -> int:
-    return main(argv, host.write(), FACTS)
+from cannery.image.context.ascend_doctor.host import Space
+from tests.unit.hosts import SimulatedHost, good_host, run_doctor
 
 
 def document(host: SimulatedHost, capsys: pytest.CaptureFixture[str], *argv: str) -> Any:
-    run(host, "--json", *argv)
+    run_doctor(host, "--json", *argv)
     return json.loads(capsys.readouterr().out)
 
 
 def test_a_good_host(host: SimulatedHost, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(host) == 0
+    assert run_doctor(host) == 0
     assert capsys.readouterr().out == "ascend-doctor: no findings.\n"
 
 
@@ -46,13 +30,13 @@ def test_the_worst_comes_first_and_decides_the_exit_code(
     host: SimulatedHost, capsys: pytest.CaptureFixture[str]
 ) -> None:
     host.environment["ASCEND_LAUNCH_BLOCKING"] = "1"
-    assert run(host) == 0
+    assert run_doctor(host) == 0
     host.shm = Space(4 << 30, 4 << 30)
-    assert run(host) == 1
+    assert run_doctor(host) == 1
     host.devices.pop("/dev/hisi_hdc")
     (host.root / "dev/hisi_hdc").unlink()
     capsys.readouterr()
-    assert run(host) == 8
+    assert run_doctor(host) == 8
     said = capsys.readouterr().out
     assert said.startswith("error: /dev/hisi_hdc is missing, although there are cards. [device-mi")
     assert "  mend:   Start the container with --device /dev/hisi_hdc." in said
@@ -111,22 +95,22 @@ def test_advice_without_an_error_is_explained(
         ("slow", "copy models and data to a local disk"),
         ("timeout", "HCCL_CONNECT_TIMEOUT=7200"),
     ):
-        assert run(host, "--explain", word) == 0
+        assert run_doctor(host, "--explain", word) == 0
         assert advice in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_unknown_code_gets_the_nearest(
     host: SimulatedHost, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(host, "--explain", "EJ0011") == 2
+    assert run_doctor(host, "--explain", "EJ0011") == 2
     assert "'EJ0011' is unknown. Did you mean 'EJ0001'" in capsys.readouterr().err
-    assert run(host, "--explain", "\0\u4e00") == 2
+    assert run_doctor(host, "--explain", "\0\u4e00") == 2
 
 
 def test_a_log(host: SimulatedHost, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "train.log"
     log.write_text("a\nEJ0001: x\nEJ0001: y\n", encoding="utf-8")
-    assert run(host, "--log", str(log)) == 8
+    assert run_doctor(host, "--log", str(log)) == 8
     said = capsys.readouterr().out
     assert "log:    EJ0001: x (at byte 2, and 1 more)" in said
     assert host.asked == []
@@ -134,8 +118,8 @@ def test_a_log(host: SimulatedHost, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert found["log"] == {"path": str(log), "size": 22, "read": 22}
     assert found["findings"][0]["count"] == 2
     log.write_text("fine\n", encoding="utf-8")
-    assert run(host, "--log", str(log)) == 0
-    assert run(host, "--log", str(tmp_path / "nothing")) == 9
+    assert run_doctor(host, "--log", str(log)) == 0
+    assert run_doctor(host, "--log", str(tmp_path / "nothing")) == 9
 
 
 def report_of(folder: Path, name: str, capsys: pytest.CaptureFixture[str], **changes: Any) -> str:
@@ -152,7 +136,7 @@ def test_nodes_are_compared(
     one = report_of(tmp_path, "one", capsys)
     other = {str(card): f"10.0.1.{card + 1}" for card in range(8)}
     two = report_of(tmp_path, "two", capsys, addresses=other)
-    assert run(host, "--nodes", one, two) == 0
+    assert run_doctor(host, "--nodes", one, two) == 0
     capsys.readouterr()
     changes: dict[str, Any] = {
         "driver": "25.5.0",
@@ -178,70 +162,8 @@ def test_what_is_no_report_is_named(
 ) -> None:
     path = tmp_path / "node.json"
     path.write_text(text, encoding="latin-1")
-    assert run(host, "--nodes", str(path)) == 9
+    assert run_doctor(host, "--nodes", str(path)) == 9
     assert f"{path} is not a report of the doctor" in capsys.readouterr().err
-
-
-def test_a_fix_is_shown_and_changes_nothing_without_consent(
-    host: SimulatedHost, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(command, "_confirmed", lambda: False)
-    host.files[RESERVED] = "8080"
-    assert run(host, "--fix", "reserve-ports") == 1
-    assert "write 8080,60000-60031 to " + RESERVED in capsys.readouterr().out
-    assert (host.root / RESERVED[1:]).read_text(encoding="utf-8") == "8080"
-
-
-def test_a_fix_keeps_what_was_reserved(
-    host: SimulatedHost, capsys: pytest.CaptureFixture[str]
-) -> None:
-    host.files[RESERVED] = "8080,60010\n"
-    assert run(host, "--fix", "reserve-ports", "--yes") == 0
-    assert (host.root / RESERVED[1:]).read_text(encoding="utf-8") == "8080,60000-60031"
-    del host.files[RESERVED]
-    assert run(host, "--fix", "reserve-ports", "--yes") == 0
-    assert "nothing to do" in capsys.readouterr().out
-
-
-def test_shm_is_enlarged_by_mount(host: SimulatedHost, capsys: pytest.CaptureFixture[str]) -> None:
-    host.shm = Space(64 << 20, 0)
-    mount = f"mount -o remount,size={16 << 30} /dev/shm"
-    assert run(host, "--fix", "shm", "--yes") == 9
-    host.outputs[mount] = Output("ok", "")
-    assert run(host, "--fix", "shm", "--yes") == 0
-    assert host.asked == [mount, mount]
-
-
-def test_only_processes_with_a_card_open_are_stopped(
-    host: SimulatedHost, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with subprocess.Popen(["sleep", "60"]) as mine, subprocess.Popen(["sleep", "60"]) as other:
-        rows = "".join(f"| 0  0 | {p.pid} | python | 5 |\n" for p in (mine, other))
-        host.edit("npu-smi info", "\n+", "\n+")
-        table = "| NPU Chip | Process id | Process name | Process memory(MB) |\n"
-        host.outputs["npu-smi info"] = Output(
-            "ok", host.outputs["npu-smi info"].text + table + rows
-        )
-        host.open_by(mine.pid, 0)
-        assert run(host, "--fix", "stop-processes", "--yes") == 0
-        assert mine.wait(timeout=5) == -signal.SIGTERM
-        assert other.poll() is None
-        assert str(other.pid) not in capsys.readouterr().out
-        other.kill()
-
-
-def test_a_process_that_does_not_end_is_killed() -> None:
-    program = "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True)"
-    argv = [sys.executable, "-c", f"{program}; time.sleep(60)"]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        process.stdout.readline()
-        stop_process(process.pid, grace=0.2)
-        assert process.wait(timeout=5) == -signal.SIGKILL
-
-
-def test_the_fixes_are_those_of_build_py() -> None:
-    assert [*options.FIXES] == [*FIXES]
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:

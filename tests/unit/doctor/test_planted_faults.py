@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from cannery.image.context.ascend_doctor.host import Output, Space, Status
-from tests.unit.hosts import DRIVER, SimulatedHost, good_host
+from tests.unit.hosts import DRIVER, SimulatedHost
 
 SMI = "npu-smi info"
 CONF = "/etc/hccn.conf"
@@ -244,11 +243,6 @@ variable("hccl-ifname", "HCCL_SOCKET_IFNAME", "enp189s0f0")
 variable("cann-missing", "ASCEND_HOME_PATH", "/usr/local/Ascend/cann-9.9")
 variable("launch-blocking", "ASCEND_LAUNCH_BLOCKING", "1")
 variable("proxy", "https_proxy", "proxy.example.com:3128")
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> SimulatedHost:
-    return good_host(tmp_path)
 
 
 def test_a_good_host_passes(host: SimulatedHost) -> None:
