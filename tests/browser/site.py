@@ -42,8 +42,11 @@ class Site:
         return load(self.project.root / "publish.yaml", matrix).repository
 
 
-def make_site(folder: Path, release: Callable[[Target], Record]) -> Site:
-    """A page on which ``PUBLISHED`` has the release that ``release`` makes of it."""
+def make_site(folder: Path, release: Callable[[Target], Record], *, whole: bool = False) -> Site:
+    """A page on which ``PUBLISHED`` has the release that ``release`` makes of it.
+
+    It has some of the targets, or the ``whole`` matrix.
+    """
     root = folder / "checkout"
     root.mkdir()
     for name in ("cannery", "images"):
@@ -54,7 +57,8 @@ def make_site(folder: Path, release: Callable[[Target], Record]) -> Site:
     if (ROOT / ".cannery" / "simulator").is_dir():
         (root / ".cannery").mkdir()
         (root / ".cannery" / "simulator").symlink_to(ROOT / ".cannery" / "simulator")
-    use_some_targets(root)
+    if not whole:
+        use_some_targets(root)
     checkout = Checkout(root=root)
     checkout.edit("trials: {}", f"trials: {{{PUBLISHED}: {TRIAL}}}", "publish.yaml")
     project = Project(root=root)

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.site import PUBLISHED, Site
+from tests.browser.site import PUBLISHED, Site, make_site
+from tests.unit.catalogues import release
 
 
 def shown(page: Page) -> list[str]:
@@ -35,6 +39,17 @@ def test_all_images_are_shown_at_first(open_page: Open, site: Site) -> None:
     expect(page.locator("#count")).to_have_text(f"All {len(site.targets)} images")
     expect(page.locator("#table")).to_be_hidden()
     expect(page.locator("#nothing")).to_be_hidden()
+
+
+def test_the_whole_matrix_is_on_one_page(open_site: Callable[..., Page], tmp_path: Path) -> None:
+    site = make_site(tmp_path, release, whole=True)
+    page = open_site(site)
+    expect(page.locator("#cards > li:visible")).to_have_count(len(site.targets))
+    page.fill("#q", "vllm")
+    wanted = [name for name in site.targets if "vllm" in name]
+    assert len(wanted) > 3
+    expect(page.locator("#cards > li:visible")).to_have_count(len(wanted))
+    expect(page.locator("#count")).to_have_text(f"{len(wanted)} images of {len(site.targets)}")
 
 
 def test_the_keyboard_is_enough(open_page: Open, site: Site) -> None:
