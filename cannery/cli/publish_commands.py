@@ -40,6 +40,18 @@ PUBLISH_COMMANDS = (
         options=("shared.RequiredTargetOptions", "publish.PushOptions"),
     ),
     Command(
+        name="reproduce",
+        summary="build an image again and compare its layers",
+        description="Builds an image again from its commit, without the engine's cache, and "
+        "compares the digest of each layer with that of the original. Names the layers that "
+        "differ and the files in them, and then exits with code 8. Names, tags and publishes "
+        "nothing. The checkout must have the files of the image's commit. See docs/provenance.md.",
+        reads="the registry or the engine, releases/, git, and what 'build' reads",
+        writes=".cannery/; the image that it builds is removed again",
+        example="reproduce registry.example.com/ascend@sha256:DIGEST",
+        options=("reproduce.ReproduceOptions", "fetch.TransferOptions"),
+    ),
+    Command(
         name="notes",
         summary="print the release notes of published images",
         description="Prints for each selected target, in Markdown, what its newest published image "

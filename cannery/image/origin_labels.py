@@ -9,6 +9,9 @@ from cannery.image.content_key import short_key
 
 _PREFIX = "org.opencontainers.image"
 
+REVISION = f"{_PREFIX}.revision"
+"""The label with the commit."""
+
 _USER = re.compile(r"://[^/?#]*@")
 
 

@@ -12,12 +12,10 @@ from pathlib import Path
 from cannery import console
 from cannery.errors import CanneryError, EngineError, Problem, file_error, kind_of, raise_all
 from cannery.execute import git
-from cannery.execute.board import Board, shown
 from cannery.execute.bundle.archive import Contents, pack, require_place
 from cannery.execute.bundle.gateway import Gateway, Hosts, Recorded, serving
 from cannery.execute.bundle.wheels import Locked, download
 from cannery.execute.engine import client as engine
-from cannery.execute.engine.bake import BakeSettings, bake
 from cannery.execute.engine.base import ensure_base
 from cannery.execute.engine.build_cache import forget_cann
 from cannery.execute.engine.builder import find_builder
@@ -26,15 +24,13 @@ from cannery.execute.engine.network import bridge_address
 from cannery.execute.engine.simulator import Simulated, simulate
 from cannery.execute.process import run
 from cannery.files import link_or_copy, read_text
-from cannery.image.bake_events import Event, Kind, short
-from cannery.image.bake_file import Caches
 from cannery.image.locks import read_lock
 from cannery.image.needed_files import needed_files
 from cannery.image.requirements import wheel_platform
 from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.options.build import BuildOptions
-from cannery.pipeline.assembly import Assembly
+from cannery.pipeline.anew import BuildAnew, remove_unnamed
 from cannery.pipeline.planning import Planned, make_plan
 from cannery.pipeline.ready import bases
 from cannery.pipeline.recording import state_keys
@@ -170,40 +166,21 @@ class _Making:
         hosts = Hosts(index_of(self.options).ca)
         gateway = Gateway(bridge_address(), self.folder / WHEELS, recorded, hosts)
         with serving(gateway):
-            failures = self._built_anew(replace(self.options, gateway=gateway.address))
+            build = BuildAnew(
+                project=self.project,
+                matrix=self.selection.matrix,
+                planned=self.planned,
+                made=self._made,
+                # Only its downloads are of use.
+                built=lambda _, image: remove_unnamed(image),
+                done="built and recorded",
+            )
+            failures = build.run(replace(self.options, gateway=gateway.address))
         recorded.write()
         if failures and gateway.asked:
             raise with_addresses(failures, gateway.asked)
         raise_all(failures, single=len(self.targets) == 1)
         forget_cann(find_builder(self.options.builder))
-
-    def _built_anew(self, options: BuildOptions) -> Mapping[str, CanneryError]:
-        builder = find_builder(options.builder)
-        assembly = Assembly(self.project, self.selection.matrix, options, builder)
-        builds = [
-            replace(assembly.image(ready, self._made.get(name)), anew=True)
-            for name, ready in self.planned.ready.items()
-        ]
-        settings = BakeSettings(
-            builder=builder,
-            source=index_of(options),
-            caches=Caches(),
-            logs=self.project.state / "logs",
-        )
-        board = Board([build.id for build in builds])
-
-        def heard(target: str, event: Event, _: tuple[int, int]) -> None:
-            if event.kind is Kind.DONE:
-                board.step(target, short(event.step), event.seconds)
-
-        def built(target: str, image: str) -> None:
-            board.tell(target, "done", "built and recorded", ended=True)
-            # Only its downloads are of use. An image with a name stays.
-            if not engine.image_details(image).get("RepoTags"):
-                run(["docker", "image", "rm", image], capture=True)
-
-        with shown(board):
-            return bake(builds, settings, heard, built)
 
 
 def with_addresses(failures: Mapping[str, CanneryError], asked: Iterable[str]) -> CanneryError:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from cannery import console
@@ -22,7 +23,8 @@ from cannery.publish.inventory import Package
 from cannery.publish.records import Record, read_record, read_records
 from cannery.report.difference import Contents, Kind, LayerContent
 
-_TARGET = f"{NAMESPACE}.target"
+TARGET = f"{NAMESPACE}.target"
+"""The label of an image with the id of its target."""
 
 
 def read_contents(project: Project, name: str) -> Contents:
@@ -37,11 +39,9 @@ def read_contents(project: Project, name: str) -> Contents:
         MatrixError, FileError: matrix.yaml or a record cannot be read.
     """
     if name.endswith(".json"):
-        return _of_record(name, _record_file(project, name))
-    parts = {":", "/", "@"} & {*name}
-    names = [name] if parts else [image_name(name, simulate=each) for each in (False, True)]
+        return _of_record(name, record_file(project, name))
     try:
-        local = local_images(names)
+        local = local_images(local_names(name))
     except EngineError:
         if record := _recorded(project, name):
             return _of_record(name, record)
@@ -51,10 +51,24 @@ def read_contents(project: Project, name: str) -> Contents:
         return _of_image(project, reference, _target(project, reference, local[reference].labels))
     if record := _recorded(project, name):
         return _of_record(name, record)
-    raise UsageError(_nothing(project, name))
+    problem = not_found(project, name)
+    raise UsageError(replace(problem, fix=problem.fix or "To compare commits, add --target ID."))
 
 
-def _record_file(project: Project, name: str) -> Record:
+def local_names(name: str) -> list[str]:
+    """The local images that ``name`` can mean: those of the target ``name``, the real one first."""
+    if {":", "/", "@"} & {*name}:
+        return [name]
+    return [image_name(name, simulate=simulate) for simulate in (False, True)]
+
+
+def record_file(project: Project, name: str) -> Record:
+    """The record in the file ``name``.
+
+    Raises:
+        UsageError: there is no such file.
+        FileError: it cannot be read, or is not a record.
+    """
     path = Path(name).absolute()
     if not path.is_file():
         known = [str(each.relative_to(project.root)) for each in project.releases.glob("*/*.json")]
@@ -74,7 +88,8 @@ def _recorded(project: Project, name: str) -> Record | None:
     return found
 
 
-def _nothing(project: Project, name: str) -> Problem:
+def not_found(project: Project, name: str) -> Problem:
+    """The problem that ``name`` is neither a local image nor in a record."""
     targets = project.matrix().targets
     own = {
         text: each
@@ -85,21 +100,20 @@ def _nothing(project: Project, name: str) -> Problem:
         what = f"{name} is not on this machine."
         return Problem(what=what, fix=f"Build it: python build.py --target {own[name]}")
     what = f"there is no local image {name!r}, and no record in releases/ names it."
-    if near := closest(name, own):
-        return Problem(what=what, fix=f"Did you mean {near!r}?")
-    return Problem(what=what, fix="To compare commits, add --target ID.")
+    near = closest(name, own)
+    return Problem(what=what, fix=f"Did you mean {near!r}?" if near else "")
 
 
 def _target(project: Project, name: str, labels: Mapping[str, str]) -> Target:
     """The target of a local image, by its label."""
     targets = project.matrix().targets
-    if _TARGET not in labels:
-        raise UsageError(f"{name} is not an image of this project: it has no label {_TARGET}.")
-    if labels[_TARGET] not in targets:
-        what = f"{name} is an image of {labels[_TARGET]}, which matrix.yaml does not have."
+    if TARGET not in labels:
+        raise UsageError(f"{name} is not an image of this project: it has no label {TARGET}.")
+    if labels[TARGET] not in targets:
+        what = f"{name} is an image of {labels[TARGET]}, which matrix.yaml does not have."
         fix = "Compare the records of its pushes in releases/, or check out a commit that has it."
         raise UsageError(Problem(what=what, fix=fix))
-    return targets[labels[_TARGET]]
+    return targets[labels[TARGET]]
 
 
 def _of_image(project: Project, name: str, target: Target) -> Contents:
@@ -124,18 +138,22 @@ def _of_image(project: Project, name: str, target: Target) -> Contents:
 
 
 def _layers(project: Project, name: str, target: Target) -> list[LayerContent]:
-    """The layers, with the names that the checkout gives them if there are as many."""
     found = engine.image_layers(name)
-    lock = parse_lock(read_text(project.lock(target)))
-    own = [layer.name for layer in layers_of(target, lock)]
-    base = [f"base {number}" for number in range(1, len(found) - len(own) + 1)]
-    names = [*(["base"] if len(base) == 1 else base), *own]
-    if len(names) != len(found):
-        names = [f"layer {number}" for number in range(1, len(found) + 1)]
     return [
         LayerContent(name=each, identity=diff_id, size=size)
-        for each, (diff_id, size) in zip(names, found, strict=True)
+        for each, (diff_id, size) in zip(
+            layer_names(project, target, len(found)), found, strict=True
+        )
     ]
+
+
+def layer_names(project: Project, target: Target, count: int) -> list[str]:
+    """The names of ``count`` layers: those that the checkout gives them if it has as many."""
+    lock = parse_lock(read_text(project.lock(target)))
+    own = [layer.name for layer in layers_of(target, lock)]
+    base = [f"base {number}" for number in range(1, count - len(own) + 1)]
+    names = [*(["base"] if len(base) == 1 else base), *own]
+    return names if len(names) == count else [f"layer {n}" for n in range(1, count + 1)]
 
 
 def _files(packages: tuple[Package, ...]) -> dict[str, str]:

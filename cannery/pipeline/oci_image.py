@@ -28,10 +28,11 @@ from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.pipeline.pushable import Candidate
 from cannery.pipeline.ready import base_names, bases
-from cannery.pipeline.transaction import ATTESTED, ImagePush, PushedImage
+from cannery.pipeline.transaction import ImagePush, PushedImage
 from cannery.publish import attestation
 from cannery.publish.inventory import Inventory
 from cannery.publish.oci import (
+    ATTESTED,
     CONFIG,
     MANIFEST,
     Descriptor,

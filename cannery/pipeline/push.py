@@ -26,9 +26,9 @@ from cannery.options.publish import PushOptions
 from cannery.pipeline.oci_image import PackedImage, image_push, pack_image, platform_indexes
 from cannery.pipeline.pushable import candidates
 from cannery.pipeline.selection import Selection
-from cannery.pipeline.transaction import ATTESTED, PushedImage, PushHooks, Transaction, images_in
+from cannery.pipeline.transaction import PushedImage, PushHooks, Transaction, images_in
 from cannery.publish import attestation
-from cannery.publish.oci import manifest_contents
+from cannery.publish.oci import ATTESTED, manifest_contents
 from cannery.publish.policy import Publishing
 from cannery.publish.records import (
     LayerRecord,

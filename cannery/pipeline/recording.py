@@ -37,7 +37,10 @@ def record(project: Project, target: str, result: Verification, *, key: str) -> 
 
 
 def state_keys(project: Project) -> Callable[[Target, bool], str]:
-    """A function of a target and of whether its image is simulated, see ``_state_key``.
+    """A function of a target and of whether its image is simulated: the content key.
+
+    The key is that of ``state_inputs``, and empty if there are no simulated packages for the
+    target's chip.
 
     Raises:
         FileError: a file cannot be read, also by the function.
@@ -48,18 +51,27 @@ def state_keys(project: Project) -> Callable[[Target, bool], str]:
 def _state_key(
     project: Project, context: Mapping[str, str], target: Target, simulated: bool
 ) -> str:
-    """The content key of an image of ``target`` for the current files of the checkout.
-
-    It is the same on every machine. The key in an image's label can differ from it, because that
-    one also depends on the base image of the machine. Empty if there are no simulated packages for
-    the target's chip. ``context`` has the files of the shared build context.
-    """
-    folder = project.images / target.id
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    own = {str(path.relative_to(folder)): read_text(path) for path in paths}
     try:
         simulator = recipe(target) if simulated else ""
     except UsageError:
         return ""
+    return state_inputs(project, context, target, simulator).key
+
+
+def state_inputs(
+    project: Project, context: Mapping[str, str], target: Target, simulator: str
+) -> KeyInputs:
+    """The inputs of an image of ``target`` by the current files of the checkout.
+
+    They are the same on every machine. The key in an image's label can differ from theirs, because
+    that one also depends on the base image of the machine. ``context`` has the files of the shared
+    build context, and ``simulator`` identifies the simulated packages.
+
+    Raises:
+        FileError: a file cannot be read.
+    """
+    folder = project.images / target.id
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    own = {str(path.relative_to(folder)): read_text(path) for path in paths}
     files = context_files(own, context)
-    return KeyInputs.committed(target, files, simulator=simulator).key
+    return KeyInputs.committed(target, files, simulator=simulator)

@@ -17,10 +17,7 @@ from cannery.execute.registry.client import Repository
 from cannery.execute.registry.tags import UNMOVED, TagMove, TagMover, read_tags
 from cannery.execute.registry.transfer import OciContent, closure, read_back, upload
 from cannery.files import write_files
-from cannery.publish.oci import Document, manifest_contents
-
-ATTESTED = "unknown/unknown"
-"""The platform of index entries that are attestations and not images."""
+from cannery.publish.oci import ATTESTED, Document, manifest_contents
 
 
 @dataclass(frozen=True, kw_only=True)

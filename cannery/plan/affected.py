@@ -107,14 +107,14 @@ def affected(
         if old is None:
             found[target.id] = "new target"
             continue
-        now = _inputs(target, after, stand_in(target) if simulate else "")
-        then = _inputs(old, before, stand_in(old) if simulate else "")
+        now = inputs_at(target, after, stand_in(target) if simulate else "")
+        then = inputs_at(old, before, stand_in(old) if simulate else "")
         if names := now.names_that_differ(then):
             found[target.id] = f"changed: {', '.join(names)}"
     return found
 
 
-def _inputs(target: Target, commit: Commit, stand_in: str) -> KeyInputs:
+def inputs_at(target: Target, commit: Commit, stand_in: str) -> KeyInputs:
     """The inputs of the content key of ``target`` at ``commit``."""
     own, shared = commit.folders.get(f"{IMAGES}{target.id}/", {}), commit.folders.get(CONTEXT, {})
     return KeyInputs.committed(target, context_files(own, shared), simulator=stand_in)

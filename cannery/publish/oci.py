@@ -30,6 +30,9 @@ _DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
 MANIFESTS = (INDEX, MANIFEST, _DOCKER_LIST, _DOCKER_MANIFEST)
 """The media types to accept under a tag or a digest."""
 
+ATTESTED = "unknown/unknown"
+"""The platform of index entries that are attestations and not images."""
+
 _REFERENCE = re.compile(
     r"(?P<registry>[A-Za-z0-9.-]+(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?)"
     rf"(/(?P<repository>{REPOSITORY}))?"

@@ -168,15 +168,7 @@ class Blobs:
         if head.startswith(b"{") and member.size <= _LARGEST_TEXT:
             text = head + content.read()
             return [text] if _diff_ids(text) == expected else []
-        pieces = itertools.chain([head], iter(lambda: content.read(_CHUNK), b""))
-        source = io.BufferedReader(Pieces(pieces), _CHUNK)
-        plain = cast("IO[bytes]", source)
-        if head.startswith(_GZIP):
-            plain = cast("IO[bytes]", gzip.GzipFile(fileobj=source))
-        elif head == _ZSTD:
-            reader = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
-            plain = cast("IO[bytes]", reader)
-        self._compress(plain, expected)
+        self._compress(decompressed(content, head), expected)
         return []
 
     def _compress(self, plain: IO[bytes], expected: tuple[str, ...]) -> None:
@@ -219,6 +211,18 @@ class Blobs:
             return None
         blob = Descriptor(media_type=LAYERS[self.compression], digest=digest, size=size)
         return PackedLayer(blob=blob, diff_id=diff_id, path=path)
+
+
+def decompressed(content: IO[bytes], head: bytes) -> IO[bytes]:
+    """The uncompressed content of a layer of which ``head``, its first bytes, were read."""
+    pieces = itertools.chain([head], iter(lambda: content.read(_CHUNK), b""))
+    source = io.BufferedReader(Pieces(pieces), _CHUNK)
+    if head.startswith(_GZIP):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=source))
+    if head == _ZSTD:
+        reader = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
+        return cast("IO[bytes]", reader)
+    return cast("IO[bytes]", source)
 
 
 def _write(file: IO[bytes], digest: Any, data: bytes) -> None:

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds an image that is to be built again: in a registry, on this machine, or in a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, cast
+
+from cannery.errors import Problem, UsageError
+from cannery.execute.engine import client as engine
+from cannery.execute.engine.images import local_images
+from cannery.execute.engine.saved_layers import saved_layers
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.image import read_image
+from cannery.image import simulated, vendor_image
+from cannery.image.content_key import LABEL
+from cannery.image.origin_labels import REVISION
+from cannery.matrix.project import Project
+from cannery.pipeline.image_contents import TARGET, local_names, not_found, record_file
+from cannery.publish.oci import parse_reference
+from cannery.publish.records import Record
+from cannery.report.layer_files import Entries
+
+Files = Callable[[Collection[str]], Mapping[str, Entries]]
+"""Returns the files of the layers with these digests; raises EngineError if it cannot."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Original:
+    """An image that is to be built again.
+
+    ``commit``, ``key`` and ``vendor_image`` are empty if they are not known. ``layers`` are the
+    digests of the uncompressed layers, the base's first. ``notes`` are sentences about the image.
+    """
+
+    name: str
+    target: str
+    platform: str
+    simulated: bool
+    commit: str
+    key: str
+    vendor_image: str
+    layers: Sequence[str]
+    files: Files
+    notes: Sequence[str] = ()
+
+
+def find_original(project: Project, name: str, ca: Path | None) -> Original:
+    """The image that ``name`` means: a record's path, or an image in a registry or of the engine.
+
+    ``ca`` is a file of certificates to trust.
+
+    Raises:
+        UsageError: there is no such image, or it is not an image of a target.
+        EngineError: the engine or the registry does not answer, or a layer is damaged.
+        FileError: it is not a valid record.
+    """
+    if name.endswith(".json"):
+        return _of_record(name, record_file(project, name), ca)
+    if "/" in name:
+        return _of_registry(name, ca)
+    return _of_engine(project, name)
+
+
+def _of_record(name: str, record: Record, ca: Path | None) -> Original:
+    [(platform, image)] = record.platforms.items()
+
+    def files(wanted: Collection[str]) -> Mapping[str, Entries]:
+        repository = Repository(record.registry, record.repository, ca=ca)
+        found = dict(read_image(repository, image.digest).read_layers())
+        return {digest: found[digest] for digest in wanted if digest in found}
+
+    return Original(
+        name=name,
+        target=record.target,
+        platform=platform,
+        simulated=record.simulated,
+        commit=record.commit,
+        key=record.key,
+        vendor_image="",
+        layers=[layer.diff_id for layer in image.layers],
+        files=files,
+    )
+
+
+def _of_registry(name: str, ca: Path | None) -> Original:
+    place = parse_reference(name)
+    if not place.version:
+        what = f"{name} has neither a tag nor a digest."
+        raise UsageError(Problem(what=what, fix="Add the tag or the digest of one image."))
+    image = read_image(Repository(place.registry, place.repository, ca=ca), place.version)
+    # Before the layers are read, which takes minutes.
+    labels = _labels(name, image.config.get("config"))
+    layers = image.read_layers()
+    digests, found = [digest for digest, _ in layers], dict(layers)
+    named = (image.config.get("rootfs") or {}).get("diff_ids") or []
+    return Original(
+        **_facts(name, labels),
+        platform=f"{image.config.get('os')}/{image.config.get('architecture')}",
+        layers=digests,
+        files=lambda wanted: {digest: found[digest] for digest in wanted},
+        notes=_against_config(named, digests),
+    )
+
+
+def _against_config(named: Sequence[str], digests: Sequence[str]) -> list[str]:
+    """What is wrong with a config that names the layers ``named``."""
+    pairs = enumerate(zip_longest(named, digests), 1)
+    wrong = [str(number) for number, (said, found) in pairs if said != found]
+    if not wrong:
+        return []
+    return [f"The config of the image does not match these of its layers: {', '.join(wrong)}."]
+
+
+def _of_engine(project: Project, name: str) -> Original:
+    local = local_images(local_names(name))
+    if not local:
+        raise UsageError(not_found(project, name))
+    reference = next(iter(local))
+    details = engine.image_details(reference)
+    digests = details["RootFS"].get("Layers") or []
+    return Original(
+        **_facts(reference, _labels(reference, details.get("Config"))),
+        platform=f"{details.get('Os')}/{details.get('Architecture')}",
+        layers=digests,
+        files=lambda wanted: local_files(local[reference].id, digests, wanted),
+    )
+
+
+def local_files(
+    image: str, digests: Sequence[str], wanted: Collection[str]
+) -> Mapping[str, Entries]:
+    """The files of the ``wanted`` layers of the local image with the id ``image``.
+
+    ``digests`` are those of all of its layers.
+
+    Raises:
+        EngineError: the engine cannot save the image.
+    """
+    if not wanted:
+        return {}
+    # Closed explicitly, which ends the engine's answer if it is not read to its end.
+    with closing(cast("Any", engine.saved(image))) as pieces:
+        return saved_layers(image, pieces, wanted, {*digests} - {*wanted})
+
+
+def _labels(name: str, config: Any) -> Mapping[str, str]:
+    labels = (config or {}).get("Labels") or {}
+    if TARGET not in labels:
+        raise UsageError(f"{name} is not an image of this project: it has no label {TARGET}.")
+    return {str(key): str(value) for key, value in labels.items()}
+
+
+def _facts(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of ``Original`` that labels have."""
+    return {
+        "name": name,
+        "target": labels[TARGET],
+        "simulated": labels.get(simulated.LABEL) == "true",
+        "commit": labels.get(REVISION, ""),
+        "key": labels.get(LABEL, ""),
+        "vendor_image": labels.get(vendor_image.LABEL, ""),
+    }
