@@ -37,10 +37,13 @@ class Entry:
 Entries = Mapping[str, Entry]
 """Path to entry."""
 
+ONLY_ORIGINAL = "only in the original"
+ONLY_REBUILT = "only in the new build"
+
 
 @dataclass(frozen=True, kw_only=True)
 class FileChange:
-    """A file that differs: ``how`` has the attributes that do, or ``added`` or ``removed``."""
+    """A file that differs. ``how`` has the attributes that do, or the one side that has the file."""
 
     path: str
     how: tuple[str, ...]
@@ -102,7 +105,7 @@ def file_changes(before: Entries, after: Entries) -> tuple[FileChange, ...]:
             names = [each.name for each in fields(Entry)]
             how = tuple(name for name in names if getattr(old, name) != getattr(new, name))
         else:
-            how = ("removed",) if old else ("added",)
+            how = (ONLY_ORIGINAL if old else ONLY_REBUILT,)
         if how:
             found.append(FileChange(path=path, how=how))
     return tuple(found)

@@ -26,6 +26,7 @@ from cannery.publish.attestation import (
 INDEX = "application/vnd.oci.image.index.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 PLATFORM = {"architecture": "arm64", "os": "linux"}
+NONE: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,7 @@ class Place:
         return digest
 
 
-def put_image(place: Place, text: str) -> dict[str, Any]:
+def put_image(place: Place, text: str, labels: Mapping[str, str] = NONE) -> dict[str, Any]:
     """Push an image of one file that holds ``text``; what an index says of it."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
@@ -72,7 +73,7 @@ def put_image(place: Place, text: str) -> dict[str, Any]:
         archive.addfile(member, io.BytesIO(text.encode()))
     layer = {"mediaType": LAYER, **place.put_blob(gzip.compress(stream.getvalue(), mtime=0))}
     rootfs = {"type": "layers", "diff_ids": [digest_of(stream.getvalue())]}
-    config = encoded({**PLATFORM, "config": {}, "rootfs": rootfs})
+    config = encoded({**PLATFORM, "config": {"Labels": dict(labels)}, "rootfs": rootfs})
     manifest = {
         "schemaVersion": 2,
         "mediaType": MANIFEST,

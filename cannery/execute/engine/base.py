@@ -9,6 +9,7 @@ import platform
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from cannery import console
@@ -20,6 +21,10 @@ from cannery.execute.process import run
 
 _LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
 """As in Debian's own slim images."""
+
+_REPRODUCIBLE = {"SOURCE_DATE_EPOCH": "1735689600"}
+"""The environment in which mmdebstrap makes equal bytes of equal packages: 2025-01-01 replaces all
+later dates."""
 
 
 def building_architecture() -> str:
@@ -147,7 +152,8 @@ def _mmdebstrap(base: Base, architecture: str, archive: str) -> None:
     argv += [f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT]
     first, *updates = own_sources(base.suite) or [""]
     # Without the name of a suite, essential packages come from all of them.
-    if updates and not run([*argv, "", archive, first, *updates], capture=True)[0]:
+    words = [*argv, "", archive, first, *updates]
+    if updates and not run(words, capture=True, env=_REPRODUCIBLE)[0]:
         return
     if updates:
         console.say(
@@ -156,10 +162,10 @@ def _mmdebstrap(base: Base, architecture: str, archive: str) -> None:
         )
     words = [base.suite, archive, *([first] if first else [])]
     what = f"Debian {base.suite} for {architecture} could not be bootstrapped"
-    _checked([*argv, *words], what)
+    _checked([*argv, *words], what, _REPRODUCIBLE)
 
 
-def _checked(argv: list[str], what: str) -> None:
-    code, said = run(argv, capture=True)
+def _checked(argv: list[str], what: str, env: Mapping[str, str] | None = None) -> None:
+    code, said = run(argv, capture=True, env=env)
     if code:
         raise EngineError(f"{what}:\n{said.strip()}")
