@@ -43,7 +43,7 @@ ONLY_REBUILT = "only in the new build"
 
 @dataclass(frozen=True, kw_only=True)
 class FileChange:
-    """A file that differs. ``how`` has the attributes that do, or the one side that has the file."""
+    """A file that differs. ``how`` has the attributes that do, or the only side with the file."""
 
     path: str
     how: tuple[str, ...]

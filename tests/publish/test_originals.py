@@ -20,8 +20,8 @@ from cannery.pipeline.originals import Original, find_original
 from cannery.publish.records import path_of, to_text
 from tests.unit.publications import IMAGE, record, sha
 
-from .servers import free_port, registry
 from .conftest import HURRIED
+from .servers import free_port, registry
 from .small import INDEX, Place, put_image, put_index
 from .tampered import add_to_last_layer
 
