@@ -8,13 +8,7 @@ images share in one of two orders.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,47 +17,24 @@ from cannery.image.names import image_name
 from tests.publish.small import Place
 from tests.publish.tampered import add_to_last_layer
 
-from .conftest import MAIN, ROOT, Said
-from .engines import Engine, engine, registry
+from .conftest import MAIN
+from .engines import registry
+from .machines import Machine, machine
 
 PLANTED = "usr/local/bin/planted"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Machine:
-    """A clone of this checkout, and an engine of its own."""
-
-    clone: Path
-    engine: Engine
-
-    def build_py(self, *words: str) -> Said:
-        done = subprocess.run(
-            [sys.executable, str(self.clone / "build.py"), *words],
-            env={**os.environ, "DOCKER_HOST": self.engine.host},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr
-        return Said(code=done.returncode, text=done.stdout or done.stderr)
-
-    def reproduce(self, place: Place, tag: str) -> tuple[int, dict[str, Any]]:
-        said = self.build_py("reproduce", f"{place.name}:{tag}", "--format", "json")
-        assert said.text.startswith("{"), said.text[-4000:]
-        return said.code, json.loads(said.text)
+def reproduced(machine: Machine, place: Place, tag: str) -> tuple[int, dict[str, Any]]:
+    """The exit code of ``reproduce``, and its JSON."""
+    said = machine.build_py("reproduce", f"{place.name}:{tag}", "--format", "json")
+    assert said.text.startswith("{"), said.text[-4000:]
+    return said.code, json.loads(said.text)
 
 
 @pytest.fixture(scope="module")
 def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Machine, Machine]]:
-    with ExitStack() as stack:
-        found = []
-        for number in (8, 9):
-            folder = tmp_path_factory.mktemp("machine")
-            clone = folder / "clone"
-            subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-            started = stack.enter_context(engine(folder, number, containerd=True))
-            found.append(Machine(clone=clone, engine=started))
-        first, second = found
+    folders = [tmp_path_factory.mktemp("machine") for _ in range(2)]
+    with machine(folders[0], 10) as first, machine(folders[1], 11) as second:
         yield first, second
 
 
@@ -87,7 +58,7 @@ def test_another_machine_builds_equal_layers_from_nothing(
 ) -> None:
     _, second = machines
     assert second.engine.docker("images", "--all", "--quiet") == ""
-    code, found = second.reproduce(published, "original")
+    code, found = reproduced(second, published, "original")
     assert [layer["name"] for layer in found["layers"] if not layer["equal"]] == []
     assert (code, found["equal"]) == (0, True)
     names = [layer["name"] for layer in found["layers"]]
@@ -101,7 +72,7 @@ def test_a_layer_that_was_tampered_with_is_named(
 ) -> None:
     _, second = machines
     add_to_last_layer(published, "original", "tampered", PLANTED)
-    code, found = second.reproduce(published, "tampered")
+    code, found = reproduced(second, published, "tampered")
     differing = [layer for layer in found["layers"] if not layer["equal"]]
     assert (code, found["equal"]) == (8, False)
     assert [layer["name"] for layer in differing] == [found["layers"][-1]["name"]]

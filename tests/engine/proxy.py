@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A proxy with a password, through which the builds of an engine without a route reach a network.
+
+The engines of the tests keep their hands off the firewall, so their containers reach nothing but
+this machine, at the address of their bridge.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import selectors
+import socket
+import socketserver
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+_SECONDS = 300
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    timeout = _SECONDS
+    login: str
+
+    def handle(self) -> None:
+        with suppress(OSError):
+            request = self.rfile.readline().decode("latin-1").split()
+            headers = [*iter(self.rfile.readline, b"\r\n")]
+            if len(request) != 3 or b"" in headers:
+                return
+            if f"Proxy-Authorization: Basic {self.login}\r\n".encode().lower() not in [
+                each.lower() for each in headers
+            ]:
+                said = "407 Proxy Authentication Required"
+                self.wfile.write(f"HTTP/1.1 {said}\r\nContent-Length: 0\r\n\r\n".encode())
+                return
+            self.forward(request, headers)
+
+    def forward(self, request: list[str], headers: list[bytes]) -> None:
+        method, target, _ = request
+        tunnel = method == "CONNECT"
+        url = urlsplit(f"//{target}" if tunnel else target)
+        place = (url.hostname or "", url.port or 80)
+        with socket.create_connection(place, timeout=_SECONDS) as there:
+            if tunnel:
+                self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            else:
+                path = target.partition("://")[2].partition("/")[2]
+                # One request for each connection, so that nobody has to find the end of an answer.
+                own = (b"proxy-", b"connection:")
+                kept = [each for each in headers if not each.lower().startswith(own)]
+                head = f"{method} /{path} HTTP/1.1\r\nConnection: close\r\n".encode()
+                there.sendall(head + b"".join(kept) + b"\r\n")
+            self.relay(there)
+
+    def relay(self, there: socket.socket) -> None:
+        """Pass on what either side says, until the far side ends."""
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.connection, selectors.EVENT_READ, there)
+            ready.register(there, selectors.EVENT_READ, self.connection)
+            while True:
+                for key, _ in ready.select(_SECONDS):
+                    source = key.fileobj
+                    assert isinstance(source, socket.socket)
+                    if not (piece := source.recv(1 << 16)):
+                        return
+                    key.data.sendall(piece)
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+
+@contextmanager
+def proxy(address: str, user: str, password: str, settings: Path) -> Iterator[str]:
+    """The URL of a proxy at ``address``, which wants ``user`` and ``password``.
+
+    docker's settings in the folder ``settings`` make builds use it.
+    """
+    encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
+    handler = type("Handler", (_Handler,), {"login": encoded})
+    with _Server((address, 0), handler) as server:
+        url = f"http://{user}:{password}@{address}:{server.server_address[1]}"
+        settings.mkdir(exist_ok=True)
+        own = {"httpProxy": url, "httpsProxy": url, "noProxy": "localhost"}
+        text = json.dumps({"proxies": {"default": own}})
+        (settings / "config.json").write_text(text, encoding="utf-8")
+        thread = threading.Thread(target=server.serve_forever, args=(0.1,))
+        thread.start()
+        try:
+            yield url
+        finally:
+            server.shutdown()
+            thread.join()
