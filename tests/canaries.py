@@ -61,7 +61,9 @@ def canaries(*names: str) -> dict[str, Canary]:
     return {name: Canary(name=name, secret=f"canary-{name}-{mark}") for name in names}
 
 
-Content = bytes | Path | IO[bytes]
+_Forms = Mapping[str, tuple[bytes, ...]]
+
+Content = bytes | Path
 """What is looked through; a folder with all that is in it, and its names."""
 
 
@@ -78,8 +80,7 @@ def found(wanted: Iterable[Canary], place: str, content: Content) -> list[str]:
                     with path.open("rb") as stream:
                         hits += _in_stream(forms, f"{place}: {path.name}", stream)
         return hits
-    stream = io.BytesIO(content) if isinstance(content, bytes) else content
-    return [*_in_stream(forms, place, stream)]
+    return [*_in_stream(forms, place, io.BytesIO(content))]
 
 
 def look(wanted: Iterable[Canary], places: Mapping[str, Iterable[Content]]) -> list[str]:
@@ -90,35 +91,44 @@ def look(wanted: Iterable[Canary], places: Mapping[str, Iterable[Content]]) -> l
     ]
 
 
-def _in_bytes(forms: Mapping[str, tuple[bytes, ...]], place: str, content: bytes) -> Iterator[str]:
+def _in_bytes(forms: _Forms, place: str, content: bytes) -> Iterator[str]:
     for name, each in forms.items():
         if any(form in content for form in each):
             yield f"{name} in {place}"
 
 
-def _in_stream(
-    forms: Mapping[str, tuple[bytes, ...]], place: str, stream: IO[bytes]
-) -> Iterator[str]:
-    content = io.BufferedReader(cast("io.RawIOBase", stream), _CHUNK)
-    head = content.peek(512)[:512]
-    with suppress(*_DAMAGED):
-        if inner := _unpacked(head, content):
-            yield from _in_stream(forms, place, inner)
-        elif head[257:262] == b"ustar":
-            with tarfile.open(fileobj=content, mode="r|") as archive:
-                for member in archive:
-                    about = f"{member.name} {member.linkname} {member.pax_headers}".encode()
-                    yield from _in_bytes(forms, f"{place}!{member.name}", about)
-                    if file := archive.extractfile(member) if member.isreg() else None:
-                        yield from _in_stream(forms, f"{place}!{member.name}", file)
-        elif head.startswith(b"PK\x03\x04"):
-            with zipfile.ZipFile(io.BytesIO(content.read())) as zipped:
-                for name in zipped.namelist():
-                    yield from _in_bytes(forms, f"{place}!{name}", zipped.read(name))
-    yield from _scanned(forms, place, content)
+def _in_stream(forms: _Forms, place: str, stream: IO[bytes]) -> Iterator[str]:
+    with io.BufferedReader(cast("io.RawIOBase", stream), _CHUNK) as content:
+        head = content.peek(512)[:512]
+        try:
+            if inner := _unpacked(head, content):
+                yield from _in_stream(forms, place, inner)
+            elif head[257:262] == b"ustar":
+                yield from _in_tar(forms, place, content)
+            elif head.startswith(b"PK\x03\x04"):
+                yield from _in_zip(forms, place, content.read())
+            else:
+                yield from _scanned(forms, place, content)
+        except _DAMAGED as error:
+            raise AssertionError(f"{place} cannot be looked through: {error}") from error
 
 
-def _unpacked(head: bytes, content: io.BufferedReader) -> IO[bytes] | None:
+def _in_zip(forms: _Forms, place: str, content: bytes) -> Iterator[str]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for name in archive.namelist():
+            yield from _in_bytes(forms, f"{place}!{name}", archive.read(name))
+
+
+def _in_tar(forms: _Forms, place: str, content: IO[bytes]) -> Iterator[str]:
+    with tarfile.open(fileobj=content, mode="r|") as archive:
+        for member in archive:
+            about = f"{member.name} {member.linkname} {member.pax_headers}".encode()
+            yield from _in_bytes(forms, f"{place}!{member.name}", about)
+            if file := archive.extractfile(member) if member.isreg() else None:
+                yield from _in_stream(forms, f"{place}!{member.name}", file)
+
+
+def _unpacked(head: bytes, content: IO[bytes]) -> IO[bytes] | None:
     if head.startswith(b"\x1f\x8b"):
         return cast("IO[bytes]", gzip.GzipFile(fileobj=content))
     if head.startswith(b"\x28\xb5\x2f\xfd"):
@@ -127,9 +137,7 @@ def _unpacked(head: bytes, content: io.BufferedReader) -> IO[bytes] | None:
     return cast("IO[bytes]", bz2.BZ2File(content)) if head.startswith(b"BZh") else None
 
 
-def _scanned(
-    forms: Mapping[str, tuple[bytes, ...]], place: str, content: IO[bytes]
-) -> Iterator[str]:
+def _scanned(forms: _Forms, place: str, content: IO[bytes]) -> Iterator[str]:
     """Look through plain bytes; a secret may lie across two pieces."""
     overlap = max(len(form) for each in forms.values() for form in each)
     before, hits = b"", dict[str, None]()

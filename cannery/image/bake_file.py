@@ -12,12 +12,16 @@ from typing import Any
 
 from cannery.errors import Problem, UsageError
 from cannery.image.names import REPOSITORY, TAG, TARGET_FIELD, cache_name
+from cannery.options.cache_secrets import without_secrets
 
 INDEX_VARIABLE = "CANNERY_INDEX_URL"
 """The variable from which buildx takes the package index, so that no file holds it."""
 
 _BUILD = "build"
 """The stage with the programs of the building machine."""
+
+_MARKED = re.compile(r"\\u0000(\w+)\\u0000")
+"""Matches, in JSON, a name of a variable that stands for a secret."""
 
 _OVERWRITES = ("registry", "local")
 """Types of caches in which each target would replace the others."""
@@ -94,13 +98,14 @@ def bake_file(
     """
     names = bake_names(build.id for build in builds)
     secrets = _secrets(ca, apt, index=index)
+    caches, variables = _with_variables(caches)
     targets = {
         names[build.id]: _target(names[build.id], build, caches, secrets) for build in builds
     }
     group = [*targets]
     for build in builds:
         targets |= _stages(names[build.id], build, build.stages, secrets)
-    return _text(group, targets)
+    return _text(group, targets, variables)
 
 
 def stage_file(
@@ -129,9 +134,34 @@ def stage_owners(builds: Iterable[ImageBuild]) -> dict[str, str]:
     }
 
 
-def _text(group: list[str], targets: Mapping[str, Any]) -> str:
+def _text(group: list[str], targets: Mapping[str, Any], variables: Iterable[str] = ()) -> str:
     content = {"group": {"default": {"targets": group}}, "target": targets}
-    return json.dumps(_escaped(content), indent=2, ensure_ascii=False) + "\n"
+    declared: dict[str, Any] = {name: {} for name in variables}
+    text = json.dumps(
+        _escaped(content | ({"variable": declared} if declared else {})),
+        indent=2,
+        ensure_ascii=False,
+    )
+    return _MARKED.sub(r"${\1}", text) + "\n"
+
+
+def cache_variables(caches: Caches) -> dict[str, str]:
+    """The environment from which buildx takes the secrets in ``caches``, so no file holds them."""
+    return _with_variables(caches)[1]
+
+
+def _with_variables(caches: Caches) -> tuple[Caches, dict[str, str]]:
+    """``caches`` with marked names of variables in place of secrets, and the variables."""
+    found: dict[str, str] = {}
+
+    def named(secret: str) -> str:
+        return f"\0{found.setdefault(secret, f'CANNERY_CACHE_SECRET_{len(found) + 1}')}\0"
+
+    hidden = Caches(
+        sources=tuple(without_secrets(each, named) for each in caches.sources),
+        destinations=tuple(without_secrets(each, named) for each in caches.destinations),
+    )
+    return hidden, {name: secret for secret, name in found.items()}
 
 
 def _secrets(ca: Path | None, apt: Path | None, *, index: bool) -> list[str]:
@@ -224,7 +254,7 @@ def check_caches(caches: Caches, count: int) -> None:
 def _cache_problem(option: str, text: str, count: int) -> Problem | None:
     fields = dict(each.partition("=")[::2] for each in text.split(","))
     if "=" in text and not fields.get("type"):
-        what = f"--cache-{option} {text!r} has no type."
+        what = f"--cache-{option} {without_secrets(text)!r} has no type."
         fix = "Name a repository, as in registry.example/cache, or write type=...,..."
         return Problem(what=what, fix=fix)
     if "=" not in text and not _REFERENCE.fullmatch(text.replace(TARGET_FIELD, "x")):
@@ -232,7 +262,8 @@ def _cache_problem(option: str, text: str, count: int) -> Problem | None:
         return Problem(what=what, fix="Write it as in registry.example/cache.")
     overwrites = option == "to" and fields.get("type") in _OVERWRITES
     if overwrites and count > 1 and TARGET_FIELD not in text:
-        what = f"--cache-to {text}: each target would replace the cache of the others."
+        shown = without_secrets(text)
+        what = f"--cache-to {shown}: each target would replace the cache of the others."
         return Problem(what=what, fix=f"Put {TARGET_FIELD} into it, which stands for the target.")
     return None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.options import values
+from cannery.options.cache_secrets import have_secrets
 from cannery.options.option import OptionSet, changed, option
 from cannery.options.shared import (
     ALL,
@@ -127,6 +128,8 @@ class BuildOptions(OptionSet):
             help="read layers from this repository of a registry, or from what buildx takes as "
             "'type=...'",
             remembered=True,
+            with_resume=True,
+            has_secret=have_secrets,
         ),
     )
     cache_to: tuple[str, ...] = field(
@@ -137,6 +140,8 @@ class BuildOptions(OptionSet):
             help="write all layers to this repository of a registry, or to what buildx takes as "
             "'type=...'",
             remembered=True,
+            with_resume=True,
+            has_secret=have_secrets,
         ),
     )
 

@@ -41,6 +41,7 @@ class Option:
         remembered: ``--resume`` takes it from the last run.
         with_resume: it may be given with ``--resume``, and wins over what is remembered.
         secret: never written down: only whether it was given is remembered.
+        has_secret: says of a value whether it is secret, for an option that is so sometimes.
     """
 
     help: str
@@ -57,6 +58,11 @@ class Option:
     remembered: bool = False
     with_resume: bool = False
     secret: bool = False
+    has_secret: Callable[[Any], bool] | None = None
+
+    def withholds(self, value: Any) -> bool:
+        """Whether ``value`` is never written down."""
+        return self.secret or bool(self.has_secret and self.has_secret(value))
 
 
 def _in_metadata(make: Callable[_P, Option]) -> Callable[_P, Mapping[str, Option]]:

@@ -23,8 +23,10 @@ def remember(options: OptionSet, withheld: Iterable[str] = ()) -> dict[str, Any]
     found: dict[str, Any] = {}
     for each in _remembered(type(options)):
         value = getattr(options, each.name)
-        if each.option.secret:
-            found[each.name] = value != each.default or each.name in withheld
+        if each.name in withheld or (each.option.withholds(value) and value != each.default):
+            found[each.name] = True
+        elif each.option.secret:
+            found[each.name] = False
         elif each.repeated:
             found[each.name] = [_plain(item) for item in value]
         else:
@@ -45,7 +47,7 @@ def recall(options: type[_T], loaded: Mapping[str, Any]) -> tuple[_T, tuple[str,
     withheld = []
     for name, each in expected.items():
         value = loaded[name]
-        if each.option.secret:
+        if each.option.secret or (each.option.has_secret and value is True):
             if type(value) is not bool:
                 raise TypeError(name)
             withheld += [name] if value else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other machines: each has a clone of this checkout, an empty engine, and a proxy to the network."""
+"""Other machines: each has a clone of this checkout, an empty engine and a proxy."""
 
 from __future__ import annotations
 

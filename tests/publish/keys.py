@@ -21,13 +21,13 @@ class Pair:
     public: str
 
 
-def make_pair(folder: Path) -> Pair:
-    """A new pair in ``folder``, whose password is SECRET."""
+def make_pair(folder: Path, password: str = SECRET) -> Pair:
+    """A new pair in ``folder``, whose private key has ``password``."""
     folder.mkdir()
     subprocess.run(
         ["cosign", "generate-key-pair"],
         cwd=folder,
-        env={**os.environ, PASSWORD: SECRET},
+        env={**os.environ, PASSWORD: password},
         check=True,
         capture_output=True,
     )

@@ -38,10 +38,10 @@ http:
 
 
 @cache
-def passwords() -> str:
+def passwords(password: str) -> str:
     """An htpasswd file with one user."""
     # The fewest rounds, because the registry checks it at every request.
-    return f"{USER}:{bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()}\n"
+    return f"{USER}:{bcrypt.hashpw(password.encode(), bcrypt.gensalt(4)).decode()}\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +110,7 @@ def registry(
     *,
     authority: Authority | None = None,
     login: bool = False,
+    password: str = PASSWORD,
     delete: bool = True,
     root: Path | None = None,
 ) -> Iterator[Server]:
@@ -121,7 +122,7 @@ def registry(
         pem = authority.issue(folder)
         tls = f"tls: {{certificate: {pem}, key: {pem}}}"
     if login:
-        (folder / "htpasswd").write_text(passwords(), encoding="utf-8")
+        (folder / "htpasswd").write_text(passwords(password), encoding="utf-8")
         auth = f"auth: {{htpasswd: {{realm: tests, path: {folder / 'htpasswd'}}}}}"
     text = _CONFIG.format(
         root=root or folder / "data", port=port, tls=tls, auth=auth, delete=str(delete).lower()

@@ -7,10 +7,7 @@ What a real engine does of it is in test_end_to_end; here it hands out small ima
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,125 +16,19 @@ from cannery.execute.cosign import PASSWORD, Transport, verify
 from cannery.execute.engine import client as engine
 from cannery.execute.registry.client import Repository
 from cannery.options.build import PlanOptions
-from cannery.options.publish import PushOptions
-from cannery.pipeline import oci_image
-from cannery.pipeline.oci_image import PackedImage
 from cannery.pipeline.planning import make_plan
-from cannery.pipeline.push import Push
-from cannery.publish.inventory import Inventory, Package
 from cannery.publish.oci import manifest_contents
-from cannery.publish.policy import Publishing
-from cannery.publish.provenance import Builder
 from cannery.publish.records import read_records
-from tests.unit.archives import Saved, layer, pieces
-from tests.unit.world import BOTH, World, make_world
+from tests.unit.world import BOTH, make_world
 
+from .checkouts import COPIED, Place, built_place
 from .keys import SECRET, make_pair
 from .servers import Between, Fault
-
-POLICY = Publishing(
-    repository="ascend",
-    immutable="{target}-{key}",
-    moving="{target}",
-    aliases={"latest": "full"},
-)
-
-COPIED = 14
-"""How many layers the Dockerfile of 'full' copies onto its base."""
-
-
-class Place:
-    """A checkout whose images are built, and an engine that has what it says they are."""
-
-    def __init__(self, world: World, repository: Repository) -> None:
-        self.world = world
-        self.repository = repository
-        self.tried: list[tuple[str, str]] = []
-        self.fails = False
-        self.torch = "2.3.1"
-        self.gone: list[str] = []
-
-    @property
-    def releases(self) -> Path:
-        return self.world.checkout.project.releases
-
-    def saved(self, image: str) -> Saved:
-        layers = (layer("base"), *(layer(f"{image} {n}") for n in range(COPIED)))
-        return Saved(layers=layers, labels=self.world.store[image][1])
-
-    def details(self, image: str) -> dict[str, Any]:
-        layers = [*self.saved(image).diff_ids]
-        return {"Os": "linux", "Architecture": "arm64", "RootFS": {"Layers": layers}}
-
-    def archive(self, image: str) -> Iterator[bytes]:
-        return pieces(self.saved(image).layout("gzip"))
-
-    def pull(self, repository: str, digest: str, platform: str, login: tuple[str, str]) -> str:
-        assert self.repository.resolve(digest) == digest
-        assert (repository, platform) == (str(self.repository), "linux/arm64")
-        assert login[0] == "publisher"
-        return "sha256:pulled"
-
-    def inventory(self, *_: object) -> Inventory:
-        wheels = (Package(name="torch", version=self.torch),)
-        return Inventory(wheels=wheels, debian=(Package(name="libc6", version="2.31"),), vendor=())
-
-    def smoke(self, packed: PackedImage, image: str) -> None:
-        self.tried.append((packed.candidate.target.id, image))
-        if self.fails:
-            raise VerificationError("it does not import")
-
-    def push(self, names: list[str] | None = None, **more: Any) -> list[str]:
-        options = PushOptions(
-            registry=self.repository.host,
-            allow=tuple(more.pop("allow", ())),
-            artifacts=self.world.artifacts,
-            **more,
-        )
-        push = Push(
-            project=self.world.checkout.project,
-            publishing=POLICY,
-            repository=self.repository,
-            options=options,
-            smoke=self.smoke,
-        )
-        return [each.root.digest for each in push.run(self.world.selection(names or ["full"]))]
-
-    def tags(self) -> dict[str, str]:
-        return {tag: self.repository.resolve(tag) for tag in self.repository.tags()}
-
-    def commit(self) -> None:
-        identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
-        root = self.world.checkout.project.root
-        for words in (["add", "--all"], ["commit", "--quiet", "--message", "all"]):
-            subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
-
-    def rebuild(self) -> None:
-        """Build full again from another file."""
-        name = self.world.checkout.matrix.targets["full"].artifacts["toolkit"].name
-        path = self.world.artifacts / name
-        path.write_text(path.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
-        self.world.run(["full"])
 
 
 @pytest.fixture
 def place(tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> Place:
-    world = make_world(tmp_path, monkeypatch)
-    world.run()
-    found = Place(world, repository)
-    root = world.checkout.project.root
-    (root / ".gitignore").write_text("/.cannery/\n", encoding="utf-8")
-    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
-    found.commit()
-    monkeypatch.setattr(engine, "image_details", found.details)
-    monkeypatch.setattr(engine, "saved", found.archive)
-    monkeypatch.setattr(engine, "pull_digest", found.pull)
-    monkeypatch.setattr(engine, "image_id", lambda _: "")
-    monkeypatch.setattr(engine, "remove_name", found.gone.append)
-    monkeypatch.setattr(oci_image, "local_images", world.local_images)
-    monkeypatch.setattr(oci_image, "image_inventory", found.inventory)
-    monkeypatch.setattr(oci_image, "builder", lambda **_: Builder())
-    return found
+    return built_place(make_world(tmp_path, monkeypatch), repository, monkeypatch)
 
 
 def test_images_statements_tags_and_records(place: Place) -> None:

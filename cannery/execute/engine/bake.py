@@ -9,7 +9,7 @@ import tempfile
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,6 +25,7 @@ from cannery.image.bake_file import (
     ImageBuild,
     bake_file,
     bake_names,
+    cache_variables,
     stage_owners,
 )
 
@@ -164,6 +165,7 @@ class _Run:
             argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
             argv += ["--progress", self.mode, "--file", str(file), "--metadata-file", str(metadata)]
             secret = {INDEX_VARIABLE: index} if index else {}
+            secret |= cache_variables(settings.caches)
             self._code = stream(argv, self._line, {**ENVIRONMENT, **secret})
             if self._code:
                 return self._why()
@@ -201,10 +203,12 @@ class _Run:
         }
 
     def _line(self, line: str) -> None:
+        redacted = self.settings.source.redacted
         if self.mode == "plain":
-            self._say([*self._tails], line)
+            self._say([*self._tails], redacted(line))
             return
-        for event in self._events.feed(line):
+        for said in self._events.feed(line):
+            event = replace(said, step=redacted(said.step), text=redacted(said.text))
             if not event.target:
                 self._say([*self._tails], event.text)
                 continue

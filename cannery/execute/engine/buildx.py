@@ -107,15 +107,15 @@ def execute(build: Build, source: PackageIndex, log: Path) -> None:
     if code:
         raise EngineError(Problem(what="docker has no buildx.", fix="'bash setup.sh' installs it."))
     with _secrets(source) as secrets:
-        code, tail = stream_to([*build.argv(), *secrets, str(build.folder)], log)
+        code, tail = stream_to([*build.argv(), *secrets, str(build.folder)], log, source)
     if code:
         raise failure(f"{build.name}: the build failed ({code})", [*tail], log)
 
 
 def stream_to(
-    argv: Sequence[str], log: Path, env: Mapping[str, str] | None = None
+    argv: Sequence[str], log: Path, source: PackageIndex, env: Mapping[str, str] | None = None
 ) -> tuple[int, deque[str]]:
-    """Run ``argv``, with its output on the console and in ``log``.
+    """Run ``argv``, with its output on the console and in ``log``, without the login of ``source``.
 
     Returns the exit code and the last lines.
     """
@@ -123,7 +123,8 @@ def stream_to(
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as file:
 
-        def heard(line: str) -> None:
+        def heard(told: str) -> None:
+            line = source.redacted(told)
             file.write(line)
             tail.append(line)
             console.show(line)

@@ -38,7 +38,7 @@ def read_facts(
         argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
         argv += ["--progress", "plain", "--file", str(file)]
         secret = {INDEX_VARIABLE: index} if index else {}
-        code, tail = stream_to(argv, log, {**ENVIRONMENT, **secret})
+        code, tail = stream_to(argv, log, source, {**ENVIRONMENT, **secret})
         found = None if code else _parsed(made)
         if found:
             write_files({kept: made.read_text(encoding="utf-8")})
