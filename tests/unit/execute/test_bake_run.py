@@ -72,6 +72,20 @@ def test_the_index_is_in_no_file(
     assert "CANNERY_INDEX_URL" not in os.environ
 
 
+def test_a_login_that_a_step_repeats_is_in_no_log(
+    docker: FakeBake, settings: BakeSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = "https://name:hunter2@index.test/simple"
+    docker.then(failing("a", f"failed to fetch {url}"), 1)
+    source = PackageIndex(ca=None, index_url=url)
+    own = BakeSettings(**{**vars(settings), "source": source})
+    baked, _ = run(own, "a")
+    log = (settings.logs / "a.log").read_text()
+    assert "https://****@index.test" in log
+    for text in (log, str(baked.failures["a"]), capsys.readouterr().err):
+        assert "hunter2" not in text
+
+
 def test_one_that_fails_does_not_keep_the_others_from_it(
     docker: FakeBake, settings: BakeSettings
 ) -> None:

@@ -2,13 +2,23 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cannery.errors import UsageError
-from cannery.image.bake_file import Caches, ImageBuild, bake_file, bake_names, check_caches
+from cannery.image.bake_file import (
+    Caches,
+    ImageBuild,
+    bake_file,
+    bake_names,
+    cache_variables,
+    check_caches,
+)
 
 
 def build(name: str = "one", **more: Any) -> ImageBuild:
@@ -130,3 +140,51 @@ def test_one_place_for_the_caches_of_several_targets(text: str) -> None:
     check_caches(Caches(sources=(text,)), 2)
     with pytest.raises(UsageError, match="each target would replace the cache of the others"):
         check_caches(Caches(destinations=(text,)), 2)
+
+
+SECRET = "type=s3,bucket=b,secret_access_key=hun${ter2,session_token=tok,name={target}"
+
+
+def test_secrets_of_caches_are_in_variables() -> None:
+    caches = Caches(sources=(SECRET, "type=gha,token=tok"), destinations=(SECRET,))
+    text = bake_file([build()], caches, ca=None, index=False)
+    variables = cache_variables(caches)
+    assert sorted(variables.values()) == ["hun${ter2", "tok"]
+    assert json.loads(text)["variable"] == {name: {} for name in variables}
+    assert not [secret for secret in variables.values() if f"={secret}" in text]
+    first, second = (f"${{{name}}}" for name in variables)
+    assert target(text)["cache-to"] == [
+        f"type=s3,bucket=b,secret_access_key={first},session_token={second},name=one-sim"
+    ]
+    assert "variable" not in json.loads(bake_file([build()], Caches(), ca=None, index=False))
+
+
+@pytest.mark.skipif(not shutil.which("docker"), reason="needs docker's command line, no engine")
+def test_buildx_has_the_secrets_of_caches(tmp_path: Path) -> None:
+    caches = Caches(destinations=(SECRET,))
+    file = tmp_path / "bake.json"
+    file.write_text(bake_file([build()], caches, ca=None, index=False), encoding="utf-8")
+    done = subprocess.run(
+        ["docker", "buildx", "bake", "--print", "--file", str(file)],
+        env={**os.environ, **cache_variables(caches)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = json.dumps(json.loads(done.stdout)["target"]["one"]["cache-to"])
+    assert "hun${ter2" in said
+    assert "tok" in said
+
+
+@pytest.mark.parametrize(
+    ("caches", "said"),
+    [
+        (Caches(destinations=("bucket=b,secret_access_key=hunter2",)), "has no type"),
+        (Caches(destinations=("type=local,dest=/x,token=hunter2",)), "would replace the cache"),
+    ],
+)
+def test_no_message_has_a_secret(caches: Caches, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as caught:
+        check_caches(caches, 2)
+    assert "hunter2" not in str(caught.value)
+    assert "=****" in str(caught.value)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cannery.errors import UsageError
+from cannery.options.cache_secrets import have_secrets
 from cannery.options.option import OptionSet, option
 from cannery.options.remembered import recall, remember, resumed
 from cannery.options.values import number
@@ -25,6 +26,9 @@ class Made(OptionSet):
     words: tuple[str, ...] = field(default=(), metadata=option(help="x", remembered=True))
     kind: str = field(default="a", metadata=option(help="x", choices=("a", "b"), remembered=True))
     secret: str = field(default="", metadata=option(help="x", remembered=True, secret=True))
+    caches: tuple[str, ...] = field(
+        default=(), metadata=option(help="x", remembered=True, has_secret=have_secrets)
+    )
     passing: str = field(default="", metadata=option(help="x"))
 
 
@@ -49,6 +53,16 @@ def test_a_secret_is_not_stored() -> None:
     assert recall(Made, remember(found, withheld)) == (found, withheld)
 
 
+def test_a_value_is_not_stored_if_it_has_a_secret() -> None:
+    plain = Made(caches=("registry.test/cache",))
+    assert recall(Made, remember(plain)) == (plain, ())
+    stored = remember(Made(caches=("type=s3,secret_access_key=hunter2", "registry.test/cache")))
+    assert "hunter2" not in json.dumps(stored)
+    found, withheld = recall(Made, stored)
+    assert (found, withheld) == (Made(), ("caches",))
+    assert recall(Made, remember(found, withheld)) == (found, withheld)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -64,6 +78,8 @@ def test_a_secret_is_not_stored() -> None:
         ("words", [None]),
         ("kind", "c"),
         ("secret", "word"),
+        ("caches", False),
+        ("caches", "word"),
         ("passing", ""),
         ("unknown", 1),
     ],
