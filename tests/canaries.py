@@ -83,7 +83,7 @@ def found(wanted: Iterable[Canary], place: str, content: Content) -> list[str]:
     return [*_in_stream(forms, place, io.BytesIO(content))]
 
 
-def look(wanted: Iterable[Canary], places: Mapping[str, Iterable[Content]]) -> list[str]:
+def search(wanted: Iterable[Canary], places: Mapping[str, Iterable[Content]]) -> list[str]:
     """The canaries in all of ``places``."""
     wanted = [*wanted]
     return [

@@ -15,9 +15,9 @@ import pytest
 import trustme
 
 from cannery.image.names import image_name
-from tests.canaries import Canary, Content, canaries, look, watching
+from tests.canaries import Canary, Content, canaries, search, watching
 
-from .conftest import MAIN, Said
+from .conftest import MAIN
 from .guarded_index import guarded_index
 from .machines import Machine, machine
 
@@ -39,7 +39,7 @@ class Site:
 
     machine: Machine
     secrets: dict[str, Canary]
-    said: Said
+    said: str
     commands: bytes
     temporary: Path
 
@@ -62,7 +62,8 @@ class Site:
             "simulated packages": [state / "simulator"],
             "build logs": [state / "logs"],
             "journal": [state / "journal.json"],
-            "console": [self.said.text.encode()],
+            "bundle": [self.temporary.parent / "x.bundle"],
+            "console": [self.said.encode()],
             "command lines": [self.commands],
             "temporary files": [self.temporary],
         }
@@ -85,25 +86,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             guarded_index(found.address, "reader", secrets["index"].secret, pem) as url,
             watching() as watched,
         ):
-            said = found.build_py(
-                *("--target", MAIN, "--simulate", "--no-test", "--ca", str(ca)),
-                TMPDIR=str(folder / "tmp"),
-                UV_DEFAULT_INDEX=url,
-            )
-        assert said.code == 0, said.text[-4000:]
+            env = {"TMPDIR": str(folder / "tmp"), "UV_DEFAULT_INDEX": url}
+            words = ("--target", MAIN, "--simulate", "--ca", str(ca))
+            said = found.build_py(*words, "--no-test", **env)
+            assert said.code == 0, said.text[-4000:]
+            bundled = found.build_py("bundle", *words, "--out", str(folder / "x.bundle"), **env)
+            assert bundled.code == 0, bundled.text[-4000:]
         yield Site(
             machine=found,
             secrets=secrets,
-            said=said,
+            said=said.text + bundled.text,
             commands=watched.content,
             temporary=folder / "tmp",
         )
 
 
 def test_no_secret_is_left_by_a_build(site: Site) -> None:
-    assert look(site.secrets.values(), site.places(IMAGE)) == []
+    assert search(site.secrets.values(), site.places(IMAGE)) == []
     others = [site.secrets["index"], site.secrets["ca"]]
-    assert look(others, {"docker's settings": [site.machine.settings]}) == []
+    assert search(others, {"docker's settings": [site.machine.settings]}) == []
 
 
 def test_it_would_be_found_in_what_the_engine_keeps(site: Site, tmp_path: Path) -> None:
@@ -116,6 +117,6 @@ def test_it_would_be_found_in_what_the_engine_keeps(site: Site, tmp_path: Path) 
         *("buildx", "build", "--platform", "linux/arm64", "--provenance", "false"),
         *("--output", "type=docker,name=cannery-test:planted", str(tmp_path)),
     )
-    hits = look(planted.values(), site.places("cannery-test:planted"))
+    hits = search(planted.values(), site.places("cannery-test:planted"))
     for name, place in {**dict(zip(planted, planted, strict=True)), "cache": "build cache"}.items():
         assert [hit for hit in hits if hit.startswith(f"{name} in {place}")], (name, hits)

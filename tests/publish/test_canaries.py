@@ -25,7 +25,7 @@ from cannery.execute.cosign import PASSWORD as KEY_PASSWORD
 from cannery.execute.registry.client import Repository
 from cannery.publish.records import read_records
 from cannery.report.verified import read_verified
-from tests.canaries import Canary, Content, canaries, look, watching
+from tests.canaries import Canary, Content, canaries, search, watching
 from tests.unit.archives import COMPRESSED, tar
 from tests.unit.changes import git
 from tests.unit.fake_bake import FakeBake
@@ -177,7 +177,7 @@ def test_the_secrets_were_in_use(site: Site) -> None:
 def test_no_secret_is_left(site: Site) -> None:
     places = site.places()
     assert [*places] == PLACES
-    assert "\n".join(look(site.secrets.values(), places)) == ""
+    assert "\n".join(search(site.secrets.values(), places)) == ""
 
 
 @contextmanager
@@ -210,7 +210,7 @@ def test_a_secret_would_be_found(site: Site, place: str) -> None:
     forms = FORMS if isinstance(first, Path) and first.is_dir() else FORMS[:2]
     for form in forms:
         with planted(site, place, form(canary.secret.encode())):
-            hits = look([canary], {place: site.places()[place]})
+            hits = search([canary], {place: site.places()[place]})
         assert hits, (place, FORMS.index(form))
 
 
@@ -218,4 +218,4 @@ def test_a_secret_of_a_command_line_would_be_found() -> None:
     [canary] = canaries("planted").values()
     with watching() as watched:
         subprocess.run(["sh", "-c", "sleep 1", canary.secret], check=True)
-    assert look([canary], {"processes": [watched.content]}) == ["planted in processes"]
+    assert search([canary], {"processes": [watched.content]}) == ["planted in processes"]
