@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other machines: each has a clone of this checkout, an empty engine and a proxy."""
+"""Other machines: each has a clone of this checkout, an engine with the bases only, and a proxy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from .conftest import ROOT, Said
+from cannery.execute.engine.base import ensure_base
+from cannery.matrix.project import Project
+from cannery.pipeline.ready import bases
+
+from .conftest import MAIN, ROOT, Said
 from .engines import Engine, engine
 from .proxy import proxy
 
@@ -40,6 +44,15 @@ class Machine:
         return Said(code=done.returncode, text=done.stdout + done.stderr)
 
 
+def _load_bases(engine: Engine, archive: Path) -> None:
+    """Bring the bases of the main target, which elsewhere are pulled by their digests."""
+    target = Project(root=ROOT).matrix().targets[MAIN]
+    names = {ensure_base(*each) for each in bases(target).values()}
+    subprocess.run(["docker", "save", "--output", str(archive), *sorted(names)], check=True)
+    engine.docker("load", "--input", str(archive))
+    archive.unlink()
+
+
 @contextmanager
 def machine(folder: Path, number: int, password: str = "pass") -> Iterator[Machine]:
     """A machine below ``folder``; ``number`` tells its engine from others."""
@@ -52,4 +65,5 @@ def machine(folder: Path, number: int, password: str = "pass") -> Iterator[Machi
         engine(folder, number, containerd=True) as started,
         proxy(address, "builder", password, settings),
     ):
+        _load_bases(started, folder / "bases.tar")
         yield Machine(clone=clone, engine=started, address=address, settings=settings)
