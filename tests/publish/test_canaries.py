@@ -2,7 +2,7 @@
 """Secrets of every option that carries one are in nothing that a build and a push leave.
 
 The registry and cosign are real; docker is a program that says all that it is told. What an engine
-keeps is looked through in tests/engine/test_canaries_in_builds.py.
+keeps is looked through in tests/engine/test_other_machines.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two other machines: one builds the main target with secrets, the other builds it again.
+
+No secret is left, and all layers are equal. Both engines have containerd's image store: the other
+store writes the files of a layer that several images share in one of two orders.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from cannery.image.names import image_name
+from tests.canaries import Canary, Content, canaries, search, watching
+from tests.publish.small import Place
+from tests.publish.tampered import add_to_last_layer
+
+from .conftest import MAIN
+from .engines import registry
+from .guarded_index import guarded_index
+from .machines import Machine, machine
+
+IMAGE = image_name(MAIN, simulate=True)
+PLANTED = "usr/local/bin/planted"
+PLANTING = """\
+FROM {image} AS stage
+RUN true {cache}
+FROM {image}
+COPY --from=stage /etc/debian_version /planted
+COPY file /{layers}
+ENV history={history}
+LABEL config={config}
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Builder:
+    """A machine that has built the main target, the secrets it was given, and what was seen."""
+
+    machine: Machine
+    secrets: dict[str, Canary]
+    said: str
+    commands: bytes
+    temporary: Path
+
+    def places(self, image: str) -> dict[str, list[Content]]:
+        """All that there is of the build of ``image``."""
+        docker = self.machine.engine.docker
+        archive = self.temporary.parent / "image.tar"
+        docker("save", "--output", str(archive), image)
+        root = Path(docker("info", "--format", "{{.DockerRootDir}}"))
+        cache = docker("buildx", "du", "--verbose").encode()
+        return {
+            "layers": [archive],
+            "history": [docker("history", "--no-trunc", image).encode()],
+            "config": [docker("image", "inspect", image).encode()],
+            "build cache": [cache, *sorted(root.glob("buildkit/*.db"))],
+            "logs, journal and packages": [self.machine.clone / ".cannery"],
+            "console": [self.said.encode()],
+            "command lines": [self.commands],
+            "temporary files": [self.temporary],
+        }
+
+
+def _trusting(folder: Path, authority: trustme.CA, secret: str) -> Path:
+    """A file of this machine's certificates and that of ``authority``, with a secret in it."""
+    system = Path(ssl.get_default_verify_paths().cafile or "").read_text(encoding="utf-8")
+    path = folder / "ca.pem"
+    text = f"{system}\n# {secret}\n{authority.cert_pem.bytes().decode()}"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
+    folder = tmp_path_factory.mktemp("builder")
+    (folder / "tmp").mkdir()
+    secrets = canaries("index", "proxy", "ca")
+    authority, pem = trustme.CA(), folder / "index.pem"
+    ca = _trusting(folder, authority, secrets["ca"].secret)
+    with machine(folder, 10, secrets["proxy"].secret) as found:
+        authority.issue_cert(found.address).private_key_and_cert_chain_pem.write_to_path(str(pem))
+        with (
+            guarded_index(found.address, "reader", secrets["index"].secret, pem) as url,
+            watching(pause=0.02) as watched,
+        ):
+            said = found.build_py(
+                *("--target", MAIN, "--simulate", "--no-test", "--ca", str(ca)),
+                TMPDIR=str(folder / "tmp"),
+                UV_DEFAULT_INDEX=url,
+            )
+        assert said.code == 0, said.text[-4000:]
+        yield Builder(
+            machine=found,
+            secrets=secrets,
+            said=said.text,
+            commands=watched.content,
+            temporary=folder / "tmp",
+        )
+
+
+def test_no_secret_of_a_build_is_left(builder: Builder) -> None:
+    assert search(builder.secrets.values(), builder.places(IMAGE)) == []
+    others = [builder.secrets["index"], builder.secrets["ca"]]
+    assert search(others, {"docker's settings": [builder.machine.settings]}) == []
+
+
+def test_a_secret_would_be_found_in_what_the_engine_keeps(builder: Builder, tmp_path: Path) -> None:
+    planted = canaries("layers", "history", "config", "cache")
+    words = {name: each.secret for name, each in planted.items()}
+    text = PLANTING.format(image=IMAGE, **words)
+    (tmp_path / "Dockerfile").write_text(text, encoding="utf-8")
+    (tmp_path / "file").touch()
+    builder.machine.engine.docker(
+        *("buildx", "build", "--platform", "linux/arm64", "--provenance", "false"),
+        *("--output", "type=docker,name=cannery-test:planted", str(tmp_path)),
+    )
+    hits = search(planted.values(), builder.places("cannery-test:planted"))
+    for name in planted:
+        place = "build cache" if name == "cache" else name
+        assert [hit for hit in hits if hit.startswith(f"{name} in {place}")], (name, hits)
+
+
+@pytest.fixture(scope="module")
+def published(builder: Builder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A registry with the image that the first machine has built."""
+    with registry(tmp_path_factory.mktemp("registry")) as host:
+        place = Place(host=host, repository="ascend")
+        builder.machine.engine.docker("tag", IMAGE, f"{place.name}:original")
+        builder.machine.engine.docker("push", "--quiet", f"{place.name}:original")
+        yield place
+
+
+@pytest.fixture(scope="module")
+def second(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    with machine(tmp_path_factory.mktemp("second"), 11) as found:
+        yield found
+
+
+def _reproduced(machine: Machine, place: Place, tag: str) -> tuple[int, dict[str, Any]]:
+    """The exit code of ``reproduce``, and its JSON."""
+    said = machine.build_py("reproduce", f"{place.name}:{tag}", "--format", "json")
+    assert said.text.startswith("{"), said.text[-4000:]
+    found, _ = json.JSONDecoder().raw_decode(said.text)
+    return said.code, found
+
+
+def test_another_machine_builds_equal_layers(second: Machine, published: Place) -> None:
+    before = second.engine.docker("images", "--format", "{{.Repository}}").splitlines()
+    assert {*before} == {"cannery/bootstrap"}
+    assert second.engine.docker("buildx", "du").split()[-1] == "0B"
+    code, found = _reproduced(second, published, "original")
+    assert [layer for layer in found["layers"] if not layer["equal"]] == []
+    assert (code, found["equal"]) == (0, True)
+    names = [layer["name"] for layer in found["layers"]]
+    assert {"base", "wheels-torch", "toolkit", "kernels"} <= {*names}
+    assert second.engine.docker("images", "--format", "{{.Repository}}").splitlines() == before
+
+
+def test_a_layer_that_was_tampered_with_is_named(second: Machine, published: Place) -> None:
+    add_to_last_layer(published, "original", "tampered", PLANTED)
+    code, found = _reproduced(second, published, "tampered")
+    differing = [layer for layer in found["layers"] if not layer["equal"]]
+    assert (code, found["equal"]) == (8, False)
+    assert [layer["name"] for layer in differing] == [found["layers"][-1]["name"]]
+    assert differing[0]["files"] == [{"path": PLANTED, "differs": ["only in the original"]}]
