@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
-from cannery.errors import Problem, UsageError
+from cannery.errors import Problem, UsageError, counted
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.images import local_images
 from cannery.execute.engine.saved_layers import saved_layers
@@ -67,6 +67,9 @@ def find_original(project: Project, name: str, ca: Path | None) -> Original:
 
 
 def _of_record(name: str, record: Record, ca: Path | None) -> Original:
+    if len(record.platforms) != 1:
+        what = f"{name} has {counted(len(record.platforms), 'platform')}, and one is needed."
+        raise UsageError(Problem(what=what, fix="Name one of its images by digest."))
     [(platform, image)] = record.platforms.items()
 
     def files(wanted: Collection[str]) -> Mapping[str, Entries]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from cannery import console
 from cannery.errors import EngineError, MatrixError, OutOfSyncError, Problem, UsageError, raise_all
@@ -77,7 +78,7 @@ def _elsewhere(project: Project, original: Original) -> str:
     folder = f"{project.root}-{original.commit[:12]}"
     name = original.name
     if name.endswith(".json"):
-        name = str(project.root / name)
+        name = str(Path(name).absolute())
     return (
         f"Run this in a checkout of its commit:\n"
         f"    git -C {project.root} worktree add {folder} {original.commit}\n"

@@ -44,6 +44,11 @@ def test_a_record_that_is_not_valid(checkout: Checkout) -> None:
     checkout.run("reproduce", name).refused(9, "is not a valid record of a push")
 
 
+def test_a_record_without_an_image(checkout: Checkout) -> None:
+    name = write(checkout, record(target=TARGET, platforms={}))
+    checkout.run("reproduce", name).refused(2, f"{name} has 0 platforms, and one is needed.")
+
+
 def test_the_record_of_another_clone(repository: Checkout) -> None:
     name = write(repository, record(target=TARGET, commit="0" * 40))
     done = repository.run("reproduce", name)
