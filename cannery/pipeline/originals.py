@@ -30,11 +30,20 @@ Files = Callable[[Collection[str]], Mapping[str, Entries]]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Layers:
+    """The digests of the uncompressed layers, the base's first; ``notes`` are about the image."""
+
+    digests: Sequence[str]
+    files: Files
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Original:
     """An image that is to be built again.
 
-    ``commit``, ``key`` and ``vendor_image`` are empty if they are not known. ``layers`` are the
-    digests of the uncompressed layers, the base's first. ``notes`` are sentences about the image.
+    ``commit``, ``key`` and ``vendor_image`` are empty if they are not known. ``layers`` reads the
+    layers, which takes minutes for an image in a registry; it raises EngineError if it cannot.
     """
 
     name: str
@@ -44,9 +53,7 @@ class Original:
     commit: str
     key: str
     vendor_image: str
-    layers: Sequence[str]
-    files: Files
-    notes: Sequence[str] = ()
+    layers: Callable[[], Layers]
 
 
 def find_original(project: Project, name: str, ca: Path | None) -> Original:
@@ -56,7 +63,7 @@ def find_original(project: Project, name: str, ca: Path | None) -> Original:
 
     Raises:
         UsageError: there is no such image, or it is not an image of a target.
-        EngineError: the engine or the registry does not answer, or a layer is damaged.
+        EngineError: the engine or the registry does not answer.
         FileError: it is not a valid record.
     """
     if name.endswith(".json"):
@@ -85,8 +92,7 @@ def _of_record(name: str, record: Record, ca: Path | None) -> Original:
         commit=record.commit,
         key=record.key,
         vendor_image="",
-        layers=[layer.diff_id for layer in image.layers],
-        files=files,
+        layers=lambda: Layers(digests=[each.diff_id for each in image.layers], files=files),
     )
 
 
@@ -96,22 +102,26 @@ def _of_registry(name: str, ca: Path | None) -> Original:
         what = f"{name} has neither a tag nor a digest."
         raise UsageError(Problem(what=what, fix="Add the tag or the digest of one image."))
     image = read_image(Repository(place.registry, place.repository, ca=ca), place.version)
-    # Before the layers are read, which takes minutes.
-    labels = _labels(name, image.config.get("config"))
-    layers = image.read_layers()
-    digests, found = [digest for digest, _ in layers], dict(layers)
-    named = (image.config.get("rootfs") or {}).get("diff_ids") or []
+
+    def layers() -> Layers:
+        read = image.read_layers()
+        digests, found = [digest for digest, _ in read], dict(read)
+        return Layers(
+            digests=digests,
+            files=lambda wanted: {digest: found[digest] for digest in wanted},
+            notes=_against_config(image.config, digests),
+        )
+
     return Original(
-        **_facts(name, labels),
+        **_facts(name, image.config.get("config")),
         platform=f"{image.config.get('os')}/{image.config.get('architecture')}",
-        layers=digests,
-        files=lambda wanted: {digest: found[digest] for digest in wanted},
-        notes=_against_config(named, digests),
+        layers=layers,
     )
 
 
-def _against_config(named: Sequence[str], digests: Sequence[str]) -> list[str]:
-    """What is wrong with a config that names the layers ``named``."""
+def _against_config(config: Mapping[str, Any], digests: Sequence[str]) -> list[str]:
+    """What is wrong with the config of an image with these layers."""
+    named = (config.get("rootfs") or {}).get("diff_ids") or []
     pairs = enumerate(zip_longest(named, digests), 1)
     wrong = [str(number) for number, (said, found) in pairs if said != found]
     if not wrong:
@@ -127,10 +137,12 @@ def _of_engine(project: Project, name: str) -> Original:
     details = engine.image_details(reference)
     digests = details["RootFS"].get("Layers") or []
     return Original(
-        **_facts(reference, _labels(reference, details.get("Config"))),
+        **_facts(reference, details.get("Config")),
         platform=f"{details.get('Os')}/{details.get('Architecture')}",
-        layers=digests,
-        files=lambda wanted: local_files(local[reference].id, digests, wanted),
+        layers=lambda: Layers(
+            digests=digests,
+            files=lambda wanted: local_files(local[reference].id, digests, wanted),
+        ),
     )
 
 
@@ -151,15 +163,15 @@ def local_files(
         return saved_layers(image, pieces, wanted, {*digests} - {*wanted})
 
 
-def _labels(name: str, config: Any) -> Mapping[str, str]:
+def _facts(name: str, config: Any) -> dict[str, Any]:
+    """The fields of ``Original`` that the labels in a config have.
+
+    Raises:
+        UsageError: it has no label with a target.
+    """
     labels = (config or {}).get("Labels") or {}
     if TARGET not in labels:
         raise UsageError(f"{name} is not an image of this project: it has no label {TARGET}.")
-    return {str(key): str(value) for key, value in labels.items()}
-
-
-def _facts(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    """The fields of ``Original`` that labels have."""
     return {
         "name": name,
         "target": labels[TARGET],

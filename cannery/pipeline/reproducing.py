@@ -23,7 +23,7 @@ from cannery.options.fetch import TransferOptions
 from cannery.pipeline.anew import BuildAnew, remove_unnamed
 from cannery.pipeline.fetching import provide
 from cannery.pipeline.image_contents import layer_names
-from cannery.pipeline.originals import Original, local_files
+from cannery.pipeline.originals import Layers, Original, local_files
 from cannery.pipeline.planning import make_plan
 from cannery.pipeline.recording import state_inputs
 from cannery.pipeline.selection import Selection, index_of
@@ -52,9 +52,10 @@ def reproduce(
     """
     target = _target(project, original)
     _require_inputs(project, original, target)
+    layers = original.layers()
     image = _built(project, original, target, options, transfer)
     try:
-        return _compared(project, original, target, image)
+        return _compared(project, original, layers, target, image)
     finally:
         remove_unnamed(image)
 
@@ -157,15 +158,17 @@ def _simulated(project: Project, target: Target, options: BuildOptions) -> Mappi
     return {target.id: made}
 
 
-def _compared(project: Project, original: Original, target: Target, image: str) -> Reproduction:
+def _compared(
+    project: Project, original: Original, layers: Layers, target: Target, image: str
+) -> Reproduction:
     details = engine.image_details(image)
     digests = details["RootFS"].get("Layers") or []
     key = str(((details.get("Config") or {}).get("Labels") or {}).get(LABEL, ""))
     names = layer_names(project, target, len(digests))
-    layers = compared_layers(original.layers, digests, names)
-    notes = [*original.notes, *([_OTHER_INPUTS] if key != original.key else [])]
+    found = compared_layers(layers.digests, digests, names)
+    notes = [*layers.notes, *([_OTHER_INPUTS] if key != original.key else [])]
     try:
-        layers = _with_files(original, image, layers)
+        found = _with_files(layers, image, found)
     except EngineError as error:
         notes.append(f"The files of the original cannot be read: {error}")
     return Reproduction(
@@ -174,13 +177,13 @@ def _compared(project: Project, original: Original, target: Target, image: str) 
         commit=original.commit,
         original_key=original.key,
         rebuilt_key=key,
-        layers=layers,
+        layers=found,
         notes=notes,
     )
 
 
 def _with_files(
-    original: Original, image: str, layers: tuple[BuiltLayer, ...]
+    original: Layers, image: str, layers: tuple[BuiltLayer, ...]
 ) -> tuple[BuiltLayer, ...]:
     """``layers`` with the files that differ in those that both images have."""
     pairs = [layer for layer in layers if not layer.equal and layer.original and layer.rebuilt]

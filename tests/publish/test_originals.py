@@ -60,18 +60,19 @@ def test_an_image_and_its_attestations(project: Project, place: Place) -> None:
     original = found(project, f"{place.name}:full")
     assert (original.target, original.platform) == ("full", "linux/arm64")
     assert (original.simulated, original.commit, original.key) == (True, COMMIT, KEY)
-    [layer] = original.layers
-    assert [*original.files({layer})[layer]] == ["hello"]
-    assert original.notes == []
+    layers = original.layers()
+    [layer] = layers.digests
+    assert [*layers.files({layer})[layer]] == ["hello"]
+    assert layers.notes == []
 
 
 def test_a_layer_is_known_by_what_is_in_it(project: Project, place: Place) -> None:
     """The config of an image is not believed."""
     digest = put_image(place, "text", LABELS)["digest"]
-    before = found(project, f"{place.name}@{digest}")
+    before = found(project, f"{place.name}@{digest}").layers()
     add_to_last_layer(place, digest, "tampered", "bin/planted", in_config=False)
-    after = found(project, f"{place.name}:tampered")
-    assert before.layers != after.layers
+    after = found(project, f"{place.name}:tampered").layers()
+    assert before.digests != after.digests
     assert after.notes == ["The config of the image does not match these of its layers: 1."]
 
 
@@ -82,12 +83,12 @@ def test_a_layer_that_is_damaged_is_named(project: Project, place: Place, tmp_pa
         if content.startswith(b"\x1f\x8b"):
             path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     with pytest.raises(EngineError, match=r"ascend@.*, layer 1 of 1: .*sha256:"):
-        found(project, f"{place.name}@{digest}")
+        found(project, f"{place.name}@{digest}").layers()
 
 
 def test_a_record_is_believed_and_its_image_has_the_files(project: Project, place: Place) -> None:
     image = put_image(place, "text", LABELS)
-    [layer] = found(project, f"{place.name}@{image['digest']}").layers
+    [layer] = found(project, f"{place.name}@{image['digest']}").layers().digests
     stored = replace(IMAGE, digest=image["digest"])
     each = record(
         registry=place.host, repository=place.repository, platforms={"linux/arm64": stored}
@@ -96,10 +97,11 @@ def test_a_record_is_believed_and_its_image_has_the_files(project: Project, plac
     path.parent.mkdir(parents=True)
     path.write_text(to_text(each), encoding="utf-8")
     original = found(project, str(path))
-    assert original.layers == [sha("5")]
+    layers = original.layers()
+    assert layers.digests == [sha("5")]
     assert (original.target, original.commit, original.key) == ("full", COMMIT, each.key)
-    assert [*original.files({layer})] == [layer]
-    assert original.files({sha("5")}) == {}
+    assert [*layers.files({layer})] == [layer]
+    assert layers.files({sha("5")}) == {}
 
 
 def test_several_platforms_are_told_by_digest(project: Project, place: Place) -> None:

@@ -25,7 +25,7 @@ from cannery.execute.engine.simulator import Simulated
 from cannery.image.content_key import LABEL
 from cannery.options.fetch import TransferOptions
 from cannery.pipeline import anew, reproducing
-from cannery.pipeline.originals import Original
+from cannery.pipeline.originals import Layers, Original
 from cannery.pipeline.reproducing import reproduce
 from cannery.report.layer_files import ONLY_ORIGINAL, FileChange, read_layer
 from cannery.report.reproduction import Reproduction
@@ -98,6 +98,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     made = Simulated(artifacts=world.artifacts, host=world.artifacts)
     monkeypatch.setattr(reproducing, "simulate", lambda *_: made)
     [step] = world.plan(["full"], force=True).plan.steps
+    layers = Layers(digests=own.saved.diff_ids, files=files_of(BASE, OWN))
     original = Original(
         name="registry.example.com/ascend:full",
         target="full",
@@ -106,8 +107,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
         commit=git(root, "rev-parse", "HEAD"),
         key=step.key,
         vendor_image="",
-        layers=own.saved.diff_ids,
-        files=files_of(BASE, OWN),
+        layers=lambda: layers,
     )
     return Repository(world=world, engine=own, original=original)
 
@@ -152,7 +152,8 @@ def test_an_original_that_can_no_longer_be_read(repository: Repository) -> None:
         raise EngineError("the registry is gone.")
 
     repository.engine.layers = (BASE, layer("other"))
-    found = repository.reproduce(files=files)
+    gone = replace(repository.original.layers(), files=files)
+    found = repository.reproduce(layers=lambda: gone)
     assert found.layers[1].files is None
     assert found.notes == ["The files of the original cannot be read: the registry is gone."]
 
