@@ -44,6 +44,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Silent."""
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+
+
 @contextmanager
 def guarded_index(address: str, user: str, password: str, pem: Path) -> Iterator[str]:
     """The URL, with its login, of an index at ``address`` whose key and certificate are ``pem``."""
@@ -52,7 +56,7 @@ def guarded_index(address: str, user: str, password: str, pem: Path) -> Iterator
     )
     login = base64.b64encode(f"{user}:{password}".encode()).decode()
     fields = {"login": login, "default": said.stdout.strip().rstrip("/")}
-    server = ThreadingHTTPServer((address, 0), type("Handler", (_Handler,), fields))
+    server = _Server((address, 0), type("Handler", (_Handler,), fields))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
     server.socket = context.wrap_socket(server.socket, server_side=True)

@@ -72,6 +72,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
+    request_queue_size = 128
     allow_reuse_address = True
 
 

@@ -89,7 +89,7 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
         authority.issue_cert(found.address).private_key_and_cert_chain_pem.write_to_path(str(pem))
         with (
             guarded_index(found.address, "reader", secrets["index"].secret, pem) as url,
-            watching(pause=0.02) as watched,
+            watching(pause=0.5) as watched,
         ):
             said = found.build_py(
                 *("--target", MAIN, "--simulate", "--no-test", "--ca", str(ca)),
