@@ -17,7 +17,18 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
     *("errors", "extras", "sources", "bases", "wheels", "cann", "model", "console", "files"),
-    *("options", "syntax", "compat", "matrix", "deploy", "ranktable", "image", "audit", "plan"),
+    *(
+        "options",
+        "syntax",
+        "compat",
+        "matrix",
+        "deploy",
+        "ranktable",
+        "training",
+        "image",
+        "audit",
+        "plan",
+    ),
     *("publish", "report", "catalog", "execute", "pipeline"),
     "cli",
 )
