@@ -118,7 +118,7 @@ def of_mapping(values: Mapping[str, float], bar: int | None = None) -> Entry | N
 
 def _pairs(line: str) -> dict[str, float]:
     start = line.find("{")
-    if start < 0:
+    if start < 0 or line.rfind("}") < start:
         return {}
     return {name: float(number) for name, number in _PAIR.findall(line, start)}
 

@@ -17,6 +17,7 @@ from cannery.training.log_lines import Entry, bar_in, entry_in, of_mapping, plai
 
 _LONGEST = 2**20
 """Bytes of a line that are read at once."""
+_LONGEST_BAR = 4096
 _MOST = 1_000_000
 """How many losses of a log are kept."""
 _HEAD = 2**16
@@ -65,7 +66,7 @@ def read_loss_log(path: Path) -> LossLog:
         if not stat.S_ISREG(path.stat().st_mode):
             fix = "Name the log itself, or trainer_state.json of a checkpoint."
             raise TrainingError(Problem(what=f"{path} is not a regular file.", fix=fix))
-        with path.open("rb") as stream:
+        with path.open("rb", buffering=4 * _LONGEST) as stream:
             head = stream.read(_HEAD)
             stream.seek(0)
             is_state = head.lstrip().startswith(b"{") and f'"{_HISTORY}"'.encode() in head
@@ -106,13 +107,13 @@ def _of_lines(stream: BinaryIO) -> _Curve:
     curves: dict[str, _Curve] = {}
     bar: int | None = None
     for number, line in _lines(stream):
-        if b"loss" not in line and b"iteration" not in line:
-            if b" [" in line and b"<" in line:
-                bar = bar_in(plain(line.decode("utf-8", "replace"))) or bar
+        # Most of a large file is neither a loss nor, being short, a progress bar.
+        may_have_loss = b"loss" in line
+        if not may_have_loss and (len(line) > _LONGEST_BAR or b"<" not in line):
             continue
         text = plain(line.decode("utf-8", "replace"))
         bar = bar_in(text) or bar
-        if entry := entry_in(text, bar):
+        if may_have_loss and (entry := entry_in(text, bar)):
             curves.setdefault(rank_of(text), _Curve()).add(entry, number)
     if not curves:
         return _Curve()
@@ -153,32 +154,28 @@ class _Curve:
         self._full = False
 
     def add(self, entry: Entry, line: int) -> None:
-        if not self._is_later(entry):
-            self._forget(entry, line)
+        last = self.entries[-1] if self.entries else None
+        if last and entry.step is not None and last.step is not None:
+            if entry.step <= last.step:
+                self._forget(entry, line, "step")
+        # Epochs are rounded, so that those of neighbouring steps may be equal.
+        elif last and entry.epoch is not None and entry.epoch < (last.epoch or 0):
+            self._forget(entry, line, "epoch")
         if len(self.entries) < _MOST:
             self.entries.append(entry)
         else:
             self._full = True
 
-    def _is_later(self, entry: Entry) -> bool:
-        if not self.entries:
-            return True
-        last = self.entries[-1]
-        if entry.step is not None and last.step is not None:
-            return entry.step > last.step
-        # Epochs are rounded, so that those of neighbouring steps may be equal.
-        return entry.epoch is None or last.epoch is None or entry.epoch >= last.epoch
-
-    def _forget(self, entry: Entry, line: int) -> None:
+    def _forget(self, entry: Entry, line: int, by: str) -> None:
         """Drop what a run that was started again, as from a checkpoint, does once more."""
+        place = getattr(entry, by) or 0
         dropped: list[Entry] = []
-        while self.entries and not self._is_later(entry):
+        while self.entries and (getattr(self.entries[-1], by) or 0) >= place:
             dropped.append(self.entries.pop())
-        if len(dropped) == 1 and dropped[0].step is not None and dropped[0].step == entry.step:
+        if by == "step" and len(dropped) == 1 and dropped[0].step == entry.step:
             self._several += dropped[0].loss != entry.loss
-            return
-        at = f"step {entry.step}" if entry.step is not None else f"epoch {entry.epoch:g}"
-        self._restarts.append((line, at))
+        else:
+            self._restarts.append((line, f"{by} {place:g}"))
 
     def finished(self, path: Path) -> LossLog:
         """The log that this curve is of."""
