@@ -41,7 +41,7 @@ HOST_COMMANDS = (
         "and with 1 if too few losses are there. Needs no engine. See docs/training-checks.md.",
         reads="both logs",
         writes="nothing, or the file of --svg",
-        example="align a800/trainer_log.jsonl 910b/trainer_log.jsonl --svg loss.svg",
+        example="align a800.jsonl 910b.jsonl --svg loss.svg",
         options=("align.AlignOptions",),
     ),
     Command(

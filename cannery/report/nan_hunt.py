@@ -70,7 +70,7 @@ def hunt_json(found: Hunt) -> str:
         "found": found.first is not None,
         "first": _first(found.first) if found.first else None,
         "modules": [*found.modules],
-        "stack": [*found.stack],
+        "called_by": [*found.called_by],
         "ranks": [_first(first) for first in found.ranks],
         "saturated": [_event(event) for event in found.saturated],
         "left_out": [
@@ -129,8 +129,8 @@ def _details(found: Hunt, first: First) -> Iterator[str]:
     yield from (f"    {line}" for line in _limited(columns(rows)))
     if found.modules:
         yield f"  in module:  {found.modules[0]}"
-    own = [line for line in found.stack if not any(each in line for each in _LIBRARIES)]
-    for number, line in enumerate((own or found.stack)[:_STACK]):
+    own = [line for line in found.called_by if not any(each in line for each in _LIBRARIES)]
+    for number, line in enumerate((own or found.called_by)[:_STACK]):
         yield ("  called by:  " if not number else " " * 14) + line
     passed = first.traced.trace.passed
     yield f"  after it:   {counted(passed, 'operator')} of this rank only pass inf or NaN on"

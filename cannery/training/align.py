@@ -117,7 +117,6 @@ def align(
     first = spans[:steps]
     norms = [(step, _percent(a, b)) for step, a, b in _both(first, "grad_norm")]
     known = [percent for _, percent in norms if math.isfinite(percent)]
-    rates = _both(first, "learning_rate") if reference.form == run.form else ()
     return Alignment(
         reference=reference,
         run=run,
@@ -126,9 +125,7 @@ def align(
         later=tuple(pairs[steps:]),
         norm_percent=fmean(known) if known else None,
         norm_parts=next((step for step, percent in norms if not percent <= NORM_PERCENT), None),
-        rate_parts=next(
-            (step for step, a, b in rates if not math.isclose(a, b, rel_tol=_RATE)), None
-        ),
+        rate_parts=_rate_parts([*_both(first, "learning_rate")]),
         epochs=_epochs(first),
     )
 
@@ -197,6 +194,24 @@ def _both(spans: Sequence[_Span], name: str) -> Iterator[tuple[int, float, float
             values = [getattr(each[0].entry, name) for each in (reference, run)]
             if None not in values:
                 yield run[0].step, values[0], values[1]
+
+
+def _rate_parts(rates: Sequence[tuple[int, float, float]]) -> int | None:
+    """The first step at which the learning rates differ.
+
+    Programs log that of the step or of the next one, as transformers 5 and 4 do; so rates that are
+    equal after a shift by one step do not differ.
+    """
+    for shift in (1, -1):
+        ahead, behind = rates[max(shift, 0) :], rates[max(-shift, 0) :]
+        pairs = [(a, b) for (_, a, _), (_, _, b) in zip(ahead, behind, strict=False)]
+        if pairs and all(_same_rate(a, b) for a, b in pairs):
+            return None
+    return next((step for step, a, b in rates if not _same_rate(a, b)), None)
+
+
+def _same_rate(reference: float, run: float) -> bool:
+    return math.isclose(reference, run, rel_tol=_RATE)
 
 
 def _percent(reference: float, run: float) -> float:

@@ -56,7 +56,7 @@ class Hunt:
     Attributes:
         first: where it began; None if all is finite.
         modules: the modules around that operator, innermost first.
-        stack: the lines of the program from which it was called.
+        called_by: the lines of the program from which it was called.
         ranks: the first event of each rank in each step that has one.
         problems: dumps that could not be read, or only in part.
     """
@@ -64,7 +64,7 @@ class Hunt:
     dumps: tuple[Traced, ...]
     first: First | None
     modules: tuple[str, ...]
-    stack: tuple[str, ...]
+    called_by: tuple[str, ...]
     ranks: tuple[First, ...]
     problems: tuple[str, ...]
 
@@ -99,7 +99,7 @@ def hunt(path: Path) -> Hunt:
         dumps=tuple(dumps),
         first=first,
         modules=modules_around(first.traced.dump, {name})[name] if first else (),
-        stack=call_stack(first.traced.dump, name) if first else (),
+        called_by=call_stack(first.traced.dump, name) if first else (),
         ranks=tuple(ranks),
         problems=(
             *(str(problem) for error in errors for problem in error.problems),

@@ -101,7 +101,9 @@ def trace(operators: Iterable[Operator]) -> Trace:
                 found.sent[operator.name] = before
         seen = max(seen, before, highest(operator.outputs))
         found.operators += 1
-        found.statistics += sum(not tensor.scalar for tensor in (*inputs, *outputs))
+        found.statistics += sum(
+            not tensor.scalar for tensor in (*operator.inputs, *operator.outputs)
+        )
     return found
 
 

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,21 +20,19 @@ from tests.unit.training_logs import LOSSES
 
 def log(
     losses: Sequence[float],
+    values: Mapping[str, Any] | None = None,
     *,
     first: int = 1,
     every: int = 1,
-    form: str = "HF Trainer",
-    **values: float,
 ) -> LossLog:
+    """A log of ``losses``, each with the other ``values``."""
+    entries = [Entry(form="HF Trainer", loss=loss, **values or {}) for loss in losses]
     found = [
-        Loss(
-            step=first + number * every,
-            width=every,
-            entry=Entry(form=form, loss=loss, **values),
-        )
-        for number, loss in enumerate(losses)
+        Loss(step=first + number * every, width=every, entry=entry)
+        for number, entry in enumerate(entries)
     ]
-    return LossLog(path=Path("train.log"), form=form, losses=tuple(found), numbered=True, notes=())
+    path = Path("train.log")
+    return LossLog(path=path, form="HF Trainer", losses=tuple(found), numbered=True, notes=())
 
 
 def changed(step: int, loss: float) -> list[float]:
@@ -115,27 +115,36 @@ def test_a_reference_that_is_not_finite() -> None:
 
 def test_a_loss_of_zero_beside_a_norm_that_is_nan_is_nan() -> None:
     """As in LLaMA-Factory#3308: 'loss': 0.0, 'grad_norm': nan."""
-    run = log([0.0] * 10, grad_norm=math.nan)
-    found = align(log(LOSSES, grad_norm=1.0), run)
+    run = log([0.0] * 10, {"grad_norm": math.nan})
+    found = align(log(LOSSES, {"grad_norm": 1.0}), run)
     assert ids(found)[0] == "not-finite"
 
 
 def test_other_values_that_are_logged() -> None:
     values = {"grad_norm": 1.0, "learning_rate": 1e-5, "epoch": 1.0}
-    reference = log(LOSSES, **values)
-    assert ids(align(reference, log(LOSSES, **values))) == ["next"]
-    assert ids(align(reference, log(LOSSES, **values | {"grad_norm": 1.09}))) == ["next"]
-    assert "gradient-norm" in ids(align(reference, log(LOSSES, **values | {"grad_norm": 1.2})))
-    assert "gradient-norm" in ids(align(reference, log(LOSSES, **values | {"grad_norm": math.nan})))
-    assert "learning-rate" in ids(align(reference, log(LOSSES, **values | {"learning_rate": 2e-5})))
-    assert "epoch" in ids(align(reference, log(LOSSES, **values | {"epoch": 2.0})))
+    reference = log(LOSSES, values)
+    assert ids(align(reference, log(LOSSES, values))) == ["next"]
+    assert ids(align(reference, log(LOSSES, values | {"grad_norm": 1.09}))) == ["next"]
+    assert "gradient-norm" in ids(align(reference, log(LOSSES, values | {"grad_norm": 1.2})))
+    assert "gradient-norm" in ids(align(reference, log(LOSSES, values | {"grad_norm": math.nan})))
+    assert "learning-rate" in ids(align(reference, log(LOSSES, values | {"learning_rate": 2e-5})))
+    assert "epoch" in ids(align(reference, log(LOSSES, values | {"epoch": 2.0})))
 
 
-def test_learning_rates_of_different_programs_are_not_compared() -> None:
-    """HF Trainer logs the rate of the next step, Megatron that of this one."""
-    reference = log(LOSSES, learning_rate=1e-5)
-    run = log(LOSSES, learning_rate=2e-5, form="Megatron")
-    assert ids(align(reference, run)) == ["next"]
+def with_rates(*rates: float) -> LossLog:
+    logs = [log([loss], {"learning_rate": rate}) for loss, rate in zip(LOSSES, rates, strict=False)]
+    losses = [replace(each.losses[0], step=step) for step, each in enumerate(logs, 1)]
+    return replace(logs[0], losses=tuple(losses))
+
+
+def test_programs_log_the_learning_rate_of_this_step_or_of_the_next() -> None:
+    """transformers 5 logs the first, transformers 4 the second."""
+    reference = with_rates(1e-5, 2e-5, 3e-5, 4e-5, 5e-5)
+    assert "learning-rate" not in ids(align(reference, with_rates(2e-5, 3e-5, 4e-5, 5e-5, 5e-5)))
+    assert "learning-rate" not in ids(align(reference, with_rates(0, 1e-5, 2e-5, 3e-5, 4e-5)))
+    found = align(reference, with_rates(1e-5, 2e-5, 3e-5, 5e-5, 5e-5))
+    assert found.rate_parts == 4
+    assert align(with_rates(1e-5), with_rates(2e-5)).rate_parts == 1
 
 
 def test_a_mean_of_ten_steps_is_compared_with_ten_steps() -> None:
