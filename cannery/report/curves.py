@@ -13,7 +13,7 @@ from cannery.report.svg import dashed, document, label
 Points = Sequence[tuple[int, float]]
 
 _WIDTH, _HEIGHT = 880, 400
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 50, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 60, 40
 _COLOURS = ("#5b7083", "#b3432b")
 _MOST = 2000
 """Points of a curve that are drawn; of a longer one, every n-th."""
@@ -85,8 +85,8 @@ def _axes(frame: _Frame) -> Iterator[str]:
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         value = frame.low + share * (frame.high - frame.low)
         yield label(_LEFT - 6, _y(frame, value) + 4, f"{value:.4g}", "end")
-        step = frame.first + share * (frame.last - frame.first)
-        yield label(_x(frame, step), bottom + 16, f"{step:.6g}", "middle")
+        step = round(frame.first + share * (frame.last - frame.first))
+        yield label(_x(frame, step), bottom + 16, str(step), "middle")
     yield label((_LEFT + _WIDTH) / 2, _HEIGHT - 8, "step", "middle")
 
 

@@ -26,6 +26,8 @@ _LARGEST = {
     "float64": 1.7976931348623157e308,
 }
 """The largest finite number of each type. Where the hardware saturates, it stands for inf."""
+_FROM_SECOND = ("recv", "irecv", "broadcast")
+"""Communication operators whose second argument is the rank of the sender."""
 _MASK = "float16"
 """Programs fill masks with the smallest number of a type, down to this one."""
 _NUMBER = re.compile(r"[-+]?(nan|inf(inity)?)", re.IGNORECASE)
@@ -103,7 +105,7 @@ def operator_of(name: str, data: object) -> Operator | None:
     if data.get("is_nan"):
         # The task nan_check says of an operator's output only whether it has overflowed.
         outputs.append(Tensor(place=_OUTPUT, level=Level.NAN))
-    ranks, source = _partners(groups) if name.startswith("Distributed.") else ((), None)
+    ranks, source = _partners(name, groups) if name.startswith("Distributed.") else ((), None)
     return Operator(
         name=name,
         inputs=tuple(_tensors(groups)),
@@ -166,14 +168,16 @@ def _level(value: object, dtype: str) -> Level:
     return Level.LARGEST if abs(value) >= largest else Level.FINITE
 
 
-def _partners(groups: list[tuple[str, Any]]) -> tuple[tuple[int, ...], int | None]:
+def _partners(name: str, groups: list[tuple[str, Any]]) -> tuple[tuple[int, ...], int | None]:
     """The ranks of the process group among the arguments, and the rank of the sender."""
+    places = ["input_kwargs.src", "input_kwargs.group_src"]
+    if name.split(".")[1] in _FROM_SECOND:
+        places.append("input_args[1]")
     ranks: tuple[int, ...] = ()
     source: int | None = None
     for place, value in _leaves(groups):
         if isinstance(found := value.get("group_ranks"), list):
             ranks = tuple(each for each in found if isinstance(each, int))
-        sender = place.endswith((".src", ".group_src")) or re.fullmatch(r"input_args\[1\]", place)
-        if sender and value["type"] == "int" and isinstance(value.get("value"), int):
+        if place in places and value["type"] == "int" and isinstance(value.get("value"), int):
             source = value["value"]
     return ranks, source

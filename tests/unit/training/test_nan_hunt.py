@@ -210,10 +210,11 @@ def test_ranks_without_a_dump_are_named(tmp_path: Path) -> None:
     assert result.first.missing == (4,)
 
 
-def test_recv_names_its_sender(tmp_path: Path) -> None:
-    name = "Distributed.recv.0.forward"
-    received = {name: forward(1.0, output=NAN, src={"type": "int", "value": 3})}
-    result = hunt(ranks(tmp_path, received))
+@pytest.mark.parametrize("keyword", [True, False])
+def test_recv_names_its_sender(keyword: bool, tmp_path: Path) -> None:
+    src: Json = {"type": "int", "value": 3}
+    call = forward(1.0, output=NAN, src=src) if keyword else forward(1.0, src, output=NAN)
+    result = hunt(ranks(tmp_path, {"Distributed.recv.0.forward": call}))
     assert result.first
     assert result.first.senders == (3,)
 
