@@ -18,7 +18,9 @@ _LONGEST = 2**26
 _TOKEN = 64
 """No token but a string is longer, so an error this near to the end may be one of a cut text."""
 _SPACE = re.compile(r"\s*")
-_NOT_CUT = "it is not JSON"
+_AFTER = {*",:]} \t\r\n"}
+"""What follows a value."""
+_NOT_JSON = "it is not JSON"
 
 
 class JsonMembers:
@@ -107,25 +109,28 @@ class _Text:
         """The next character, which is one of ``characters``."""
         found = self.peek()
         if not found or found not in characters:
-            raise _JsonError(_NOT_CUT if found else "it ends too early")
+            raise _JsonError(_NOT_JSON if found else "it ends too early")
         self._at += 1
         return found
 
     def value(self) -> Any:
+        """The next value, which something follows; at the end of a cut text, half a number may be.
+
+        So what follows must be there, and be no further part of a number.
+        """
         size = _CHUNK
         self.peek()
         while True:
             value, end = self._decoded()
-            if end and end < len(self._text):
+            if end and self._text[end : end + 1] in _AFTER:
                 self._at = end
                 return value
+            if end and len(self._text) - end > _TOKEN:
+                raise _JsonError(_NOT_JSON)
             if len(self._text) - self._at > _LONGEST:
                 raise _JsonError("a value in it is too long")
             if not self._more(size):
-                if not end:
-                    raise _JsonError("it ends too early")
-                self._at = end
-                return value
+                raise _JsonError("it ends too early")
             size *= 2
 
     def _decoded(self) -> tuple[Any, int]:
@@ -136,7 +141,7 @@ class _Text:
             near = error.pos >= len(self._text) - _TOKEN
             if near or error.msg.startswith("Unterminated string"):
                 return None, 0
-            raise _JsonError(_NOT_CUT) from error
+            raise _JsonError(_NOT_JSON) from error
         except (RecursionError, ValueError) as error:
             raise _JsonError("it is nested too deeply, or has a huge number") from error
 

@@ -130,6 +130,10 @@ def _lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
     rest = b""
     while raw := stream.readline(_LONGEST):
         whole = raw.endswith(b"\n")
+        if len(raw) == _LONGEST and not whole and b"\r" not in raw:
+            # No line of a log is so long; gigabytes of a binary file are passed over quickly.
+            rest = b""
+            continue
         *lines, last = (rest + raw).split(b"\r")
         for line in lines:
             yield number, line

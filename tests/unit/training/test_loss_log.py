@@ -167,7 +167,7 @@ def test_half_a_trainer_state_says_so(log: Path) -> None:
 def test_gigabytes_are_read_in_pieces(log: Path) -> None:
     with log.open("wb") as stream:
         stream.write(hf_trainer_4(LOSSES[:5]).encode())
-        stream.seek(2 * 10**9)
+        stream.seek(10**9)
         stream.write(b"\n{'loss': 0.5, 'epoch': 0.9}\n")
     assert log.stat().st_blocks * 512 < 10**6
     start = time.process_time()
