@@ -20,6 +20,8 @@ _TOKEN = 64
 _SPACE = re.compile(r"\s*")
 _AFTER = {*",:]} \t\r\n"}
 """What follows a value."""
+_CLOSED = '}]"'
+"""How a value ends that cannot go on."""
 _NOT_JSON = "it is not JSON"
 
 
@@ -114,10 +116,7 @@ class _Text:
         return found
 
     def value(self) -> Any:
-        """The next value, which something follows; at the end of a cut text, half a number may be.
-
-        So what follows must be there, and be no further part of a number.
-        """
+        """The next value. Half a number is a number too, so something must follow a number."""
         size = _CHUNK
         self.peek()
         while True:
@@ -129,8 +128,14 @@ class _Text:
                 raise _JsonError(_NOT_JSON)
             if len(self._text) - self._at > _LONGEST:
                 raise _JsonError("a value in it is too long")
+            length = end - self._at
+            closed = bool(end) and self._text[end - 1] in _CLOSED
+            # Reading on moves the beginning of the text to where the value begins.
             if not self._more(size):
-                raise _JsonError("it ends too early")
+                if not closed:
+                    raise _JsonError("it ends too early")
+                self._at = length
+                return value
             size *= 2
 
     def _decoded(self) -> tuple[Any, int]:
