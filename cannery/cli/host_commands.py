@@ -31,4 +31,17 @@ HOST_COMMANDS = (
         example="ranktable generate --server node1=a.conf --out hccl.json",
         options=("ranktable.RankTableOptions",),
     ),
+    Command(
+        name="stuck",
+        summary="find out what a training run waits for",
+        description="Takes the Python stacks of all ranks of a run with py-spy, shows which ranks "
+        "stand together, and says whether the run waits for data, a collective, compilation or the "
+        "device, or works. The ranks are the processes with RANK or LOCAL_RANK in their "
+        "environment, below PID or in CONTAINER; the container needs no py-spy. Reads saved dumps "
+        "with --dump. Changes nothing: each process stops for a moment. See docs/first-steps.md.",
+        reads="the memory of the processes, which needs root or the user of the run; or dumps",
+        writes="nothing",
+        example="stuck my-training",
+        options=("stuck.StuckOptions",),
+    ),
 )

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py stuck``: what a training run waits for, by the stacks of its ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cannery.cli.common import read
+from cannery.errors import CanneryError, Problem, UsageError, kind_of
+from cannery.execute.engine.containers import processes_of
+from cannery.execute.py_spy import sample
+from cannery.execute.ranks import ranks_below, ranks_of
+from cannery.matrix.project import Project
+from cannery.options.given import Given
+from cannery.options.stuck import StuckOptions
+from cannery.report.stuck import to_json, to_text
+from cannery.stuck.dumps import parse_dump
+from cannery.stuck.judge import group_processes, judge_run
+from cannery.stuck.model import Missing, Process
+from cannery.syntax.yaml_limits import read_limited
+
+
+def run(given: Given, project: Project) -> int:
+    """Print what the run waits for, and where its ranks stand.
+
+    Raises:
+        UsageError: nothing is named, or there is no such process.
+        EngineError: the container does not run, or no process can be sampled.
+        FileError, MatrixError: a dump cannot be read; with every problem.
+    """
+    options = read(StuckOptions, given, project)
+    processes, missing = _processes(options)
+    groups = group_processes(processes)
+    report = to_json if options.json else to_text
+    print(report(groups, judge_run(groups), missing), end="")
+    return 0
+
+
+def _processes(options: StuckOptions) -> tuple[list[Process], list[Missing]]:
+    if options.dumps:
+        return _read(options.dumps), []
+    if not options.run:
+        what = "stuck needs the id of a process, the name of a container, or --dump."
+        raise UsageError(Problem(what=what, fix="See 'build.py stuck --help'."))
+    if options.run.isascii() and options.run.isdigit() and len(options.run) < 10:
+        ranks = ranks_below(int(options.run))
+    else:
+        ranks = ranks_of(processes_of(options.run))
+    return sample(ranks, native=options.native, seconds=options.timeout, interval=options.interval)
+
+
+def _read(paths: Sequence[Path]) -> list[Process]:
+    found: list[Process] = []
+    errors: list[CanneryError] = []
+    for path in paths:
+        try:
+            found += parse_dump(read_limited(path, str(path)), str(path))
+        except CanneryError as error:
+            errors.append(error)
+    if errors:
+        raise kind_of(errors)([problem for error in errors for problem in error.problems])
+    return found
