@@ -93,7 +93,7 @@ def _dump(program: str, rank: Rank, *, native: bool, seconds: float) -> Process 
         try:
             # Warnings of py-spy come before the document.
             return parse_threads(json.loads(said[said.index("[") :]), rank.rank)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except ValueError:
             why = "py-spy printed something that is not a dump."
     elif code is None:
         why = (

@@ -22,6 +22,8 @@ _PROCESS = re.compile(r"Process (\d{1,10}): ")
 _THREAD = re.compile(r'Thread (0x[0-9A-Fa-f]+|\d+)(?: \([\w+ ]+\))?(?:: "(.*)")?')
 _FRAME = re.compile(r"    (\S.*?)(?: \(([^()]*?)(?::(\d{1,9}))?\))?")
 _MAIN = "MainThread"
+_MANGLED = (TypeError, KeyError, IndexError, AttributeError, OverflowError)
+"""What reading a document of another form can raise, besides ValueError."""
 _FIX = "Make it with 'py-spy dump --pid PID --json', or with 'build.py stuck PID --json'."
 
 
@@ -45,7 +47,7 @@ def parse_dump(text: str, name: str) -> list[Process]:
     except (json.JSONDecodeError, RecursionError) as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise _wrong(f"{name}{line}: this is not JSON, or it ends too early.") from error
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except (ValueError, *_MANGLED) as error:
         raise _wrong(f"{name}: this JSON is not a dump of py-spy.") from error
 
 
@@ -55,8 +57,15 @@ def parse_threads(
     """The process whose threads ``py-spy dump --json`` has printed.
 
     Raises:
-        TypeError, ValueError, KeyError, AttributeError: this is something else.
+        ValueError: this is something else.
     """
+    try:
+        return _process(threads, rank, name)
+    except _MANGLED as error:
+        raise ValueError(name) from error
+
+
+def _process(threads: Sequence[Mapping[str, Any]], rank: int | None, name: str) -> Process:
     pid = int(threads[0]["pid"]) if threads else 0
     found = [
         Thread(

@@ -93,11 +93,11 @@ def test_every_other_state(tmp_path: Path, capsys: Said) -> None:
 
 def test_a_run_that_works_moves(tmp_path: Path, capsys: Said) -> None:
     with training_run(tmp_path, [WORK, WORK]) as run:
-        said = ""
-        while "moved" not in said:  # two samples may find the same place
+        said = []
+        for _ in range(5):  # two samples may find the same place
             assert stuck(run.launcher, "--interval", "1") == 0
-            said = capsys.readouterr().out
-    assert said.startswith("works: The run works: rank")
+            said.append(capsys.readouterr().out)
+    assert any(each.startswith("works: The run works: rank") for each in said)
 
 
 def test_dumps_of_two_nodes_are_read_together(tmp_path: Path, capsys: Said) -> None:
