@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
-from cannery.cli.common import read
-from cannery.errors import CanneryError, Problem, UsageError, kind_of
+from cannery.cli.common import read, read_files
+from cannery.errors import Problem, UsageError
 from cannery.execute.engine.containers import processes_of
 from cannery.execute.py_spy import sample
 from cannery.execute.ranks import ranks_below, ranks_of
@@ -18,7 +15,6 @@ from cannery.report.stuck import to_json, to_text
 from cannery.stuck.dumps import parse_dump
 from cannery.stuck.judge import group_processes, judge_run
 from cannery.stuck.model import Missing, Process
-from cannery.syntax.yaml_limits import read_limited
 
 
 def run(given: Given, project: Project) -> int:
@@ -39,7 +35,8 @@ def run(given: Given, project: Project) -> int:
 
 def _processes(options: StuckOptions) -> tuple[list[Process], list[Missing]]:
     if options.dumps:
-        return _read(options.dumps), []
+        found = read_files(options.dumps, parse_dump)
+        return [process for each in found for process in each], []
     if not options.run:
         what = "stuck needs the id of a process, the name of a container, or --dump."
         raise UsageError(Problem(what=what, fix="See 'build.py stuck --help'."))
@@ -48,16 +45,3 @@ def _processes(options: StuckOptions) -> tuple[list[Process], list[Missing]]:
     else:
         ranks = ranks_of(processes_of(options.run))
     return sample(ranks, native=options.native, seconds=options.timeout, interval=options.interval)
-
-
-def _read(paths: Sequence[Path]) -> list[Process]:
-    found: list[Process] = []
-    errors: list[CanneryError] = []
-    for path in paths:
-        try:
-            found += parse_dump(read_limited(path, str(path)), str(path))
-        except CanneryError as error:
-            errors.append(error)
-    if errors:
-        raise kind_of(errors)([problem for error in errors for problem in error.problems])
-    return found

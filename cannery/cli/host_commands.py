@@ -44,4 +44,17 @@ HOST_COMMANDS = (
         example="stuck my-training",
         options=("stuck.StuckOptions",),
     ),
+    Command(
+        name="smoke",
+        summary="test the cards of this host in a container, in a minute",
+        description="In a container with cards: multiplies matrices of each type and compares them "
+        "with the CPU, measures the memory and an all-reduce beside the bandwidth of the hardware "
+        "where a source has it, and trains a tiny model. Writes a JSON document with which hosts "
+        "are compared. On a simulated device no speed is measured. Exits with code 8 if a check "
+        "fails. See docs/first-steps.md.",
+        reads="an image or a container of the engine, and the devices of this host",
+        writes="nothing, or the file of --json",
+        example="smoke --image mine:latest --json node1.json",
+        options=("smoke.SmokeOptions",),
+    ),
 )
