@@ -15,6 +15,7 @@ LOADER = "torch.utils.data.dataloader:_try_get_data"
 COMPILE = "torch._inductor.async_compile:wait"
 SYNCHRONIZE = "torch_npu.npu.utils:synchronize"
 WORK = "train_loop:work"
+IN_KERNEL = "driver:call"
 
 _WAIT = """import time
 
@@ -35,6 +36,14 @@ def first():
 
 def second():
     time.sleep(0.15)
+"""
+_DRIVER = """import ctypes, time
+
+def call():
+    print("ready", flush=True)
+    # The parent of a vfork waits in state D until its child ends, as in a call of a driver.
+    if not ctypes.PyDLL(None).vfork():
+        time.sleep(600)
 """
 _TRAIN = """import importlib, os, subprocess, sys
 
@@ -79,7 +88,8 @@ def training_run(folder: Path, places: Sequence[str]) -> Iterator[Run]:
         path.write_text(_WAIT.format(function=function), encoding="utf-8")
         for parent in path.parents[: module.count(".")]:
             (parent / "__init__.py").touch()
-    for name, text in (("train_loop", _WORK), ("train", _TRAIN), ("launch", _LAUNCH)):
+    programs = {"train_loop": _WORK, "driver": _DRIVER, "train": _TRAIN, "launch": _LAUNCH}
+    for name, text in programs.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     process = subprocess.Popen(
         [sys.executable, "launch.py", *places],

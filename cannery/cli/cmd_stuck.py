@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from cannery import console
 from cannery.cli.common import read, read_files
 from cannery.errors import Problem, UsageError
 from cannery.execute.engine.containers import processes_of
@@ -42,6 +43,9 @@ def _processes(options: StuckOptions) -> tuple[list[Process], list[Missing]]:
         raise UsageError(Problem(what=what, fix="See 'build.py stuck --help'."))
     if options.run.isascii() and options.run.isdigit() and len(options.run) < 10:
         ranks = ranks_below(int(options.run))
+        if ranks[0].rank is None:
+            text = f"process {options.run} and its descendants have no rank in their environment"
+            console.say(f"{text}; only this process is sampled", "warning")
     else:
         ranks = ranks_of(processes_of(options.run))
     return sample(ranks, native=options.native, seconds=options.timeout, interval=options.interval)

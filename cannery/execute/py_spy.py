@@ -46,8 +46,8 @@ def sample(
 ) -> tuple[list[Process], list[Missing]]:
     """The stacks of ``ranks``, and those that could not be sampled.
 
-    Each py-spy is stopped after ``seconds``. There is a second sample after ``interval`` seconds,
-    unless it is 0, which tells what moves.
+    Each py-spy is stopped after ``seconds``, and tried again without stopping the process. There
+    is a second sample after ``interval`` seconds, unless it is 0, which tells what moves.
 
     Raises:
         EngineError: py-spy is not installed, or no process could be sampled.
@@ -87,19 +87,21 @@ def _round(
 
 
 def _dump(program: str, rank: Rank, *, native: bool, seconds: float) -> Process | Missing:
-    argv = [program, "dump", "--pid", str(rank.pid), "--json", *(["--native"] if native else [])]
-    code, said = run_within(argv, seconds)
+    argv = [program, "dump", "--pid", str(rank.pid), "--json"]
+    code, said = run_within([*argv, *(["--native"] if native else [])], seconds)
+    in_kernel = code is None
+    if in_kernel:
+        # A process in state D, as in a call of a driver, cannot be stopped, but can be read.
+        code, said = run_within([*argv, "--nonblocking"], seconds)
     if code == 0:
         try:
             # Warnings of py-spy come before the document.
-            return parse_threads(json.loads(said[said.index("[") :]), rank.rank)
+            found = parse_threads(json.loads(said[said.index("[") :]), rank.rank)
+            return replace(found, in_kernel=in_kernel)
         except ValueError:
             why = "py-spy printed something that is not a dump."
     elif code is None:
-        why = (
-            f"py-spy did not answer within {seconds:g} s and was stopped. Try again with "
-            "--timeout, or without --native; a process in state D (ps) cannot be sampled."
-        )
+        why = f"py-spy did not answer within {seconds:g} s and was stopped. Try --timeout."
     else:
         why = _why(rank.pid, said)
     return Missing(pid=rank.pid, rank=rank.rank, why=why)

@@ -48,11 +48,12 @@ class StuckOptions(OptionSet):
         ),
     )
     timeout: int = field(
-        default=20,
+        default=10,
         metadata=option(
             metavar="SECONDS",
             parse=values.number(1, 600),
-            help="the time after which a py-spy that does not answer is stopped",
+            help="the time after which a py-spy that does not answer is stopped; a process that "
+            "waits in the kernel is then read without stopping it",
         ),
     )
     json: bool = field(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from cannery.errors import counted
 from cannery.report.columns import columns
+from cannery.report.printable import printable
 from cannery.smoke.compare import Row
 from cannery.smoke.model import Device, Document
 
@@ -28,7 +29,7 @@ def to_text(document: Document) -> str:
     rows = [[each.name, f"{each.standing}{mark}", each.text] for each in document.checks]
     sources = dict.fromkeys(each.source for each in document.checks if each.source)
     lines += ["", *columns(rows), *(f"source: {source}" for source in sources)]
-    return "\n".join(lines) + "\n"
+    return printable("\n".join(lines)) + "\n"
 
 
 def _versions(device: Device) -> list[str]:
@@ -51,4 +52,4 @@ def to_comparison(first: Document, second: Document, rows: Sequence[Row]) -> str
     for each in [*differing, *(each for each in rows if not each.differs)]:
         mark = "differs" if each.differs else ""
         table.append([each.name, each.first, each.second, f"{each.remark} {mark}".strip()])
-    return "\n".join([*lines, "", *columns(table)]) + "\n"
+    return printable("\n".join([*lines, "", *columns(table)])) + "\n"

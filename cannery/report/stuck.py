@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from cannery.errors import counted
+from cannery.report.printable import printable
 from cannery.stuck.dumps import SCHEMA
-from cannery.stuck.judge import Group, Verdict, judge_process
+from cannery.stuck.judge import Group, Verdict, judge_process, labels
 from cannery.stuck.model import Missing, Process
 
 _MOST_FRAMES = 25
@@ -23,7 +24,7 @@ def to_text(groups: Sequence[Group], verdict: Verdict, missing: Sequence[Missing
     for each in missing:
         name = f"process {each.pid}" if each.rank is None else f"rank {each.rank}, {each.pid}"
         lines += ["", f"not sampled: {name}: {each.why}"]
-    return "\n".join(lines) + "\n"
+    return printable("\n".join(lines)) + "\n"
 
 
 def _group(group: Group) -> list[str]:
@@ -34,6 +35,9 @@ def _group(group: Group) -> list[str]:
         lines[0] += "; moved between two samples"
     elif all(each.moved is False for each in group.processes):
         lines[0] += "; stands still"
+    if kernel := [each for each in group.processes if each.in_kernel]:
+        who = "" if len(kernel) == len(group.processes) else f" ({labels(kernel)})"
+        lines.append(f"    waits in the kernel{who}, for a driver or a drive: it cannot be stopped")
     for frame in standing.frames[:_MOST_FRAMES]:
         mark = ">" if frame is standing.frame else " "
         lines.append(f"  {mark} {frame}")
@@ -72,6 +76,7 @@ def _process(process: Process) -> dict[str, Any]:
         "rank": process.rank,
         "state": judge_process(process).state,
         "moved": process.moved,
+        "in_kernel": process.in_kernel,
         "threads": [
             {
                 "name": each.name,

@@ -119,6 +119,7 @@ def _own(found: Mapping[str, Any], name: str) -> Process:
         rank=None if rank is None else int(rank),
         threads=threads,
         moved=None if moved is None else bool(moved),
+        in_kernel=found["in_kernel"] is True,
         source=name,
     )
 

@@ -44,13 +44,15 @@ class Process:
     """A process and its threads.
 
     ``rank`` is None if it is unknown. ``moved`` says whether the main thread stood elsewhere in a
-    second sample; None if there was none. ``source`` is the file that it was read from, if any.
+    second sample; None if there was none. ``in_kernel`` says that it could not be stopped for the
+    sample, because it waits in the kernel. ``source`` is the file that it was read from, if any.
     """
 
     pid: int
     rank: int | None
     threads: tuple[Thread, ...]
     moved: bool | None = None
+    in_kernel: bool = False
     source: str = ""
 
     @property

@@ -17,7 +17,7 @@ from cannery.cli import main
 from cannery.execute.engine import client
 from cannery.execute.py_spy import find_py_spy
 from tests.cli.standin_engine import standin_engine
-from tests.runs import ALL_REDUCE, COMPILE, LOADER, SYNCHRONIZE, WORK, training_run
+from tests.runs import ALL_REDUCE, COMPILE, IN_KERNEL, LOADER, SYNCHRONIZE, WORK, training_run
 
 Said = pytest.CaptureFixture[str]
 Wrap = Callable[[str], None]
@@ -130,6 +130,16 @@ def test_a_rank_that_ends_while_it_is_sampled(tmp_path: Path, capsys: Said, wrap
     [missing] = found["missing"]
     assert (missing["rank"], missing["pid"]) == (1, dying)
     assert "ended before it was sampled" in missing["why"]
+
+
+def test_a_rank_that_waits_in_a_driver(tmp_path: Path, capsys: Said) -> None:
+    with training_run(tmp_path, [ALL_REDUCE, IN_KERNEL]) as run:
+        assert stuck(run.launcher, "--timeout", "2", *QUICK) == 0
+    said = capsys.readouterr().out
+    assert "waiting for rank 1." in said
+    assert (
+        "    waits in the kernel, for a driver or a drive: it cannot be stopped\n    call (" in said
+    )
 
 
 def test_a_py_spy_that_hangs_is_stopped(tmp_path: Path, capsys: Said, wrap: Wrap) -> None:
