@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -47,9 +47,19 @@ def read_files(paths: Iterable[Path], parse: Callable[[str, str], _R]) -> list[_
             found.append(parse(read_limited(path, str(path)), str(path)))
         except CanneryError as error:
             errors.append(error)
-    if errors:
-        raise kind_of(errors)([problem for error in errors for problem in error.problems])
+    raise_errors(errors)
     return found
+
+
+def raise_errors(errors: Sequence[CanneryError]) -> None:
+    """Raise one error with the problems of all ``errors``, if there are any.
+
+    Raises:
+        CanneryError: of the kind of all of them.
+    """
+    if errors:
+        problems = [problem for error in errors for problem in error.problems]
+        raise kind_of(errors)([*dict.fromkeys(problems)])
 
 
 def existing(ca: Path | None) -> Path | None:

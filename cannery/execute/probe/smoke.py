@@ -202,8 +202,12 @@ def free_port():
 def main():
     read, write = os.pipe()
     wait("device", [child("device", lambda: on_one_card(write))])
-    os.close(write)
-    found = int(os.read(read, 10) or 0)
+    # A process that torch_npu has left may keep the pipe open.
+    os.set_blocking(read, False)
+    try:
+        found = int(os.read(read, 10) or 0)
+    except BlockingIOError:
+        found = 0
     wanted = SETTINGS.get("cards") or (CARDS_OF_SIMULATED if SMALL else found)
     cards = min(found, wanted)
     if cards > 1:
