@@ -11,7 +11,13 @@ from cannery.deploy.run_spec import RunSpec, no_device
 from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute.engine import client as engine
 from cannery.execute.engine import containers
-from cannery.execute.engine.probing import NoFactsError, probe, read_config, run_program
+from cannery.execute.engine.probing import (
+    NO_PYTHON,
+    NoFactsError,
+    probe,
+    read_config,
+    run_program,
+)
 from cannery.execute.hardware import hardware
 from cannery.image.simulated import ENVIRONMENT
 from cannery.matrix.project import Project
@@ -86,10 +92,7 @@ def _smoke(
     try:
         device = device_in(items, simulated=simulated or NOTICE in said)
     except NoDeviceError as error:
-        last = "\n".join(said.strip().splitlines()[-_LAST:])
-        what = f"{where}: no card could be used: {error}. Its last lines:\n{last}\n"
-        fix = "Check the devices with 'ascend-doctor' in the container."
-        raise EngineError(Problem(what=what, fix=fix)) from error
+        raise _no_device(where, str(error), said) from error
     kind = DeviceKind.SIMULATED if device.simulated else DeviceKind.NPU
     return Document(
         host=platform.node(),
@@ -98,3 +101,15 @@ def _smoke(
         device=device,
         checks=judge_items(items, device),
     )
+
+
+def _no_device(where: str, why: str, said: str) -> EngineError:
+    """The error for a script that found no card; ``said`` is all that it printed."""
+    if NO_PYTHON in said:
+        return EngineError(f"{where} has no Python of 3.5 or later, which the test needs.")
+    lines = [line for line in said.splitlines() if line and not line.startswith("cannery-")]
+    what = f"{where}: no card could be used: {why}."
+    if lines:
+        what += " Its last lines:\n" + "\n".join(lines[-_LAST:]) + "\n"
+    fix = "Check the devices with 'ascend-doctor' in the container."
+    return EngineError(Problem(what=what, fix=fix))

@@ -21,7 +21,14 @@ from .conftest import TESTS
 PYTHON = os.environ.get("CANNERY_TORCH_PYTHON")
 SCRIPT = TESTS.parent / "cannery" / "execute" / "probe" / "smoke.py"
 
-pytestmark = pytest.mark.skipif(PYTHON is None, reason="CANNERY_TORCH_PYTHON is not set")
+
+@pytest.fixture(autouse=True, scope="module")
+def _has_torch_npu() -> None:
+    if PYTHON is None:
+        pytest.skip("CANNERY_TORCH_PYTHON is not set")
+    find = "from importlib.util import find_spec; raise SystemExit(not find_spec('torch_npu'))"
+    if subprocess.run([PYTHON, "-c", find], check=False).returncode:
+        pytest.skip("CANNERY_TORCH_PYTHON has no torch_npu")
 
 
 def smoke(built: Path, folder: Path, **changes: str) -> tuple[dict[str, Check], str]:

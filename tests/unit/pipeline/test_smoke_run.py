@@ -119,8 +119,15 @@ def test_too_many_cards(engine: Engine) -> None:
 
 def test_no_result(engine: Engine) -> None:
     engine.said = "cannery-sh: machine\taarch64\n"
-    with pytest.raises(EngineError, match=r"no card could be used.*\ncannery-sh: machine"):
+    with pytest.raises(EngineError, match=r"mine:1 has no Python of 3\.5 or later"):
         in_image()
+    engine.said = "Segmentation fault\ncannery-other: 1\n"
+    with pytest.raises(EngineError) as caught:
+        in_image()
+    assert str(caught.value) == (
+        "mine:1: no card could be used: the script ended without a word. Its last lines:\n"
+        "Segmentation fault\n Check the devices with 'ascend-doctor' in the container."
+    )
 
 
 def test_nothing_can_be_run(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
