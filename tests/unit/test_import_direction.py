@@ -25,11 +25,12 @@ ROOMS = (
         "deploy",
         "ranktable",
         "training",
+        "stuck",
+        "smoke",
         "image",
         "audit",
-        "plan",
     ),
-    *("publish", "report", "catalog", "execute", "pipeline"),
+    *("plan", "publish", "report", "catalog", "execute", "pipeline"),
     "cli",
 )
 OUTSIDE = ("execute", "pipeline", "cli")
