@@ -77,8 +77,10 @@ class Arguments:
             "count": lambda: ctypes.c_uint64(self._mostly(COUNTS, WILD_SIZES[1:])),
             "index": lambda: ctypes.c_uint64(self._mostly(COUNTS, WILD_SIZES)),
             "device": lambda: ctypes.c_int64(self._mostly((0, 1, 7), (-1, 8, 1 << 20))),
-            "ranks": lambda: ctypes.c_int64(self._rarely((1,), (0, 2, 3, 65, (1 << 32) - 1), 0.03)),
-            "rank_id": lambda: ctypes.c_int64(self._rarely((0,), (1, 64, (1 << 32) - 1), 0.1)),
+            "ranks": lambda: ctypes.c_int64(
+                self._rarely((1,), (0, 2, 3, 65, (1 << 32) - 1), 0.004)
+            ),
+            "rank_id": lambda: ctypes.c_int64(self._rarely((0,), (1, 64, (1 << 32) - 1), 0.05)),
             "root": lambda: ctypes.c_int64(self._rarely((0,), (1, 2, (1 << 32) - 1), 0.1)),
             "one": lambda: ctypes.c_int64(pick((0, 1, 1, 2, -1))),
             "null": lambda: None,

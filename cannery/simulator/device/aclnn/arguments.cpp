@@ -81,7 +81,8 @@ int destroy(const void* handle) {
 template <class ListType, class Object>
 int destroyList(const void* handle) {
   return guarded([&] {
-    for (const auto& item : withdrawn<ListType>(handle)->items) {
+    const auto list = withdrawn<ListType>(handle);
+    for (const auto& item : list->items) {
       // One item may stand in the list twice, or be destroyed already.
       if (isHandle(item.get(), Object::kKind)) withdrawn<Object>(item.get());
     }

@@ -13,7 +13,8 @@ class Factors {
     if (isHandle(handle, Kind::Tensor)) {
       tensor_ = *opened<Tensor>(handle);
     } else if (isHandle(handle, Kind::ScalarList)) {
-      for (const auto& item : opened<ScalarList>(handle)->items) scalars_.push_back(*item);
+      const auto list = opened<ScalarList>(handle);
+      for (const auto& item : list->items) scalars_.push_back(*item);
     } else {
       scalars_ = {*opened<Scalar>(handle)};
       alike_ = true;

@@ -41,6 +41,7 @@ std::vector<Part> partsOf(const void* buffer, const std::vector<uint64_t>& count
   return parts;
 }
 
+// At the call, since a graph outlives the caller's list.
 std::vector<uint64_t> copied(const void* numbers, const Communicator& group) {
   auto* first = static_cast<const uint64_t*>(numbers);
   if (first == nullptr) throw Error(kHcclParameter, "a list of counts is missing (null)");
@@ -102,7 +103,9 @@ NPUSIM_API int HcclReduceScatter(void* send, void* receive, uint64_t count, int 
 NPUSIM_API int HcclReduceScatterV(void* send, const void* counts, const void* places,
                                   void* receive, uint64_t count, int type, int reduction,
                                   void* comm, Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
+  return guarded([&] {
+    const auto held = opened<Communicator>(comm);
+    const Communicator& group = *held;
     const auto sizes = copied(counts, group), starts = copied(places, group);
     const uint32_t rank = group.rank();
     if (sizes[rank] != count) throw Error(kHcclParameter, "recvCount differs from sendCounts");
@@ -111,8 +114,10 @@ NPUSIM_API int HcclReduceScatterV(void* send, const void* counts, const void* pl
       if (sizes[i] > UINT64_MAX - starts[i]) throw Error(kHcclParameter, "a count is too large");
       whole = std::max(whole, starts[i] + sizes[i]);
     }
-    reduceInto(group, {"ReduceScatterV", whole, type, reduction, kNoRoot}, send, receive, whole,
-               {starts[rank], count});
+    submit(stream, [=, first = starts[rank]] {
+      const Call call{"ReduceScatterV", whole, type, reduction, kNoRoot};
+      reduceInto(*opened<Communicator>(comm), call, send, receive, whole, {first, count});
+    });
   });
 }
 
@@ -131,10 +136,13 @@ NPUSIM_API int HcclAllGather(void* send, void* receive, uint64_t count, int type
 
 NPUSIM_API int HcclAllGatherV(void* send, uint64_t count, void* receive, const void* counts,
                               const void* places, int type, void* comm, Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
+  return guarded([&] {
+    const auto held = opened<Communicator>(comm);
+    const Communicator& group = *held;
     const auto own = equalCounts(count, group.ranks());
-    group.transfer(partsOf(send, own, equalCounts(0, group.ranks()), type),
-                   partsOf(receive, copied(counts, group), copied(places, group), type));
+    const auto out = partsOf(send, own, equalCounts(0, group.ranks()), type);
+    const auto in = partsOf(receive, copied(counts, group), copied(places, group), type);
+    submit(stream, [=] { opened<Communicator>(comm)->transfer(out, in); });
   });
 }
 

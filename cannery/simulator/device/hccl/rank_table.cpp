@@ -162,9 +162,8 @@ std::string digestOf(const std::string& text) {  // FNV-1a
 RankTable readRankTable(const std::string& path) {
   try {
     struct stat status {};
-    if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
-      throw std::runtime_error("is not a file");
-    }
+    if (stat(path.c_str(), &status) != 0) throw std::runtime_error("cannot be read");
+    if (!S_ISREG(status.st_mode)) throw std::runtime_error("is not a file");
     if (status.st_size > kMostBytes) throw std::runtime_error("is too large");
     std::ifstream file(path);
     if (!file) throw std::runtime_error("cannot be read");

@@ -59,7 +59,8 @@ Operands operandsOf(const RawArgument* arguments, size_t count) {
       found.simulated &= !isComplex(opened<Scalar>(argument.pointer)->dtype);
     }
     if (!isHandle(argument.pointer, Kind::TensorList)) continue;
-    for (const auto& item : opened<TensorList>(argument.pointer)->items) {
+    const auto list = opened<TensorList>(argument.pointer);
+    for (const auto& item : list->items) {
       if (item != nullptr) found.add(*item);
     }
   }
