@@ -46,7 +46,9 @@ class Attention {
     if (features == 0) throw Error(kAclnnInvalidParam, "attention on no features");
     key_heads_ = merged ? key.shape[2] / features : asHeads(key, layout, heads).shape[1];
     const Tensor k = asHeads(key, layout, key_heads_), v = asHeads(value, layout, key_heads_);
-    if (q.shape[1] != heads) throw Error(kAclnnInvalidParam, "attention has another number of heads");
+    if (q.shape[1] != heads) {
+      throw Error(kAclnnInvalidParam, "attention has another number of heads");
+    }
     batch_ = q.shape[0], heads_ = heads, rows_ = q.shape[2], columns_ = k.shape[2];
     depth_ = features, width_ = v.shape[3];
     q_ = load<double>(q), k_ = load<double>(k), v_ = load<double>(v);

@@ -27,7 +27,7 @@ struct Link {
                       geometry.groups > 0 && small[0] == large[0] && small[1] == weight[0] &&
                       small[1] % geometry.groups == 0 &&
                       large[1] == weight[1] * geometry.groups;
-    if (!fits) throw Error(kAclnnInvalidParam, "the shapes of a convolution do not fit one another");
+    if (!fits) throw Error(kAclnnInvalidParam, "the shapes of a convolution do not fit");
   }
 
   // Calls visit(small, large, weight positions) for each product of the sum.

@@ -24,7 +24,10 @@ struct Tensor {
   int64_t size() const;
   // -1 is the last dimension; these throw outside. A number alone has one dimension of one.
   int64_t wrapped(int64_t index) const;
-  int64_t dim(int64_t index) const { return shape.empty() ? (wrapped(index), 1) : shape[wrapped(index)]; }
+  int64_t dim(int64_t index) const {
+    const int64_t at = wrapped(index);
+    return shape.empty() ? 1 : shape[at];
+  }
 };
 
 struct Scalar {

@@ -44,9 +44,7 @@ class Values : public std::vector<T> {
 
  private:
   static void requireFit(bool fits) {
-    if (!fits) {
-      throw Error(kAclnnInvalidParam, "the shapes or sizes of the arguments do not fit one another");
-    }
+    if (!fits) throw Error(kAclnnInvalidParam, "the shapes or sizes of the arguments do not fit");
   }
   static size_t possible(size_t count) {
     if (count <= kMostElements) return count;
