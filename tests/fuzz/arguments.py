@@ -35,6 +35,8 @@ TEXTS = (b"", b"a", b"value", b"%s%n%d", b"\xff\xfe", b"x" * 5000)
 LAYOUTS = (b"BNSD", b"BSND", b"BSH", b"SBH", b"", b"TND")
 ACLOPS = (b"SyncBatchNormGatherStatsWithCounts", b"Dot", b"", b"none")
 
+Makers = dict[str, Callable[[], object]]
+
 
 def numbers_of(chance: random.Random) -> bytes:
     """What tensors hold: small integers, real numbers, and any bytes."""
@@ -47,7 +49,7 @@ class Arguments:
     """One thread's source of arguments, and the places that it lends to the device."""
 
     def __init__(self, chance: random.Random, pools: Pools, tables: Sequence[bytes]) -> None:
-        self.chance, self.pools, self.tables = chance, pools, tables
+        self.chance, self.pools = chance, pools
         self.place = ctypes.create_string_buffer(PLACE_BYTES)
         self.host = ctypes.create_string_buffer(numbers_of(chance), HOST_BYTES)
         self.kept: list[object] = []
@@ -55,11 +57,13 @@ class Arguments:
         self.made = (ctypes.c_void_p * ITEMS)()
         """Where the device puts the handles that it makes."""
         self.leak = ctypes.c_void_p()
-        self.shapes = [*SHAPES]
         free = ctypes.CDLL(None).free
         self.function = ctypes.cast(free, ctypes.c_void_p).value  # of null it does nothing
+        self._kinds = {**self._numbers_by_kind(), **self._pointers_by_kind(tables)}
+
+    def _numbers_by_kind(self) -> Makers:
         number, pick = self._number, self.chance.choice
-        self._kinds: dict[str, Callable[[], object]] = {
+        return {
             "int64": lambda: ctypes.c_int64(number()),
             "int32": lambda: ctypes.c_int64(number()),
             "int8": lambda: ctypes.c_int64(pick((0, 0, 1, 2, -1, 127))),
@@ -83,6 +87,11 @@ class Arguments:
             "rank_id": lambda: ctypes.c_int64(self._rarely((0,), (1, 64, (1 << 32) - 1), 0.05)),
             "root": lambda: ctypes.c_int64(self._rarely((0,), (1, 2, (1 << 32) - 1), 0.1)),
             "one": lambda: ctypes.c_int64(pick((0, 1, 1, 2, -1))),
+        }
+
+    def _pointers_by_kind(self, tables: Sequence[bytes]) -> Makers:
+        pick = self.chance.choice
+        return {
             "null": lambda: None,
             "text": lambda: pick((None, *TEXTS)),
             "layout": lambda: pick((*LAYOUTS, None)),
@@ -144,7 +153,7 @@ class Arguments:
 
     def _numbers(self) -> Any:
         numbers = (ctypes.c_int64 * ITEMS)()
-        shape = self.chance.choice(self.shapes)
+        shape = self.chance.choice(SHAPES)
         for index in range(6):
             numbers[index] = self._number() if self.chance.random() < 0.2 else 1
         for index, extent in enumerate(shape):
