@@ -14,11 +14,15 @@ from cannery.model import SIMULATED_CHIPS, Target
 
 SOURCES = Path(__file__).parents[1] / "simulator"
 
-_DRIVER_VERSION = "24.1.rc3"
+DRIVER_VERSION = "24.1.rc3"
 DEVICES = 8
 """The number of cards of a simulated host."""
 
-_HBM_MB = 65536
+HBM_MB = 65536
+"""The memory of a card in MiB."""
+
+_OF_THE_WHEEL = {"command", "wheel"}
+"""What is in SOURCES for the wheel alone."""
 
 
 def package_spec(target: Target) -> dict[str, Any]:
@@ -48,10 +52,10 @@ def package_spec(target: Target) -> dict[str, Any]:
         "packages": packages,
         "apex": {"file": files["apex"].name} if "apex" in files else None,
         "driver": {
-            "version": _DRIVER_VERSION,
+            "version": DRIVER_VERSION,
             "chip_name": SIMULATED_CHIPS[target.chip],
             "devices": DEVICES,
-            "hbm_mb": _HBM_MB,
+            "hbm_mb": HBM_MB,
         },
     }
 
@@ -64,5 +68,7 @@ def recipe(target: Target) -> str:
 
 @cache
 def _sources() -> bytes:
-    found = [p for p in sorted(SOURCES.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
-    return b"".join(str(p.relative_to(SOURCES)).encode() + b"\0" + p.read_bytes() for p in found)
+    paths = [p for p in sorted(SOURCES.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
+    names = [p.relative_to(SOURCES) for p in paths]
+    used = [name for name in names if name.parts[0] not in _OF_THE_WHEEL]
+    return b"".join(str(name).encode() + b"\0" + (SOURCES / name).read_bytes() for name in used)
