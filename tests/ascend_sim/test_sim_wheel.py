@@ -106,6 +106,14 @@ def test_a_device_of_another_machine_is_refused(
         archive.wheel(copy, MACHINE, facts)
 
 
+def test_half_a_device_is_refused(device: Path, facts: dict[str, Any], tmp_path: Path) -> None:
+    copy = tmp_path / "device"
+    shutil.copytree(device, copy, symlinks=True)
+    (copy / "driver/bin/npu-smi").unlink()
+    with pytest.raises(PackError, match="has no driver/bin/npu-smi: compile it"):
+        archive.wheel(copy, MACHINE, facts)
+
+
 def test_what_is_known_of_releases(facts: dict[str, Any]) -> None:
     releases = {each["version"]: each for each in facts["releases"]}
     assert releases["8.3.RC1"]["layout"] == "ascend-toolkit"

@@ -16,6 +16,7 @@ from typing import Any
 
 from cannery.simulator.command.facts import FILE as FACTS
 from cannery.simulator.packages.packer.apex import record_text
+from cannery.simulator.packages.packer.errors import PackError
 from cannery.simulator.packages.packer.tree import ELF_MACHINES, require_arch
 
 SIMULATOR = Path(__file__).resolve().parents[1]
@@ -26,6 +27,13 @@ MACHINES = tuple(sorted(ELF_MACHINES.values()))
 PYTHON = "3.9"
 _OF_THE_PACKER = ("layouts", "packer", "templates", "toolkit")
 _SHIPPED = ("command", *(f"packages/{name}" for name in _OF_THE_PACKER))
+_COMPILED = (
+    "toolkit/lib64/libascendcl.so",
+    "toolkit/devlib/libascend_hal.so",
+    "nnal/lib/libatb.so",
+    "driver/lib64/driver/libascend_hal.so",
+    "driver/bin/npu-smi",
+)
 _INIT = '# SPDX-License-Identifier: Apache-2.0\n"""The software Ascend device and its command."""\n'
 
 
@@ -49,7 +57,7 @@ def wheel(device: Path, machine: str, facts: Mapping[str, Any]) -> bytes:
     """The bytes of the wheel with what build.sh compiled into ``device``.
 
     Raises:
-        PackError: a file of the device is for another machine.
+        PackError: a file of the device is missing, or for another machine.
     """
     files, links = _device(device, machine)
     files[f"{PACKAGE}/__init__.py"] = (_INIT.encode(), False)
@@ -73,6 +81,8 @@ def _device(device: Path, machine: str) -> tuple[dict[str, tuple[bytes, bool]], 
     """Each file with whether it is a program; and the links, which a wheel cannot have."""
     files: dict[str, tuple[bytes, bool]] = {}
     links: dict[str, str] = {}
+    if missing := [name for name in _COMPILED if not (device / name).is_file()]:
+        raise PackError(f"{device} has no {', '.join(missing)}: compile it with build.sh first.")
     for path in sorted(device.rglob("*")):
         name = path.relative_to(device).as_posix()
         if path.is_symlink():
