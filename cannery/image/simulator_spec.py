@@ -68,7 +68,11 @@ def recipe(target: Target) -> str:
 
 @cache
 def _sources() -> bytes:
+    """A hash of the sources of the simulated packages."""
     paths = [p for p in sorted(SOURCES.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
     names = [p.relative_to(SOURCES) for p in paths]
-    used = [name for name in names if name.parts[0] not in _OF_THE_WHEEL]
-    return b"".join(str(name).encode() + b"\0" + (SOURCES / name).read_bytes() for name in used)
+    digest = hashlib.sha256()
+    for name in names:
+        if name.parts[0] not in _OF_THE_WHEEL:
+            digest.update(str(name).encode() + b"\0" + (SOURCES / name).read_bytes())
+    return digest.digest()
