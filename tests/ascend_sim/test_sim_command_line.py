@@ -24,6 +24,7 @@ WRONG = {
     "run --chip 910c -- true": "--chip '910c' is not simulated. Did you mean '910b'?",
     "run --chip A3 -- true": "Did you mean 'a3'?",
     "run --memory 64 -- true": "--memory '64' is not a size",
+    "run --memory 100000G -- true": "--memory '100000G' is not a size",
     "run --memory 0G -- true": "--memory '0G' is not a size",
     "run --cann 9.1.l -- true": "--cann '9.1.l' is not known. Did you mean '9.1.1'?",
     "run --cann x -- true": "--cann 'x' is not known. Known: ",

@@ -19,7 +19,7 @@ COMMANDS = {
     "env": 'print the environment for a shell: eval "$(ascend-sim env)"',
 }
 MOST_CARDS = 64
-_MEMORY = re.compile(r"([1-9][0-9]{0,5})([GM])")
+_MEMORY = re.compile(r"([1-9][0-9]{0,4})([GM])")
 _MARK = "-sim"
 """The driver's own version always ends in it."""
 
@@ -124,13 +124,26 @@ def _unknown(argument: str, options: Iterable[str]) -> str:
 def _machine(
     given: argparse.Namespace, facts: Facts, torch_npu: str, problems: list[str]
 ) -> Machine | None:
-    before = len(problems)
+    """The machine that is asked for; None, and its mistakes in ``problems``, if there is none."""
+    release = _release(given, facts, torch_npu, problems)
     cards = int(given.cards) if re.fullmatch(r"[0-9]{1,3}", given.cards) else 0
     if not 1 <= cards <= MOST_CARDS:
         problems.append(f"--cards {given.cards!r} is not a number from 1 to {MOST_CARDS}.")
     memory = _MEMORY.fullmatch(given.memory.upper())
     if not memory:
         problems.append(f"--memory {given.memory!r} is not a size. Write it as in 64G or 512M.")
+    if given.driver is not None and not PLAIN.fullmatch(given.driver):
+        problems.append(f"--driver {given.driver!r} is not a version. Write it as in 25.5.1.")
+    if problems or release is None or memory is None:
+        return None
+    size = int(memory[1]) << (10 if memory[2] == "G" else 0)
+    driver = (given.driver or release.driver).removesuffix(_MARK)
+    return Machine(cards, given.chip, release, driver, size)
+
+
+def _release(
+    given: argparse.Namespace, facts: Facts, torch_npu: str, problems: list[str]
+) -> Release | None:
     if given.chip not in facts.models:
         problems.append(
             f"--chip {given.chip!r} is not simulated. {did_you_mean(given.chip, facts.models)}"
@@ -142,11 +155,4 @@ def _machine(
         problems.append(f"--cann {cann!r} is not known. {did_you_mean(cann, facts.releases)}")
     elif given.chip in facts.models and given.chip not in release.kernels:
         problems.append(f"CANN {cann} has no kernels for {given.chip}: choose another --cann.")
-    driver = given.driver if given.driver is not None else release.driver if release else ""
-    if given.driver is not None and not PLAIN.fullmatch(given.driver):
-        problems.append(f"--driver {given.driver!r} is not a version. Write it as in 25.5.1.")
-    if len(problems) > before or release is None or memory is None:
-        return None
-    size = int(memory[1]) << (10 if memory[2] == "G" else 0)
-    driver = driver.removesuffix(_MARK)
-    return Machine(cards, given.chip, release, driver, size)
+    return release
