@@ -134,10 +134,11 @@ def simulator(session: nox.Session) -> None:
 
 @nox.session
 def operators(session: nox.Session) -> None:
-    """Operators of the device that PyTorch carries out; needs CANNERY_TORCH_PYTHON."""
+    """Operators that PyTorch carries out, and 'smoke' on the device; needs CANNERY_TORCH_PYTHON."""
     if not os.environ.get("CANNERY_TORCH_PYTHON"):
         session.error("set CANNERY_TORCH_PYTHON to a Python that has torch and numpy")
-    session.run("pytest", "--quiet", "tests/simulator/test_torch_operators.py", *session.posargs)
+    tests = ["tests/simulator/test_torch_operators.py", "tests/simulator/test_smoke_on_device.py"]
+    session.run("pytest", "--quiet", *tests, *session.posargs)
 
 
 @nox.session

@@ -31,4 +31,31 @@ HOST_COMMANDS = (
         example="ranktable generate --server node1=a.conf --out hccl.json",
         options=("ranktable.RankTableOptions",),
     ),
+    Command(
+        name="stuck",
+        summary="find out what a training run waits for",
+        description="Takes the Python stacks of all ranks of a run with py-spy, shows which ranks "
+        "stand together, and says whether the run waits for data, a collective, compilation or the "
+        "device, or works. The ranks are the processes with RANK or LOCAL_RANK in their "
+        "environment, below PID or in CONTAINER; the container needs no py-spy. Reads saved dumps "
+        "with --dump. Changes nothing: each process stops for a moment. See "
+        "docs/stuck-and-smoke.md.",
+        reads="the memory of the processes, which needs root or the user of the run; or dumps",
+        writes="nothing",
+        example="stuck my-training",
+        options=("stuck.StuckOptions",),
+    ),
+    Command(
+        name="smoke",
+        summary="test the cards of this host in a container, in a minute",
+        description="In a container with cards: multiplies matrices of each type and compares them "
+        "with the CPU, measures the memory and an all-reduce beside the bandwidth of the hardware "
+        "where a source has it, and trains a tiny model. Writes a JSON document with which hosts "
+        "are compared. On a simulated device no speed is measured. Exits with code 8 if a check "
+        "fails. See docs/stuck-and-smoke.md.",
+        reads="an image or a container of the engine, and the devices of this host",
+        writes="nothing, or the file of --json",
+        example="smoke --image mine:latest --json node1.json",
+        options=("smoke.SmokeOptions",),
+    ),
 )
