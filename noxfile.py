@@ -174,6 +174,12 @@ def images(session: nox.Session) -> None:
 
 
 @nox.session
+def applications(session: nox.Session) -> None:
+    """Train and serve a tiny model with each application, in the images that 'images' builds."""
+    session.run("pytest", "--quiet", "tests/applications", *session.posargs)
+
+
+@nox.session
 def engine(session: nox.Session) -> None:
     """Tests with an engine, and negative controls; uses the images that 'image' builds."""
     session.run("pytest", "--quiet", "--durations=10", "tests/engine", *session.posargs)
