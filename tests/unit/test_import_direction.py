@@ -24,6 +24,7 @@ ROOMS = (
         "matrix",
         "deploy",
         "ranktable",
+        "training",
         "stuck",
         "smoke",
         "image",
