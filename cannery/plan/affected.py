@@ -26,6 +26,8 @@ _HARMLESS_FOLDERS = (
     *("schemas/", "tests/browser/", "tests/campaign/", "tests/cli/", "tests/engine/"),
     *("tests/policy/", "tests/publish/", "tests/simulator/", "tests/simulator_packages/"),
     *("tests/unit/", "tests/workflows/", "verified/", "examples/", "templates/"),
+    # The wheel of the software device.
+    *("ascend-sim/", "cannery/simulator/command/", "cannery/simulator/wheel/", "tests/ascend_sim/"),
 )
 _HARMLESS = (
     *(".gitignore", ".hadolint.yaml", "LICENSE", "compat.yaml", "noxfile.py", "publish.yaml"),

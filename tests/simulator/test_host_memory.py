@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from .conftest import Host
+from .hosts import Host
 
 WRONG = 100000
 HOST, DEVICE, UNREGISTERED = 0, 1, 2
@@ -49,6 +49,10 @@ def test_an_event_is_complete_when_it_is_recorded(host: Host) -> None:
 
 def test_freed_memory_is_given_again(host: Host) -> None:
     assert host.ask("reuse_of_freed_memory") == {"aligned": True, "again": True}
+
+
+def test_no_activity_is_collected(host: Host) -> None:
+    assert host.ask("collection_of_activities") is False
 
 
 def test_a_profile_says_once_that_it_is_empty(host: Host) -> None:
