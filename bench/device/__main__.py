@@ -11,12 +11,15 @@ import tempfile
 from pathlib import Path
 
 from bench import machine
-from bench.device import host, report, run
+from bench.device import host, outcomes, report, run
 from cannery.errors import CanneryError, UsageError
 from cannery.files import write_files
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "simulator-operators.md"
+CANN = "9.1.0"
+"""The newest release that the software device stands for."""
+
 VERSIONS = (
     "import torch, torch_npu;print(f'torch {torch.__version__}, torch_npu {torch_npu.__version__}')"
 )
@@ -27,6 +30,9 @@ def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(prog="python -m bench.device", description=__doc__)
     options.add_argument("--python", required=True, help="a Python with torch and torch_npu")
     options.add_argument("--device", type=Path, help="what build.sh made; compiled when not given")
+    options.add_argument(
+        "--cann", default=CANN, help="the release of CANN that it tells (%(default)s)"
+    )
     options.add_argument("--only", metavar="REGEX", help="operators whose name matches")
     options.add_argument(
         "--way", choices=("forward", "backward"), action="append", help="default: both"
@@ -39,7 +45,9 @@ def parser() -> argparse.ArgumentParser:
 def measured(arguments: argparse.Namespace, folder: Path) -> None:
     """Measure, print the summary, and write the page unless only some operators were asked for."""
     device = arguments.device or host.built(folder / "device")
-    programs = run.Programs(arguments.python, host.environment(device.resolve(), folder))
+    programs = run.Programs(
+        arguments.python, host.environment(device.resolve(), folder, arguments.cann)
+    )
     asked = [programs.python, "-W", "ignore", "-c", VERSIONS]
     versions = subprocess.run(
         asked, env=programs.environment, capture_output=True, text=True, check=False
@@ -53,11 +61,10 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
     }
     if arguments.json:
         write_files({arguments.json: json.dumps(results, indent=1) + "\n"})
-    print(report.summary({way: report.count(found) for way, found in results.items()}), end="")
+    print(report.summary({way: outcomes.count(found) for way, found in results.items()}), end="")
     if arguments.only is None and arguments.way is None:
-        text = report.page(
-            results, described(machine.facts(emulated=False)), versions.stdout.splitlines()[-1]
-        )
+        used = f"{versions.stdout.splitlines()[-1]}, and told to be CANN {arguments.cann}"
+        text = report.page(results, described(machine.facts(emulated=False)), used)
         write_files({PAGE: text})
 
 
