@@ -173,11 +173,16 @@ def release(package: str) -> object:
     return [code, version.version.decode(), [part.value.decode() for part in version.parts]]
 
 
+def set_stream_attribute() -> object:
+    return Acl().code("aclrtSetStreamAttribute", None, 1, None)
+
+
 PROBES: dict[str, Callable[..., object]] = {
     probe.__name__: probe
     for probe in (
         register_host_memory,
         release,
+        set_stream_attribute,
         share_memory,
         use_shared_memory,
         use_a_bad_key,

@@ -41,3 +41,7 @@ def test_without_a_toolkit_the_release_is_unknown(host: Host, tmp_path: Path) ->
 def test_an_unknown_package_is_an_error(host: Host, home: Path) -> None:
     found = host.ask("release", "8", ASCEND_HOME_PATH=str(home))
     assert found == [INVALID_PARAMETER, *UNKNOWN]
+
+
+def test_what_torch_npu_calls_for_newer_releases_only_is_there(host: Host) -> None:
+    assert host.ask("set_stream_attribute") == 0
