@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Self
 
 from cannery.bases import Base
@@ -26,7 +27,7 @@ SIMULATOR = "simulator"
 VENDOR_IMAGE = "vendor-image"
 """The name of the image that CANN is taken from among the inputs."""
 
-_SCHEMA = 2
+_SCHEMA = 3
 """Part of every key; a new number makes all images out of date."""
 
 _UNSEEN = ("compose.yaml",)
@@ -108,7 +109,7 @@ class KeyInputs:
         """The content key, as ``sha256:`` and 64 digits."""
         content = {
             "schema": _SCHEMA,
-            "files": dict(self.files),
+            "files": {name: _digest(text) for name, text in self.files.items()},
             "artifacts": dict(self.artifacts),
             "bases": dict(self.bases),
             "simulate": self.simulate,
@@ -129,6 +130,12 @@ class KeyInputs:
             for name in sorted(mine.keys() | theirs.keys())
             if mine.get(name) != theirs.get(name)
         ]
+
+
+@cache
+def _digest(text: str) -> str:
+    """The sha256 of ``text``, computed once for a file that many targets share."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def short_key(key: str) -> str:

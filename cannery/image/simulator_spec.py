@@ -64,5 +64,9 @@ def recipe(target: Target) -> str:
 
 @cache
 def _sources() -> bytes:
+    """A hash of the sources of the simulated packages."""
     found = [p for p in sorted(SOURCES.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
-    return b"".join(str(p.relative_to(SOURCES)).encode() + b"\0" + p.read_bytes() for p in found)
+    digest = hashlib.sha256()
+    for path in found:
+        digest.update(str(path.relative_to(SOURCES)).encode() + b"\0" + path.read_bytes())
+    return digest.digest()

@@ -14,7 +14,8 @@ _NORMAL = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LOCAL = re.compile(r"[a-z0-9]+(\.[a-z0-9]+)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORD = re.compile(r"[^\s\"'\\$]+")
-_BOUND = r"(?:[=!<>]=|[<>])\d+(?:\.\d+)*"
+_VERSION = r"\d+(?:\.\d+)*(?:\.post\d+)?"
+_BOUND = rf"(?:[=!]={_VERSION}(?:\.\*)?|[<>]=?{_VERSION})"
 _MARKER = r"; python_version [<>]=? '\d+(?:\.\d+)*'"
 _PLAIN_REQUIREMENT = re.compile(
     rf"[A-Za-z0-9]+(?:[._-]+[A-Za-z0-9]+)*(?:\[[a-z]+\])?(?:{_BOUND}(?:,{_BOUND})*)?(?:{_MARKER})?"

@@ -17,7 +17,7 @@ from tests.unit.examples import times
 
 NAME = r"[a-z0-9._-]{1,3}"
 EXTRAS = r"(\[[a-z,]{0,3}\])?"
-BOUNDS = r"([=!<>~]{1,3}[0-9.*]{0,4},?){0,2}"
+BOUNDS = r"([=!<>~]{1,3}[0-9.*]{0,4}(\.post1)?(\.\*)?,?){0,2}"
 MARKER = r"(; ?python_version [<>]=? '3\.8'?)?"
 
 
