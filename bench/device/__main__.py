@@ -55,12 +55,11 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
     if versions.returncode:
         raise UsageError(f"{programs.python} cannot import torch_npu:\n{versions.stderr[-1000:]}")
     say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731 - one use
-    results = {
-        way: run.measure(programs, way, arguments.only, arguments.jobs, say)
-        for way in arguments.way or ("forward", "backward")
-    }
-    if arguments.json:
-        write_files({arguments.json: json.dumps(results, indent=1) + "\n"})
+    results = {}
+    for way in arguments.way or ("forward", "backward"):
+        results[way] = run.measure(programs, way, arguments.only, arguments.jobs, say)
+        if arguments.json:
+            write_files({arguments.json: json.dumps(results, indent=1) + "\n"})
     print(report.summary({way: outcomes.count(found) for way, found in results.items()}), end="")
     if arguments.only is None and arguments.way is None:
         used = f"{versions.stdout.splitlines()[-1]}, and told to be CANN {arguments.cann}"
