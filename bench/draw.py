@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from xml.sax.saxutils import escape
 
 from bench.result import Figure
+from cannery.report.svg import dashed, document, label
 
 ORDER = (
     "first-use",
@@ -160,19 +160,11 @@ def chart(results: Mapping[str, Any]) -> str:
         if figure["ratio"] is not None and figure["limit_on"] == "ratio"
     ]
     height = _ROW * (len(bars) + 1) + 12
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}"',
-        f'  viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="12">',
-        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
-    ]
     one = _LEFT + _x(1.0)
-    parts.append(
-        f'<line x1="{one}" y1="{_ROW}" x2="{one}" y2="{height - 8}" stroke="#999999" '
-        f'stroke-dasharray="3 3"/><text x="{one}" y="16" text-anchor="middle">1.0</text>'
-    )
+    parts = [dashed(one, _ROW, height - 8) + label(one, 16, "1.0", "middle")]
     for number, bar in enumerate(bars, start=1):
         parts += _bar(_ROW * number + 4, *bar)
-    return "\n".join([*parts, "</svg>", ""])
+    return document(_WIDTH, height, parts)
 
 
 def _bar(
@@ -181,9 +173,9 @@ def _bar(
     colour = {True: "#2f7d4f", False: "#b3432b", None: "#5b7083"}[passed]
     end = _LEFT + _x(ratio)
     found = [
-        f'<text x="{_LEFT - 8}" y="{top + 13}" text-anchor="end">{escape(_short(title))}</text>',
+        label(_LEFT - 8, top + 13, _short(title), "end"),
         f'<rect x="{_LEFT}" y="{top + 2}" width="{_x(ratio)}" height="14" fill="{colour}"/>',
-        f'<text x="{end + 6}" y="{top + 13}">{ratio:.2f}</text>',
+        label(end + 6, top + 13, f"{ratio:.2f}"),
     ]
     if at_most is not None:
         mark = _LEFT + _x(at_most)

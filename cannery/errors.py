@@ -117,6 +117,12 @@ class RankTableError(CanneryError):
     exit_code = 12
 
 
+class TrainingError(CanneryError):
+    """A training log or a precision dump has nothing that can be examined."""
+
+    exit_code = 13
+
+
 def raise_all(failures: Mapping[str, CanneryError], *, single: bool) -> None:
     """Raise one error for all of ``failures``, target to error, if there are any.
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cannery import console
-from cannery.cli.common import read
-from cannery.errors import CanneryError, Problem, RankTableError, UsageError, counted, kind_of
+from cannery.cli.common import raise_errors, read, read_files
+from cannery.errors import CanneryError, Problem, RankTableError, UsageError, counted
 from cannery.files import write_files
 from cannery.matrix.project import Project
 from cannery.options.given import Given
@@ -93,28 +93,17 @@ def _generated(options: RankTableOptions) -> RankTable:
             hosts.append(Host(server_id=server, addresses=addresses))
         except CanneryError as error:
             errors.append(error)
-    _raise_errors(errors)
+    raise_errors(errors)
     return of_hosts(hosts, options.table_version)
 
 
 def _read(paths: Sequence[Path], *, checked: bool) -> list[RankTable]:
-    tables = []
-    errors: list[CanneryError] = []
-    for path in paths:
-        try:
-            table = parse_rank_table(read_limited(path, str(path)), str(path))
-            _raise(check_rank_table(table, str(path)) if checked else [])
-            tables.append(table)
-        except CanneryError as error:
-            errors.append(error)
-    _raise_errors(errors)
-    return tables
+    def parse(text: str, name: str) -> RankTable:
+        table = parse_rank_table(text, name)
+        _raise(check_rank_table(table, name) if checked else [])
+        return table
 
-
-def _raise_errors(errors: Sequence[CanneryError]) -> None:
-    if errors:
-        problems = [problem for error in errors for problem in error.problems]
-        raise kind_of(errors)([*dict.fromkeys(problems)])
+    return read_files(paths, parse)
 
 
 def _raise(problems: Sequence[Problem]) -> None:

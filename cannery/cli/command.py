@@ -19,7 +19,8 @@ class Command:
     ``options`` are the classes of its options, as MODULE.CLASS below ``cannery.options``, so that
     only those of the command in use are imported. ``one_of`` are fields of them of which it needs
     at least one. ``reads`` and ``writes`` name files and what else it uses, and ``example`` the
-    words after build.py. The module ``cannery.cli.cmd_NAME`` has ``run(given, project)``.
+    words after build.py. The module ``cannery.cli.cmd_NAME``, with underscores for hyphens, has
+    ``run(given, project)``.
     """
 
     name: str
@@ -50,7 +51,8 @@ class Command:
         """
         # By name, because help is not to wait for what these import.
         project = import_module("cannery.matrix.project").Project(root=root)
-        return int(import_module(f"cannery.cli.cmd_{self.name}").run(given, project))
+        module = import_module(f"cannery.cli.cmd_{self.name.replace('-', '_')}")
+        return int(module.run(given, project))
 
 
 def _options_class(name: str) -> type[OptionSet]:

@@ -14,11 +14,15 @@ from cannery.model import SIMULATED_CHIPS, Target
 
 SOURCES = Path(__file__).parents[1] / "simulator"
 
-_DRIVER_VERSION = "24.1.rc3"
+DRIVER_VERSION = "24.1.rc3"
 DEVICES = 8
 """The number of cards of a simulated host."""
 
-_HBM_MB = 65536
+HBM_MB = 65536
+"""The memory of a card in MiB."""
+
+_OF_THE_WHEEL = {"command", "wheel"}
+"""What is in SOURCES for the wheel alone."""
 
 
 def package_spec(target: Target) -> dict[str, Any]:
@@ -48,10 +52,10 @@ def package_spec(target: Target) -> dict[str, Any]:
         "packages": packages,
         "apex": {"file": files["apex"].name} if "apex" in files else None,
         "driver": {
-            "version": _DRIVER_VERSION,
+            "version": DRIVER_VERSION,
             "chip_name": SIMULATED_CHIPS[target.chip],
             "devices": DEVICES,
-            "hbm_mb": _HBM_MB,
+            "hbm_mb": HBM_MB,
         },
     }
 
@@ -65,8 +69,10 @@ def recipe(target: Target) -> str:
 @cache
 def _sources() -> bytes:
     """A hash of the sources of the simulated packages."""
-    found = [p for p in sorted(SOURCES.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
+    paths = [p for p in sorted(SOURCES.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
+    names = [p.relative_to(SOURCES) for p in paths]
     digest = hashlib.sha256()
-    for path in found:
-        digest.update(str(path.relative_to(SOURCES)).encode() + b"\0" + path.read_bytes())
+    for name in names:
+        if name.parts[0] not in _OF_THE_WHEEL:
+            digest.update(str(name).encode() + b"\0" + (SOURCES / name).read_bytes())
     return digest.digest()

@@ -21,10 +21,13 @@ IMAGES = "images/"
 CONTEXT = "cannery/image/context/"
 
 _HARMLESS_FOLDERS = (
-    *("bench/", "cannery/catalog/", "cannery/image/templates/", "docs/", "releases/", "npm/"),
+    *("bench/", "cannery/catalog/", "cannery/image/templates/", "cannery/training/", "docs/"),
+    *("releases/", "npm/"),
     *("schemas/", "tests/browser/", "tests/campaign/", "tests/cli/", "tests/engine/"),
     *("tests/policy/", "tests/publish/", "tests/simulator/", "tests/simulator_packages/"),
     *("tests/unit/", "tests/workflows/", "verified/", "examples/", "templates/"),
+    # The wheel of the software device.
+    *("ascend-sim/", "cannery/simulator/command/", "cannery/simulator/wheel/", "tests/ascend_sim/"),
 )
 _HARMLESS = (
     *(".gitignore", ".hadolint.yaml", "LICENSE", "compat.yaml", "noxfile.py", "publish.yaml"),

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 from cannery.audit.result import Audit, Result, Standing
 from cannery.report.columns import columns
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+from cannery.report.printable import printable
 
 _SHOWN = (Standing.BROKEN, Standing.UNKNOWN, Standing.NOT_OURS, Standing.NOTE)
 """What is always shown in full."""
@@ -28,8 +26,7 @@ def to_text(audit: Audit, *, verbose: bool = False) -> str:
             lines += ["", f"{standing}:"]
             lines += [line for each in own for line in _result(each)]
     lines += _not_run(audit, verbose=verbose)
-    # What programs of the image have printed must not control the terminal.
-    return _CONTROL.sub("?", "\n".join(lines)) + "\n"
+    return printable("\n".join(lines)) + "\n"
 
 
 def _head(audit: Audit) -> str:

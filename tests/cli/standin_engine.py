@@ -98,17 +98,20 @@ def standin_engine(
     registry: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     files: Collection[str] = (),
+    also: Mapping[str, Any] | None = None,
 ) -> Iterator[str]:
     """The DOCKER_HOST of an engine that has ``images``: name to architecture.
 
     ``registry`` has what can be pulled, in the same way. All images have ``labels`` and ``files``.
+    ``also`` maps further paths of the engine's interface to answers.
     """
     files_there = frozenset(files)
 
     class Handler(_Handler):
-        answers: ClassVar[dict[str, Any]] = _answers(
-            images, machine, runtimes, registry or {}, labels or {}
-        )
+        answers: ClassVar[dict[str, Any]] = {
+            **_answers(images, machine, runtimes, registry or {}, labels or {}),
+            **(also or {}),
+        }
         files: ClassVar[frozenset[str]] = files_there
 
     class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):

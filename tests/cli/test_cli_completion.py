@@ -99,7 +99,7 @@ def test_the_script_for_zsh(program: Checkout, tmp_path: Path) -> None:
     result.accepted()
     assert result.out.startswith("#compdef build.py\n")
     for name in COMMANDS:
-        assert f"_shtab_build_py_{name}_options=" in result.out
+        assert f"_shtab_build_py_{name.replace('-', '_')}_options=" in result.out
     assert "_build_py_targets()" in result.out
     path = tmp_path / "_build.py"
     path.write_text(result.out, encoding="utf-8")

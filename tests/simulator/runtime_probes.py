@@ -127,6 +127,13 @@ def profile() -> object:
     return [acl.code("aclprofInit", b"/tmp", 4), acl.code("aclprofStart", None)]
 
 
+def collection_of_activities() -> object:
+    """As torch_npu asks: with the kind alone, so that the next register holds anything."""
+    query = Acl().library.msptiActivityIsEnabled
+    query.restype = ctypes.c_bool
+    return query(ctypes.c_int(1), ctypes.c_void_p(1))
+
+
 def work_while_a_card_is_lost(fault_file: str) -> object:
     """The codes of an allocation before and after the fault begins."""
     acl = Acl()
@@ -190,6 +197,7 @@ PROBES: dict[str, Callable[..., object]] = {
         reuse_of_freed_memory,
         hold_memory,
         profile,
+        collection_of_activities,
         work_while_a_card_is_lost,
         products,
         products_around_a_fault,

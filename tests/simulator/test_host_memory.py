@@ -51,6 +51,10 @@ def test_freed_memory_is_given_again(host: Host) -> None:
     assert host.ask("reuse_of_freed_memory") == {"aligned": True, "again": True}
 
 
+def test_no_activity_is_collected(host: Host) -> None:
+    assert host.ask("collection_of_activities") is False
+
+
 def test_a_profile_says_once_that_it_is_empty(host: Host) -> None:
     codes, said = host.run("profile")
     assert codes == [0, 0]

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.made_up_device import made_up_device
+
 PACKAGES = Path(__file__).parents[2] / "cannery" / "simulator" / "packages"
 ARCH = platform.machine()
 TOOLKIT, KERNELS, NNAL = "toolkit", "kernels", "nnal"
@@ -66,19 +68,7 @@ def run_pack(spec: object, device: Path, out: Path, work: Path) -> subprocess.Co
 
 @pytest.fixture(scope="session")
 def device(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("device")
-    for name in (
-        "toolkit/lib64/libnpusim.so",
-        "toolkit/devlib/libascend_hal.so",
-        "nnal/lib/libatb.so",
-        "driver/lib64/driver/libascend_hal.so",
-        "driver/bin/npu-smi",
-    ):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(f"made-up {name}\n" * 500)
-    (root / "toolkit/lib64/libascendcl.so").symlink_to("libnpusim.so")
-    (root / "driver/bin/npu-smi").chmod(0o755)
-    return root
+    return made_up_device(tmp_path_factory.mktemp("device"))
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ HARMLESS = (
     *("schemas/matrix.schema.json", "schemas/files.py"),
     *("releases/full/full-0123.json", "verified/full.yaml", "publish.yaml", "tests/publish/a b.py"),
     *(".github/workflows/update.yml", ".github/workflows/release.yml", "tests/engine/engines.py"),
+    *("cannery/simulator/command/host.py", "cannery/simulator/wheel/x.py", "ascend-sim/action.yml"),
 )
 UNSURE = (
     *("setup.sh", "requirements.txt", "requirements-dev.txt", "pyproject.toml", "build.py"),

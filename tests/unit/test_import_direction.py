@@ -17,8 +17,20 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
     *("errors", "extras", "sources", "bases", "wheels", "cann", "model", "console", "files"),
-    *("options", "syntax", "compat", "matrix", "deploy", "ranktable", "image", "audit", "plan"),
-    *("publish", "report", "catalog", "execute", "pipeline"),
+    *(
+        "options",
+        "syntax",
+        "compat",
+        "matrix",
+        "deploy",
+        "ranktable",
+        "training",
+        "stuck",
+        "smoke",
+        "image",
+        "audit",
+    ),
+    *("plan", "publish", "report", "catalog", "execute", "pipeline"),
     "cli",
 )
 OUTSIDE = ("execute", "pipeline", "cli")

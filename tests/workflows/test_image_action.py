@@ -3,23 +3,19 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shlex
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft7Validator
 
 from cannery.cli.parser import parse
+from tests.workflows.components import Component, inputs_that_reach_a_script, require_job_of_gitlab
 from tests.workflows.steps import ROOT, Done, Machine, Step
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-SPEC, JOBS = yaml.safe_load_all((ROOT / "templates/test-image.yml").read_text(encoding="utf-8"))
+COMPONENT = Component("test-image")
 INPUTS = {
     "IMAGE": "mine:1",
     "PROFILES": "kubernetes merlin",
@@ -86,59 +82,25 @@ def test_the_action_fails_if_the_image_does(machine: Machine) -> None:
 
 
 def test_every_input_of_the_action_reaches_its_script() -> None:
-    used = {
-        name
-        for step in ACTION["runs"]["steps"]
-        for text in step.get("env", {}).values()
-        for name in re.findall(r"inputs\.(\w+)", text)
-    }
-    assert used == {*ACTION["inputs"]}
-
-
-def _filled(value: Any, inputs: Mapping[str, Any]) -> Any:
-    """``value`` as GitLab has it, once the inputs are put in."""
-    if isinstance(value, dict):
-        return {_filled(k, inputs): _filled(each, inputs) for k, each in value.items()}
-    if isinstance(value, list):
-        return [_filled(each, inputs) for each in value]
-    if not isinstance(value, str):
-        return value
-    if alone := re.fullmatch(r"\$\[\[ inputs\.(\w+) \]\]", value):
-        return inputs[alone[1]]
-    return re.sub(r"\$\[\[ inputs\.(\w+) \]\]", lambda match: str(inputs[match[1]]), value)
-
-
-def _job(**given: Any) -> tuple[str, dict[str, Any]]:
-    inputs = {
-        name: each["default"] for name, each in SPEC["spec"]["inputs"].items() if "default" in each
-    }
-    filled = _filled(JOBS, inputs | {"image": "mine:1", "cannery": "https://x"} | given)
-    [(name, job)] = filled.items()
-    return str(name), dict(job)
+    assert inputs_that_reach_a_script(ACTION) == {*ACTION["inputs"]}
 
 
 def test_the_component_is_a_job_of_gitlab() -> None:
-    spec = find_spec("check_jsonschema")
-    assert spec
-    assert spec.origin
-    folder = Path(spec.origin).parent / "builtin_schemas" / "vendor"
-    schema = json.loads((folder / "gitlab-ci.json").read_text(encoding="utf-8"))
-    name, job = _job(tags=["docker"])
-    assert [e.message for e in Draft7Validator(schema).iter_errors({name: job})] == []
-    assert "$[[" not in json.dumps(job)
+    require_job_of_gitlab(*COMPONENT.job(image="mine:1", cannery="https://x", tags=["docker"]))
 
 
 def test_the_component(machine: Machine) -> None:
-    _, job = _job(profiles="docker merlin", options="--simulate --strict --checks mine")
+    given = {"profiles": "docker merlin", "options": "--simulate --strict --checks mine"}
+    _, job = COMPONENT.job(image="mine:1", cannery="https://x", **given)
     machine.fake("git", "docker")
     lines = [line for line in job["script"] if "setup.sh" not in line]
     script = "\n".join(lines).replace(".cannery-tool/.venv/bin/python", "python-of-venv")
     machine.fake("python-of-venv")
     done = machine.run(Step(name="x", script=script, env=job["variables"]), {})
     assert done.code == 0, done.said
-    _, given = parse(_words(done.commands[-1]))
-    assert [*given["profiles"]] == ["docker", "merlin"]
-    assert (given["strict"], given["junit"].name) == (True, "cannery.xml")
+    _, parsed = parse(_words(done.commands[-1]))
+    assert [*parsed["profiles"]] == ["docker", "merlin"]
+    assert (parsed["strict"], parsed["junit"].name) == (True, "cannery.xml")
     clone = shlex.join(done.commands[0])
     assert clone == "git clone --quiet --branch main --depth 1 https://x .cannery-tool"
 
@@ -154,6 +116,6 @@ def test_the_examples_use_inputs_that_exist() -> None:
     assert {*step["with"]} <= {*ACTION["inputs"]}
     pipeline = yaml.safe_load((folder / "gitlab.yml").read_text(encoding="utf-8"))
     for each in pipeline["include"]:
-        assert {*each["inputs"]} <= {*SPEC["spec"]["inputs"]}
+        assert {*each["inputs"]} <= {*COMPONENT.inputs}
         options = shlex.split(each["inputs"]["options"])
         assert parse(["test", "--image", "x", *options])

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import docker
 import docker.errors
@@ -15,7 +16,7 @@ from docker.models.containers import Container
 from docker.types import Mount
 
 from cannery.deploy.run_spec import RunSpec
-from cannery.errors import EngineError
+from cannery.errors import EngineError, Problem, did_you_mean
 from cannery.execute.engine.client import talking
 from cannery.execute.owner import is_gone, own_mark
 
@@ -88,6 +89,40 @@ def unstarted(image: str, platform: str) -> Iterator[Container]:
             )
         finally:
             _remove(client, name)
+
+
+def processes_of(container: str) -> tuple[int, ...]:
+    """The ids, on the engine's host, of the processes of a running container.
+
+    Raises:
+        EngineError: the engine does not answer, or the container does not exist or run.
+    """
+    check_running(container)
+    with talking() as client:
+        found = client.api.top(container, ps_args="-eo pid")
+    column = found["Titles"].index("PID")
+    return tuple(int(row[column]) for row in found["Processes"] or ())
+
+
+def check_running(container: str) -> dict[str, Any]:
+    """The engine's attributes of a container, which must run.
+
+    Raises:
+        EngineError: the engine does not answer, or the container does not exist or run.
+    """
+    with talking() as client:
+        try:
+            attributes = dict(client.containers.get(container).attrs)
+        except docker.errors.NotFound as error:
+            names = [str(each.name) for each in client.containers.list()]
+            fix = did_you_mean(container, names) or "No container runs here."
+            what = f"there is no container {container}."
+            raise EngineError(Problem(what=what, fix=fix)) from error
+    state = str(attributes["State"]["Status"])
+    if state != "running":
+        what = f"the container {container} is not running: it is {state}."
+        raise EngineError(Problem(what=what, fix=f"Start it: docker start {container}"))
+    return attributes
 
 
 def _new_name() -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cannery.errors import UsageError
+from cannery.image import simulator_spec
 from cannery.image.simulator_spec import SOURCES, package_spec
 from cannery.matrix.schema import parse_matrix
 from tests.unit.applications import TEXT
@@ -63,3 +64,20 @@ def test_each_package_has_the_version_of_its_release() -> None:
     versions = {package["component"]: package["version"] for package in spec["packages"]}
     assert spec["cann"] == "8.0.RC2"
     assert versions == {"toolkit": "8.0.RC2", "kernels": "8.0.RC3", "nnal": "8.0.RC2"}
+
+
+def test_the_recipe_is_of_the_device_and_the_packages_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = parse_matrix(TEXT, "matrix.yaml").targets["served"]
+    monkeypatch.setattr(simulator_spec, "SOURCES", tmp_path)
+    monkeypatch.setattr(simulator_spec, "_sources", simulator_spec._sources.__wrapped__)
+
+    def recipe_with(name: str) -> str:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x", encoding="utf-8")
+        return simulator_spec.recipe(target)
+
+    before = recipe_with("device/build.sh")
+    assert recipe_with("command/host.py") == recipe_with("wheel/README.md") == before
+    assert recipe_with("packages/pack.py") != before

@@ -61,10 +61,7 @@ NPUSIM_API int msptiActivityRegisterCallbacks(void*, void*) {
 }
 NPUSIM_API int msptiActivityEnable(int) { return kSuccess; }
 NPUSIM_API int msptiActivityDisable(int) { return kSuccess; }
-NPUSIM_API int msptiActivityIsEnabled(int, uint8_t* enabled) {
-  if (enabled != nullptr) *enabled = 0;
-  return kSuccess;
-}
+NPUSIM_API bool msptiActivityIsEnabled(int) { return false; }
 NPUSIM_API int msptiActivityFlushAll(uint32_t) { return kSuccess; }
 NPUSIM_API int msptiActivityFlushPeriod(uint32_t) { return kSuccess; }
 NPUSIM_API int msptiActivityGetNextRecord(uint8_t*, size_t, void** record) {

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What facts.json says: the wheel writes down there what cannery knows when it is built."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).resolve().parents[1]
+FILE = "facts.json"
+
+
+@dataclass(frozen=True)
+class Release:
+    """A CANN release. ``kernels`` maps a chip to its package; ``nnal`` is "" if there is none."""
+
+    version: str
+    layout: str
+    driver: str
+    toolkit: str
+    nnal: str
+    kernels: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What this wheel is, and what it can simulate.
+
+    ``content`` is a hash of the wheel's other files, ``links`` maps the links that belong to the
+    device, all in its folder toolkit, to their targets, ``models`` a chip to the name of a model,
+    and ``cann_of_torch_npu`` the version of a torch_npu to that of the CANN that it was made for.
+    The oldest release is the first. ``memory_mb`` is in MiB.
+    """
+
+    version: str
+    architecture: str
+    content: str
+    links: dict[str, str]
+    models: dict[str, str]
+    cards: int
+    memory_mb: int
+    newest: str
+    releases: dict[str, Release]
+    cann_of_torch_npu: dict[str, str]
+
+    @classmethod
+    def read(cls, package: Path = PACKAGE) -> Facts:
+        """Those of the wheel that this module was installed from."""
+        values: dict[str, Any] = json.loads((package / FILE).read_text(encoding="utf-8"))
+        releases = [Release(**each) for each in values.pop("releases")]
+        return cls(**values, releases={each.version: each for each in releases})

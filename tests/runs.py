@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training runs of small processes, whose ranks stand in functions with the names of real ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ALL_REDUCE = "torch.distributed.distributed_c10d:all_reduce"
+LOADER = "torch.utils.data.dataloader:_try_get_data"
+COMPILE = "torch._inductor.async_compile:wait"
+SYNCHRONIZE = "torch_npu.npu.utils:synchronize"
+WORK = "train_loop:work"
+IN_KERNEL = "driver:call"
+
+_WAIT = """import time
+
+def {function}():
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+_WORK = """import time
+
+def work():
+    print("ready", flush=True)
+    while True:
+        first()
+        second()
+
+def first():
+    time.sleep(0.05)
+
+def second():
+    time.sleep(0.15)
+"""
+_DRIVER = """import ctypes, time
+
+def call():
+    print("ready", flush=True)
+    # The parent of a vfork waits in state D until its child ends, as in a call of a driver.
+    if not ctypes.PyDLL(None).vfork():
+        time.sleep(600)
+"""
+_TRAIN = """import importlib, os, subprocess, sys
+
+def step(place):
+    module, _, function = place.partition(":")
+    if "dataloader" in module:  # a worker has the environment of its rank
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    getattr(importlib.import_module(module), function)()
+
+step(sys.argv[1])
+"""
+_LAUNCH = """import os, subprocess, sys
+
+ranks = [
+    subprocess.Popen(
+        [sys.executable, "train.py", place],
+        env={**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+    )
+    for rank, place in enumerate(sys.argv[1:])
+]
+print("ranks", *(each.pid for each in ranks), flush=True)
+for each in ranks:
+    each.wait()
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The launcher of a run, and the ranks by their number."""
+
+    launcher: int
+    ranks: tuple[int, ...]
+
+
+@contextmanager
+def training_run(folder: Path, places: Sequence[str]) -> Iterator[Run]:
+    """A run whose ranks stand in ``places``, each as MODULE:FUNCTION. Its processes end with it."""
+    for place in (ALL_REDUCE, LOADER, COMPILE, SYNCHRONIZE):
+        module, _, function = place.partition(":")
+        path = folder.joinpath(*module.split(".")).with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_WAIT.format(function=function), encoding="utf-8")
+        for parent in path.parents[: module.count(".")]:
+            (parent / "__init__.py").touch()
+    programs = {"train_loop": _WORK, "driver": _DRIVER, "train": _TRAIN, "launch": _LAUNCH}
+    for name, text in programs.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "launch.py", *places],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout
+        said = [process.stdout.readline() for _ in range(len(places) + 1)]
+        [pids] = [line.split()[1:] for line in said if line.startswith("ranks")]
+        yield Run(process.pid, tuple(map(int, pids)))
+    finally:
+        subprocess.run(["kill", "-9", "--", f"-{process.pid}"], check=False)
+        process.communicate()

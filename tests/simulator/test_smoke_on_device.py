@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The script of the smoke test with torch and torch_npu on the simulated device.
+
+With CANNERY_TORCH_PYTHON, the path of a Python that has both; 'nox -s operators'.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench.device.host import environment
+from cannery.smoke.judge import NOTICE, device_in, judge_items, read_items
+from cannery.smoke.model import Check, Standing
+
+from .conftest import TESTS
+
+PYTHON = os.environ.get("CANNERY_TORCH_PYTHON")
+SCRIPT = TESTS.parent / "cannery" / "execute" / "probe" / "smoke.py"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _has_torch_npu() -> None:
+    if PYTHON is None:
+        pytest.skip("CANNERY_TORCH_PYTHON is not set")
+    find = "from importlib.util import find_spec; raise SystemExit(not find_spec('torch_npu'))"
+    if subprocess.run([PYTHON, "-c", find], check=False).returncode:
+        pytest.skip("CANNERY_TORCH_PYTHON has no torch_npu")
+
+
+def smoke(built: Path, folder: Path, **changes: str) -> tuple[dict[str, Check], str]:
+    """The checks by name, and what was printed."""
+    assert PYTHON is not None
+    settings = {"CANNERY_SMOKE": '{"simulated": true, "cards": 2, "seconds": 240}', **changes}
+    done = subprocess.run(
+        [PYTHON, "-c", SCRIPT.read_text(encoding="utf-8")],
+        env={**environment(built, folder), **settings},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    items = read_items(done.stdout)
+    found = judge_items(items, device_in(items, simulated=False))
+    return {each.name: each for each in found}, done.stdout
+
+
+def test_every_check_passes(built: Path, tmp_path: Path) -> None:
+    checks, said = smoke(built, tmp_path)
+    assert NOTICE in said
+    assert {*checks} == {
+        *("matmul/float32", "matmul/float16", "matmul/bfloat16"),
+        *("memory", "training", "all-reduce"),
+    }
+    assert {each.standing for each in checks.values()} == {Standing.PASSED}
+    assert checks["all-reduce"].text == "2 of 2 ranks have the sum of all."
+
+
+def test_wrong_products_are_found(built: Path, tmp_path: Path) -> None:
+    checks, _ = smoke(built, tmp_path, NPUSIM_FAULT="matmul")
+    assert checks["matmul/float32"].standing is Standing.FAILED
+    assert checks["training"].standing is Standing.FAILED
+    assert checks["memory"].standing is Standing.PASSED

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The script of the smoke test where torch is missing, hangs or crashes.
+
+With a real torch on the simulated device: tests/simulator/test_smoke_on_device.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.matrices import CHECKOUT
+
+SCRIPT = (CHECKOUT / "cannery/execute/probe/smoke.py").read_text(encoding="utf-8")
+CARDS = """
+class npu:
+    device_count = staticmethod(lambda: {count})
+    set_device = staticmethod(lambda _: None)
+    get_device_name = staticmethod(lambda _: "Ascend910B3")
+__version__ = "2.9.0"
+def __getattr__(name):
+    {then}
+"""
+
+
+def run(folder: Path, torch: str, **settings: Any) -> tuple[dict[str, Any], dict[str, str]]:
+    """The items by name, and the errors by step, with ``torch`` as the source of torch."""
+    if torch:
+        (folder / "torch.py").write_text(torch, encoding="utf-8")
+        (folder / "torch_npu.py").write_text("__version__ = '2.9.0.post2'", encoding="utf-8")
+    environment = {"PYTHONPATH": str(folder), "CANNERY_SMOKE": json.dumps(settings)}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    lines = [line[15:] for line in done.stdout.splitlines() if line.startswith("cannery-smoke: ")]
+    items = [json.loads(line) for line in lines]
+    errors = {item["step"]: item["why"] for item in items if item["item"] == "error"}
+    return {item["item"]: item for item in items}, errors
+
+
+def test_no_torch(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('libhccl.so: not found')")
+    items, errors = run(tmp_path, "")
+    assert errors == {"device": "ImportError: libhccl.so: not found"}
+    assert items["end"]["cards"] == 0
+
+
+def test_no_card(tmp_path: Path) -> None:
+    _, errors = run(tmp_path, CARDS.format(count=0, then="raise AttributeError(name)"))
+    assert "torch_npu finds no card" in errors["device"]
+
+
+def test_every_step_says_how_it_failed(tmp_path: Path) -> None:
+    torch = CARDS.format(count=1, then="raise RuntimeError('EZ9999: ' + name)")
+    items, errors = run(tmp_path, torch)
+    assert items["device"]["name"] == "Ascend910B3"
+    assert {*errors} == {"matmul", "memory", "training"}
+    assert errors["memory"] == "RuntimeError: EZ9999: arange"
+
+
+@pytest.mark.parametrize(
+    ("then", "why"),
+    [
+        ("import time; time.sleep(50)", "its time was over"),
+        ("import os; os.kill(os.getpid(), 11)", "it was ended by signal 11"),
+    ],
+)
+def test_a_torch_that_hangs_or_crashes(tmp_path: Path, then: str, why: str) -> None:
+    items, errors = run(tmp_path, CARDS.format(count=2, then=then), seconds=2, cards=1)
+    assert errors == {"device": why}
+    assert items["end"]["cards"] == 1
+
+
+def test_ranks_that_fail(tmp_path: Path) -> None:
+    torch = CARDS.format(count=4, then="raise RuntimeError(name)")
+    items, errors = run(tmp_path, torch, simulated=True)
+    assert errors["all-reduce"].startswith("RuntimeError: ")
+    assert items["device"]["simulated"] is True
+    assert items["end"]["cards"] == 2
