@@ -17,9 +17,6 @@ from cannery.files import write_files
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "simulator-operators.md"
-CANN = "9.1.0"
-"""The newest release that the software device stands for."""
-
 VERSIONS = (
     "import torch, torch_npu;print(f'torch {torch.__version__}, torch_npu {torch_npu.__version__}')"
 )
@@ -31,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--python", required=True, help="a Python with torch and torch_npu")
     options.add_argument("--device", type=Path, help="what build.sh made; compiled when not given")
     options.add_argument(
-        "--cann", default=CANN, help="the release of CANN that it tells (%(default)s)"
+        "--cann", default=host.CANN, help="the release of CANN that it tells (%(default)s)"
     )
     options.add_argument("--only", metavar="REGEX", help="operators whose name matches")
     options.add_argument(

@@ -15,6 +15,8 @@ from cannery.errors import UsageError
 SOURCE = Path(__file__).parents[2] / "cannery" / "simulator" / "device"
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend910b"
 LIBRARY = "toolkit/lib64/libascendcl.so"
+CANN = "9.1.0"
+"""The newest release of the targets that have a software device."""
 
 
 def built(out: Path) -> Path:
@@ -25,7 +27,7 @@ def built(out: Path) -> Path:
     return out
 
 
-def environment(device: Path, folder: Path, cann: str) -> dict[str, str]:
+def environment(device: Path, folder: Path, cann: str = CANN) -> dict[str, str]:
     """The environment of a process that uses `device` as CANN `cann`; its files go into `folder`.
 
     Raises:

@@ -17,8 +17,8 @@ X = torch.tensor([[5.0, 7.0, 7.0, 1.0], [2.0, 2.0, 9.0, 2.0]])
 def agree(name: str, found: Any, expected: Any, *args: Any, **kwargs: Any) -> bool:
     """Whether two results of an operator on X count as the same."""
     op, sample = SimpleNamespace(name=name), SimpleNamespace(input=X, args=args, kwargs=kwargs)
-    results = [determined(op, sample, list(map(torch.tensor, r))) for r in (found, expected)]
-    return fits(*results, torch.float32)
+    first, second = (determined(op, sample, list(map(torch.tensor, r))) for r in (found, expected))
+    return fits(first, second, torch.float32)
 
 
 def main() -> None:
