@@ -56,7 +56,9 @@ def picked(sample: Any, indices: Any, dim: int) -> Any:
 
 
 def whole(tensor: Any) -> Any:
-    """A sparse tensor as a dense one."""
+    """A sparse tensor as a dense one, and one of zeros without memory as one with memory."""
+    if tensor._is_zerotensor():
+        return torch.zeros(tensor.shape, dtype=tensor.dtype)
     return tensor.to_dense() if tensor.layout != torch.strided else tensor
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from bench.device.comparison import determined, fits
+from bench.device.comparison import described, determined, fits, whole
 
 X = torch.tensor([[5.0, 7.0, 7.0, 1.0], [2.0, 2.0, 9.0, 2.0]])
 
@@ -38,6 +38,7 @@ def main() -> None:
         "argsort, stable": agree("argsort", (other,), (order,), stable=True),
         "argmax": agree("argmax", ([2, 2],), ([1, 2],), 1),
         "integers for fractions": agree("abs", ([1],), ([1.0],)),
+        "zeros without memory": bool(described([whole(torch._efficientzerotensor((2,)))])),
         "fractions for integers": agree("abs", ([1.0],), ([1],)),
     }
     print(json.dumps([name for name, same in cases.items() if same]))
