@@ -20,6 +20,8 @@ nox.options.sessions = [
 
 MAIN = "py39-torch231-cann8t39"
 SECOND = "py39-torch210-cann8rc2"
+# A build with sanitizers needs the glibc of the machine that it is for.
+GLIBC_TEST = "tests/simulator/test_libraries.py::test_an_old_glibc_is_enough"
 TORCH = ("torch==2.13.0", "torch_npu==2.13.0")
 PROGRAMS = [
     *(
@@ -130,6 +132,28 @@ def simulator(session: nox.Session) -> None:
     """The software device, the installers of its packages, and the wheel's command."""
     folders = [f"tests/{name}" for name in ("simulator", "simulator_packages", "ascend_sim")]
     session.run("pytest", "--quiet", *folders, *session.posargs)
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """The device's tests on a build with AddressSanitizer and UndefinedBehaviorSanitizer."""
+    built = f"{session.create_tmp()}/device"
+    program = "cannery/simulator/device/build.sh"
+    session.run("sh", program, built, platform.machine(), "address,undefined")
+    tests = ["tests/simulator", "--deselect", GLIBC_TEST, *session.posargs]
+    session.run("pytest", "--quiet", *tests, env={"NPUSIM_TEST_BUILD": built})
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """1,000,000 random calls of the device's C interface, on a build with sanitizers."""
+    session.run("python", "-m", "tests.fuzz", *session.posargs)
+
+
+@nox.session
+def kills(session: nox.Session) -> None:
+    """100 kills of a rank at a random moment: the others end within their timeout."""
+    session.run("python", "-m", "tests.simulator.kills", *session.posargs)
 
 
 @nox.session

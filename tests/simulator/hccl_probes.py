@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import random
 import sys
 import threading
 import time
@@ -138,6 +139,31 @@ def work_until_an_error(name: str, number: str, ranks: str) -> object:
             }
 
 
+def collectives_until_an_error(name: str, number: str, ranks: str, seed: str) -> object:
+    """Collectives in an order that the seed gives to all ranks; begins to tell when it joins."""
+    print("joining", file=sys.stderr, flush=True)
+    rank = Rank.join(name, int(number), int(ranks))
+    print("working", file=sys.stderr, flush=True)
+    chance, most = random.Random(seed), 400_000  # more than the device passes on at once
+    send, out = rank.buffer([1] * most), rank.buffer([0] * most)
+    while True:
+        count = ctypes.c_uint64(chance.choice((1, 1_000, most)) // int(ranks))
+        pair, root = (send, out, count, INT32_TYPE), chance.randrange(int(ranks))
+        rank.call(
+            *chance.choice(
+                (
+                    ("AllReduce", *pair, SUM),
+                    ("AllGather", *pair),
+                    ("ReduceScatter", *pair, SUM),
+                    ("Broadcast", out, count, INT32_TYPE, root),
+                    ("Scatter", *pair, root),
+                    ("AlltoAll", send, count, INT32_TYPE, out, count, INT32_TYPE),
+                    ("Barrier",),
+                )
+            )
+        )
+
+
 def wait_for_a_late_rank(name: str, number: str, seconds: str) -> object:
     """Rank 1 comes to the second sum only after some time."""
     rank = Rank.join(name, int(number), 2)
@@ -200,6 +226,7 @@ PROBES: dict[str, Callable[..., object]] = {
         exchange_with_the_next,
         disagree,
         work_until_an_error,
+        collectives_until_an_error,
         wait_for_a_late_rank,
         join_by_table,
         all_ranks_in_one_process,

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from . import hccl_probes, operator_probes, runtime_probes
+from . import bad_calls, hccl_probes, operator_probes, runtime_probes
 from .acl import (
     BFLOAT16,
     FLOAT,
@@ -200,6 +200,7 @@ PROBES: dict[str, Callable[..., object]] = (
             stub_twice,
         )
     }
+    | bad_calls.PROBES
     | hccl_probes.PROBES
     | operator_probes.PROBES
     | runtime_probes.PROBES

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Host
+from .hosts import Host
 
 
 def table(version: str = "1.0", ranks: tuple[str, ...] = ("0", "1"), **changes: str) -> Any:

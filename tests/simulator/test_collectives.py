@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Host
+from .hosts import Host
 
 PARAMETER, TIMEOUT, REMOTE_LOST = 1, 9, 21
 

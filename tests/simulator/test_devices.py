@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import Host
+from .hosts import Host
 
 NOTHING = {"init": 0, "count": 0, "soc": None, "set": 107001}
 

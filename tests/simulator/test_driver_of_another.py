@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Host
+from .hosts import Host
 
 DRIVER_ERROR = 507899
 HCCL_DRIVER_ERROR = 16

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Host
+from .hosts import Host
 from .test_collectives import new_name, run_ranks
 
 DRIVER_ERROR, LOST_HEARTBEAT, RUNTIME_ERROR, TIMEOUT = 507899, 507010, 15, 9

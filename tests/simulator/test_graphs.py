@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from .conftest import Host
+from .hosts import Host
 
 NOT_SUPPORTED, WRONG_ARGUMENT = 200001, 161002
 

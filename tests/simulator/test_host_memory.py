@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from .conftest import Host
+from .hosts import Host
 
 WRONG = 100000
 HOST, DEVICE, UNREGISTERED = 0, 1, 2

@@ -14,7 +14,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 from elftools.elf.sections import SymbolTableSection
 
-from .conftest import DEVICE
+from .hosts import DEVICE
 
 LIBRARIES = {
     "toolkit/lib64/libascendcl.so": "libascendcl.so",

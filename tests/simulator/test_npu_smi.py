@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from .conftest import Host
+from .hosts import Host
 
 NO_DRIVER = "dcmi module initialize failed. ret is -8005\n"
 A3 = "count=4\nname=910_9392\nhbm_mb=65536\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Host
+from .hosts import Host
 
 SMALLEST = -3.4028234663852886e38  # of float32
 TRANSPOSED = [5, 3, 1, 6, 4, 2]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import KERNELS, Host
+from .hosts import KERNELS, Host
 
 PRODUCT = [5, 7, 14, 13]
 WRONG_ARGUMENT, NULL_ARGUMENT, NO_KERNELS = 161002, 161001, 561112

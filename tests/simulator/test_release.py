@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Host
+from .hosts import Host
 
 CANN, DRIVER = "0", "7"
 INVALID_FILE, INVALID_PARAMETER = 100003, 100000

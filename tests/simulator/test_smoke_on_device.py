@@ -16,7 +16,7 @@ from bench.device.host import environment
 from cannery.smoke.judge import NOTICE, device_in, judge_items, read_items
 from cannery.smoke.model import Check, Standing
 
-from .conftest import TESTS
+from .hosts import TESTS
 
 PYTHON = os.environ.get("CANNERY_TORCH_PYTHON")
 SCRIPT = TESTS.parent / "cannery" / "execute" / "probe" / "smoke.py"

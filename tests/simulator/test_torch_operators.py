@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import TESTS, Host
+from .hosts import TESTS, Host
 
 WRONG_ARGUMENT, NULL_ARGUMENT, NOT_SUPPORTED = 161002, 161001, 200001
 PYTHON = os.environ.get("CANNERY_TORCH_PYTHON")

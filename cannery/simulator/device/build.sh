@@ -1,12 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Compiles the software Ascend device: sh build.sh OUT ARCH, ARCH aarch64 or x86_64.
+# Compiles the software Ascend device: sh build.sh OUT ARCH, ARCH aarch64 or x86_64. A third argument
+# names sanitizers to build in, for tests: sh build.sh OUT ARCH address,undefined.
 # Needs python3, and a g++ for the architecture (Debian's g++-aarch64-linux-gnu, g++-x86-64-linux-gnu)
 # or, on a machine without one, the Python package ziglang, which takes three times as long.
 set -eu
 
-out="${1:?usage: build.sh OUT aarch64|x86_64}"
-arch="${2:?usage: build.sh OUT aarch64|x86_64}"
+usage="usage: build.sh OUT aarch64|x86_64 [SANITIZERS]"
+out="${1:?$usage}"
+arch="${2:?$usage}"
+sanitizers="${3:-}"
 case "$arch" in
 aarch64 | x86_64) ;;
 *)
@@ -21,11 +24,18 @@ out="$(cd "$out" && pwd)"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-flags="-I$here/torch -std=c++17 -O1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror"
+# -fwrapv: integers that overflow wrap around, as on an NPU.
+flags="-I$here/torch -std=c++17 -O1 -fwrapv -fPIC -fvisibility=hidden -Wall -Wextra -Werror"
+strip="-s"
 # What is linked into every library, and into every program.
 library_objects=""
 program_objects=""
-if command -v "$arch-linux-gnu-g++" >/dev/null; then
+if [ -n "$sanitizers" ]; then
+  compiler="$arch-linux-gnu-g++"
+  flags="$flags -fsanitize=$sanitizers -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -D_GLIBCXX_ASSERTIONS"
+  strip=""
+  echo "$sanitizers" >"$out/sanitizers"
+elif command -v "$arch-linux-gnu-g++" >/dev/null; then
   compiler="$arch-linux-gnu-g++"
   flags="$flags -static-libstdc++ -static-libgcc"
   # Libraries that a newer glibc has merged into one, by the names that an old one needs.
@@ -55,7 +65,7 @@ library() {
   file="$2"
   shift 2
   # shellcheck disable=SC2086
-  compile -shared -s -Wl,-soname,"$soname" -Wl,--version-script="$here/exports.map" \
+  compile -shared $strip -Wl,-soname,"$soname" -Wl,--version-script="$here/exports.map" \
     -o "$file" "$@" $library_objects
 }
 
@@ -82,5 +92,5 @@ library libascend_hal.so "$out/toolkit/devlib/libascend_hal.so" "$here/hal/stub.
 library libascend_hal.so "$out/driver/lib64/driver/libascend_hal.so" "$here/hal/driver.cpp" \
   "$here/hal/device_description.cpp" "$here/hal/usage.cpp" "$here/core/fault.cpp"
 # shellcheck disable=SC2086
-compile -s -Wl,-rpath,/usr/local/Ascend/driver/lib64/driver -o "$out/driver/bin/npu-smi" \
+compile $strip -Wl,-rpath,/usr/local/Ascend/driver/lib64/driver -o "$out/driver/bin/npu-smi" \
   "$here"/smi/*.cpp "$here/hal/open_driver.cpp" "$here/core/fault.cpp" $program_objects

@@ -5,9 +5,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from testinfra.host import Host
 
 Facts = dict[str, Any]
+
+PLATFORM = """
+from verl.utils.device import get_device_name, is_npu_available
+print(get_device_name(), is_npu_available)
+"""
 
 
 def test_imports(probe: Any, record: Facts) -> None:
@@ -26,9 +32,20 @@ def test_trainer(host: Host, devlib: str) -> None:
     assert "actor_rollout_ref:" in result.stdout
 
 
-def test_device(host: Host, devlib: str) -> None:
-    """It takes the CPU for its device where there is no driver."""
-    program = "from verl.utils.device import get_device_name; print(get_device_name())"
-    result = host.run(f"{devlib} python3 -c %s", program)
+def test_platform(host: Host, devlib: str) -> None:
+    """It finds torch_npu and takes its platform, which is not available without a driver."""
+    assert _platform(host, devlib) == ["npu", "False"]
+
+
+@pytest.mark.device
+def test_device(host: Host) -> None:
+    """It takes the NPU for its device."""
+    assert _platform(host) == ["npu", "True"]
+
+
+def _platform(host: Host, devlib: str = "") -> list[str]:
+    """The name of verl's device, and whether an NPU is available to it."""
+    result = host.run(f"{devlib} python3 -c %s", PLATFORM)
     assert result.rc == 0, result.stderr
-    assert result.stdout.split()[-1] == "cpu"
+    words: list[str] = result.stdout.split()
+    return words[-2:]

@@ -12,7 +12,7 @@ class AdvancedIndex {
  public:
   AdvancedIndex(const Tensor& self, const TensorList& indices) : self_(self) {
     for (size_t i = 0; i < indices.items.size(); ++i) {
-      const Tensor* index = indices.items[i];
+      const auto& index = indices.items[i];
       if (index == nullptr || (index->size() == 0 && index->rank() <= 1 && !isResult(indices))) {
         continue;
       }
@@ -27,15 +27,14 @@ class AdvancedIndex {
 
   // Positions in dense `self`, in the order of the result: where the indexed dimensions stand
   // together, their result takes their place, otherwise it comes first.
-  std::vector<int64_t> positions() const {
+  Values<int64_t> positions() const {
     const Shape strides = denseStrides(self_.shape);
     const bool together = dims_.empty() || dims_.back() - dims_.front() + 1 ==
                                                static_cast<int64_t>(dims_.size());
     const size_t before = together && !dims_.empty() ? static_cast<size_t>(dims_.front()) : 0;
-    const Shape outer(kept_.begin(), kept_.begin() + before);
-    const Shape inner(kept_.begin() + before, kept_.end());
-    const std::vector<int64_t> outer_steps = steps(outer), inner_steps = steps(inner);
-    std::vector<int64_t> result;
+    const Shape outer = kept_.part(0, before), inner = kept_.part(before, kept_.size());
+    const Values<int64_t> outer_steps = steps(outer), inner_steps = steps(inner);
+    Values<int64_t> result;
     for (int64_t o : outer_steps) {
       for (int64_t i = 0; i < product(shape_); ++i) {
         int64_t base = o;
@@ -49,7 +48,7 @@ class AdvancedIndex {
  private:
   bool isResult(const TensorList& indices) const {
     // Every index empty means an empty selection, not a list of full slices.
-    for (const Tensor* index : indices.items) {
+    for (const auto& index : indices.items) {
       if (index == nullptr || index->size() != 0) return false;
     }
     return true;
@@ -69,11 +68,11 @@ class AdvancedIndex {
     return index < 0 ? index + extent : index;
   }
   // Offsets of all combinations of coordinates of the given dimensions.
-  std::vector<int64_t> steps(const Shape& dims) const {
+  Values<int64_t> steps(const Shape& dims) const {
     const Shape strides = denseStrides(self_.shape);
-    std::vector<int64_t> result{0};
+    Values<int64_t> result{0};
     for (int64_t dim : dims) {
-      std::vector<int64_t> longer;
+      Values<int64_t> longer;
       for (int64_t base : result) {
         for (int64_t i = 0; i < self_.shape[dim]; ++i) longer.push_back(base + i * strides[dim]);
       }
@@ -83,17 +82,15 @@ class AdvancedIndex {
   }
 
   const Tensor& self_;
-  std::vector<int64_t> dims_;
-  std::vector<int64_t> kept_;
-  Shape shape_;
-  std::vector<std::vector<int64_t>> values_;
+  Shape dims_, kept_, shape_;
+  Values<Values<int64_t>> values_;
 };
 
 void Index(const Tensor& self, const TensorList& indices, const Tensor& out) {
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
-    const std::vector<T> values = load<T>(self);
-    std::vector<T> result;
+    const Values<T> values = load<T>(self);
+    Values<T> result;
     for (int64_t at : AdvancedIndex(self, indices).positions()) result.push_back(values[at]);
     store(out, result);
   });
@@ -103,9 +100,9 @@ void IndexPutImpl(const Tensor& self, const TensorList& indices, const Tensor& s
                   bool accumulate, bool) {
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
-    const std::vector<int64_t> positions = AdvancedIndex(self, indices).positions();
-    std::vector<T> values = load<T>(self);
-    const std::vector<T> given = load<T>(source);
+    const Values<int64_t> positions = AdvancedIndex(self, indices).positions();
+    Values<T> values = load<T>(self);
+    const Values<T> given = load<T>(source);
     for (size_t i = 0; i < positions.size() && !given.empty(); ++i) {
       // A source of fewer elements is repeated, which covers broadcasting leading dimensions.
       const T value = given[i % given.size()];

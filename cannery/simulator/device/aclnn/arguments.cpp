@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exported functions that make and destroy operator arguments.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include "../runtime/operator_descriptions.h"
 #include "../torch/element_types.h"
 #include "entry.h"
 #include "number.h"
@@ -11,24 +13,35 @@ using namespace npusim;
 
 namespace {
 
+void requireItems(const void* items, uint64_t count) {
+  if (items == nullptr && count != 0) {
+    throw Error(kAclnnNullPointer, std::to_string(count) + " items are missing (null)");
+  }
+  if (count > kMostElements) {
+    throw Error(kAclnnInvalidParam, std::to_string(count) + " items are too many");
+  }
+}
+
 template <class ListType, class Element>
 void* newArray(const Element* values, uint64_t size) {
   void* result = nullptr;
   guarded([&] {
-    auto list = std::make_unique<ListType>();
-    for (uint64_t i = 0; i < size; ++i) list->items.push_back(values[i]);
+    auto list = std::make_shared<ListType>();
+    requireItems(values, size);
+    list->items.assign(values, values + size);
     result = publish(std::move(list));
   });
   return result;
 }
 
-template <class ListType, class Item>
+template <class ListType, class Object>
 void* newList(void* const* handles, uint64_t size) {
   void* result = nullptr;
   guarded([&] {
-    auto list = std::make_unique<ListType>();
+    auto list = std::make_shared<ListType>();
+    requireItems(handles, size);
     for (uint64_t i = 0; i < size; ++i) {
-      list->items.push_back(handles[i] ? &opened<Item>(handles[i]) : nullptr);
+      list->items.push_back(handles[i] ? opened<Object>(handles[i]) : nullptr);
     }
     result = publish(std::move(list));
   });
@@ -48,18 +61,30 @@ Scalar complexScalar(DataType dtype, const void* value) {
                                       : complexOf<Half>(dtype, value);
 }
 
+Scalar scalarOf(DataType dtype, void* value) {
+  if (isComplex(dtype)) return complexScalar(dtype, value);
+  // A caller's number may lie anywhere.
+  alignas(8) uint8_t number[8];
+  std::memcpy(number, value, elementSize(dtype));
+  const Tensor view{dtype, {}, {}, 0, number};
+  const double real = single<double>(view, Memory::Host);
+  return {dtype, real,
+          isFloating(dtype) ? encoded<int64_t>(real) : single<int64_t>(view, Memory::Host), 0};
+}
+
 template <class Object>
 int destroy(const void* handle) {
   return guarded([&] { withdrawn<Object>(handle); });
 }
 
 // A list owns its items, as in the vendor's library.
-template <class ListType, class Item>
+template <class ListType, class Object>
 int destroyList(const void* handle) {
   return guarded([&] {
-    std::unique_ptr<ListType> list = withdrawn<ListType>(handle);
-    for (Item* item : list->items) {
-      if (item != nullptr) withdrawn<Item>(item);
+    const auto list = withdrawn<ListType>(handle);
+    for (const auto& item : list->items) {
+      // One item may stand in the list twice, or be destroyed already.
+      if (isHandle(item.get(), Object::kKind)) withdrawn<Object>(item.get());
     }
   });
 }
@@ -71,9 +96,12 @@ NPUSIM_API void* aclCreateTensor(const int64_t* dims, uint64_t rank, int32_t dty
                                  const int64_t*, uint64_t, void* data) {
   void* result = nullptr;
   guarded([&] {
+    requireItems(dims, rank);
+    if (rank > kMostDims) throw Error(kAclnnInvalidParam, std::to_string(rank) + " dimensions");
     Shape shape(dims, dims + rank);
+    product(shape);  // throws where it is impossible
     Shape steps = strides ? Shape(strides, strides + rank) : denseStrides(shape);
-    result = publish(std::make_unique<Tensor>(Tensor{static_cast<DataType>(dtype), shape, steps,
+    result = publish(std::make_shared<Tensor>(Tensor{static_cast<DataType>(dtype), shape, steps,
                                                      offset, static_cast<uint8_t*>(data)}));
   });
   return result;
@@ -82,15 +110,8 @@ NPUSIM_API void* aclCreateTensor(const int64_t* dims, uint64_t rank, int32_t dty
 NPUSIM_API void* aclCreateScalar(void* value, int32_t dtype) {
   void* result = nullptr;
   guarded([&] {
-    auto type = static_cast<DataType>(dtype);
-    if (isComplex(type)) {
-      result = publish(std::make_unique<Scalar>(complexScalar(type, value)));
-      return;
-    }
-    Tensor view{type, {}, {}, 0, static_cast<uint8_t*>(value)};
-    result = publish(std::make_unique<Scalar>(
-        Scalar{type, single<double>(view), encoded<int64_t>(single<double>(view)), 0}));
-    if (!isFloating(type)) opened<Scalar>(result).integer = single<int64_t>(view);
+    if (value == nullptr) throw Error(kAclnnNullPointer, "the value of a scalar is missing (null)");
+    result = publish(std::make_shared<Scalar>(scalarOf(static_cast<DataType>(dtype), value)));
   });
   return result;
 }
@@ -127,10 +148,9 @@ NPUSIM_API int aclDestroyAclOpExecutor(void* handle) { return destroy<Executor>(
 // The caller releases the array with delete[], hence malloc, on which every delete[] builds.
 NPUSIM_API int aclGetViewShape(const void* handle, int64_t** dims, uint64_t* rank) {
   return guarded([&] {
-    const Shape& shape = opened<Tensor>(handle).shape;
-    size_t bytes = shape.size() * sizeof(int64_t);
-    *dims = static_cast<int64_t*>(std::malloc(bytes == 0 ? 1 : bytes));
-    std::memcpy(*dims, shape.data(), bytes);
-    *rank = shape.size();
+    const Shape shape = opened<Tensor>(handle)->shape;
+    given(rank) = shape.size();
+    given(dims) = static_cast<int64_t*>(std::malloc((shape.size() + 1) * sizeof(int64_t)));
+    std::copy(shape.begin(), shape.end(), *dims);
   });
 }

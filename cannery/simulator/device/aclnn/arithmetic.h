@@ -28,6 +28,7 @@ template <class T>
 T floorQuotient(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     if (b == 0) return 0;
+    if (b == -1) return -a;  // the quotient of the smallest number would trap as well
     return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
   } else {
     return std::floor(a / b);
@@ -37,7 +38,7 @@ T floorQuotient(T a, T b) {
 template <class T>
 T truncatedQuotient(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
-    return b == 0 ? 0 : a / b;
+    return b == 0 ? 0 : b == -1 ? -a : a / b;
   } else {
     return std::trunc(a / b);
   }
@@ -46,7 +47,7 @@ T truncatedQuotient(T a, T b) {
 template <class T>
 T truncatedRemainder(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
-    return b == 0 ? 0 : a % b;
+    return b == 0 || b == -1 ? 0 : a % b;
   } else {
     return std::fmod(a, b);
   }

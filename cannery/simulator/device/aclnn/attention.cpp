@@ -8,11 +8,15 @@ namespace {
 
 // A view with the dimensions batch, head, position, feature, whatever the layout.
 Tensor asHeads(const Tensor& tensor, const std::string& layout, int64_t heads) {
+  if (heads < 1) throw Error(kAclnnInvalidParam, "attention needs one head at least");
   Tensor view = tensor;
   auto& shape = view.shape;
   auto& strides = view.strides;
   if (layout == "BSH" || layout == "SBH") {
     const int64_t features = shape.at(2) / heads;
+    if (features * heads != shape[2] || shape.size() != 3) {
+      throw Error(kAclnnInvalidParam, "the features of attention do not divide into its heads");
+    }
     shape = {shape[0], shape[1], heads, features};
     strides = {strides[0], strides[1], features * strides[2], strides[2]};
     if (layout == "SBH") std::swap(shape[0], shape[1]), std::swap(strides[0], strides[1]);
@@ -39,8 +43,12 @@ class Attention {
     const Tensor q = asHeads(query, layout, heads);
     const int64_t features = q.shape[3];
     const bool merged = layout == "BSH" || layout == "SBH";
+    if (features == 0) throw Error(kAclnnInvalidParam, "attention on no features");
     key_heads_ = merged ? key.shape[2] / features : asHeads(key, layout, heads).shape[1];
     const Tensor k = asHeads(key, layout, key_heads_), v = asHeads(value, layout, key_heads_);
+    if (q.shape[1] != heads) {
+      throw Error(kAclnnInvalidParam, "attention has another number of heads");
+    }
     batch_ = q.shape[0], heads_ = heads, rows_ = q.shape[2], columns_ = k.shape[2];
     depth_ = features, width_ = v.shape[3];
     q_ = load<double>(q), k_ = load<double>(k), v_ = load<double>(v);
@@ -53,8 +61,8 @@ class Attention {
   int64_t lines() const { return batch_ * heads_ * rows_; }
 
   // The probabilities of one line (batch, head, row), and what it was shifted and divided by.
-  std::vector<double> probabilities(int64_t line, double& top, double& sum) const {
-    std::vector<double> p(columns_);
+  Values<double> probabilities(int64_t line, double& top, double& sum) const {
+    Values<double> p(columns_);
     top = -INFINITY, sum = 0;
     for (int64_t j = 0; j < columns_; ++j) {
       double score = 0;
@@ -74,7 +82,7 @@ class Attention {
     return (keep_bits_.at(bit / 8) >> (bit % 8)) & 1 ? 1 / options_.keep : 0;
   }
 
-  void addOutput(int64_t line, const std::vector<double>& p, double* out) const {
+  void addOutput(int64_t line, const Values<double>& p, Values<double>& out) const {
     for (int64_t j = 0; j < columns_; ++j) {
       const double weight = p[j] * kept(line, j);
       for (int64_t d = 0; d < width_; ++d) out[line * width_ + d] += weight * v(line, j)[d];
@@ -82,17 +90,17 @@ class Attention {
   }
 
   struct Gradients {
-    std::vector<double> query, key, value;
+    Values<double> query, key, value;
   };
 
-  Gradients backward(const std::vector<double>& incoming) const {
-    Gradients g{std::vector<double>(q_.size()), std::vector<double>(k_.size()),
-                std::vector<double>(v_.size())};
+  Gradients backward(const Values<double>& incoming) const {
+    Gradients g{Values<double>(q_.size()), Values<double>(k_.size()),
+                Values<double>(v_.size())};
     for (int64_t line = 0; line < lines(); ++line) {
       double top, sum, mean = 0;
-      const std::vector<double> p = probabilities(line, top, sum);
-      const double* dy = incoming.data() + line * width_;
-      std::vector<double> dp(columns_, 0);
+      const Values<double> p = probabilities(line, top, sum);
+      const double* dy = incoming.span(line * width_, width_);
+      Values<double> dp(columns_, 0);
       for (int64_t j = 0; j < columns_; ++j) {
         const double keep = kept(line, j);
         for (int64_t d = 0; d < width_; ++d) {
@@ -119,8 +127,12 @@ class Attention {
     const int64_t head = line / rows_ % heads_, batch = line / rows_ / heads_;
     return (batch * key_heads_ + head * key_heads_ / heads_) * columns_ + j;
   }
-  const double* k(int64_t line, int64_t j) const { return &k_[keyRow(line, j) * depth_]; }
-  const double* v(int64_t line, int64_t j) const { return &v_[keyRow(line, j) * width_]; }
+  const double* k(int64_t line, int64_t j) const {
+    return k_.span(keyRow(line, j) * depth_, depth_);
+  }
+  const double* v(int64_t line, int64_t j) const {
+    return v_.span(keyRow(line, j) * width_, width_);
+  }
 
   bool visible(int64_t line, int64_t j) const {
     const int64_t ahead = j - line % rows_, from_end = ahead - (columns_ - rows_);
@@ -134,15 +146,15 @@ class Attention {
 
   Options options_;
   int64_t batch_, heads_, key_heads_, rows_, columns_, depth_, width_;
-  std::vector<double> q_, k_, v_, bias_;
-  std::vector<int64_t> mask_, keep_bits_;
+  Values<double> q_, k_, v_, bias_;
+  Values<int64_t> mask_, keep_bits_;
 };
 
 // The saved maximum and sum are repeated in the last dimension, as the hardware does.
-void storeSaved(const Tensor& out, const std::vector<double>& values) {
-  if (out.size() == 0) return;
+void storeSaved(const Tensor& out, const Values<double>& values) {
+  if (out.size() == 0 || values.empty()) return;
   const size_t copies = static_cast<size_t>(out.size()) / values.size();
-  std::vector<double> repeated;
+  Values<double> repeated;
   for (double value : values) repeated.insert(repeated.end(), copies, value);
   store(out, repeated);
 }
@@ -155,10 +167,10 @@ void FlashAttentionScore(const Tensor& query, const Tensor& key, const Tensor& v
                          const Tensor& out) {
   const Attention attention(query, key, value, bias, dropped, mask, heads, layout,
                             {scale, keep, before, after, mode});
-  std::vector<double> result(out.size(), 0), tops(attention.lines()), sums(attention.lines());
+  Values<double> result(out.size(), 0), tops(attention.lines()), sums(attention.lines());
   for (int64_t line = 0; line < attention.lines(); ++line) {
     attention.addOutput(line, attention.probabilities(line, tops[line], sums[line]),
-                        result.data());
+                        result);
   }
   store(asHeads(out, layout, heads), result);
   storeSaved(maximum, tops);

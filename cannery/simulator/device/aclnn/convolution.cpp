@@ -7,6 +7,8 @@ using namespace npusim;
 
 namespace {
 
+int64_t pixelsOf(const Shape& shape) { return product(shape.part(2, shape.size())); }
+
 struct Geometry {
   Shape stride, padding, dilation;
   int64_t groups;
@@ -18,13 +20,22 @@ struct Link {
   Shape small, large, weight;
   Geometry geometry;
 
+  // Throws where the shapes do not belong together.
+  void requireFit() const {
+    const size_t rank = weight.size();
+    const bool fits = rank > 2 && small.size() == rank && large.size() == rank &&
+                      geometry.groups > 0 && small[0] == large[0] && small[1] == weight[0] &&
+                      small[1] % geometry.groups == 0 &&
+                      large[1] == weight[1] * geometry.groups;
+    if (!fits) throw Error(kAclnnInvalidParam, "the shapes of a convolution do not fit");
+  }
+
   // Calls visit(small, large, weight positions) for each product of the sum.
   template <class Visit>
   void each(Visit&& visit) const {
     const Shape steps = denseStrides(weight);
-    const int64_t kernel = product(Shape(weight.begin() + 2, weight.end()));
-    const int64_t pixels = product(Shape(small.begin() + 2, small.end()));
-    const int64_t large_pixels = product(Shape(large.begin() + 2, large.end()));
+    const int64_t kernel = pixelsOf(weight), pixels = pixelsOf(small);
+    const int64_t large_pixels = pixelsOf(large);
     const int64_t group_out = small[1] / geometry.groups, group_in = weight[1];
     for (int64_t pixel = 0; pixel < pixels; ++pixel) {
       for (int64_t tap = 0; tap < kernel; ++tap) {
@@ -73,22 +84,24 @@ Link linked(const Tensor& input, const Tensor& weight, const Tensor& output,
     throw Error(kAclnnInvalidParam, "this form of convolution padding is not simulated");
   }
   Geometry geometry{spatial(stride, axes), spatial(padding, axes), spatial(dilation, axes), groups};
-  return transposed ? Link{input.shape, output.shape, weight.shape, geometry}
-                    : Link{output.shape, input.shape, weight.shape, geometry};
+  const Link link = transposed ? Link{input.shape, output.shape, weight.shape, geometry}
+                               : Link{output.shape, input.shape, weight.shape, geometry};
+  link.requireFit();
+  return link;
 }
 
 void Convolution(const Tensor& input, const Tensor& weight, const Tensor* bias,
                  const IntArray& stride, const IntArray& padding, const IntArray& dilation,
                  bool transposed, const IntArray&, int64_t groups, const Tensor& out, int8_t) {
   const Link link = linked(input, weight, out, stride, padding, dilation, transposed, groups);
-  const std::vector<double> x = load<double>(input), w = load<double>(weight);
-  std::vector<double> y(out.size(), 0);
+  const Values<double> x = load<double>(input), w = load<double>(weight);
+  Values<double> y(out.size(), 0);
   link.each([&](int64_t small, int64_t large, int64_t tap) {
     y[transposed ? large : small] += x[transposed ? small : large] * w[tap];
   });
   if (bias != nullptr) {
-    const std::vector<double> b = load<double>(*bias);
-    const int64_t pixels = product(Shape(out.shape.begin() + 2, out.shape.end()));
+    const Values<double> b = load<double>(*bias);
+    const int64_t pixels = pixelsOf(out.shape);
     for (size_t i = 0; i < y.size(); ++i) y[i] += b[i / pixels % out.shape[1]];
   }
   store(out, y);
@@ -100,9 +113,9 @@ void ConvolutionBackward(const Tensor& gradient, const Tensor& input, const Tens
                          int64_t groups, const BoolArray& wanted, int8_t, const Tensor* grad_input,
                          const Tensor* grad_weight, const Tensor* grad_bias) {
   const Link link = linked(input, weight, gradient, stride, padding, dilation, transposed, groups);
-  const std::vector<double> g = load<double>(gradient), x = load<double>(input),
+  const Values<double> g = load<double>(gradient), x = load<double>(input),
                             w = load<double>(weight);
-  std::vector<double> input_sum(x.size(), 0), weight_sum(w.size(), 0);
+  Values<double> input_sum(x.size(), 0), weight_sum(w.size(), 0);
   link.each([&](int64_t small, int64_t large, int64_t tap) {
     const double incoming = g[transposed ? large : small];
     const int64_t source = transposed ? small : large;
@@ -112,8 +125,8 @@ void ConvolutionBackward(const Tensor& gradient, const Tensor& input, const Tens
   if (wanted.items.at(0) && grad_input != nullptr) store(*grad_input, input_sum);
   if (wanted.items.at(1) && grad_weight != nullptr) store(*grad_weight, weight_sum);
   if (wanted.items.at(2) && grad_bias != nullptr) {
-    std::vector<double> bias_sum(gradient.shape[1], 0);
-    const int64_t pixels = product(Shape(gradient.shape.begin() + 2, gradient.shape.end()));
+    Values<double> bias_sum(gradient.shape[1], 0);
+    const int64_t pixels = pixelsOf(gradient.shape);
     for (size_t i = 0; i < g.size(); ++i) bias_sum[i / pixels % gradient.shape[1]] += g[i];
     store(*grad_bias, bias_sum);
   }

@@ -38,32 +38,26 @@ std::shared_ptr<Object> copied(const Object& object) {
   return std::make_shared<Object>(object);
 }
 
-// A list points to its items, so its copy owns copies of them.
-template <class Item, Kind kind>
-std::shared_ptr<List<Item*, kind>> copied(const List<Item*, kind>& list) {
-  struct Owner {
-    std::vector<std::unique_ptr<Item>> items;
-    List<Item*, kind> list;
-  };
-  auto owner = std::make_shared<Owner>();
-  for (const Item* item : list.items) {
-    if (item != nullptr) owner->items.push_back(std::make_unique<Item>(*item));
-    owner->list.items.push_back(item != nullptr ? owner->items.back().get() : nullptr);
+template <class Object, Kind kind>
+std::shared_ptr<List<Item<Object>, kind>> copied(const List<Item<Object>, kind>& list) {
+  auto copy = std::make_shared<List<Item<Object>, kind>>();
+  for (const Item<Object>& item : list.items) {
+    copy->items.push_back(item ? std::make_shared<Object>(*item) : nullptr);
   }
-  return {owner, &owner->list};
+  return copy;
 }
 
 // How a parameter travels: an object as an opaque handle, a number as itself. `Kept` is what a
-// planned call holds, `Copy` what a graph holds.
+// planned call holds, `Held` what a call under way or a graph holds: the object itself or a copy.
 template <class Parameter>
 struct Wire {
   using Type = Parameter;
   using Kept = Parameter;
-  using Copy = Parameter;
+  using Held = Parameter;
   static Kept keep(Type value) { return value; }
-  static Copy copy(const Kept& value) { return value; }
-  static Parameter open(const Kept& value) { return value; }
-  static Parameter openCopy(const Copy& value) { return value; }
+  static Held hold(const Kept& value) { return value; }
+  static Held copy(const Kept& value) { return value; }
+  static Parameter open(const Held& value) { return value; }
 };
 
 template <class Object>
@@ -71,33 +65,33 @@ struct Wire<Object&> {
   using Plain = std::remove_const_t<Object>;
   using Type = void*;
   using Kept = void*;
-  using Copy = std::shared_ptr<Plain>;
+  using Held = std::shared_ptr<Plain>;
   static Kept keep(Type handle) { return handle; }
-  static Copy copy(Kept handle) { return copied(opened<Plain>(handle)); }
-  static Object& open(Kept handle) { return opened<Plain>(handle); }
-  static Object& openCopy(const Copy& object) { return *object; }
+  static Held hold(Kept handle) { return opened<Plain>(handle); }
+  static Held copy(Kept handle) { return copied(*opened<Plain>(handle)); }
+  static Object& open(const Held& object) { return *object; }
 };
 
 template <class Object>
 struct Wire<const Object*> {
   using Type = void*;
   using Kept = void*;
-  using Copy = std::shared_ptr<Object>;
+  using Held = std::shared_ptr<Object>;
   static Kept keep(Type handle) { return handle; }
-  static Copy copy(Kept handle) { return handle ? copied(opened<Object>(handle)) : nullptr; }
-  static const Object* open(Kept handle) { return handle ? &opened<Object>(handle) : nullptr; }
-  static const Object* openCopy(const Copy& object) { return object.get(); }
+  static Held hold(Kept handle) { return handle ? opened<Object>(handle) : nullptr; }
+  static Held copy(Kept handle) { return handle ? copied(*opened<Object>(handle)) : nullptr; }
+  static const Object* open(const Held& object) { return object.get(); }
 };
 
 template <>
 struct Wire<const char*> {
   using Type = const char*;
   using Kept = std::optional<std::string>;
-  using Copy = Kept;
+  using Held = Kept;
   static Kept keep(Type text) { return text ? Kept(text) : std::nullopt; }
-  static Copy copy(const Kept& text) { return text; }
-  static const char* open(const Kept& text) { return text ? text->c_str() : nullptr; }
-  static const char* openCopy(const Copy& text) { return open(text); }
+  static Held hold(const Kept& text) { return text; }
+  static Held copy(const Kept& text) { return text; }
+  static const char* open(const Held& text) { return text ? text->c_str() : nullptr; }
 };
 
 // What two operators of one signature share, so that it is compiled once.
@@ -107,28 +101,35 @@ struct Signature {
   using Kept = std::tuple<typename Wire<Parameters>::Kept...>;
   using Indices = std::index_sequence_for<Parameters...>;
 
-  static int plan(Operator operation, Kept kept, uint64_t* workspace, void** executor) {
+  static int plan(Operator operation, const Kept& kept, uint64_t* workspace, void** executor) {
     return guarded([&] {
       requireKernels();
-      (void)opened(kept, Indices());
-      *workspace = 0;
-      *executor = publish(std::make_unique<Executor>(
-          Executor{[=] { std::apply(operation, opened(kept, Indices())); },
+      (void)held(kept, Indices());
+      given(workspace) = 0;
+      given(executor) = publish(std::make_shared<Executor>(
+          Executor{[=] { run(operation, held(kept, Indices()), Indices()); },
                    [=] { return onCopies(operation, kept, Indices()); }}));
     });
   }
 
  private:
+  using Held = std::tuple<typename Wire<Parameters>::Held...>;
+
   template <size_t... at>
-  static std::tuple<Parameters...> opened(const Kept& kept, std::index_sequence<at...>) {
-    return std::tuple<Parameters...>(Wire<Parameters>::open(std::get<at>(kept))...);
+  static Held held(const Kept& kept, std::index_sequence<at...>) {
+    return Held(Wire<Parameters>::hold(std::get<at>(kept))...);
+  }
+
+  template <size_t... at>
+  static void run(Operator operation, const Held& held, std::index_sequence<at...>) {
+    operation(Wire<Parameters>::open(std::get<at>(held))...);
   }
 
   template <size_t... at>
   static std::function<void()> onCopies(Operator operation, const Kept& kept,
                                         std::index_sequence<at...>) {
-    auto copies = std::make_tuple(Wire<Parameters>::copy(std::get<at>(kept))...);
-    return [=] { operation(Wire<Parameters>::openCopy(std::get<at>(copies))...); };
+    Held copies(Wire<Parameters>::copy(std::get<at>(kept))...);
+    return [=] { run(operation, copies, Indices()); };
   }
 };
 

@@ -9,7 +9,7 @@ namespace {
 void fill(const Tensor& out, const Scalar& value) {
   withComputeType({}, {&value}, [&](auto zero) {
     using T = decltype(zero);
-    store(out, std::vector<T>(out.size(), value.as<T>()));
+    store(out, Values<T>(out.size(), value.as<T>()));
   });
 }
 
@@ -19,16 +19,16 @@ void InplaceFillTensor(const Tensor& self, const Tensor& value) {
     store(self, load<decltype(zero)>(value, self.shape));
   });
 }
-void InplaceZero(const Tensor& self) { store(self, std::vector<int64_t>(self.size(), 0)); }
-void InplaceOne(const Tensor& self) { store(self, std::vector<int64_t>(self.size(), 1)); }
+void InplaceZero(const Tensor& self) { store(self, Values<int64_t>(self.size(), 0)); }
+void InplaceOne(const Tensor& self) { store(self, Values<int64_t>(self.size(), 1)); }
 void ForeachZeroInplace(const TensorList& list) {
-  for (Tensor* tensor : list.items) InplaceZero(*tensor);
+  for (const auto& tensor : list.items) InplaceZero(*tensor);
 }
 
 void Arange(const Scalar& start, const Scalar&, const Scalar& step, const Tensor& out) {
   withComputeType({&out}, {&start, &step}, [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> values(out.size());
+    Values<T> values(out.size());
     for (size_t i = 0; i < values.size(); ++i) {
       values[i] = start.as<T>() + static_cast<T>(i) * step.as<T>();
     }
@@ -38,7 +38,7 @@ void Arange(const Scalar& start, const Scalar&, const Scalar& step, const Tensor
 
 void Linspace(const Scalar& start, const Scalar& end, int64_t steps, const Tensor& out) {
   const double first = start.as<double>(), last = end.as<double>();
-  std::vector<double> values(out.size());
+  Values<double> values(out.size());
   for (int64_t i = 0; i < out.size(); ++i) {
     const double part = steps > 1 ? static_cast<double>(i) / static_cast<double>(steps - 1) : 0;
     values[i] = first + (last - first) * part;
@@ -47,7 +47,7 @@ void Linspace(const Scalar& start, const Scalar& end, int64_t steps, const Tenso
 }
 
 void Eye(int64_t, int64_t, const Tensor& out) {
-  std::vector<int64_t> values(out.size(), 0);
+  Values<int64_t> values(out.size(), 0);
   for (int64_t i = 0; i < std::min(out.dim(0), out.dim(1)); ++i) values[i * out.dim(1) + i] = 1;
   store(out, values);
 }
@@ -55,7 +55,7 @@ void Eye(int64_t, int64_t, const Tensor& out) {
 template <bool lower>
 void triangle(const Tensor& self, int64_t diagonal, const Tensor& out) {
   withComputeType({&self}, [&](auto zero) {
-    std::vector<decltype(zero)> values = load<decltype(zero)>(self);
+    Values<decltype(zero)> values = load<decltype(zero)>(self);
     const int64_t rows = self.dim(-2), columns = self.dim(-1);
     for (size_t i = 0; i < values.size(); ++i) {
       const int64_t at = static_cast<int64_t>(i);
@@ -75,7 +75,7 @@ void InplaceFillDiagonal(const Tensor& self, const Scalar& value, bool wrap) {
   if (self.size() == 0) return;
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> values = load<T>(self);
+    Values<T> values = load<T>(self);
     int64_t step = 0, length = self.dim(0);
     for (int64_t stride : denseStrides(self.shape)) step += stride;
     for (int64_t extent : self.shape) length = std::min(length, extent);

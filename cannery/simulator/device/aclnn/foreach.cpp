@@ -11,11 +11,12 @@ class Factors {
  public:
   explicit Factors(const void* handle) {
     if (isHandle(handle, Kind::Tensor)) {
-      tensor_ = opened<Tensor>(handle);
+      tensor_ = *opened<Tensor>(handle);
     } else if (isHandle(handle, Kind::ScalarList)) {
-      for (const Scalar* item : opened<ScalarList>(handle).items) scalars_.push_back(*item);
+      const auto list = opened<ScalarList>(handle);
+      for (const auto& item : list->items) scalars_.push_back(*item);
     } else {
-      scalars_ = {opened<Scalar>(handle)};
+      scalars_ = {*opened<Scalar>(handle)};
       alike_ = true;
     }
   }
@@ -23,13 +24,13 @@ class Factors {
   template <class T>
   T at(size_t index) const {
     if (!tensor_) return scalars_.at(alike_ ? 0 : index).template as<T>();
-    const std::vector<T> numbers = load<T>(*tensor_);
+    const Values<T> numbers = load<T>(*tensor_);
     return numbers.at(numbers.size() == 1 ? 0 : index);
   }
 
  private:
   std::optional<Tensor> tensor_;
-  std::vector<Scalar> scalars_;
+  Values<Scalar> scalars_;
   bool alike_ = false;
 };
 
@@ -37,11 +38,11 @@ template <>
 struct Wire<Factors> {
   using Type = void*;
   using Kept = void*;
-  using Copy = Factors;
+  using Held = Factors;
   static Kept keep(Type handle) { return handle; }
-  static Copy copy(Kept handle) { return Factors(handle); }
-  static Factors open(Kept handle) { return Factors(handle); }
-  static Factors openCopy(const Copy& factors) { return factors; }
+  static Held hold(Kept handle) { return Factors(handle); }
+  static Held copy(Kept handle) { return Factors(handle); }
+  static Factors open(const Held& factors) { return factors; }
 };
 
 namespace {
@@ -50,7 +51,7 @@ namespace {
 template <class Action>
 void eachTensor(const TensorList& self, const TensorList& out, Action&& action) {
   for (size_t i = 0; i < out.items.size(); ++i) {
-    withComputeType({self.items.at(i), out.items[i]}, [&](auto zero) { action(i, zero); });
+    withComputeType({&*self.items[i], &*out.items[i]}, [&](auto zero) { action(i, zero); });
   }
 }
 
@@ -129,10 +130,10 @@ void ForeachPowScalarAndTensor(const Scalar& base, const TensorList& exponents,
 void ForeachNonFiniteCheckAndUnscale(const TensorList& gradients, const Tensor& found_inf,
                                      const Tensor& inverse_scale) {
   const double scale = single<double>(inverse_scale);
-  for (Tensor* gradient : gradients.items) {
-    std::vector<double> values = load<double>(*gradient);
+  for (const auto& gradient : gradients.items) {
+    Values<double> values = load<double>(*gradient);
     for (double& value : values) {
-      if (!std::isfinite(value)) store(found_inf, std::vector<double>{1});
+      if (!std::isfinite(value)) store(found_inf, Values<double>{1});
       value *= scale;
     }
     store(*gradient, values);

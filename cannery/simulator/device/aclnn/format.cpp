@@ -30,7 +30,7 @@ Shape storageShape(const Shape& shape, int format, int64_t width) {
   const size_t rank = padded.size();
   switch (format) {
     case kFractalNz: {
-      Shape result(padded.begin(), padded.end() - 2);
+      Shape result = padded.part(0, rank - 2);
       for (int64_t extent : {blocks(padded[rank - 1], width), blocks(padded[rank - 2], kBlock),
                              kBlock, width}) {
         result.push_back(extent);
@@ -76,7 +76,7 @@ NPUSIM_API int aclnnNpuFormatCastCalculateSizeAndFormat(const void* handle, int 
     if (dims == nullptr || rank == nullptr || actual_format == nullptr) {
       throw Error(kAclnnNullPointer, "a result has no place (null)");
     }
-    const Tensor& self = opened<Tensor>(handle);
+    const Tensor self = *opened<Tensor>(handle);
     const DataType counted = type < 0 ? self.dtype : static_cast<DataType>(type);
     const auto bytes = static_cast<int64_t>(elementSize(counted));
     const Shape shape = storageShape(self.shape, format, std::max<int64_t>(1, kBlockBytes / bytes));

@@ -6,18 +6,27 @@ using namespace npusim;
 
 namespace {
 
-std::vector<double> channelValues(const Tensor* tensor, int64_t channels, double missing) {
-  return tensor ? load<double>(*tensor) : std::vector<double>(channels, missing);
+Values<double> channelValues(const Tensor* tensor, int64_t channels, double missing) {
+  return tensor ? load<double>(*tensor) : Values<double>(channels, missing);
+}
+
+// Throws where the numbers do not fit a tensor of `size` elements, which has one group at least.
+int64_t groupLength(int64_t batch, int64_t channels, int64_t pixels, int64_t groups, size_t size) {
+  if (groups < 1 || batch < 0 || channels % groups != 0 ||
+      product({batch, channels, pixels}) != static_cast<int64_t>(size)) {
+    throw Error(kAclnnInvalidParam, "the sizes of a group normalization do not fit its tensor");
+  }
+  return channels / groups * pixels;
 }
 
 void GroupNorm(const Tensor& self, const Tensor* weight, const Tensor* bias, int64_t batch,
                int64_t channels, int64_t pixels, int64_t groups, double epsilon, const Tensor& out,
                const Tensor& mean, const Tensor& inverse) {
-  std::vector<double> x = load<double>(self), means, inverses;
+  Values<double> x = load<double>(self), means, inverses;
   const auto w = channelValues(weight, channels, 1), b = channelValues(bias, channels, 0);
-  const int64_t length = channels / groups * pixels;
+  const int64_t length = groupLength(batch, channels, pixels, groups, x.size());
   for (int64_t r = 0; r < batch * groups; ++r) {
-    double* row = x.data() + r * length;
+    double* row = x.span(r * length, length);
     double sum = 0, squares = 0;
     for (int64_t i = 0; i < length; ++i) sum += row[i];
     means.push_back(sum / static_cast<double>(length));
@@ -38,11 +47,11 @@ void GroupNormBackward(const Tensor& gradient, const Tensor& self, const Tensor&
                        int64_t channels, int64_t pixels, int64_t groups, const BoolArray&,
                        const Tensor* grad_self, const Tensor* grad_weight,
                        const Tensor* grad_bias) {
-  std::vector<double> g = load<double>(gradient), x = load<double>(self);
+  Values<double> g = load<double>(gradient), x = load<double>(self);
   const auto means = load<double>(mean), inverses = load<double>(inverse);
   const auto w = channelValues(weight, channels, 1);
-  std::vector<double> weight_sum(channels, 0), bias_sum(channels, 0);
-  const int64_t length = channels / groups * pixels;
+  Values<double> weight_sum(channels, 0), bias_sum(channels, 0);
+  const int64_t length = groupLength(batch, channels, pixels, groups, x.size());
   const double count = static_cast<double>(length);
   for (int64_t r = 0; r < batch * groups; ++r) {
     double sum = 0, product = 0;

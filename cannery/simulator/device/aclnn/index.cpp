@@ -30,8 +30,8 @@ void requireWithin(const Shape& whole, int64_t dim, const Shape& index) {
 
 // For each element of `index`, the position in dense `self` that has the same coordinates but
 // the element's value in `dim`.
-std::vector<int64_t> positionsAlong(const Tensor& self, int64_t dim, const Tensor& index) {
-  std::vector<int64_t> positions = load<int64_t>(index);
+Values<int64_t> positionsAlong(const Tensor& self, int64_t dim, const Tensor& index) {
+  Values<int64_t> positions = load<int64_t>(index);
   if (positions.empty()) return positions;
   const Shape whole = atLeastOneDim(self.shape), part = atLeastOneDim(index.shape);
   const Shape strides = denseStrides(whole), own = denseStrides(part);
@@ -51,8 +51,8 @@ std::vector<int64_t> positionsAlong(const Tensor& self, int64_t dim, const Tenso
 void Gather(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& out) {
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
-    const std::vector<T> values = load<T>(self);
-    std::vector<T> gathered;
+    const Values<T> values = load<T>(self);
+    Values<T> gathered;
     for (int64_t at : positionsAlong(self, self.wrapped(dim), index)) {
       gathered.push_back(values[at]);
     }
@@ -64,9 +64,9 @@ enum Scattering { kReplace = 0, kAccumulate = 1, kMultiply = 2 };
 
 // `source` has a value for each element of `index`, or one for all.
 template <class T>
-void scatter(const Tensor& self, int64_t dim, const Tensor& index, const std::vector<T>& source,
+void scatter(const Tensor& self, int64_t dim, const Tensor& index, const Values<T>& source,
              int64_t scattering, const Tensor& out) {
-  std::vector<T> values = load<T>(self);
+  Values<T> values = load<T>(self);
   const auto positions = positionsAlong(self, self.wrapped(dim), index);
   for (size_t i = 0; i < positions.size(); ++i) {
     const T value = source.at(source.size() == 1 ? 0 : i);
@@ -103,7 +103,7 @@ void ScatterValue(const Tensor& self, int64_t dim, const Tensor& index, const Sc
                   int64_t scattering, const Tensor& out) {
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
-    scatter(self, dim, index, std::vector<T>{value.as<T>()}, scattering, out);
+    scatter(self, dim, index, Values<T>{value.as<T>()}, scattering, out);
   });
 }
 void InplaceScatterValue(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
@@ -115,8 +115,8 @@ void IndexSelect(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
     Rows<T> rows = loadRows<T>(self, {dim});
-    const std::vector<int64_t> wanted = load<int64_t>(index);
-    std::vector<T> selected;
+    const Values<int64_t> wanted = load<int64_t>(index);
+    Values<T> selected;
     for (int64_t r = 0; r < rows.count; ++r) {
       for (int64_t at : wanted) selected.push_back(rows.row(r)[checkedIndex(at, rows.length)]);
     }
@@ -124,12 +124,22 @@ void IndexSelect(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   });
 }
 
+// One index for each element of a row.
+template <class T>
+Values<int64_t> indicesFor(const Rows<T>& rows, const Tensor& index) {
+  Values<int64_t> indices = load<int64_t>(index);
+  if (static_cast<int64_t>(indices.size()) != rows.length) {
+    throw Error(kAclnnInvalidParam, "the index has another length than the source");
+  }
+  return indices;
+}
+
 void IndexAdd(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
               const Scalar& alpha, const Tensor& out) {
   withComputeType({&self}, {&alpha}, [&](auto zero) {
     using T = decltype(zero);
     Rows<T> rows = loadRows<T>(self, {dim}), added = loadRows<T>(source, {dim});
-    const std::vector<int64_t> wanted = load<int64_t>(index);
+    const Values<int64_t> wanted = indicesFor(added, index);
     for (int64_t r = 0; r < rows.count; ++r) {
       for (size_t i = 0; i < wanted.size(); ++i) {
         rows.row(r)[checkedIndex(wanted[i], rows.length)] += alpha.as<T>() * added.row(r)[i];
@@ -143,7 +153,7 @@ void InplaceIndexCopy(const Tensor& self, int64_t dim, const Tensor& index, cons
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
     Rows<T> rows = loadRows<T>(self, {dim}), taken = loadRows<T>(source, {dim});
-    const std::vector<int64_t> wanted = load<int64_t>(index);
+    const Values<int64_t> wanted = indicesFor(taken, index);
     for (int64_t r = 0; r < rows.count; ++r) {
       for (size_t i = 0; i < wanted.size(); ++i) {
         rows.row(r)[checkedIndex(wanted[i], rows.length)] = taken.row(r)[i];
@@ -155,11 +165,11 @@ void InplaceIndexCopy(const Tensor& self, int64_t dim, const Tensor& index, cons
 
 // Rows of a table: the shape of the result is that of the indices, then that of a row.
 void Embedding(const Tensor& weight, const Tensor& indices, const Tensor& out) {
-  const std::vector<double> table = load<double>(weight);
+  const Values<double> table = load<double>(weight);
   const int64_t width = weight.dim(1);
-  std::vector<double> result;
+  Values<double> result;
   for (int64_t index : load<int64_t>(indices)) {
-    auto row = table.begin() + checkedIndex(index, weight.dim(0)) * width;
+    const double* row = table.span(checkedIndex(index, weight.dim(0)) * width, width);
     result.insert(result.end(), row, row + width);
   }
   store(out, result);
@@ -167,10 +177,10 @@ void Embedding(const Tensor& weight, const Tensor& indices, const Tensor& out) {
 
 void EmbeddingDenseBackward(const Tensor& gradient, const Tensor& indices, int64_t,
                             int64_t padding, bool by_frequency, const Tensor& out) {
-  const std::vector<double> rows = load<double>(gradient);
-  const std::vector<int64_t> wanted = load<int64_t>(indices);
+  const Values<double> rows = load<double>(gradient);
+  const Values<int64_t> wanted = load<int64_t>(indices);
   const int64_t width = out.dim(1);
-  std::vector<double> result(out.size(), 0), times(out.dim(0), 0);
+  Values<double> result(out.size(), 0), times(out.dim(0), 0);
   for (int64_t index : wanted) ++times.at(index);
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] == padding) continue;

@@ -18,6 +18,9 @@ void ForeachCopy(const TensorList& from, const TensorList& to) {
 }
 void Permute(const Tensor& self, const IntArray& order, const Tensor& out) {
   Tensor view = self;
+  if (order.items.size() != self.shape.size()) {
+    throw Error(kAclnnInvalidParam, "the order has another length than the shape");
+  }
   for (size_t i = 0; i < order.items.size(); ++i) {
     view.shape[i] = self.dim(order.items[i]);
     view.strides[i] = self.strides[self.wrapped(order.items[i])];
@@ -29,6 +32,9 @@ void Permute(const Tensor& self, const IntArray& order, const Tensor& out) {
 Tensor slice(const Tensor& whole, int64_t dim, int64_t start, int64_t extent) {
   Tensor part = whole;
   const int64_t at = whole.wrapped(dim);
+  if (start < 0 || extent < 0 || start > whole.dim(at) || extent > whole.dim(at) - start) {
+    throw Error(kAclnnInvalidParam, "a part reaches beyond its tensor");
+  }
   part.offset += start * whole.strides[at];
   part.shape[at] = extent;
   return part;
@@ -36,7 +42,7 @@ Tensor slice(const Tensor& whole, int64_t dim, int64_t start, int64_t extent) {
 
 void Cat(const TensorList& tensors, int64_t dim, const Tensor& out) {
   int64_t start = 0;
-  for (const Tensor* tensor : tensors.items) {
+  for (const auto& tensor : tensors.items) {
     if (tensor->rank() == 1 && tensor->size() == 0) continue;  // joins with any shape
     const int64_t extent = tensor->dim(dim);
     copy(*tensor, slice(out, dim, start, extent));
@@ -48,7 +54,7 @@ void Stack(const TensorList& tensors, int64_t dim, const Tensor& out) {
   for (size_t i = 0; i < tensors.items.size(); ++i) {
     Tensor place = slice(out, dim, static_cast<int64_t>(i), 1);
     const int64_t at = out.wrapped(dim);
-    place.shape.erase(place.shape.begin() + at);
+    place.shape.erase(place.shape.begin() + at);  // slice() has found it to be there
     place.strides.erase(place.strides.begin() + at);
     copy(*tensors.items[i], place);
   }
@@ -59,10 +65,13 @@ template <class Origin>
 void rearrange(const Tensor& self, const Tensor& out, Origin&& origin) {
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
-    const std::vector<T> values = load<T>(self);
+    const Values<T> values = load<T>(self);
     const Shape from = denseStrides(self.shape), to = denseStrides(out.shape);
     const int64_t missing = out.rank() - self.rank();
-    std::vector<T> results(out.size());
+    if (missing < 0 || (self.size() == 0 && out.size() != 0)) {
+      throw Error(kAclnnInvalidParam, "the output does not fit the tensor");
+    }
+    Values<T> results(out.size());
     for (int64_t i = 0; i < out.size(); ++i) {
       int64_t position = 0;
       for (int64_t dim = missing; dim < out.rank(); ++dim) {
@@ -80,7 +89,7 @@ void Repeat(const Tensor& self, const IntArray&, const Tensor& out) {
 }
 
 void Flip(const Tensor& self, const IntArray& dims, const Tensor& out) {
-  std::vector<bool> flipped(self.shape.size(), false);
+  Values<bool> flipped(self.shape.size(), false);
   for (int64_t dim : dims.items) flipped[self.wrapped(dim)] = true;
   rearrange(self, out, [&](int64_t dim, int64_t index) {
     return flipped[dim] ? self.shape[dim] - 1 - index : index;
@@ -114,7 +123,7 @@ void ConstantPadNd(const Tensor& self, const IntArray& padding, const Scalar& va
                    const Tensor& out) {
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
-    store(out, std::vector<T>(out.size(), value.as<T>()));
+    store(out, Values<T>(out.size(), value.as<T>()));
   });
   Tensor from = self, to = out;
   for (size_t i = 0; i < padding.items.size() / 2; ++i) {

@@ -10,19 +10,19 @@ namespace {
 
 enum Reduction { kNone = 0, kMean = 1, kSum = 2 };
 
-void storeReduced(const std::vector<double>& losses, double divisor, int64_t reduction,
+void storeReduced(const Values<double>& losses, double divisor, int64_t reduction,
                   const Tensor& out) {
   if (reduction == kNone) return store(out, losses);
   const double total = std::accumulate(losses.begin(), losses.end(), 0.0);
-  store(out, std::vector<double>{reduction == kMean ? total / divisor : total});
+  store(out, Values<double>{reduction == kMean ? total / divisor : total});
 }
 
 template <class Loss>
 void pairLoss(const Tensor& self, const Tensor& target, int64_t reduction, const Tensor& out,
               Loss&& loss) {
   const Shape shape = broadcastShape(self.shape, target.shape);
-  std::vector<double> values = load<double>(self, shape);
-  const std::vector<double> targets = load<double>(target, shape);
+  Values<double> values = load<double>(self, shape);
+  const Values<double> targets = load<double>(target, shape);
   for (size_t i = 0; i < values.size(); ++i) values[i] = loss(values[i], targets[i]);
   storeReduced(values, static_cast<double>(values.size()), reduction, out);
 }
@@ -68,19 +68,19 @@ void SmoothL1LossBackward(const Tensor& gradient, const Tensor& self, const Tens
   });
 }
 
-double weightAt(const std::vector<double>& weights, size_t index) {
+double weightAt(const Values<double>& weights, size_t index) {
   return weights.empty() ? 1 : weights.at(index);
 }
-std::vector<double> optional(const Tensor* tensor) {
-  return tensor ? load<double>(*tensor) : std::vector<double>{};
+Values<double> optional(const Tensor* tensor) {
+  return tensor ? load<double>(*tensor) : Values<double>{};
 }
 
 void NLLLoss(const Tensor& self, const Tensor& target, const Tensor* weight, int64_t reduction,
              int64_t ignored, const Tensor& out, const Tensor& total_weight) {
-  const std::vector<double> scores = load<double>(self);
-  const std::vector<double> weights = optional(weight);
+  const Values<double> scores = load<double>(self);
+  const Values<double> weights = optional(weight);
   const int64_t classes = self.dim(-1);
-  std::vector<double> losses;
+  Values<double> losses;
   double total = 0;
   for (int64_t wanted : load<int64_t>(target)) {
     const size_t row = losses.size();
@@ -89,18 +89,18 @@ void NLLLoss(const Tensor& self, const Tensor& target, const Tensor* weight, int
     total += w;
   }
   storeReduced(losses, total, reduction, out);
-  store(total_weight, std::vector<double>(total_weight.size(), total));
+  store(total_weight, Values<double>(total_weight.size(), total));
 }
 
 void NLLLossBackward(const Tensor& gradient, const Tensor& self, const Tensor& target,
                      const Tensor* weight, int64_t reduction, int64_t ignored,
                      const Tensor& total_weight, const Tensor& out) {
-  const std::vector<int64_t> wanted = load<int64_t>(target);
-  const std::vector<double> weights = optional(weight);
-  const std::vector<double> incoming = load<double>(gradient);
+  const Values<int64_t> wanted = load<int64_t>(target);
+  const Values<double> weights = optional(weight);
+  const Values<double> incoming = load<double>(gradient);
   const int64_t classes = self.dim(-1);
   const double divisor = reduction == kMean ? single<double>(total_weight) : 1;
-  std::vector<double> result(out.size(), 0);
+  Values<double> result(out.size(), 0);
   for (size_t row = 0; row < wanted.size(); ++row) {
     if (wanted[row] == ignored) continue;
     const double g = incoming.at(reduction == kNone ? row : 0);
@@ -111,7 +111,7 @@ void NLLLossBackward(const Tensor& gradient, const Tensor& self, const Tensor& t
 
 void BinaryCrossEntropy(const Tensor& self, const Tensor& target, const Tensor* weight,
                         int64_t reduction, const Tensor& out) {
-  const std::vector<double> weights = weight ? load<double>(*weight, self.shape) : optional(weight);
+  const Values<double> weights = weight ? load<double>(*weight, self.shape) : optional(weight);
   size_t at = 0;
   pairLoss(self, target, reduction, out, [&](double x, double t) {
     const double yes = std::max(std::log(x), -100.0), no = std::max(std::log1p(-x), -100.0);
@@ -120,7 +120,7 @@ void BinaryCrossEntropy(const Tensor& self, const Tensor& target, const Tensor* 
 }
 void BinaryCrossEntropyBackward(const Tensor& gradient, const Tensor& self, const Tensor& target,
                                 const Tensor* weight, int64_t reduction, const Tensor& out) {
-  const std::vector<double> weights = weight ? load<double>(*weight, self.shape) : optional(weight);
+  const Values<double> weights = weight ? load<double>(*weight, self.shape) : optional(weight);
   size_t at = 0;
   pairLossBackward(gradient, self, target, reduction, out, [&](double x, double t) {
     return weightAt(weights, at++) * (x - t) / std::max(x * (1 - x), 1e-12);
@@ -131,8 +131,8 @@ double softplusOfMinus(double x) { return std::max(-x, 0.0) + std::log1p(std::ex
 
 void BinaryCrossEntropyWithLogits(const Tensor& self, const Tensor& target, const Tensor* weight,
                                   const Tensor* positive, int64_t reduction, const Tensor& out) {
-  const std::vector<double> weights = weight ? load<double>(*weight, self.shape) : optional(weight);
-  const std::vector<double> raise =
+  const Values<double> weights = weight ? load<double>(*weight, self.shape) : optional(weight);
+  const Values<double> raise =
       positive ? load<double>(*positive, self.shape) : optional(positive);
   size_t at = 0;
   pairLoss(self, target, reduction, out, [&](double x, double t) {
@@ -144,8 +144,8 @@ void BinaryCrossEntropyWithLogitsBackward(const Tensor& gradient, const Tensor& 
                                           const Tensor& target, const Tensor* weight,
                                           const Tensor* positive, int64_t reduction,
                                           const Tensor& out) {
-  const std::vector<double> weights = weight ? load<double>(*weight, self.shape) : optional(weight);
-  const std::vector<double> raise =
+  const Values<double> weights = weight ? load<double>(*weight, self.shape) : optional(weight);
+  const Values<double> raise =
       positive ? load<double>(*positive, self.shape) : optional(positive);
   size_t at = 0;
   pairLossBackward(gradient, self, target, reduction, out, [&](double x, double t) {

@@ -28,7 +28,7 @@ void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out) {
   }
 }
 
-Shape leading(const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); }
+Shape leading(const Shape& shape) { return shape.part(0, shape.size() - 2); }
 
 Shape withMatrix(Shape batch, int64_t rows, int64_t columns) {
   batch.push_back(rows);
@@ -39,15 +39,16 @@ Shape withMatrix(Shape batch, int64_t rows, int64_t columns) {
 // A vector on the left is one row, on the right one column; the result drops that dimension, which
 // its dense elements do not show.
 template <class T>
-std::vector<T> matrixProduct(Tensor a, Tensor b) {
+Values<T> matrixProduct(Tensor a, Tensor b) {
   if (a.rank() == 1) a.shape.insert(a.shape.begin(), 1), a.strides.insert(a.strides.begin(), 0);
   if (b.rank() == 1) b.shape.push_back(1), b.strides.push_back(0);
+  if (a.rank() < 2 || b.rank() < 2) throw Error(kAclnnInvalidParam, "a matrix is missing");
   const int64_t rows = a.dim(-2), inner = a.dim(-1), columns = b.dim(-1);
   if (inner != b.dim(-2)) throw Error(kAclnnInvalidParam, "matrix shapes do not fit");
   Shape batch = broadcastShape(leading(a.shape), leading(b.shape));
-  std::vector<T> left = load<T>(a, withMatrix(batch, rows, inner));
-  std::vector<T> right = load<T>(b, withMatrix(batch, inner, columns));
-  std::vector<T> result(product(batch) * rows * columns);
+  Values<T> left = load<T>(a, withMatrix(batch, rows, inner));
+  Values<T> right = load<T>(b, withMatrix(batch, inner, columns));
+  Values<T> result(product(withMatrix(batch, rows, columns)));
   for (int64_t i = 0; i < product(batch); ++i) {
     multiply<T>({rows, inner, left.data() + i * rows * inner},
                 {inner, columns, right.data() + i * inner * columns},
@@ -76,8 +77,8 @@ void Addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& b
            const Scalar& alpha, const Tensor& out, int8_t) {
   withComputeType({&self, &a, &b}, [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> values = matrixProduct<T>(a, b);
-    std::vector<T> added = load<T>(self, out.shape);
+    Values<T> values = matrixProduct<T>(a, b);
+    Values<T> added = load<T>(self, out.shape);
     const T keep = beta.as<T>(), scale = alpha.as<T>();
     for (size_t i = 0; i < values.size(); ++i) {
       values[i] = scale * values[i] + (keep == 0 ? T{0} : keep * added[i]);
@@ -101,10 +102,10 @@ void Addbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& 
             const Scalar& alpha, const Tensor& out, int8_t) {
   withComputeType({&self, &a, &b}, [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> products = matrixProduct<T>(a, b);
-    std::vector<T> values = load<T>(self, out.shape);
+    Values<T> products = matrixProduct<T>(a, b);
+    Values<T> values = load<T>(self, out.shape);
     for (T& value : values) value *= beta.as<T>();
-    for (size_t i = 0; i < products.size(); ++i) {
+    for (size_t i = 0; i < products.size() && !values.empty(); ++i) {
       values[i % values.size()] += alpha.as<T>() * products[i];
     }
     store(out, values);

@@ -18,11 +18,13 @@ Moments momentsOf(const double* row, int64_t length, double epsilon) {
   return {mean, 1 / std::sqrt(variance / static_cast<double>(length) + epsilon)};
 }
 
-std::vector<double> valuesOr(const Tensor* tensor, int64_t count, double missing) {
-  return tensor ? load<double>(*tensor) : std::vector<double>(count, missing);
+int64_t rowLength(const Shape& normalized) { return std::max<int64_t>(1, product(normalized)); }
+
+Values<double> valuesOr(const Tensor* tensor, int64_t count, double missing) {
+  return tensor ? load<double>(*tensor) : Values<double>(count, missing);
 }
 
-void storeOptional(const Tensor* out, const std::vector<double>& values) {
+void storeOptional(const Tensor* out, const Values<double>& values) {
   if (out != nullptr && out->size() != 0) store(*out, values);
 }
 
@@ -39,10 +41,11 @@ void backwardRow(double* g, const double* n, int64_t length, double inverse_devi
 void LayerNorm(const Tensor& self, const IntArray& normalized, const Tensor* weight,
                const Tensor* bias, double epsilon, const Tensor& out, const Tensor* mean,
                const Tensor* inverse) {
-  const int64_t length = product(normalized.items);
-  std::vector<double> x = load<double>(self), means, inverses;
-  const std::vector<double> w = valuesOr(weight, length, 1), b = valuesOr(bias, length, 0);
-  for (double* row = x.data(); row < x.data() + x.size(); row += length) {
+  const int64_t length = rowLength(normalized.items);
+  Values<double> x = load<double>(self), means, inverses;
+  const Values<double> w = valuesOr(weight, length, 1), b = valuesOr(bias, length, 0);
+  for (size_t first = 0; first < x.size(); first += length) {
+    double* row = x.span(first, length);
     const Moments m = momentsOf(row, length, epsilon);
     for (int64_t i = 0; i < length; ++i) {
       row[i] = (row[i] - m.mean) * m.inverse_deviation * w[i] + b[i];
@@ -59,14 +62,14 @@ void LayerNormBackward(const Tensor& gradient, const Tensor& self, const IntArra
                        const Tensor& mean, const Tensor& inverse, const Tensor* weight,
                        const Tensor*, const BoolArray&, const Tensor* grad_self,
                        const Tensor* grad_weight, const Tensor* grad_bias) {
-  const int64_t length = product(normalized.items);
-  std::vector<double> g = load<double>(gradient), x = load<double>(self);
-  const std::vector<double> means = load<double>(mean), inverses = load<double>(inverse);
-  const std::vector<double> w = valuesOr(weight, length, 1);
-  std::vector<double> weight_sum(length, 0), bias_sum(length, 0);
+  const int64_t length = rowLength(normalized.items);
+  Values<double> g = load<double>(gradient), x = load<double>(self);
+  const Values<double> means = load<double>(mean), inverses = load<double>(inverse);
+  const Values<double> w = valuesOr(weight, length, 1);
+  Values<double> weight_sum(length, 0), bias_sum(length, 0);
   for (size_t r = 0; r < means.size(); ++r) {
-    double* grad = g.data() + r * length;
-    double* row = x.data() + r * length;
+    double* grad = g.span(r * length, length);
+    double* row = x.span(r * length, length);
     for (int64_t i = 0; i < length; ++i) {
       row[i] = (row[i] - means[r]) * inverses[r];
       weight_sum[i] += grad[i] * row[i];
@@ -82,10 +85,11 @@ void LayerNormBackward(const Tensor& gradient, const Tensor& self, const IntArra
 
 void RmsNorm(const Tensor& self, const Tensor& weight, double epsilon, const Tensor& out,
              const Tensor& inverse) {
-  const int64_t length = weight.size();
-  std::vector<double> x = load<double>(self), inverses;
-  const std::vector<double> w = load<double>(weight);
-  for (double* row = x.data(); row < x.data() + x.size(); row += length) {
+  const int64_t length = rowLength(weight.shape);
+  Values<double> x = load<double>(self), inverses;
+  const Values<double> w = load<double>(weight);
+  for (size_t first = 0; first < x.size(); first += length) {
+    double* row = x.span(first, length);
     double squares = 0;
     for (int64_t i = 0; i < length; ++i) squares += row[i] * row[i];
     inverses.push_back(1 / std::sqrt(squares / static_cast<double>(length) + epsilon));
@@ -97,14 +101,14 @@ void RmsNorm(const Tensor& self, const Tensor& weight, double epsilon, const Ten
 
 void RmsNormGrad(const Tensor& gradient, const Tensor& self, const Tensor& inverse,
                  const Tensor& weight, const Tensor& grad_self, const Tensor& grad_weight) {
-  const int64_t length = weight.size();
-  std::vector<double> g = load<double>(gradient);
-  const std::vector<double> x = load<double>(self), w = load<double>(weight);
-  const std::vector<double> inverses = load<double>(inverse);
-  std::vector<double> weight_sum(length, 0);
+  const int64_t length = rowLength(weight.shape);
+  Values<double> g = load<double>(gradient);
+  const Values<double> x = load<double>(self), w = load<double>(weight);
+  const Values<double> inverses = load<double>(inverse);
+  Values<double> weight_sum(length, 0);
   for (size_t r = 0; r < inverses.size(); ++r) {
-    double* grad = g.data() + r * length;
-    const double* row = x.data() + r * length;
+    double* grad = g.span(r * length, length);
+    const double* row = x.span(r * length, length);
     const double scale = inverses[r];
     double product = 0;
     for (int64_t i = 0; i < length; ++i) {
@@ -120,14 +124,16 @@ void RmsNormGrad(const Tensor& gradient, const Tensor& self, const Tensor& inver
 
 // Channels are dimension 1: rows of all other dimensions.
 Shape channelRowDims(const Tensor& self) {
-  Shape dims = everyDim(self);
-  dims.erase(dims.begin() + 1);
+  Shape dims;
+  for (int64_t dim : everyDim(self)) {
+    if (dim != 1) dims.push_back(dim);
+  }
   return dims;
 }
 
-void blend(const Tensor* running, const std::vector<double>& now, double momentum) {
+void blend(const Tensor* running, const Values<double>& now, double momentum) {
   if (running == nullptr) return;
-  std::vector<double> values = load<double>(*running);
+  Values<double> values = load<double>(*running);
   for (size_t i = 0; i < values.size(); ++i) values[i] += momentum * (now[i] - values[i]);
   store(*running, values);
 }
@@ -137,10 +143,10 @@ void BatchNorm(const Tensor& self, const Tensor* weight, const Tensor* bias,
                double momentum, double epsilon, const Tensor& out, const Tensor* saved_mean,
                const Tensor* saved_inverse) {
   Rows<double> rows = loadRows<double>(self, channelRowDims(self));
-  const std::vector<double> w = valuesOr(weight, rows.count, 1), b = valuesOr(bias, rows.count, 0);
-  const std::vector<double> old_mean = valuesOr(running_mean, rows.count, 0);
-  const std::vector<double> old_variance = valuesOr(running_variance, rows.count, 1);
-  std::vector<double> means, inverses, variances;
+  const Values<double> w = valuesOr(weight, rows.count, 1), b = valuesOr(bias, rows.count, 0);
+  const Values<double> old_mean = valuesOr(running_mean, rows.count, 0);
+  const Values<double> old_variance = valuesOr(running_variance, rows.count, 1);
+  Values<double> means, inverses, variances;
   for (int64_t c = 0; c < rows.count; ++c) {
     const Moments m = training ? momentsOf(rows.row(c), rows.length, epsilon)
                                : Moments{old_mean[c], 1 / std::sqrt(old_variance[c] + epsilon)};
@@ -168,10 +174,13 @@ void BatchNormBackward(const Tensor& gradient, const Tensor& self, const Tensor*
                        const Tensor* grad_weight, const Tensor* grad_bias) {
   Rows<double> g = loadRows<double>(gradient, channelRowDims(self));
   Rows<double> x = loadRows<double>(self, channelRowDims(self));
-  const std::vector<double> w = valuesOr(weight, g.count, 1);
-  const std::vector<double> means = valuesOr(training ? saved_mean : running_mean, g.count, 0);
-  std::vector<double> inverses = valuesOr(training ? saved_inverse : running_variance, g.count, 1);
-  std::vector<double> weight_sum(g.count, 0), bias_sum(g.count, 0);
+  if (g.length != x.length) {
+    throw Error(kAclnnInvalidParam, "the gradient has another shape than the input");
+  }
+  const Values<double> w = valuesOr(weight, g.count, 1);
+  const Values<double> means = valuesOr(training ? saved_mean : running_mean, g.count, 0);
+  Values<double> inverses = valuesOr(training ? saved_inverse : running_variance, g.count, 1);
+  Values<double> weight_sum(g.count, 0), bias_sum(g.count, 0);
   for (int64_t c = 0; c < g.count; ++c) {
     if (!training) inverses[c] = 1 / std::sqrt(inverses[c] + epsilon);
     for (int64_t i = 0; i < g.length; ++i) {

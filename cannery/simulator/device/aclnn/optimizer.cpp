@@ -10,9 +10,12 @@ void ApplyAdamWV2(const Tensor& self, const Tensor& mean, const Tensor& square,
                   const Tensor* largest_square, const Tensor& gradient, const Tensor& step,
                   float rate, float beta1, float beta2, float decay, float epsilon, bool amsgrad,
                   bool maximize) {
-  std::vector<double> x = load<double>(self), m = load<double>(mean), v = load<double>(square);
-  std::vector<double> g = load<double>(gradient);
-  std::vector<double> top = amsgrad ? load<double>(*largest_square) : v;
+  Values<double> x = load<double>(self), m = load<double>(mean), v = load<double>(square);
+  Values<double> g = load<double>(gradient);
+  if (amsgrad && largest_square == nullptr) {
+    throw Error(kAclnnNullPointer, "the largest square is missing (null)");
+  }
+  Values<double> top = amsgrad ? load<double>(*largest_square) : v;
   const double steps = single<double>(step) + 1;  // op-plugin passes the number of steps before
   const double bias1 = 1 - std::pow(beta1, steps), bias2 = 1 - std::pow(beta2, steps);
   for (size_t i = 0; i < x.size(); ++i) {
@@ -40,8 +43,8 @@ void AmpUpdateScale(const Tensor& scale, const Tensor& tracker, const Tensor& fo
     value *= growth;
     good_steps = 0;
   }
-  store(new_scale, std::vector<double>{value});
-  store(new_tracker, std::vector<int64_t>{good_steps});
+  store(new_scale, Values<double>{value});
+  store(new_tracker, Values<int64_t>{good_steps});
 }
 
 }  // namespace

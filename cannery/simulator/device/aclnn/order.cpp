@@ -16,8 +16,8 @@ bool less(T a, T b) {
 }
 
 template <class T>
-std::vector<int64_t> sortedPositions(const T* row, int64_t length, bool descending) {
-  std::vector<int64_t> positions(length);
+Values<int64_t> sortedPositions(const T* row, int64_t length, bool descending) {
+  Values<int64_t> positions(length);
   std::iota(positions.begin(), positions.end(), 0);
   std::stable_sort(positions.begin(), positions.end(), [&](int64_t a, int64_t b) {
     return descending ? less(row[b], row[a]) : less(row[a], row[b]);
@@ -31,8 +31,8 @@ void pick(const Tensor& self, int64_t dim, bool descending, int64_t first, int64
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
     Rows<T> rows = loadRows<T>(self, {dim});
-    std::vector<T> picked;
-    std::vector<int64_t> origins;
+    Values<T> picked;
+    Values<int64_t> origins;
     for (int64_t i = 0; i < rows.count; ++i) {
       auto positions = sortedPositions(rows.row(i), rows.length, descending);
       for (int64_t at = first; at < first + count; ++at) {
@@ -83,9 +83,9 @@ void ArgMin(const Tensor& self, int64_t dim, bool, const Tensor& out) {
 void Median(const Tensor& self, const Tensor& out) {
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> values = load<T>(self);
+    Values<T> values = load<T>(self);
     auto middle = sortedPositions(values.data(), self.size(), false).at((self.size() - 1) / 2);
-    store(out, std::vector<T>{values[middle]});
+    store(out, Values<T>{values[middle]});
   });
 }
 
@@ -93,8 +93,8 @@ void Median(const Tensor& self, const Tensor& out) {
 Rows<double> orderedRows(const Tensor& sorted, const Tensor* sorter) {
   Rows<double> rows = loadRows<double>(sorted, {-1});
   if (sorter == nullptr) return rows;
-  const std::vector<double> unordered = rows.values;
-  const std::vector<int64_t> order = load<int64_t>(*sorter);
+  const Values<double> unordered = rows.values;
+  const Values<int64_t> order = load<int64_t>(*sorter);
   if (order.size() != unordered.size()) {
     throw Error(kAclnnInvalidParam, "the sorter has another shape than the sequence");
   }
@@ -110,8 +110,8 @@ Rows<double> orderedRows(const Tensor& sorted, const Tensor* sorter) {
 void SearchSorted(const Tensor& sorted, const Tensor& wanted, bool, bool right,
                   const Tensor* sorter, const Tensor& out) {
   Rows<double> rows = orderedRows(sorted, sorter);
-  std::vector<double> values = load<double>(wanted);
-  std::vector<int64_t> found;
+  Values<double> values = load<double>(wanted);
+  Values<int64_t> found;
   const int64_t per_row = rows.count > 1 ? wanted.size() / rows.count : wanted.size();
   for (size_t i = 0; i < values.size(); ++i) {
     double* row = rows.row(static_cast<int64_t>(i) / std::max<int64_t>(1, per_row));

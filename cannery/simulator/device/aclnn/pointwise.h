@@ -8,15 +8,15 @@ namespace npusim {
 
 template <class T, class Function>
 void map1(const Tensor& out, const Tensor& a, Function&& function) {
-  std::vector<T> values = load<T>(a, out.shape);
+  Values<T> values = load<T>(a, out.shape);
   for (T& value : values) value = static_cast<T>(function(value));
   store(out, values);
 }
 
 template <class T, class Function>
 void map2(const Tensor& out, const Tensor& a, const Tensor& b, Function&& function) {
-  std::vector<T> values = load<T>(a, out.shape);
-  std::vector<T> others = load<T>(b, out.shape);
+  Values<T> values = load<T>(a, out.shape);
+  Values<T> others = load<T>(b, out.shape);
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<T>(function(values[i], others[i]));
   }
@@ -26,9 +26,9 @@ void map2(const Tensor& out, const Tensor& a, const Tensor& b, Function&& functi
 template <class T, class Function>
 void map3(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c,
           Function&& function) {
-  std::vector<T> values = load<T>(a, out.shape);
-  std::vector<T> seconds = load<T>(b, out.shape);
-  std::vector<T> thirds = load<T>(c, out.shape);
+  Values<T> values = load<T>(a, out.shape);
+  Values<T> seconds = load<T>(b, out.shape);
+  Values<T> thirds = load<T>(c, out.shape);
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<T>(function(values[i], seconds[i], thirds[i]));
   }

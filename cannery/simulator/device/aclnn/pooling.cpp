@@ -58,10 +58,10 @@ class Pool {
 void AvgPool2d(const Tensor& self, const IntArray& kernel, const IntArray& stride,
                const IntArray& padding, bool, bool count_padding, int64_t divisor, int8_t,
                const Tensor& out) {
-  const std::vector<double> x = load<double>(self);
+  const Values<double> x = load<double>(self);
   // Only the whole sum is divided: a sum of quotients can be a little less than the integer that
   // it stands for, and would be cut off below it.
-  std::vector<double> means(out.size(), 0), divisors(out.size(), 1);
+  Values<double> means(out.size(), 0), divisors(out.size(), 1);
   Pool(kernel, stride, padding, count_padding, divisor)
       .each(self.shape, out.shape, [&](int64_t to, int64_t from, double divisor) {
         means[to] += x[from];
@@ -74,8 +74,8 @@ void AvgPool2d(const Tensor& self, const IntArray& kernel, const IntArray& strid
 void AvgPool2dBackward(const Tensor& gradient, const Tensor& self, const IntArray& kernel,
                        const IntArray& stride, const IntArray& padding, bool, bool count_padding,
                        int64_t divisor, int8_t, const Tensor& out) {
-  const std::vector<double> g = load<double>(gradient);
-  std::vector<double> sums(out.size(), 0);
+  const Values<double> g = load<double>(gradient);
+  Values<double> sums(out.size(), 0);
   Pool(kernel, stride, padding, count_padding, divisor)
       .each(self.shape, gradient.shape, [&](int64_t to, int64_t from, double divisor) {
         sums[from] += g[to] / divisor;

@@ -34,7 +34,7 @@ class Generator {
 template <class Draw>
 void drawInto(const Tensor& out, int64_t seed, int64_t offset, Draw&& draw) {
   Generator generator(seed, offset);
-  std::vector<double> values(out.size());
+  Values<double> values(out.size());
   for (double& value : values) value = draw(generator);
   store(out, values);
 }
@@ -56,7 +56,7 @@ void NormalFloatFloat(float mean, float deviation, int64_t seed, int64_t offset,
                       const Tensor& out) {
   InplaceNormal(out, mean, deviation, seed, offset);
 }
-void normal(const std::vector<double>& means, const std::vector<double>& deviations, int64_t seed,
+void normal(const Values<double>& means, const Values<double>& deviations, int64_t seed,
             int64_t offset, const Tensor& out) {
   size_t at = 0;
   drawInto(out, seed, offset, [&](Generator& g) {
@@ -71,18 +71,18 @@ void NormalTensorTensor(const Tensor& mean, const Tensor& deviation, int64_t see
 }
 void NormalTensorFloat(const Tensor& mean, float deviation, int64_t seed, int64_t offset,
                        const Tensor& out) {
-  std::vector<double> same(out.size(), deviation);
+  Values<double> same(out.size(), deviation);
   normal(load<double>(mean, out.shape), same, seed, offset, out);
 }
 void NormalFloatTensor(float mean, const Tensor& deviation, int64_t seed, int64_t offset,
                        const Tensor& out) {
-  std::vector<double> same(out.size(), mean);
+  Values<double> same(out.size(), mean);
   normal(same, load<double>(deviation, out.shape), seed, offset, out);
 }
 
 void InplaceRandom(const Tensor& self, int64_t from, int64_t to, int64_t seed, int64_t offset) {
   Generator generator(seed, offset);
-  std::vector<int64_t> values(self.size());
+  Values<int64_t> values(self.size());
   const uint64_t span = std::max<uint64_t>(1, static_cast<uint64_t>(to) - from);
   for (int64_t& value : values) value = from + static_cast<int64_t>(generator.bits() % span);
   store(self, values);
@@ -93,7 +93,7 @@ void InplaceBernoulli(const Tensor& self, const Scalar& p, int64_t seed, int64_t
            [p = p.as<double>()](Generator& g) { return g.uniform() < p ? 1.0 : 0.0; });
 }
 void InplaceBernoulliTensor(const Tensor& self, const Tensor& p, int64_t seed, int64_t offset) {
-  std::vector<double> chances = load<double>(p, self.shape);
+  Values<double> chances = load<double>(p, self.shape);
   size_t at = 0;
   drawInto(self, seed, offset,
            [&](Generator& g) { return g.uniform() < chances[at++] ? 1.0 : 0.0; });
@@ -101,7 +101,8 @@ void InplaceBernoulliTensor(const Tensor& self, const Tensor& p, int64_t seed, i
 
 void Randperm(int64_t n, int64_t seed, int64_t offset, const Tensor& out) {
   Generator generator(seed, offset);
-  std::vector<int64_t> values(n);
+  Values<int64_t> values(out.size());
+  if (n != out.size()) throw Error(kAclnnInvalidParam, "the output has another size than n");
   std::iota(values.begin(), values.end(), 0);
   for (int64_t i = n; i > 1; --i) {
     std::swap(values[i - 1], values[generator.bits() % static_cast<uint64_t>(i)]);
@@ -113,7 +114,10 @@ void Multinomial(const Tensor& self, int64_t samples, bool replacement, int64_t 
                  int64_t offset, const Tensor& out) {
   Generator generator(seed, offset);
   Rows<double> weights = loadRows<double>(self, {-1});
-  std::vector<int64_t> drawn;
+  Values<int64_t> drawn;
+  if (weights.length == 0 || samples < 0 || product({weights.count, samples}) != out.size()) {
+    throw Error(kAclnnInvalidParam, "the number of samples does not fit the output");
+  }
   for (int64_t r = 0; r < weights.count; ++r) {
     double* row = weights.row(r);
     for (int64_t s = 0; s < samples; ++s) {
@@ -131,7 +135,7 @@ void Multinomial(const Tensor& self, int64_t samples, bool replacement, int64_t 
 void DropoutGenMaskV2(const IntArray&, double p, int64_t seed, int64_t offset, int,
                       const Tensor& mask) {
   Generator generator(seed, offset);
-  std::vector<int64_t> bytes(mask.size(), 0);
+  Values<int64_t> bytes(mask.size(), 0);
   for (int64_t& byte : bytes) {
     for (int bit = 0; bit < 8; ++bit) byte |= int64_t{generator.uniform() >= p} << bit;
   }
@@ -142,8 +146,8 @@ void DropoutGenMask(const IntArray& shape, double p, int64_t seed, int64_t offse
   DropoutGenMaskV2(shape, p, seed, offset, 0, mask);
 }
 void DropoutDoMask(const Tensor& self, const Tensor& mask, double p, const Tensor& out) {
-  std::vector<double> values = load<double>(self);
-  std::vector<int64_t> bytes = load<int64_t>(mask);
+  Values<double> values = load<double>(self);
+  Values<int64_t> bytes = load<int64_t>(mask);
   for (size_t i = 0; i < values.size(); ++i) {
     const bool keep = p < 1 && ((bytes.at(i / 8) >> (i % 8)) & 1);
     values[i] = keep ? values[i] / (1 - p) : 0;

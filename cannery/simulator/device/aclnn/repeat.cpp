@@ -13,10 +13,15 @@ void repeatElements(const Tensor& self, const Shape& dims, const Tensor& out, in
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
     Rows<T> rows = loadRows<T>(self, dims);
-    std::vector<T> repeated;
+    Values<T> repeated;
+    const auto most = static_cast<size_t>(out.size());
     for (int64_t r = 0; r < rows.count; ++r) {
       for (int64_t i = 0; i < rows.length; ++i) {
-        repeated.insert(repeated.end(), times(i), rows.row(r)[i]);
+        const auto count = static_cast<size_t>(times(i));  // a negative one is too large as well
+        if (count > most - repeated.size()) {
+          throw Error(kAclnnInvalidParam, "the repeats do not fit the output");
+        }
+        repeated.insert(repeated.end(), count, rows.row(r)[i]);
       }
     }
     storeRows(out, {out_dim}, repeated);
@@ -46,8 +51,8 @@ void RepeatInterleave(const Tensor& self, const Tensor& repeats, int64_t, const 
 
 void OneHot(const Tensor& self, int depth, const Tensor& on, const Tensor& off, int64_t axis,
             const Tensor& out) {
-  const std::vector<int64_t> wanted = load<int64_t>(self);
-  std::vector<int64_t> values(out.size(), single<int64_t>(off));
+  const Values<int64_t> wanted = load<int64_t>(self);
+  Values<int64_t> values(out.size(), single<int64_t>(off));
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] >= 0 && wanted[i] < depth) values[i * depth + wanted[i]] = single<int64_t>(on);
   }

@@ -5,7 +5,7 @@ namespace npusim {
 
 Tensor dimsLast(const Tensor& tensor, const Shape& dims) {
   if (tensor.rank() == 0) return tensor;
-  std::vector<bool> moved(tensor.shape.size(), false);
+  Values<bool> moved(tensor.shape.size(), false);
   for (int64_t dim : dims) moved[tensor.wrapped(dim)] = true;
   Tensor view = tensor;
   view.shape.clear();

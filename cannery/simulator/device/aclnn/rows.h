@@ -11,9 +11,9 @@ template <class T>
 struct Rows {
   int64_t count;
   int64_t length;
-  std::vector<T> values;
+  Values<T> values;
 
-  T* row(int64_t index) { return values.data() + index * length; }
+  T* row(int64_t index) { return values.span(index * length, length); }
 };
 
 // The same elements with `dims` moved behind the others.
@@ -28,15 +28,14 @@ inline Shape dimsOrEvery(const Tensor& tensor, const IntArray* dims) {
 
 template <class T>
 Rows<T> loadRows(const Tensor& tensor, const Shape& dims) {
-  int64_t length = 1;
-  if (tensor.rank() > 0) {
-    for (int64_t dim : dims) length *= tensor.dim(dim);
-  }
+  Shape extents;
+  for (int64_t dim : tensor.rank() > 0 ? dims : Shape()) extents.push_back(tensor.dim(dim));
+  const int64_t length = product(extents);
   return {length == 0 ? 0 : tensor.size() / length, length, load<T>(dimsLast(tensor, dims))};
 }
 
 template <class T>
-void storeRows(const Tensor& out, const Shape& dims, const std::vector<T>& values) {
+void storeRows(const Tensor& out, const Shape& dims, const Values<T>& values) {
   store(dimsLast(out, dims), values);
 }
 
@@ -44,10 +43,10 @@ void storeRows(const Tensor& out, const Shape& dims, const std::vector<T>& value
 template <class T, class Function>
 void reduceRows(const Tensor& self, const Shape& dims, const Tensor& out, Function&& function) {
   Rows<T> rows = loadRows<T>(self, dims);
-  std::vector<T> results(out.size());
+  Values<T> results(out.size());
   for (int64_t i = 0; i < out.size(); ++i) {
     // Rows of no elements still have a result: the sum of nothing is zero.
-    results[i] = static_cast<T>(function(rows.values.data() + i * rows.length, rows.length));
+    results[i] = static_cast<T>(function(rows.row(i), rows.length));
   }
   store(out, results);
 }

@@ -48,7 +48,7 @@ void cumulativeExtreme(const Tensor& self, int64_t dim, const Tensor& values,
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
     Rows<T> rows = loadRows<T>(self, {dim});
-    std::vector<int64_t> origins;
+    Values<int64_t> origins;
     for (int64_t r = 0; r < rows.count; ++r) {
       T* row = rows.row(r);
       int64_t best = 0;

@@ -20,9 +20,9 @@ void MaskedSelect(const Tensor& self, const Tensor& mask, Tensor& out) {
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
     const Shape shape = broadcastShape(self.shape, mask.shape);
-    const std::vector<T> values = load<T>(self, shape);
-    const std::vector<int64_t> wanted = load<int64_t>(mask, shape);
-    std::vector<T> selected;
+    const Values<T> values = load<T>(self, shape);
+    const Values<int64_t> wanted = load<int64_t>(mask, shape);
+    Values<T> selected;
     for (size_t i = 0; i < values.size(); ++i) {
       if (wanted[i] != 0) selected.push_back(values[i]);
     }
@@ -31,9 +31,9 @@ void MaskedSelect(const Tensor& self, const Tensor& mask, Tensor& out) {
   });
 }
 
-std::vector<int64_t> nonzeroPositions(const Tensor& self) {
-  const std::vector<double> values = load<double>(self);
-  std::vector<int64_t> positions;
+Values<int64_t> nonzeroPositions(const Tensor& self) {
+  const Values<double> values = load<double>(self);
+  Values<int64_t> positions;
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] != 0) positions.push_back(static_cast<int64_t>(i));
   }
@@ -45,9 +45,9 @@ int64_t coordinate(const Tensor& self, const Shape& strides, int64_t position, i
 }
 
 void Nonzero(const Tensor& self, Tensor& out) {
-  const std::vector<int64_t> positions = nonzeroPositions(self);
+  const Values<int64_t> positions = nonzeroPositions(self);
   const Shape strides = denseStrides(self.shape);
-  std::vector<int64_t> coordinates;
+  Values<int64_t> coordinates;
   for (int64_t position : positions) {
     for (int64_t dim = 0; dim < self.rank(); ++dim) {
       coordinates.push_back(coordinate(self, strides, position, dim));
@@ -59,9 +59,9 @@ void Nonzero(const Tensor& self, Tensor& out) {
 
 // The transposed form: one line for each dimension.
 void NonzeroV2(const Tensor& self, Tensor& out) {
-  const std::vector<int64_t> positions = nonzeroPositions(self);
+  const Values<int64_t> positions = nonzeroPositions(self);
   const Shape strides = denseStrides(self.shape);
-  std::vector<int64_t> coordinates;
+  Values<int64_t> coordinates;
   for (int64_t dim = 0; dim < self.rank(); ++dim) {
     for (int64_t position : positions) {
       coordinates.push_back(coordinate(self, strides, position, dim));
@@ -75,11 +75,11 @@ void Unique2(const Tensor& self, bool, bool, bool, Tensor& values, Tensor& inver
              Tensor& counts) {
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
-    const std::vector<T> all = load<T>(self);
+    const Values<T> all = load<T>(self);
     std::map<T, int64_t> times;
     for (T value : all) ++times[value];
-    std::vector<T> unique;
-    std::vector<int64_t> found, origin;
+    Values<T> unique;
+    Values<int64_t> found, origin;
     for (const auto& [value, count] : times) unique.push_back(value), found.push_back(count);
     for (T value : all) {
       origin.push_back(std::lower_bound(unique.begin(), unique.end(), value) - unique.begin());
@@ -94,7 +94,7 @@ void Unique2(const Tensor& self, bool, bool, bool, Tensor& values, Tensor& inver
   });
 }
 
-void fillMasked(const Tensor& self, const Tensor& mask, const std::vector<double>& values) {
+void fillMasked(const Tensor& self, const Tensor& mask, const Values<double>& values) {
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
     map2<T>(self, self, mask, [value = static_cast<T>(values.at(0))](T x, T masked) {
@@ -112,9 +112,9 @@ void InplaceMaskedFillTensor(const Tensor& self, const Tensor& mask, const Tenso
 void InplaceMaskedScatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> values = load<T>(self);
-    const std::vector<T> taken = load<T>(source);
-    const std::vector<int64_t> wanted = load<int64_t>(mask, self.shape);
+    Values<T> values = load<T>(self);
+    const Values<T> taken = load<T>(source);
+    const Values<int64_t> wanted = load<int64_t>(mask, self.shape);
     size_t next = 0;
     for (size_t i = 0; i < values.size(); ++i) {
       if (wanted[i] != 0) values[i] = taken.at(next++);
@@ -124,9 +124,9 @@ void InplaceMaskedScatter(const Tensor& self, const Tensor& mask, const Tensor& 
 }
 
 void Bincount(const Tensor& self, const Tensor* weights, int64_t, const Tensor& out) {
-  const std::vector<int64_t> bins = load<int64_t>(self);
-  std::vector<double> counts(out.size(), 0);
-  std::vector<double> weight(bins.size(), 1);
+  const Values<int64_t> bins = load<int64_t>(self);
+  Values<double> counts(out.size(), 0);
+  Values<double> weight(bins.size(), 1);
   if (weights != nullptr) weight = load<double>(*weights);
   for (size_t i = 0; i < bins.size(); ++i) counts.at(bins[i]) += weight[i];
   store(out, counts);

@@ -38,6 +38,9 @@ void backward(const Tensor& gradient, const Tensor& output, int64_t dim, const T
               Weight&& weight, Step&& step) {
   Rows<double> g = loadRows<double>(gradient, {dim});
   Rows<double> y = loadRows<double>(output, {dim});
+  if (g.length != y.length) {
+    throw Error(kAclnnInvalidParam, "the gradient has another shape than the output");
+  }
   for (int64_t r = 0; r < g.count; ++r) {
     double sum = 0;
     for (int64_t i = 0; i < g.length; ++i) sum += weight(g.row(r)[i], y.row(r)[i]);

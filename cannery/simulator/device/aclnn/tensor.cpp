@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensor.h"
 
+#include <algorithm>
+
+#include "../runtime/memory.h"
+#include "../torch/element_types.h"
+
 namespace npusim {
 namespace {
 
@@ -65,12 +70,39 @@ int64_t Tensor::wrapped(int64_t index) const {
 
 int64_t product(const Shape& shape) {
   int64_t result = 1;
-  for (int64_t extent : shape) result *= extent;
+  for (int64_t extent : shape) {
+    if (extent == 0) return 0;
+    if (extent < 0 || __builtin_mul_overflow(result, extent, &result)) {
+      throw Error(kAclnnInvalidParam, "impossible extents " + text(shape));
+    }
+  }
   return result;
+}
+
+void requireDeviceMemory(const Tensor& tensor) {
+  if (tensor.size() == 0) return;
+  __int128 first = tensor.offset, last = tensor.offset;
+  for (size_t i = 0; i < tensor.shape.size(); ++i) {
+    const __int128 reach = static_cast<__int128>(tensor.shape[i] - 1) * tensor.strides[i];
+    (reach < 0 ? first : last) += reach;
+  }
+  const auto bytes = static_cast<int64_t>(bytesOfElement(tensor.dtype));
+  const __int128 start = reinterpret_cast<intptr_t>(tensor.storage) + first * bytes;
+  const __int128 size = (last - first + 1) * bytes;
+  // A complex number is aligned like each of its two parts.
+  const bool aligned = start % std::min<int64_t>(bytes, 8) == 0;
+  if (!aligned || start < 0 || start > INT64_MAX || size > INT64_MAX ||
+      !isAccessible(reinterpret_cast<void*>(static_cast<intptr_t>(start)),
+                    static_cast<size_t>(size))) {
+    throw Error(kVectorCoreException,
+                "a tensor " + text(tensor.shape) + " with strides " + text(tensor.strides) +
+                    " reaches an address that is not the device's, or is not aligned");
+  }
 }
 
 Shape denseStrides(const Shape& shape) {
   Shape strides(shape.size(), 1);
+  product(shape);  // throws where a stride would be impossible
   for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
   return strides;
 }
@@ -89,9 +121,10 @@ Shape broadcastShape(const Shape& a, const Shape& b) {
 }
 
 template <class T>
-std::vector<T> load(const Tensor& tensor, const Shape& shape) {
+Values<T> load(const Tensor& tensor, const Shape& shape, Memory memory) {
   Shape strides = broadcastStrides(tensor, shape);
-  std::vector<T> values(product(shape));
+  if (memory == Memory::Device) requireDeviceMemory(tensor);
+  Values<T> values(product(shape));
   withElementType(tensor.dtype, [&](auto element) {
     using Element = decltype(element);
     auto* elements = reinterpret_cast<const Element*>(tensor.storage);
@@ -103,11 +136,12 @@ std::vector<T> load(const Tensor& tensor, const Shape& shape) {
 }
 
 template <class T>
-void store(const Tensor& tensor, const std::vector<T>& values) {
+void store(const Tensor& tensor, const Values<T>& values) {
   if (static_cast<int64_t>(values.size()) != tensor.size()) {
     throw Error(kAclnnInvalidParam, std::to_string(values.size()) + " results for the output " +
                                         text(tensor.shape));
   }
+  requireDeviceMemory(tensor);
   withElementType(tensor.dtype, [&](auto element) {
     using Element = decltype(element);
     auto* elements = reinterpret_cast<Element*>(tensor.storage);
@@ -117,9 +151,9 @@ void store(const Tensor& tensor, const std::vector<T>& values) {
   });
 }
 
-template std::vector<int64_t> load(const Tensor&, const Shape&);
-template std::vector<double> load(const Tensor&, const Shape&);
-template void store(const Tensor&, const std::vector<int64_t>&);
-template void store(const Tensor&, const std::vector<double>&);
+template Values<int64_t> load(const Tensor&, const Shape&, Memory);
+template Values<double> load(const Tensor&, const Shape&, Memory);
+template void store(const Tensor&, const Values<int64_t>&);
+template void store(const Tensor&, const Values<double>&);
 
 }  // namespace npusim

@@ -3,14 +3,14 @@
 #pragma once
 
 #include <initializer_list>
-#include <vector>
 
 #include "../core/handles.h"
 #include "number.h"
+#include "values.h"
 
 namespace npusim {
 
-using Shape = std::vector<int64_t>;
+using Shape = Values<int64_t>;
 
 struct Tensor {
   static constexpr Kind kKind = Kind::Tensor;
@@ -22,8 +22,12 @@ struct Tensor {
 
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
   int64_t size() const;
-  int64_t dim(int64_t index) const { return shape[wrapped(index)]; }
-  int64_t wrapped(int64_t index) const;  // -1 is the last dimension; throws outside
+  // -1 is the last dimension; these throw outside. A number alone has one dimension of one.
+  int64_t wrapped(int64_t index) const;
+  int64_t dim(int64_t index) const {
+    const int64_t at = wrapped(index);
+    return shape.empty() ? 1 : shape[at];
+  }
 };
 
 struct Scalar {
@@ -42,35 +46,53 @@ struct Scalar {
 template <class Element, Kind kind>
 struct List {
   static constexpr Kind kKind = kind;
-  std::vector<Element> items;
+  Values<Element> items;
 };
 
 using IntArray = List<int64_t, Kind::IntArray>;
 using FloatArray = List<float, Kind::FloatArray>;
 using BoolArray = List<uint8_t, Kind::BoolArray>;
-using TensorList = List<Tensor*, Kind::TensorList>;  // an item may be null: an absent tensor
-using ScalarList = List<Scalar*, Kind::ScalarList>;
 
-int64_t product(const Shape& shape);
+// An item of a list may be absent: to use it then is an error.
+template <class Object>
+class Item : public std::shared_ptr<Object> {
+ public:
+  using std::shared_ptr<Object>::shared_ptr;
+  Item(std::shared_ptr<Object> object) : std::shared_ptr<Object>(std::move(object)) {}
+  Object& operator*() const { return *this->operator->(); }
+  Object* operator->() const {
+    if (*this == nullptr) throw Error(kAclnnNullPointer, "an item of a list is missing (null)");
+    return this->get();
+  }
+};
+using TensorList = List<Item<Tensor>, Kind::TensorList>;
+using ScalarList = List<Item<Scalar>, Kind::ScalarList>;
+
+int64_t product(const Shape& shape);  // throws where that is too large for an int64_t
 Shape denseStrides(const Shape& shape);
 Shape broadcastShape(const Shape& a, const Shape& b);
 
-// Dense row-major elements of a view, as int64_t or double; `shape` broadcasts the view first.
+// Dense row-major elements of a view, as int64_t or double; `shape` broadcasts the view first. An
+// address that is not the device's is an error, except for a view of the host's memory.
+enum class Memory { Device, Host };
 template <class T>
-std::vector<T> load(const Tensor& tensor, const Shape& shape);
+Values<T> load(const Tensor& tensor, const Shape& shape, Memory memory = Memory::Device);
 template <class T>
-std::vector<T> load(const Tensor& tensor) {
-  return load<T>(tensor, tensor.shape);
+Values<T> load(const Tensor& tensor, Memory memory = Memory::Device) {
+  return load<T>(tensor, tensor.shape, memory);
 }
 
 template <class T>
-void store(const Tensor& tensor, const std::vector<T>& values);
+void store(const Tensor& tensor, const Values<T>& values);
 
 // One number of a tensor of one element.
 template <class T>
-T single(const Tensor& tensor) {
-  return load<T>(tensor).at(0);
+T single(const Tensor& tensor, Memory memory = Memory::Device) {
+  return load<T>(tensor, memory).at(0);
 }
+
+// Throws Error where a view reaches beyond the device's memory, or is not aligned.
+void requireDeviceMemory(const Tensor& tensor);
 
 // Calls action with int64_t{} when every operand holds integers or booleans, otherwise double{}.
 template <class Action>

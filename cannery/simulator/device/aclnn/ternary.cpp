@@ -83,7 +83,7 @@ void Equal(const Tensor& self, const Tensor& other, const Tensor& out) {
   withComputeType({&self, &other}, [&](auto zero) {
     using T = decltype(zero);
     bool same = self.shape == other.shape && load<T>(self) == load<T>(other);
-    store(out, std::vector<int64_t>{same});
+    store(out, Values<int64_t>{same});
   });
 }
 

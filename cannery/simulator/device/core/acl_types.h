@@ -29,6 +29,7 @@ enum Status : int {
   kNotSupported = 200001,
   kInternalError = 500000,
   kInvalidDevice = 107001,
+  kVectorCoreException = 507035,
   kDriverError = 507899,
   kAclnnNullPointer = 161001,
   kAclnnInvalidParam = 161002,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -25,9 +26,18 @@ int guarded(Action&& action) noexcept {
     return kSuccess;
   } catch (const Error& error) {
     return report(error.code, error.what());
+  } catch (const std::bad_alloc&) {
+    return report(kInternalError, "the host has not enough memory for this call");
   } catch (const std::exception& error) {
     return report(kInternalError, error.what());
   }
+}
+
+// What a caller's pointer leads to, which must not be null.
+template <class T>
+T& given(T* pointer) {
+  if (pointer == nullptr) throw Error(kInvalidParam, "a null pointer");
+  return *pointer;
 }
 
 }  // namespace npusim

@@ -7,9 +7,14 @@
 namespace npusim {
 namespace {
 
+struct Entry {
+  Kind kind;
+  std::shared_ptr<void> object;
+};
+
 struct Registry {
   std::mutex mutex;
-  std::unordered_map<const void*, Kind> kinds;
+  std::unordered_map<const void*, Entry> entries;
 };
 
 // Never destroyed: torch_npu still releases handles while the process exits.
@@ -18,18 +23,21 @@ Registry& registry() {
   return *instance;
 }
 
-void requireKind(const Registry& all, const void* handle, Kind kind) {
+// The registry's mutex is held.
+std::unordered_map<const void*, Entry>::iterator find(const void* handle, Kind kind) {
   if (handle == nullptr) {
     throw Error(kAclnnNullPointer, std::string("a ") + kindName(kind) + " is missing (null)");
   }
-  auto found = all.kinds.find(handle);
-  if (found == all.kinds.end()) {
+  auto& entries = registry().entries;
+  auto found = entries.find(handle);
+  if (found == entries.end()) {
     throw Error(kAclnnInvalidParam, std::string("not a live handle; expected a ") + kindName(kind));
   }
-  if (found->second != kind) {
-    throw Error(kAclnnInvalidParam, std::string("got a ") + kindName(found->second) +
+  if (found->second.kind != kind) {
+    throw Error(kAclnnInvalidParam, std::string("got a ") + kindName(found->second.kind) +
                                         "; expected a " + kindName(kind));
   }
+  return found;
 }
 
 }  // namespace
@@ -42,26 +50,28 @@ const char* kindName(Kind kind) {
   return names[static_cast<int>(kind)];
 }
 
-void registerHandle(const void* handle, Kind kind) {
+void registerHandle(const std::shared_ptr<void>& object, Kind kind) {
   std::lock_guard<std::mutex> lock(registry().mutex);
-  registry().kinds[handle] = kind;
+  registry().entries[object.get()] = {kind, object};
 }
 
-void unregisterHandle(const void* handle, Kind kind) {
+std::shared_ptr<void> objectOf(const void* handle, Kind kind) {
   std::lock_guard<std::mutex> lock(registry().mutex);
-  requireKind(registry(), handle, kind);
-  registry().kinds.erase(handle);
+  return find(handle, kind)->second.object;
 }
 
-void checkHandle(const void* handle, Kind kind) {
+std::shared_ptr<void> unregisterHandle(const void* handle, Kind kind) {
   std::lock_guard<std::mutex> lock(registry().mutex);
-  requireKind(registry(), handle, kind);
+  const auto found = find(handle, kind);
+  std::shared_ptr<void> object = std::move(found->second.object);
+  registry().entries.erase(found);
+  return object;
 }
 
 bool isHandle(const void* handle, Kind kind) {
   std::lock_guard<std::mutex> lock(registry().mutex);
-  auto found = registry().kinds.find(handle);
-  return found != registry().kinds.end() && found->second == kind;
+  auto found = registry().entries.find(handle);
+  return found != registry().entries.end() && found->second.kind == kind;
 }
 
 }  // namespace npusim

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every object that crosses the C boundary is registered with its kind. A caller that passes a
 // wrong argument, because an operator's signature is declared wrongly here, gets an error instead
-// of a crash: an unknown pointer is never dereferenced.
+// of a crash: an unknown pointer is never dereferenced, and an object that another thread destroys
+// lives until the call that uses it ends.
 #pragma once
 
 #include <memory>
@@ -16,28 +17,27 @@ enum class Kind { Tensor, Scalar, IntArray, FloatArray, BoolArray, TensorList, S
                   TaskGroup };
 
 const char* kindName(Kind kind);
-void registerHandle(const void* handle, Kind kind);
-void unregisterHandle(const void* handle, Kind kind);  // throws if it is not one of that kind
-void checkHandle(const void* handle, Kind kind);       // throws if it is not one of that kind
+void registerHandle(const std::shared_ptr<void>& object, Kind kind);
+// The object of a handle. Both throw if it is not one of that kind.
+std::shared_ptr<void> objectOf(const void* handle, Kind kind);
+std::shared_ptr<void> unregisterHandle(const void* handle, Kind kind);
 bool isHandle(const void* handle, Kind kind);
 
 // T names its kind in T::kKind.
 template <class T>
-T* publish(std::unique_ptr<T> object) {
-  registerHandle(object.get(), T::kKind);
-  return object.release();
+T* publish(std::shared_ptr<T> object) {
+  registerHandle(object, T::kKind);
+  return object.get();
 }
 
 template <class T>
-T& opened(const void* handle) {
-  checkHandle(handle, T::kKind);
-  return *static_cast<T*>(const_cast<void*>(handle));
+std::shared_ptr<T> opened(const void* handle) {
+  return std::static_pointer_cast<T>(objectOf(handle, T::kKind));
 }
 
 template <class T>
-std::unique_ptr<T> withdrawn(const void* handle) {
-  unregisterHandle(handle, T::kKind);
-  return std::unique_ptr<T>(static_cast<T*>(const_cast<void*>(handle)));
+std::shared_ptr<T> withdrawn(const void* handle) {
+  return std::static_pointer_cast<T>(unregisterHandle(handle, T::kKind));
 }
 
 }  // namespace npusim

@@ -17,7 +17,7 @@ template <class Operation>
 int operate(void* comm, Stream stream, Operation&& operation) {
   return guarded([&] {
     opened<Communicator>(comm);
-    submit(stream, [=] { operation(opened<Communicator>(comm)); });
+    submit(stream, [=] { operation(*opened<Communicator>(comm)); });
   });
 }
 
@@ -25,21 +25,33 @@ uint8_t* at(const void* buffer, size_t offset) {
   return static_cast<uint8_t*>(const_cast<void*>(buffer)) + offset;
 }
 
+Part partOf(uint32_t peer, const void* buffer, uint64_t count, int type) {
+  const size_t bytes = bytesOf(count, type);
+  requireBuffer(buffer, bytes);
+  return {peer, at(buffer, 0), bytes, type};
+}
+
 // One part for each rank: `counts` elements, `places` elements from the start of the buffer.
 std::vector<Part> partsOf(const void* buffer, const std::vector<uint64_t>& counts,
                           const std::vector<uint64_t>& places, int type) {
-  const size_t size = bytesOf(1, type);
   std::vector<Part> parts;
   for (uint32_t rank = 0; rank < counts.size(); ++rank) {
-    parts.push_back({rank, at(buffer, places[rank] * size), counts[rank] * size, type});
+    parts.push_back(partOf(rank, at(buffer, bytesOf(places[rank], type)), counts[rank], type));
   }
   return parts;
 }
 
+// At the call, since a graph outlives the caller's list.
 std::vector<uint64_t> copied(const void* numbers, const Communicator& group) {
   auto* first = static_cast<const uint64_t*>(numbers);
   if (first == nullptr) throw Error(kHcclParameter, "a list of counts is missing (null)");
   return std::vector<uint64_t>(first, first + group.ranks());
+}
+
+// That many of every rank.
+uint64_t times(uint64_t count, const Communicator& group) {
+  if (count > UINT64_MAX / group.ranks()) throw Error(kHcclParameter, "the count is too large");
+  return count * group.ranks();
 }
 
 std::vector<uint64_t> equalCounts(uint64_t count, uint32_t ranks) {
@@ -84,21 +96,28 @@ NPUSIM_API int HcclReduceScatter(void* send, void* receive, uint64_t count, int 
                                  int reduction, void* comm, Stream stream) {
   return operate(comm, stream, [=](Communicator& group) {
     reduceInto(group, {"ReduceScatter", count, type, reduction, kNoRoot}, send, receive,
-               count * group.ranks(), {count * group.rank(), count});
+               times(count, group), {count * group.rank(), count});
   });
 }
 
 NPUSIM_API int HcclReduceScatterV(void* send, const void* counts, const void* places,
                                   void* receive, uint64_t count, int type, int reduction,
                                   void* comm, Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
+  return guarded([&] {
+    const auto held = opened<Communicator>(comm);
+    const Communicator& group = *held;
     const auto sizes = copied(counts, group), starts = copied(places, group);
     const uint32_t rank = group.rank();
     if (sizes[rank] != count) throw Error(kHcclParameter, "recvCount differs from sendCounts");
     uint64_t whole = 0;
-    for (uint32_t i = 0; i < group.ranks(); ++i) whole = std::max(whole, starts[i] + sizes[i]);
-    reduceInto(group, {"ReduceScatterV", whole, type, reduction, kNoRoot}, send, receive, whole,
-               {starts[rank], count});
+    for (uint32_t i = 0; i < group.ranks(); ++i) {
+      if (sizes[i] > UINT64_MAX - starts[i]) throw Error(kHcclParameter, "a count is too large");
+      whole = std::max(whole, starts[i] + sizes[i]);
+    }
+    submit(stream, [=, first = starts[rank]] {
+      const Call call{"ReduceScatterV", whole, type, reduction, kNoRoot};
+      reduceInto(*opened<Communicator>(comm), call, send, receive, whole, {first, count});
+    });
   });
 }
 
@@ -106,6 +125,8 @@ NPUSIM_API int HcclAllGather(void* send, void* receive, uint64_t count, int type
                              Stream stream) {
   return operate(comm, stream, [=](Communicator& group) {
     const size_t size = bytesOf(count, type);
+    requireBuffer(send, size);
+    requireBuffer(receive, bytesOf(times(count, group), type));
     group.exchange({"AllGather", count, type, kNoReduction, kNoRoot}, send, size,
                    [=](uint32_t rank, size_t offset, const uint8_t* data, size_t bytes) {
                      std::memcpy(at(receive, rank * size + offset), data, bytes);
@@ -115,10 +136,13 @@ NPUSIM_API int HcclAllGather(void* send, void* receive, uint64_t count, int type
 
 NPUSIM_API int HcclAllGatherV(void* send, uint64_t count, void* receive, const void* counts,
                               const void* places, int type, void* comm, Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
+  return guarded([&] {
+    const auto held = opened<Communicator>(comm);
+    const Communicator& group = *held;
     const auto own = equalCounts(count, group.ranks());
-    group.transfer(partsOf(send, own, equalCounts(0, group.ranks()), type),
-                   partsOf(receive, copied(counts, group), copied(places, group), type));
+    const auto out = partsOf(send, own, equalCounts(0, group.ranks()), type);
+    const auto in = partsOf(receive, copied(counts, group), copied(places, group), type);
+    submit(stream, [=] { opened<Communicator>(comm)->transfer(out, in); });
   });
 }
 
@@ -126,6 +150,7 @@ NPUSIM_API int HcclBroadcast(void* buffer, uint64_t count, int type, uint32_t ro
                              Stream stream) {
   return operate(comm, stream, [=](Communicator& group) {
     const bool is_root = group.rank() == root;
+    requireBuffer(buffer, bytesOf(count, type));
     group.exchange({"Broadcast", count, type, kNoReduction, static_cast<int32_t>(root)},
                    is_root ? buffer : nullptr, bytesOf(count, type),
                    [=](uint32_t rank, size_t offset, const uint8_t* data, size_t bytes) {
@@ -139,7 +164,7 @@ NPUSIM_API int HcclScatter(void* send, void* receive, uint64_t count, int type, 
   return operate(comm, stream, [=](Communicator& group) {
     const auto counts = equalCounts(count, group.rank() == root ? group.ranks() : 0);
     group.transfer(partsOf(send, counts, placesOf(counts), type),
-                   {{root, at(receive, 0), bytesOf(count, type), type}});
+                   {partOf(root, receive, count, type)});
   });
 }
 
@@ -159,12 +184,13 @@ NPUSIM_API int HcclAlltoAllV(const void* send, const void* send_counts, const vo
                              const void* receive_places, int receive_type, void* comm,
                              Stream stream) {
   return guarded([&] {
-    const Communicator& group = opened<Communicator>(comm);
+    const auto held = opened<Communicator>(comm);
+    const Communicator& group = *held;
     const auto out = partsOf(send, copied(send_counts, group), copied(send_places, group),
                              send_type);
     const auto in = partsOf(receive, copied(receive_counts, group),
                             copied(receive_places, group), receive_type);
-    submit(stream, [=] { opened<Communicator>(comm).transfer(out, in); });
+    submit(stream, [=] { opened<Communicator>(comm)->transfer(out, in); });
   });
 }
 
@@ -172,7 +198,8 @@ NPUSIM_API int HcclAlltoAllV(const void* send, const void* send_counts, const vo
 NPUSIM_API int HcclAlltoAllVC(const void* send, const void* counts, int send_type,
                               const void* receive, int receive_type, void* comm, Stream stream) {
   return guarded([&] {
-    const Communicator& group = opened<Communicator>(comm);
+    const auto held = opened<Communicator>(comm);
+    const Communicator& group = *held;
     if (counts == nullptr) throw Error(kHcclParameter, "the matrix of counts is missing (null)");
     const uint32_t ranks = group.ranks(), own = group.rank();
     auto* matrix = static_cast<const uint64_t*>(counts);
@@ -183,21 +210,21 @@ NPUSIM_API int HcclAlltoAllVC(const void* send, const void* counts, int send_typ
     }
     const auto sends = partsOf(send, out, placesOf(out), send_type);
     const auto receives = partsOf(receive, in, placesOf(in), receive_type);
-    submit(stream, [=] { opened<Communicator>(comm).transfer(sends, receives); });
+    submit(stream, [=] { opened<Communicator>(comm)->transfer(sends, receives); });
   });
 }
 
 NPUSIM_API int HcclSend(void* buffer, uint64_t count, int type, uint32_t to, void* comm,
                         Stream stream) {
   return operate(comm, stream, [=](Communicator& group) {
-    group.transfer({{to, at(buffer, 0), bytesOf(count, type), type}}, {});
+    group.transfer({partOf(to, buffer, count, type)}, {});
   });
 }
 
 NPUSIM_API int HcclRecv(void* buffer, uint64_t count, int type, uint32_t from, void* comm,
                         Stream stream) {
   return operate(comm, stream, [=](Communicator& group) {
-    group.transfer({}, {{from, at(buffer, 0), bytesOf(count, type), type}});
+    group.transfer({}, {partOf(from, buffer, count, type)});
   });
 }
 
@@ -212,15 +239,14 @@ struct HcclSendRecvItem {
 NPUSIM_API int HcclBatchSendRecv(const HcclSendRecvItem* items, uint32_t count, void* comm,
                                  Stream stream) {
   return guarded([&] {
+    opened<Communicator>(comm);
     if (items == nullptr || count == 0) throw Error(kHcclParameter, "an empty batch");
     std::vector<Part> sends, receives;
     for (const auto* item = items; item != items + count; ++item) {
       if (item->kind != 0 && item->kind != 1) throw Error(kHcclParameter, "no send or receive");
       (item->kind == 0 ? sends : receives)
-          .push_back({item->peer, at(item->buffer, 0), bytesOf(item->count, item->type),
-                      item->type});
+          .push_back(partOf(item->peer, item->buffer, item->count, item->type));
     }
-    opened<Communicator>(comm);
-    submit(stream, [=] { opened<Communicator>(comm).transfer(sends, receives); });
+    submit(stream, [=] { opened<Communicator>(comm)->transfer(sends, receives); });
   });
 }

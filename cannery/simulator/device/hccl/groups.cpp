@@ -37,7 +37,7 @@ void requireGroup(uint32_t ranks, uint32_t rank) {
 
 void join(const std::string& name, uint32_t ranks, uint32_t rank, void** comm) {
   requireGroup(ranks, rank);
-  *comm = publish(std::make_unique<Communicator>(name, ranks, rank));
+  *comm = publish(std::make_shared<Communicator>(name, ranks, rank));
 }
 
 int joinRoot(uint32_t ranks, const char* root_info, uint32_t rank, void** comm) {
@@ -79,7 +79,7 @@ std::string newName() {
 // The root info is what the root tells the others through torch's store: the group's name.
 NPUSIM_API int HcclGetRootInfo(char* root_info) {
   return guarded([&] {
-    std::memset(root_info, 0, kRootInfoBytes);
+    std::memset(&given(root_info), 0, kRootInfoBytes);
     std::snprintf(root_info, kRootInfoBytes, "%s", newName().c_str());
   });
 }
@@ -111,7 +111,9 @@ NPUSIM_API int HcclCommInitAll(uint32_t count, const int32_t* devices, void** co
       }
     }
     auto group = Communicator::ofOneProcess(newName(), count);
-    for (uint32_t i = 0; i < count; ++i) comms[i] = publish(std::move(group[i]));
+    for (uint32_t i = 0; i < count; ++i) {
+      comms[i] = publish(std::shared_ptr<Communicator>(std::move(group[i])));
+    }
   });
 }
 
@@ -120,13 +122,13 @@ NPUSIM_API int HcclCreateSubCommConfig(void** comm, uint32_t ranks, const uint32
                                        uint64_t id, uint32_t rank, const void*, void** made) {
   return guarded([&] {
     if (comm == nullptr || made == nullptr) throw Error(kHcclParameter, "a null pointer");
-    const Communicator& parent = opened<Communicator>(*comm);
+    const auto parent = opened<Communicator>(*comm);
     *made = nullptr;
     if (ids == nullptr || ranks == 0) return;
-    if (rank >= ranks || ids[rank] != parent.rank()) {
+    if (ranks > parent->ranks() || rank >= ranks || ids[rank] != parent->rank()) {
       throw Error(kHcclParameter, "the list of ranks does not have this rank at its place");
     }
-    join(parent.name() + "_" + std::to_string(id), ranks, rank, made);
+    join(parent->name() + "_" + std::to_string(id), ranks, rank, made);
   });
 }
 
@@ -135,17 +137,18 @@ NPUSIM_API int HcclCommDestroy(void* comm) {
 }
 NPUSIM_API int HcclGetCommName(void* comm, char* name) {
   return guarded([&] {
-    std::snprintf(name, kNameBytes, "%s", opened<Communicator>(comm).name().c_str());
+    const auto group = opened<Communicator>(comm);
+    std::snprintf(&given(name), kNameBytes, "%s", group->name().c_str());
   });
 }
 NPUSIM_API int HcclGetCommAsyncError(void* comm, int* error) {
-  return guarded([&] { *error = opened<Communicator>(comm).lastError(); });
+  return guarded([&] { given(error) = opened<Communicator>(comm)->lastError(); });
 }
 NPUSIM_API int HcclGetRankSize(void* comm, uint32_t* ranks) {
-  return guarded([&] { *ranks = opened<Communicator>(comm).ranks(); });
+  return guarded([&] { given(ranks) = opened<Communicator>(comm)->ranks(); });
 }
 NPUSIM_API int HcclGetRankId(void* comm, uint32_t* rank) {
-  return guarded([&] { *rank = opened<Communicator>(comm).rank(); });
+  return guarded([&] { given(rank) = opened<Communicator>(comm)->rank(); });
 }
 NPUSIM_API int HcclSetConfig(int, int32_t) { return kSuccess; }
 NPUSIM_API uint32_t HcclGetCommConfigCapability() { return 0; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rank_table.h"
 
+#include <sys/stat.h>
+
 #include <cctype>
 #include <fstream>
 #include <iterator>
@@ -13,6 +15,8 @@
 
 namespace npusim {
 namespace {
+
+constexpr int64_t kMostBytes = 16 << 20;
 
 struct Json {
   enum class Type { Text, Other, Array, Object } type = Type::Other;
@@ -157,6 +161,10 @@ std::string digestOf(const std::string& text) {  // FNV-1a
 
 RankTable readRankTable(const std::string& path) {
   try {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) throw std::runtime_error("cannot be read");
+    if (!S_ISREG(status.st_mode)) throw std::runtime_error("is not a file");
+    if (status.st_size > kMostBytes) throw std::runtime_error("is too large");
     std::ifstream file(path);
     if (!file) throw std::runtime_error("cannot be read");
     const std::string text((std::istreambuf_iterator<char>(file)), {});

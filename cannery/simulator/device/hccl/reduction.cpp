@@ -2,6 +2,7 @@
 #include "reduction.h"
 
 #include "../aclnn/arithmetic.h"
+#include "../runtime/memory.h"
 
 namespace npusim {
 namespace {
@@ -21,15 +22,15 @@ T combined(T a, T b, int operation) {
 
 // In rank order and in the computing type, so that all ranks get the same bits.
 template <class T>
-std::vector<T> reduced(Communicator& group, const Call& call, const void* send, uint64_t count) {
+Values<T> reduced(Communicator& group, const Call& call, const void* send, uint64_t count) {
   const DataType dtype = elementTypeOf(call.type);
   const size_t size = elementSize(dtype);
-  std::vector<T> result(count);
+  Values<T> result(count);
   group.exchange(call, send, count * size,
                  [&](uint32_t rank, size_t offset, const uint8_t* data, size_t bytes) {
     Tensor view{dtype, {static_cast<int64_t>(bytes / size)}, {1}, 0,
                 const_cast<uint8_t*>(data)};
-    const std::vector<T> values = load<T>(view);
+    const Values<T> values = load<T>(view, Memory::Host);
     T* out = result.data() + offset / size;
     for (size_t i = 0; i < values.size(); ++i) {
       out[i] = rank == 0 ? values[i] : combined(out[i], values[i], call.reduction);
@@ -53,7 +54,17 @@ DataType elementTypeOf(int hccl_type) {
 }
 
 size_t bytesOf(uint64_t count, int hccl_type) {
-  return count * elementSize(elementTypeOf(hccl_type));
+  const size_t size = elementSize(elementTypeOf(hccl_type));
+  if (count > SIZE_MAX / 2 / size) {
+    throw Error(kHcclParameter, std::to_string(count) + " elements are too many");
+  }
+  return count * size;
+}
+
+void requireBuffer(const void* buffer, size_t bytes) {
+  if (bytes == 0 || isAccessible(buffer, bytes)) return;
+  throw Error(kHcclParameter, "a buffer of " + std::to_string(bytes) +
+                                  " bytes does not lie in the device's memory");
 }
 
 void reduceInto(Communicator& group, const Call& call, const void* send, void* receive,
@@ -61,13 +72,14 @@ void reduceInto(Communicator& group, const Call& call, const void* send, void* r
   if (call.reduction < kSum || call.reduction > kMinimum) {
     throw Error(kHcclParameter, "reduce operation " + std::to_string(call.reduction));
   }
+  requireBuffer(send, bytesOf(count, call.type));
+  requireBuffer(receive, bytesOf(range.kept, call.type));
   Tensor out{elementTypeOf(call.type), {static_cast<int64_t>(range.kept)}, {1}, 0,
              static_cast<uint8_t*>(receive)};
   withComputeType({&out}, [&](auto zero) {
     using T = decltype(zero);
-    const std::vector<T> all = reduced<T>(group, call, send, count);
-    const auto first = all.begin() + static_cast<std::ptrdiff_t>(range.first);
-    store(out, std::vector<T>(first, first + static_cast<std::ptrdiff_t>(range.kept)));
+    const Values<T> all = reduced<T>(group, call, send, count);
+    store(out, all.part(range.first, range.first + range.kept));
   });
 }
 

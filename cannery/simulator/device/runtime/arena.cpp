@@ -100,6 +100,7 @@ Arena::Segment* Arena::grow(size_t bytes) {
 }
 
 void* Arena::allocate(size_t bytes) {
+  if (bytes > SIZE_MAX / 2) return nullptr;
   const size_t unit = unitFor(bytes), wanted = roundedUp(std::max<size_t>(bytes, 1), unit);
   for (const auto& segment : segments_) {
     if (void* memory = segment->take(wanted, unit)) return memory;
@@ -111,11 +112,6 @@ void* Arena::allocate(size_t bytes) {
 void Arena::release(void* memory) {
   Segment* segment = segmentOf(memory);
   segment->giveBack(static_cast<size_t>(static_cast<uint8_t*>(memory) - segment->base));
-}
-
-bool Arena::has(const void* address) const {
-  Place place{};
-  return locate(address, &place);
 }
 
 bool Arena::locate(const void* address, Place* place) const {

@@ -25,7 +25,6 @@ class Arena {
 
   void* allocate(size_t bytes);  // null when the host has no more
   void release(void* memory);    // of an address that allocate() gave
-  bool has(const void* address) const;
   bool locate(const void* address, Place* place) const;
 
  private:

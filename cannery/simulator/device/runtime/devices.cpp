@@ -119,7 +119,7 @@ Context* primaryContext(int32_t device) {
   std::lock_guard<std::mutex> lock(mutex);
   Context*& context = (*contexts)[device];
   if (context == nullptr) {
-    context = publish(std::make_unique<Context>(Context{device}));
+    context = publish(std::make_shared<Context>(Context{device}));
     noteOpened(physicalDevice(device));
   }
   return context;
@@ -184,30 +184,30 @@ NPUSIM_API int aclrtResetDevice(int32_t device) {
 }
 
 NPUSIM_API int aclrtGetDevice(int32_t* device) {
-  return guarded([&] { *device = currentDevice(); });
+  return guarded([&] { given(device) = currentDevice(); });
 }
 
 NPUSIM_API int aclrtGetCurrentContext(void** context) {
   return guarded([&] {
     currentDevice();
-    *context = current_context;
+    given(context) = current_context;
   });
 }
 
 NPUSIM_API int aclrtSetCurrentContext(void* context) {
-  return guarded([&] { current_context = &opened<Context>(context); });
+  return guarded([&] { current_context = opened<Context>(context).get(); });
 }
 
 NPUSIM_API int aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* active) {
   return guarded([&] {
     primaryContext(device);
     if (flags != nullptr) *flags = 0;
-    *active = current_context != nullptr && current_context->device == device;
+    given(active) = current_context != nullptr && current_context->device == device;
   });
 }
 
 NPUSIM_API int aclrtDeviceCanAccessPeer(int32_t* can, int32_t device, int32_t peer) {
-  return guarded([&] { *can = primaryContext(device) != primaryContext(peer); });
+  return guarded([&] { given(can) = primaryContext(device) != primaryContext(peer); });
 }
 
 NPUSIM_API int aclrtDeviceEnablePeerAccess(int32_t peer, uint32_t) {

@@ -3,6 +3,7 @@
 // then it is not: torch_npu's watchdog tells by that which collective hangs.
 #include <time.h>
 
+#include <atomic>
 #include <memory>
 
 #include "../core/handles.h"
@@ -14,9 +15,9 @@ namespace {
 
 struct Event {
   static constexpr Kind kKind = Kind::Event;
-  double recorded_ms = 0;
-  bool recorded = false;
-  Graph* graph = nullptr;  // in whose capture it was recorded
+  std::atomic<double> recorded_ms{0};
+  std::atomic<bool> recorded{false};
+  std::atomic<const Graph*> graph{nullptr};  // in whose capture it was recorded
 };
 
 double nowInMilliseconds() {
@@ -26,11 +27,11 @@ double nowInMilliseconds() {
 }
 
 int createEvent(void** event) {
-  return guarded([&] { *event = publish(std::make_unique<Event>()); });
+  return guarded([&] { given(event) = publish(std::make_shared<Event>()); });
 }
 
 int tellStatus(void* event, int32_t* status, int32_t complete, int32_t pending) {
-  return guarded([&] { *status = opened<Event>(event).recorded ? complete : pending; });
+  return guarded([&] { given(status) = opened<Event>(event)->recorded ? complete : pending; });
 }
 
 }  // namespace
@@ -44,14 +45,17 @@ NPUSIM_API int aclrtDestroyEvent(void* event) {
 
 NPUSIM_API int aclrtRecordEvent(void* event, Stream stream) {
   return guarded([&] {
-    Event& own = opened<Event>(event);
-    own.graph = captureOf(stream);
-    own.recorded_ms = nowInMilliseconds();
-    own.recorded = true;
+    const auto own = opened<Event>(event);
+    own->graph = captureOf(stream).get();
+    own->recorded_ms = nowInMilliseconds();
+    own->recorded = true;
   });
 }
-NPUSIM_API int aclrtResetEvent(void* event, Stream) {
-  return guarded([&] { opened<Event>(event).recorded = false; });
+NPUSIM_API int aclrtResetEvent(void* event, Stream stream) {
+  return guarded([&] {
+    requireStream(stream);
+    opened<Event>(event)->recorded = false;
+  });
 }
 NPUSIM_API int aclrtSynchronizeEvent(void* event) {
   return guarded([&] { opened<Event>(event); });
@@ -60,7 +64,7 @@ NPUSIM_API int aclrtSynchronizeEvent(void* event) {
 // A stream that waits for a captured one becomes part of the same graph.
 NPUSIM_API int aclrtStreamWaitEvent(Stream stream, void* event) {
   return guarded([&] {
-    Graph* graph = opened<Event>(event).graph;
+    const Graph* graph = opened<Event>(event)->graph;
     if (stream != nullptr) joinCapture(stream, graph);
   });
 }
@@ -76,13 +80,13 @@ NPUSIM_API int aclrtQueryEventWaitStatus(void* event, int32_t* status) {
 }
 NPUSIM_API int aclrtEventElapsedTime(float* milliseconds, void* start, void* end) {
   return guarded([&] {
-    double elapsed = opened<Event>(end).recorded_ms - opened<Event>(start).recorded_ms;
-    *milliseconds = static_cast<float>(elapsed);
+    const double elapsed = opened<Event>(end)->recorded_ms - opened<Event>(start)->recorded_ms;
+    given(milliseconds) = static_cast<float>(elapsed);
   });
 }
 NPUSIM_API int aclrtEventGetTimestamp(void* event, uint64_t* microseconds) {
   return guarded([&] {
-    *microseconds = static_cast<uint64_t>(opened<Event>(event).recorded_ms * 1e3);
+    given(microseconds) = static_cast<uint64_t>(opened<Event>(event)->recorded_ms * 1e3);
   });
 }
 
@@ -93,13 +97,13 @@ struct IpcEventHandle {
 NPUSIM_API int aclrtIpcGetEventHandle(void* event, IpcEventHandle* handle) {
   return guarded([&] {
     opened<Event>(event);
-    *handle = {"npusim event"};
+    given(handle) = {"npusim event"};
   });
 }
 NPUSIM_API int aclrtIpcOpenEventHandle(IpcEventHandle, void** event) {
   return guarded([&] {
-    auto opened_event = std::make_unique<Event>();
+    auto opened_event = std::make_shared<Event>();
     opened_event->recorded = true;
-    *event = publish(std::move(opened_event));
+    given(event) = publish(std::move(opened_event));
   });
 }

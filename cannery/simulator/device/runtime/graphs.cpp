@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs captured from streams: everything submitted between begin and end is kept, and carried out
 // at each replay, on the same memory. The calls of a task group can be replaced afterwards.
-#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -16,13 +15,13 @@ enum CaptureStatus : int32_t { kNone = 0, kActive = 1 };
 
 struct TaskGroup {
   static constexpr Kind kKind = Kind::TaskGroup;
-  Graph* graph;
+  std::shared_ptr<Graph> graph;
   size_t first, end;  // of the graph's works
 };
 
 struct Update {
-  TaskGroup* group;
-  std::unique_ptr<Graph> works;
+  std::shared_ptr<TaskGroup> group;
+  std::shared_ptr<Graph> works;
 };
 
 // Task groups that were begun, and updates of one, by their stream.
@@ -47,14 +46,15 @@ Value taken(std::map<Stream, Value>& from, Stream stream, const char* missing) {
   return value;
 }
 
-Graph& requireCapture(Stream stream) {
-  Graph* graph = captureOf(stream);
+std::shared_ptr<Graph> requireCapture(Stream stream) {
+  auto graph = captureOf(stream);
   if (graph == nullptr) throw Error(kInvalidParam, "the stream is not being captured");
-  return *graph;
+  return graph;
 }
 
 void replay(void* graph) {
-  for (const Work& work : opened<Graph>(graph).works) work();
+  const auto works = opened<Graph>(graph)->works();
+  for (const Work& work : *works) work();
 }
 
 }  // namespace
@@ -62,25 +62,25 @@ void replay(void* graph) {
 NPUSIM_API int aclmdlRICaptureBegin(Stream stream, int) {
   return guarded([&] {
     if (stream == nullptr) throw Error(kInvalidParam, "the default stream cannot be captured");
-    auto graph = std::make_unique<Graph>();
-    beginCapture(stream, graph.get());
+    auto graph = std::make_shared<Graph>();
+    beginCapture(stream, graph);
     publish(std::move(graph));
   });
 }
 
 NPUSIM_API int aclmdlRICaptureGetInfo(Stream stream, int32_t* status, void** graph) {
   return guarded([&] {
-    Graph* captured = captureOf(stream);
+    const auto captured = captureOf(stream);
     if (status != nullptr) *status = captured != nullptr ? kActive : kNone;
-    if (graph != nullptr) *graph = captured;
+    if (graph != nullptr) *graph = captured.get();
   });
 }
 
 NPUSIM_API int aclmdlRICaptureEnd(Stream stream, void** graph) {
   return guarded([&] {
-    Graph& captured = requireCapture(stream);
-    endCapture(&captured);
-    *graph = &captured;
+    const auto captured = requireCapture(stream);
+    given(graph) = captured.get();
+    endCapture(captured.get());
   });
 }
 
@@ -98,20 +98,19 @@ NPUSIM_API int aclmdlRIExecute(void* graph, int32_t) {
 
 NPUSIM_API int aclmdlRIDestroy(void* graph) {
   return guarded([&] {
-    endCapture(&opened<Graph>(graph));
-    withdrawn<Graph>(graph);
+    endCapture(withdrawn<Graph>(graph).get());
   });
 }
 
 NPUSIM_API int aclmdlRIDebugPrint(void* graph) {
   return guarded([&] {
-    std::fprintf(stderr, "npusim: a graph of %zu calls\n", opened<Graph>(graph).works.size());
+    std::fprintf(stderr, "npusim: a graph of %zu calls\n", opened<Graph>(graph)->works()->size());
   });
 }
 
 NPUSIM_API int aclmdlRICaptureTaskGrpBegin(Stream stream) {
   return guarded([&] {
-    const size_t first = requireCapture(stream).works.size();
+    const size_t first = requireCapture(stream)->works()->size();
     std::lock_guard<std::mutex> lock(open().mutex);
     open().groups[stream] = first;
   });
@@ -119,20 +118,21 @@ NPUSIM_API int aclmdlRICaptureTaskGrpBegin(Stream stream) {
 
 NPUSIM_API int aclmdlRICaptureTaskGrpEnd(Stream stream, void** group) {
   return guarded([&] {
-    Graph& graph = requireCapture(stream);
+    given(group) = nullptr;
+    const auto graph = requireCapture(stream);
     const size_t first = taken(open().groups, stream, "no task group was begun on the stream");
-    *group = publish(std::make_unique<TaskGroup>(TaskGroup{&graph, first, graph.works.size()}));
+    *group = publish(std::make_shared<TaskGroup>(TaskGroup{graph, first, graph->works()->size()}));
   });
 }
 
 NPUSIM_API int aclmdlRICaptureTaskUpdateBegin(Stream stream, void* handle) {
   return guarded([&] {
-    TaskGroup& group = opened<TaskGroup>(handle);
-    opened<Graph>(group.graph);
-    auto works = std::make_unique<Graph>();
-    beginCapture(stream, works.get());
+    auto group = opened<TaskGroup>(handle);
+    opened<Graph>(group->graph.get());
+    auto works = std::make_shared<Graph>();
+    beginCapture(stream, works);
     std::lock_guard<std::mutex> lock(open().mutex);
-    open().updates[stream] = {&group, std::move(works)};
+    open().updates[stream] = {std::move(group), std::move(works)};
   });
 }
 
@@ -141,11 +141,10 @@ NPUSIM_API int aclmdlRICaptureTaskUpdateEnd(Stream stream) {
     Update update = taken(open().updates, stream, "no update was begun on the stream");
     endCapture(update.works.get());
     const TaskGroup& group = *update.group;
-    std::vector<Work>& works = opened<Graph>(group.graph).works;
-    if (update.works->works.size() != group.end - group.first) {
+    const auto works = update.works->works();
+    if (works->size() != group.end - group.first) {
       throw Error(kInvalidParam, "the update of a task group has another number of calls");
     }
-    std::move(update.works->works.begin(), update.works->works.end(),
-              works.begin() + static_cast<std::ptrdiff_t>(group.first));
+    opened<Graph>(group.graph.get())->replace(group.first, *works);
   });
 }

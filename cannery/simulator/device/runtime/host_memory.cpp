@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host memory that the device may read: there is one memory here, so that it is only kept in mind.
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -34,12 +36,18 @@ Pinned& pinned() {
   return *instance;
 }
 
-bool contains(const std::map<const uint8_t*, size_t>& ranges, const void* address) {
+// From the address to the end of the range that it is in; 0 where it is in none.
+size_t bytesIn(const std::map<const uint8_t*, size_t>& ranges, const void* address) {
   auto* byte = static_cast<const uint8_t*>(address);
   auto next = ranges.upper_bound(byte);
-  if (next == ranges.begin()) return false;
+  if (next == ranges.begin()) return 0;
   --next;
-  return byte < next->first + next->second;
+  const auto before = static_cast<size_t>(byte - next->first);
+  return before < next->second ? next->second - before : 0;
+}
+
+bool contains(const std::map<const uint8_t*, size_t>& ranges, const void* address) {
+  return bytesIn(ranges, address) != 0;
 }
 
 void allocateHost(void** memory, size_t size) {
@@ -52,7 +60,10 @@ void allocateHost(void** memory, size_t size) {
 }
 
 void registerHost(void* memory, uint64_t size) {
-  if (memory == nullptr || size == 0) throw Error(kInvalidParam, "no memory to register");
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  if (memory == nullptr || size == 0 || size > INTPTR_MAX - address) {
+    throw Error(kInvalidParam, "no memory to register");
+  }
   std::lock_guard<std::mutex> lock(pinned().mutex);
   if (contains(pinned().registered, memory)) {
     throw Error(kInvalidParam, "the memory is registered already");
@@ -61,6 +72,11 @@ void registerHost(void* memory, uint64_t size) {
 }
 
 }  // namespace
+
+size_t npusim::bytesOfPinned(const void* address) {
+  std::lock_guard<std::mutex> lock(pinned().mutex);
+  return std::max(bytesIn(pinned().allocated, address), bytesIn(pinned().registered, address));
+}
 
 NPUSIM_API int aclrtMallocHost(void** memory, size_t size) {
   return guarded([&] { allocateHost(memory, size); });
@@ -93,7 +109,7 @@ NPUSIM_API int aclrtHostGetDevicePointer(void* memory, void** device_address, ui
     if (!contains(pinned().registered, memory) && !contains(pinned().allocated, memory)) {
       throw Error(kInvalidParam, "host memory that is not registered");
     }
-    *device_address = memory;
+    given(device_address) = memory;
   });
 }
 NPUSIM_API int aclrtHostUnregister(void* memory) {
@@ -111,7 +127,7 @@ NPUSIM_API int aclrtPointerGetAttributes(const void* address, PointerAttributes*
     *attributes = {};
     attributes->page_bytes = kAlignment;
     attributes->location = kUnregistered;
-    if (isDeviceMemory(address) || isMappedMemory(address)) attributes->location = kDevice;
+    if (isDeviceMemory(address) || bytesOfMapping(address) != 0) attributes->location = kDevice;
     std::lock_guard<std::mutex> lock(pinned().mutex);
     if (contains(pinned().allocated, address) || contains(pinned().registered, address)) {
       attributes->location = kHost;

@@ -18,6 +18,7 @@ using namespace npusim;
 namespace {
 
 constexpr int kMemoryExhausted = 207001;
+enum CopyKind { kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3 };
 // What another process uses is looked up only for allocations that could hit the limit.
 constexpr size_t kLargeBytes = size_t{64} << 20;
 
@@ -63,14 +64,16 @@ void count(int32_t device, int64_t change) {
 }
 
 void allocate(void** out, size_t size) {
+  given(out) = nullptr;
   const int32_t device = currentDevice();
   requireCard();
   std::lock_guard<std::mutex> lock(ledger().mutex);
   requireRoom(device, size);
-  *out = ledger().arena.allocate(size);
-  if (*out == nullptr) throw Error(kMemoryExhausted, "the host is out of memory");
+  void* memory = ledger().arena.allocate(size);
+  if (memory == nullptr) throw Error(kMemoryExhausted, "the host is out of memory");
   count(device, static_cast<int64_t>(size));
-  ledger().allocations[*out] = {size, device};
+  ledger().allocations[memory] = {size, device};
+  *out = memory;
 }
 
 void release(void* memory) {
@@ -84,12 +87,19 @@ void release(void* memory) {
   ledger().arena.release(memory);
 }
 
-void copy(void* to, size_t capacity, const void* from, size_t count) {
+void requireOnDevice(const void* address, size_t bytes) {
+  if (isAccessible(address, bytes)) return;
+  throw Error(kInvalidParam, std::to_string(bytes) + " bytes that are not all the device's");
+}
+
+void copy(void* to, size_t capacity, const void* from, size_t count, int kind) {
   if (count == 0) return;
   if (to == nullptr || from == nullptr || count > capacity) {
     throw Error(kInvalidParam, "copy of " + std::to_string(count) + " bytes into " +
                                    std::to_string(capacity) + " or through a null pointer");
   }
+  if (kind == kHostToDevice || kind == kDeviceToDevice) requireOnDevice(to, count);
+  if (kind == kDeviceToHost || kind == kDeviceToDevice) requireOnDevice(from, count);
   requireCard();
   std::memmove(to, from, count);
 }
@@ -99,6 +109,8 @@ void set(void* memory, size_t capacity, int32_t value, size_t count) {
     throw Error(kInvalidParam, "a fill of " + std::to_string(count) + " bytes of " +
                                    std::to_string(capacity) + " or through a null pointer");
   }
+  if (count == 0) return;
+  requireOnDevice(memory, count);
   std::memset(memory, value, count);
 }
 
@@ -106,9 +118,26 @@ void set(void* memory, size_t capacity, int32_t value, size_t count) {
 
 namespace npusim {
 
-bool isDeviceMemory(const void* address) {
+bool isDeviceMemory(const void* address) { return bytesOfDevice(address) != 0; }
+
+size_t bytesOfDevice(const void* address) {
   std::lock_guard<std::mutex> lock(ledger().mutex);
-  return ledger().arena.has(address);
+  Place place{};
+  return ledger().arena.locate(address, &place) ? place.bytes : 0;
+}
+
+bool isAccessible(const void* address, size_t bytes) {
+  auto* at = static_cast<const uint8_t*>(address);
+  while (bytes != 0) {
+    size_t part = 0;
+    for (auto* find : {bytesOfDevice, bytesOfMapping, bytesOfImport, bytesOfPinned}) {
+      if ((part = find(at)) != 0) break;
+    }
+    if (part == 0) return false;
+    if (part >= bytes) return true;
+    at += part, bytes -= part;
+  }
+  return true;
 }
 
 void charge(int32_t device, size_t bytes) {
@@ -145,13 +174,13 @@ NPUSIM_API int aclrtFree(void* memory) {
   return guarded([&] { release(memory); });
 }
 
-NPUSIM_API int aclrtMemcpy(void* to, size_t capacity, const void* from, size_t count, int) {
-  return guarded([&] { copy(to, capacity, from, count); });
+NPUSIM_API int aclrtMemcpy(void* to, size_t capacity, const void* from, size_t count, int kind) {
+  return guarded([&] { copy(to, capacity, from, count, kind); });
 }
 
-NPUSIM_API int aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t count, int,
+NPUSIM_API int aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t count, int kind,
                                 Stream stream) {
-  return guarded([&] { submit(stream, [=] { copy(to, capacity, from, count); }); });
+  return guarded([&] { submit(stream, [=] { copy(to, capacity, from, count, kind); }); });
 }
 
 NPUSIM_API int aclrtMemset(void* memory, size_t capacity, int32_t value, size_t count) {
@@ -167,8 +196,8 @@ NPUSIM_API int aclrtGetMemInfo(int, size_t* free_bytes, size_t* total) {
   return guarded([&] {
     const int32_t device = currentDevice();
     std::lock_guard<std::mutex> lock(ledger().mutex);
-    *total = capacity();
+    given(total) = capacity();
     const size_t own = *total - std::min(*total, ledger().used[device]);
-    *free_bytes = std::min<size_t>(own, freeOnDevice(device));
+    given(free_bytes) = std::min<size_t>(own, freeOnDevice(device));
   });
 }

@@ -7,7 +7,14 @@
 namespace npusim {
 
 bool isDeviceMemory(const void* address);  // from aclrtMalloc
-bool isMappedMemory(const void* address);  // from aclrtMapMem
+// How many bytes from an address on belong to one piece of memory that the device may use; 0 for an
+// address that it may not use.
+size_t bytesOfDevice(const void* address);    // from aclrtMalloc
+size_t bytesOfMapping(const void* address);   // from aclrtMapMem
+size_t bytesOfImport(const void* address);    // from aclrtIpcMemImportByKey
+size_t bytesOfPinned(const void* address);    // from aclrtMallocHost or aclrtHostRegister
+// Whether the device may use all of these bytes.
+bool isAccessible(const void* address, size_t bytes);
 // Counts memory that is not from aclrtMalloc: throws Error when the device is full.
 void charge(int32_t device, size_t bytes);
 void discharge(int32_t device, size_t bytes);

@@ -4,45 +4,60 @@
 
 using namespace npusim;
 
+namespace {
+
+std::vector<int64_t> extents(int rank, const int64_t* dims) {
+  if (rank < 0 || rank > kMostDims || (dims == nullptr && rank != 0)) {
+    throw Error(kInvalidParam, "a description needs at least 0 and at most " +
+                                   std::to_string(kMostDims) + " dimensions");
+  }
+  return std::vector<int64_t>(dims, dims + rank);
+}
+
+}  // namespace
+
 NPUSIM_API void* aclCreateTensorDesc(int32_t dtype, int rank, const int64_t* dims,
                                      int32_t format) {
-  return publish(std::make_unique<TensorDesc>(
-      TensorDesc{dtype, std::vector<int64_t>(dims, dims + (dims ? rank : 0)), format}));
+  void* desc = nullptr;
+  guarded([&] {
+    desc = publish(std::make_shared<TensorDesc>(TensorDesc{dtype, extents(rank, dims), format}));
+  });
+  return desc;
 }
 NPUSIM_API void aclDestroyTensorDesc(const void* desc) {
   guarded([&] { withdrawn<TensorDesc>(desc); });
 }
 NPUSIM_API void aclSetTensorDescName(void*, const char*) {}
 NPUSIM_API int aclSetTensorFormat(void* desc, int32_t format) {
-  return guarded([&] { opened<TensorDesc>(desc).format = format; });
+  return guarded([&] { opened<TensorDesc>(desc)->format = format; });
 }
 NPUSIM_API int aclSetTensorShape(void* desc, int rank, const int64_t* dims) {
-  return guarded([&] { opened<TensorDesc>(desc).dims.assign(dims, dims + rank); });
+  return guarded([&] { opened<TensorDesc>(desc)->dims = extents(rank, dims); });
 }
 NPUSIM_API int aclSetTensorPlaceMent(void* desc, int) {
   return guarded([&] { opened<TensorDesc>(desc); });
 }
 NPUSIM_API int32_t aclGetTensorDescType(const void* desc) {
   int32_t dtype = -1;
-  guarded([&] { dtype = opened<TensorDesc>(desc).dtype; });
+  guarded([&] { dtype = opened<TensorDesc>(desc)->dtype; });
   return dtype;
 }
 NPUSIM_API int32_t aclGetTensorDescFormat(const void* desc) {
   int32_t format = -1;
-  guarded([&] { format = opened<TensorDesc>(desc).format; });
+  guarded([&] { format = opened<TensorDesc>(desc)->format; });
   return format;
 }
 NPUSIM_API size_t aclGetTensorDescNumDims(const void* desc) {
   size_t rank = 0;
-  guarded([&] { rank = opened<TensorDesc>(desc).dims.size(); });
+  guarded([&] { rank = opened<TensorDesc>(desc)->dims.size(); });
   return rank;
 }
 NPUSIM_API int aclGetTensorDescDimV2(const void* desc, size_t index, int64_t* extent) {
-  return guarded([&] { *extent = opened<TensorDesc>(desc).dims.at(index); });
+  return guarded([&] { given(extent) = opened<TensorDesc>(desc)->dims.at(index); });
 }
 
 NPUSIM_API void* aclCreateDataBuffer(void* data, size_t size) {
-  return publish(std::make_unique<DataBuffer>(DataBuffer{data, size}));
+  return publish(std::make_shared<DataBuffer>(DataBuffer{data, size}));
 }
 NPUSIM_API int aclDestroyDataBuffer(const void* buffer) {
   return guarded([&] { withdrawn<DataBuffer>(buffer); });

@@ -9,6 +9,8 @@
 
 namespace npusim {
 
+constexpr int kMostDims = 64;
+
 struct TensorDesc {
   static constexpr Kind kKind = Kind::TensorDesc;
   int32_t dtype;

@@ -3,6 +3,7 @@
 // which process holds the memory, and where in it; the memory lives as long as someone maps it.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -25,7 +26,7 @@ struct Key {
 };
 
 struct Mapping {
-  void* base;
+  uint8_t* base;
   size_t bytes;
 };
 
@@ -55,6 +56,21 @@ Key parsed(const char* text) {
   return {static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), numbers[2], numbers[3]};
 }
 
+// Whether a path leads to a file of device memory, and not to whatever else a process has open.
+bool isArena(const std::string& path) {
+  char name[32] = {};
+  const ssize_t length = readlink(path.c_str(), name, sizeof name - 1);
+  return length > 0 && std::strncmp(name, "/memfd:npusim_memory", 20) == 0;
+}
+
+// Memory beyond the end of a file can be mapped, but not used.
+bool holds(int file, const Key& key) {
+  struct stat status {};
+  if (fstat(file, &status) != 0) return false;
+  const auto size = static_cast<uint64_t>(status.st_size);
+  return key.offset <= size && key.bytes <= size - key.offset;
+}
+
 // Maps from the start of a page; returns the address of the key's first byte.
 void* import(const std::string& text) {
   const Key key = parsed(text.c_str());
@@ -62,17 +78,33 @@ void* import(const std::string& text) {
   const uint64_t before = key.offset % page;
   const std::string path =
       "/proc/" + std::to_string(key.process) + "/fd/" + std::to_string(key.file);
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const int file = isArena(path) ? open(path.c_str(), O_RDWR | O_CLOEXEC) : -1;
   if (file < 0) throw Error(kInvalidParam, "the process that shares the memory has ended");
-  void* base = mmap(nullptr, key.bytes + before, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                    static_cast<off_t>(key.offset - before));
+  void* base = MAP_FAILED;
+  if (holds(file, key)) {
+    base = mmap(nullptr, key.bytes + before, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                static_cast<off_t>(key.offset - before));
+  }
   close(file);
   if (base == MAP_FAILED) throw Error(kInvalidParam, "shared device memory cannot be mapped");
-  imports().mappings[text] = {base, key.bytes + before};
-  return static_cast<uint8_t*>(base) + before;
+  auto* first = static_cast<uint8_t*>(base);
+  imports().mappings[text] = {first, key.bytes + before};
+  return first + before;
 }
 
 }  // namespace
+
+size_t npusim::bytesOfImport(const void* address) {
+  std::lock_guard<std::mutex> lock(imports().mutex);
+  auto* byte = static_cast<const uint8_t*>(address);
+  for (const auto& each : imports().mappings) {
+    const Mapping& mapping = each.second;
+    if (byte >= mapping.base && byte < mapping.base + mapping.bytes) {
+      return static_cast<size_t>(mapping.base + mapping.bytes - byte);
+    }
+  }
+  return 0;
+}
 
 NPUSIM_API int aclrtIpcMemGetExportKey(void* memory, size_t size, char* key, size_t length,
                                        uint64_t) {
@@ -92,6 +124,7 @@ NPUSIM_API int aclrtIpcMemGetExportKey(void* memory, size_t size, char* key, siz
 NPUSIM_API int aclrtIpcMemImportByKey(void** memory, const char* key, uint64_t) {
   return guarded([&] {
     parsed(key);
+    given(memory) = nullptr;
     std::lock_guard<std::mutex> lock(imports().mutex);
     if (imports().mappings.count(key) != 0) {
       throw Error(kInvalidParam, "the memory of this key is imported already");
@@ -119,5 +152,5 @@ NPUSIM_API int aclrtIpcMemSetImportPid(const char* key, int32_t*, size_t) {
   return guarded([&] { parsed(key); });
 }
 NPUSIM_API int aclrtDeviceGetBareTgid(int32_t* process) {
-  return guarded([&] { *process = getpid(); });
+  return guarded([&] { given(process) = getpid(); });
 }

@@ -17,13 +17,13 @@ namespace {
 
 struct SimulatedStream {
   static constexpr Kind kKind = Kind::Stream;
-  uint32_t overflow_switch = 0;
+  std::atomic<uint32_t> overflow_switch{0};
 };
 
 // Who captures what; guarded by the one mutex, since captures are rare and short.
 struct Captures {
   std::mutex mutex;
-  std::map<Stream, Graph*> of;
+  std::map<Stream, std::shared_ptr<Graph>> of;
 };
 
 Captures& captures() {
@@ -35,15 +35,43 @@ std::atomic<bool> any_capture{false};  // spares every operator the mutex
 
 }  // namespace
 
-Graph* captureOf(Stream stream) {
+std::shared_ptr<const Graph::Works> Graph::works() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return works_;
+}
+
+// The caller holds the mutex.
+Graph::Works& Graph::own() {
+  if (works_.use_count() > 1) works_ = std::make_shared<Works>(*works_);
+  return *works_;
+}
+
+void Graph::add(Work work) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  own().push_back(std::move(work));
+}
+
+void Graph::replace(size_t first, const Works& others) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (first > works_->size() || others.size() > works_->size() - first) {
+    throw Error(kInvalidParam, "the graph has no such calls");
+  }
+  std::copy(others.begin(), others.end(), own().begin() + static_cast<std::ptrdiff_t>(first));
+}
+
+void requireStream(Stream stream) {
+  if (stream != nullptr) opened<SimulatedStream>(stream);
+}
+
+std::shared_ptr<Graph> captureOf(Stream stream) {
+  requireStream(stream);
   if (stream == nullptr || !any_capture) return nullptr;
-  opened<SimulatedStream>(stream);
   std::lock_guard<std::mutex> lock(captures().mutex);
   auto found = captures().of.find(stream);
   return found == captures().of.end() ? nullptr : found->second;
 }
 
-void beginCapture(Stream stream, Graph* graph) {
+void beginCapture(Stream stream, const std::shared_ptr<Graph>& graph) {
   opened<SimulatedStream>(stream);
   std::lock_guard<std::mutex> lock(captures().mutex);
   if (!captures().of.emplace(stream, graph).second) {
@@ -52,29 +80,29 @@ void beginCapture(Stream stream, Graph* graph) {
   any_capture = true;
 }
 
-void joinCapture(Stream stream, Graph* graph) {
+void joinCapture(Stream stream, const Graph* graph) {
   opened<SimulatedStream>(stream);
   if (graph == nullptr) return;
   std::lock_guard<std::mutex> lock(captures().mutex);
   auto& of = captures().of;
-  const bool active = std::any_of(of.begin(), of.end(), [=](auto& each) {
-    return each.second == graph;
+  const auto active = std::find_if(of.begin(), of.end(), [=](auto& each) {
+    return each.second.get() == graph;
   });
-  if (active) of.emplace(stream, graph);
+  if (active != of.end()) of.emplace(stream, active->second);
 }
 
-void endCapture(Graph* graph) {
+void endCapture(const Graph* graph) {
   std::lock_guard<std::mutex> lock(captures().mutex);
   auto& of = captures().of;
   for (auto each = of.begin(); each != of.end();) {
-    each = each->second == graph ? of.erase(each) : std::next(each);
+    each = each->second.get() == graph ? of.erase(each) : std::next(each);
   }
   any_capture = !of.empty();
 }
 
 void submit(Stream stream, Work work) {
-  if (Graph* graph = captureOf(stream)) {
-    graph->works.push_back(std::move(work));
+  if (const auto graph = captureOf(stream)) {
+    graph->add(std::move(work));
   } else {
     work();
   }
@@ -85,19 +113,33 @@ void submit(Stream stream, Work work) {
 namespace {
 
 int createStream(Stream* stream) {
-  return guarded([&] { *stream = publish(std::make_unique<SimulatedStream>()); });
+  return guarded([&] { given(stream) = publish(std::make_shared<SimulatedStream>()); });
 }
 
-int checkStream(Stream stream) {  // a null stream is the default stream
+int checkStream(Stream stream) {
+  return guarded([&] { requireStream(stream); });
+}
+
+// What there is to tell of a stream is always the same number.
+int tell(Stream stream, int32_t* where, int32_t number) {
   return guarded([&] {
-    if (stream != nullptr) opened<SimulatedStream>(stream);
+    requireStream(stream);
+    given(where) = number;
+  });
+}
+
+using HostFunction = void (*)(void*);
+
+int launch(Stream stream, HostFunction function, void* data) {
+  return guarded([&] {
+    if (function == nullptr) throw Error(kInvalidParam, "a null function");
+    submit(stream, [=] { function(data); });
   });
 }
 
 // A stream that waits for a capture to be carried out would wait for ever.
 int synchronize(Stream stream) {
   return guarded([&] {
-    if (stream != nullptr) opened<SimulatedStream>(stream);
     if (isCaptured(stream)) {
       throw Error(kNotSupported, "a stream cannot be synchronized while it is captured in a graph");
     }
@@ -126,30 +168,30 @@ NPUSIM_API int aclrtSynchronizeStreamWithTimeout(Stream stream, int32_t) {
   return synchronize(stream);
 }
 NPUSIM_API int aclrtStreamQuery(Stream stream, int32_t* status) {
-  *status = 0;
-  return checkStream(stream);
+  return tell(stream, status, 0);
 }
 NPUSIM_API int aclrtSetStreamFailureMode(Stream stream, uint64_t) { return checkStream(stream); }
 NPUSIM_API int aclrtStreamGetId(Stream stream, int32_t* id) {
-  *id = 0;
-  return checkStream(stream);
+  return tell(stream, id, 0);
 }
 
 NPUSIM_API int aclrtSetStreamOverflowSwitch(Stream stream, uint32_t flag) {
-  return guarded([&] { opened<SimulatedStream>(stream).overflow_switch = flag; });
+  return guarded([&] { opened<SimulatedStream>(stream)->overflow_switch = flag; });
 }
 NPUSIM_API int aclrtGetStreamOverflowSwitch(Stream stream, uint32_t* flag) {
-  return guarded([&] { *flag = opened<SimulatedStream>(stream).overflow_switch; });
+  return guarded([&] { given(flag) = opened<SimulatedStream>(stream)->overflow_switch; });
 }
 
 // Host callbacks: nothing is ever pending.
-NPUSIM_API int aclrtSubscribeReport(uint64_t, Stream) { return kSuccess; }
-NPUSIM_API int aclrtUnSubscribeReport(uint64_t, Stream) { return kSuccess; }
-NPUSIM_API int aclrtLaunchCallback(void (*callback)(void*), void* data, int, Stream stream) {
-  return guarded([&] { submit(stream, [=] { callback(data); }); });
+NPUSIM_API int aclrtSubscribeReport(uint64_t, Stream stream) { return checkStream(stream); }
+NPUSIM_API int aclrtUnSubscribeReport(uint64_t, Stream stream) {
+  return checkStream(stream);
 }
-NPUSIM_API int aclrtLaunchHostFunc(Stream stream, void (*callback)(void*), void* data) {
-  return guarded([&] { submit(stream, [=] { callback(data); }); });
+NPUSIM_API int aclrtLaunchCallback(HostFunction function, void* data, int, Stream stream) {
+  return launch(stream, function, data);
+}
+NPUSIM_API int aclrtLaunchHostFunc(Stream stream, HostFunction function, void* data) {
+  return launch(stream, function, data);
 }
 NPUSIM_API int aclrtProcessReport(int32_t timeout_ms) {
   const int wait_timeout = 100036;

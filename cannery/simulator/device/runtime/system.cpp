@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // aclInit and the settings that torch_npu makes and reads: accepted, since a simulated device has
 // no precision modes, no timeouts and no compiler.
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -19,7 +20,7 @@ constexpr int kOptionJitCompile = 10;
 constexpr int64_t kAiCores = 24;
 constexpr int64_t kVectorCores = 48;
 
-bool initialised = false;
+std::atomic<bool> initialised{false};
 std::mutex options_mutex;
 
 std::map<int, std::string>& compileOptions() {
@@ -27,17 +28,16 @@ std::map<int, std::string>& compileOptions() {
   return *options;
 }
 
-const std::string& compileOption(int option) {
+std::string compileOption(int option) {
   std::lock_guard<std::mutex> lock(options_mutex);
-  return compileOptions()[option];
+  const auto found = compileOptions().find(option);
+  return found == compileOptions().end() ? "" : found->second;
 }
 
 }  // namespace
 
 NPUSIM_API int aclInit(const char*) {
-  if (initialised) return kRepeatedInit;
-  initialised = true;
-  return kSuccess;
+  return initialised.exchange(true) ? kRepeatedInit : kSuccess;
 }
 
 NPUSIM_API int aclFinalize() {
@@ -55,7 +55,7 @@ NPUSIM_API int aclSetCompileopt(int option, const char* value) {
 NPUSIM_API size_t aclGetCompileoptSize(int option) { return compileOption(option).size() + 1; }
 
 NPUSIM_API int aclGetCompileopt(int option, char* value, size_t length) {
-  const std::string& text = compileOption(option);
+  const std::string text = compileOption(option);
   if (value == nullptr || length < text.size() + 1) return kInvalidParam;
   std::memcpy(value, text.c_str(), text.size() + 1);
   return kSuccess;
@@ -70,6 +70,7 @@ NPUSIM_API int aclGetCannAttribute(int attribute, int32_t* value) {
 
 NPUSIM_API int aclGetCannAttributeList(const int** attributes, size_t* count) {
   static const int supported[] = {0, 1};
+  if (attributes == nullptr || count == nullptr) return kInvalidParam;
   *attributes = supported;
   *count = 2;
   return kSuccess;
@@ -78,19 +79,24 @@ NPUSIM_API int aclGetCannAttributeList(const int** attributes, size_t* count) {
 // Capabilities: 0 AI cores, 1 vector cores, 2 bytes of L2 cache.
 NPUSIM_API int aclGetDeviceCapability(uint32_t device, int capability, int64_t* value) {
   const int64_t values[] = {kAiCores, kVectorCores, int64_t{192} << 20};
-  if (device >= deviceCount() || capability < 0 || capability > 2) return kInvalidParam;
+  if (device >= deviceCount() || capability < 0 || capability > 2 || value == nullptr) {
+    return kInvalidParam;
+  }
   *value = values[capability];
   return kSuccess;
 }
 
 NPUSIM_API int aclrtGetDeviceUtilizationRate(int32_t, int32_t* rates) {
+  if (rates == nullptr) return kInvalidParam;
   std::memset(rates, 0, 4 * sizeof *rates);  // cube, vector, AI CPU and memory: all idle
   return kSuccess;
 }
 
 NPUSIM_API int aclrtCtxSetSysParamOpt(int, int64_t) { return kSuccess; }
 NPUSIM_API int aclrtSetSysParamOpt(int, int64_t) { return kSuccess; }
-NPUSIM_API int aclrtGetSysParamOpt(int, int64_t* value) { return *value = 0, kSuccess; }
+NPUSIM_API int aclrtGetSysParamOpt(int, int64_t* value) {
+  return guarded([&] { given(value) = 0; });
+}
 // From CANN 8.5 on torch_npu sets one at each capture of a graph.
 NPUSIM_API int aclrtSetStreamAttribute(void*, int, void*) { return kSuccess; }
 NPUSIM_API int aclrtSetDeviceSatMode(int) { return kSuccess; }

@@ -17,23 +17,44 @@ struct OperatorAttr {
 
 namespace {
 
+void add(void* attr, const char* name, const Value& value) {
+  opened<OperatorAttr>(attr)->values.emplace_back(&given(name), value);
+}
+
 int setAttr(void* attr, const char* name, const Value& value) {
-  return guarded([&] { opened<OperatorAttr>(attr).values.emplace_back(name, value); });
+  return guarded([&] { add(attr, name, value); });
+}
+
+void requireItems(int count, const void* items) {
+  if (count < 0 || (items == nullptr && count != 0)) {
+    throw Error(kInvalidParam, "a list of " + std::to_string(count) + " items is missing (null)");
+  }
+}
+
+template <class List, class Element>
+int setList(void* attr, const char* name, int count, const Element* values) {
+  return guarded([&] {
+    requireItems(count, values);
+    add(attr, name, List(values, values + count));
+  });
 }
 
 // A dense view of what a description and a buffer tell; nothing where the operator lacks an input.
 Value tensorOf(const void* description, const void* buffer) {
   const int undefined = -1;
-  const auto& desc = opened<TensorDesc>(description);
-  const auto& memory = opened<DataBuffer>(buffer);
-  if (desc.dtype == undefined || (memory.data == nullptr && product(desc.dims) != 0)) return Null{};
-  return Tensor{static_cast<DataType>(desc.dtype), desc.dims, denseStrides(desc.dims), 0,
-                static_cast<uint8_t*>(memory.data)};
+  const auto desc = opened<TensorDesc>(description);
+  const auto memory = opened<DataBuffer>(buffer);
+  const Shape dims(desc->dims.begin(), desc->dims.end());
+  if (desc->dtype == undefined || (memory->data == nullptr && product(dims) != 0)) return Null{};
+  return Tensor{static_cast<DataType>(desc->dtype), dims, denseStrides(dims), 0,
+                static_cast<uint8_t*>(memory->data)};
 }
 
 template <class Handles>
 std::vector<Value> tensorsOf(int count, const Handles& descriptions, const Handles& buffers) {
   std::vector<Value> values;
+  requireItems(count, descriptions);
+  requireItems(count, buffers);
   for (int i = 0; i < count; ++i) values.push_back(tensorOf(descriptions[i], buffers[i]));
   return values;
 }
@@ -42,20 +63,20 @@ template <class Inputs, class Outputs>
 int run(const char* type, int input_count, const Inputs& inputs, const Inputs& input_buffers,
         int output_count, const Inputs& outputs, const Outputs& output_buffers, const void* attr) {
   return guarded([&] {
-    if (torchOperatorIndex("@" + std::string(type)) < 0) {
+    if (torchOperatorIndex("@" + std::string(&given(type))) < 0) {
       throw Error(kOperatorNotFound,
                   std::string("operator ") + type + " is not simulated in its aclop form");
     }
     const auto& buffers = reinterpret_cast<const Inputs&>(output_buffers);
     runByTorch(type, tensorsOf(input_count, inputs, input_buffers),
                tensorsOf(output_count, outputs, buffers),
-               attr ? opened<OperatorAttr>(attr).values : std::vector<NamedValue>{});
+               attr ? opened<OperatorAttr>(attr)->values : std::vector<NamedValue>{});
   });
 }
 
 }  // namespace
 
-NPUSIM_API void* aclopCreateAttr() { return publish(std::make_unique<OperatorAttr>()); }
+NPUSIM_API void* aclopCreateAttr() { return publish(std::make_shared<OperatorAttr>()); }
 NPUSIM_API void aclopDestroyAttr(const void* attr) {
   guarded([&] { withdrawn<OperatorAttr>(attr); });
 }
@@ -69,28 +90,35 @@ NPUSIM_API int aclopSetAttrFloat(void* attr, const char* name, float value) {
   return setAttr(attr, name, static_cast<double>(value));
 }
 NPUSIM_API int aclopSetAttrString(void* attr, const char* name, const char* value) {
-  return setAttr(attr, name, std::string(value));
+  return value == nullptr ? int{kInvalidParam} : setAttr(attr, name, std::string(value));
 }
 NPUSIM_API int aclopSetAttrDataType(void* attr, const char* name, int32_t value) {
   return setAttr(attr, name, static_cast<int64_t>(value));
 }
 NPUSIM_API int aclopSetAttrListBool(void* attr, const char* name, int count,
                                     const uint8_t* values) {
-  return setAttr(attr, name, std::vector<bool>(values, values + count));
+  return setList<std::vector<bool>>(attr, name, count, values);
 }
 NPUSIM_API int aclopSetAttrListInt(void* attr, const char* name, int count,
                                    const int64_t* values) {
-  return setAttr(attr, name, Shape(values, values + count));
+  return setList<Shape>(attr, name, count, values);
 }
 NPUSIM_API int aclopSetAttrListFloat(void* attr, const char* name, int count,
                                      const float* values) {
-  return setAttr(attr, name, std::vector<double>(values, values + count));
+  return setList<std::vector<double>>(attr, name, count, values);
 }
 NPUSIM_API int aclopSetAttrListListInt(void* attr, const char* name, int count, const int* sizes,
                                        const int64_t* const* values) {
-  Shape all;
-  for (int i = 0; i < count; ++i) all.insert(all.end(), values[i], values[i] + sizes[i]);
-  return setAttr(attr, name, all);
+  return guarded([&] {
+    Shape all;
+    requireItems(count, sizes);
+    requireItems(count, values);
+    for (int i = 0; i < count; ++i) {
+      requireItems(sizes[i], values[i]);
+      all.insert(all.end(), values[i], values[i] + sizes[i]);
+    }
+    add(attr, name, all);
+  });
 }
 
 NPUSIM_API int aclopCompileAndExecute(const char* type, int input_count, const void* const* inputs,

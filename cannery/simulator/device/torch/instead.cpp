@@ -54,12 +54,13 @@ Operands operandsOf(const RawArgument* arguments, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const RawArgument& argument = arguments[i];
     if (argument.type != RawArgument::Type::Pointer || argument.pointer == nullptr) continue;
-    if (isHandle(argument.pointer, Kind::Tensor)) found.add(opened<Tensor>(argument.pointer));
+    if (isHandle(argument.pointer, Kind::Tensor)) found.add(*opened<Tensor>(argument.pointer));
     if (isHandle(argument.pointer, Kind::Scalar)) {
-      found.simulated &= !isComplex(opened<Scalar>(argument.pointer).dtype);
+      found.simulated &= !isComplex(opened<Scalar>(argument.pointer)->dtype);
     }
     if (!isHandle(argument.pointer, Kind::TensorList)) continue;
-    for (const Tensor* item : opened<TensorList>(argument.pointer).items) {
+    const auto list = opened<TensorList>(argument.pointer);
+    for (const auto& item : list->items) {
       if (item != nullptr) found.add(*item);
     }
   }

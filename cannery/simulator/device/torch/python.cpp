@@ -69,6 +69,7 @@ class Builder {
   }
   // (memory, data type, shape, strides), the memory from the first element of the view on.
   PyObject* operator()(const Tensor& value) const {
+    requireDeviceMemory(value);
     int64_t elements = value.size() == 0 ? 0 : 1;
     for (size_t i = 0; elements > 0 && i < value.shape.size(); ++i) {
       elements += (value.shape[i] - 1) * value.strides[i];

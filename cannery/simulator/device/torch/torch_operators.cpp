@@ -36,7 +36,7 @@ std::string copiedText(const char* text) {
 
 TensorItems copied(const TensorList& list) {
   TensorItems items;
-  for (Tensor* item : list.items) {
+  for (const auto& item : list.items) {
     items.push_back(item ? std::optional<Tensor>(*item) : std::nullopt);
   }
   return items;
@@ -44,26 +44,23 @@ TensorItems copied(const TensorList& list) {
 
 ScalarItems copied(const ScalarList& list) {
   ScalarItems items;
-  for (Scalar* item : list.items) {
-    if (item == nullptr) throw Error(kAclnnNullPointer, "a scalar of a list is missing (null)");
-    items.push_back(*item);
-  }
+  for (const auto& item : list.items) items.push_back(*item);
   return items;
 }
 
 Value copiedObject(char kind, void* handle) {
   switch (kind) {
-    case 't': return opened<Tensor>(handle);
-    case 's': return opened<Scalar>(handle);
-    case 'T': return copied(opened<TensorList>(handle));
-    case 'S': return copied(opened<ScalarList>(handle));
-    case 'I': return opened<IntArray>(handle).items;
+    case 't': return *opened<Tensor>(handle);
+    case 's': return *opened<Scalar>(handle);
+    case 'T': return copied(*opened<TensorList>(handle));
+    case 'S': return copied(*opened<ScalarList>(handle));
+    case 'I': return opened<IntArray>(handle)->items;
     case 'F': {
-      const auto& items = opened<FloatArray>(handle).items;
+      const auto items = opened<FloatArray>(handle)->items;
       return std::vector<double>(items.begin(), items.end());
     }
     default: {
-      const auto& items = opened<BoolArray>(handle).items;
+      const auto items = opened<BoolArray>(handle)->items;
       return std::vector<bool>(items.begin(), items.end());
     }
   }
@@ -146,9 +143,9 @@ std::function<void()> torchCall(int index, const std::vector<RawArgument>& argum
   return [name = std::string(torch_operators[index].name),
           values = copiedArguments(index, arguments), arguments, held = heldByPlan()] {
     for (const auto& [number, shape] : callPython(name, values, {})) {
-      Tensor& out = opened<Tensor>(arguments.at(number).pointer);
-      out.shape = shape;
-      out.strides = denseStrides(shape);
+      const auto out = opened<Tensor>(arguments.at(number).pointer);
+      out->shape = shape;
+      out->strides = denseStrides(shape);
     }
   };
 }
@@ -165,7 +162,7 @@ int planByTorch(int index, const std::vector<RawArgument>& arguments, uint64_t* 
                                           "than the table of this device declares");
     }
     *workspace = 0;
-    *executor = publish(std::make_unique<Executor>(Executor{call, {}}));
+    *executor = publish(std::make_shared<Executor>(Executor{call, {}}));
   });
 }
 

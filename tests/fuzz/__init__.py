@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random calls of the C interface of the device."""
