@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from bench import machine
-from bench.device import host, report, run
+from bench.device import host, outcomes, report, run
 from cannery.errors import CanneryError, UsageError
 from cannery.files import write_files
 
@@ -27,6 +27,9 @@ def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(prog="python -m bench.device", description=__doc__)
     options.add_argument("--python", required=True, help="a Python with torch and torch_npu")
     options.add_argument("--device", type=Path, help="what build.sh made; compiled when not given")
+    options.add_argument(
+        "--cann", default=host.CANN, help="the release of CANN that it tells (%(default)s)"
+    )
     options.add_argument("--only", metavar="REGEX", help="operators whose name matches")
     options.add_argument(
         "--way", choices=("forward", "backward"), action="append", help="default: both"
@@ -39,7 +42,9 @@ def parser() -> argparse.ArgumentParser:
 def measured(arguments: argparse.Namespace, folder: Path) -> None:
     """Measure, print the summary, and write the page unless only some operators were asked for."""
     device = arguments.device or host.built(folder / "device")
-    programs = run.Programs(arguments.python, host.environment(device.resolve(), folder))
+    programs = run.Programs(
+        arguments.python, host.environment(device.resolve(), folder, arguments.cann)
+    )
     asked = [programs.python, "-W", "ignore", "-c", VERSIONS]
     versions = subprocess.run(
         asked, env=programs.environment, capture_output=True, text=True, check=False
@@ -47,17 +52,15 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
     if versions.returncode:
         raise UsageError(f"{programs.python} cannot import torch_npu:\n{versions.stderr[-1000:]}")
     say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731 - one use
-    results = {
-        way: run.measure(programs, way, arguments.only, arguments.jobs, say)
-        for way in arguments.way or ("forward", "backward")
-    }
-    if arguments.json:
-        write_files({arguments.json: json.dumps(results, indent=1) + "\n"})
-    print(report.summary({way: report.count(found) for way, found in results.items()}), end="")
+    results = {}
+    for way in arguments.way or ("forward", "backward"):
+        results[way] = run.measure(programs, way, arguments.only, arguments.jobs, say)
+        if arguments.json:
+            write_files({arguments.json: json.dumps(results, indent=1) + "\n"})
+    print(report.summary({way: outcomes.count(found) for way, found in results.items()}), end="")
     if arguments.only is None and arguments.way is None:
-        text = report.page(
-            results, described(machine.facts(emulated=False)), versions.stdout.splitlines()[-1]
-        )
+        used = f"{versions.stdout.splitlines()[-1]}, and told to be CANN {arguments.cann}"
+        text = report.page(results, described(machine.facts(emulated=False)), used)
         write_files({PAGE: text})
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases that cannot be as on the CPU, and why: the reason is not the device's."""
+"""Cases that cannot be as on the CPU, and why: the reason is not the device's.
+
+Files of the sources are those of op-plugin, torch_npu's operators.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Explanation:
-    """Cases by operator, by their name and by what was found; each a regular expression."""
+    """Cases by operator, by their name and by their result; each a regular expression."""
 
     operator: str
     case: str
     found: str
     reason: str
+    source: str
 
     def fits(self, operator: str, case: str, found: str) -> bool:
+        """Whether it explains the result of a case."""
         return bool(
             re.fullmatch(self.operator, operator)
             and re.search(self.case, case)
@@ -24,60 +29,70 @@ class Explanation:
         )
 
 
+FUNCTIONS = "config/op_plugin_functions.yaml"
 NN = r"nn\.functional\."
 EXPLANATIONS = (
     Explanation(
         rf"{NN}max_pool[12]d",
         "",
-        "torch.int8",
-        "torch_npu returns the hardware's mask of bits in place of indices",
+        r"torch\.int8",
+        "without torch.npu.use_compatible_impl(True), torch_npu returns the mask of "
+        "aclnnMaxPool2dWithMask in place of indices",
+        "ops/opapi/MaxPool2dWithIndicesKernelNpuOpApi.cpp",
     ),
     Explanation(
         rf"{NN}gelu",
         r"\[1\]",
-        "wrong",
-        "torch_npu calls aclnnGelu whatever `approximate` is",
+        "^wrong: ",
+        "without torch.npu.use_compatible_impl(True), torch_npu ignores `approximate`",
+        "ops/opapi/GeluOutKernelNpuOpApi.cpp, GeluBackwardKernelNpuOpApi.cpp",
     ),
     Explanation(
-        r"topk|kthvalue|sort|argsort|msort",
-        "",
-        "wrong.*torch.int64",
-        "equal elements may come in any order",
-    ),
-    Explanation(
-        r"vdot|cov|corrcoef|linalg\.vecdot",
+        r"vdot|linalg\.vecdot",
         "complex",
-        "wrong",
-        "torch_npu hands over conjugated views as they are in memory",
+        "^wrong: ",
+        "torch_npu computes vdot as aclnnDot, which does not conjugate",
+        f"{FUNCTIONS}: vdot",
     ),
     Explanation(
-        r"addmv|addbmm|baddbmm|addmm.*|addr",
-        "int64",
-        "wrong",
-        "fractions as alpha and beta of integers: PyTorch cuts them off first, the device does not",
+        "cov|corrcoef",
+        "complex",
+        "^wrong: ",
+        "PyTorch leaves the conjugation of a product's arguments to the backend, and torch_npu's "
+        "product reads conjugated views as they are in memory",
+        "ops/opapi/MmKernelNpuOpApi.cpp",
     ),
     Explanation(
-        rf"{NN}avg_pool.*",
-        "int64",
-        "wrong",
-        "means of integers, which the hardware does not compute, are cut off otherwise",
-    ),
-    Explanation(
-        r"(_)?native_batch_norm(_legit)?",
+        "_?native_batch_norm(_legit)?",
         r"\[1\]",
-        "wrong",
-        "torch_npu returns saved statistics in evaluation too",
+        "^wrong: ",
+        "torch_npu returns saved statistics in evaluation too; the CPU returns empty ones",
+        f"{FUNCTIONS}: native_batch_norm",
     ),
     Explanation(
-        r"expm1|.*",
+        "expm1",
         "complex64",
-        "wrong: .*float32.* not .*complex64",
+        "^wrong: ",
         "torch_npu returns real numbers",
+        f"{FUNCTIONS}: expm1",
+    ),
+    Explanation(
+        "logit",
+        "int64|bool",
+        r"^wrong: .*torch\.(int64|bool).* not .*float",
+        "torch_npu returns integers and booleans for integers and booleans",
+        "ops/opapi/LogitKernelNpuOpApi.cpp",
+    ),
+    Explanation(
+        rf"{NN}binary_cross_entropy_with_logits",
+        "float32",
+        "^wrong: ",
+        "torch_npu declares the target as not differentiable",
+        "config/derivatives.yaml: binary_cross_entropy_with_logits",
     ),
 )
 
 
-def explanation(operator: str, case: str, found: str) -> str | None:
+def explanation(operator: str, case: str, found: str) -> Explanation | None:
     """Why a case is not as on the CPU, where that is known."""
-    reasons = (e.reason for e in EXPLANATIONS if e.fits(operator, case, found))
-    return next(reasons, None)
+    return next((e for e in EXPLANATIONS if e.fits(operator, case, found)), None)

@@ -15,6 +15,8 @@ from cannery.errors import UsageError
 SOURCE = Path(__file__).parents[2] / "cannery" / "simulator" / "device"
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend910b"
 LIBRARY = "toolkit/lib64/libascendcl.so"
+CANN = "9.1.0"
+"""The newest release of the targets that have a software device."""
 
 
 def built(out: Path) -> Path:
@@ -25,8 +27,8 @@ def built(out: Path) -> Path:
     return out
 
 
-def environment(device: Path, folder: Path) -> dict[str, str]:
-    """The environment of a process that uses `device`; the driver's files go into `folder`.
+def environment(device: Path, folder: Path, cann: str = CANN) -> dict[str, str]:
+    """The environment of a process that uses `device` as CANN `cann`; its files go into `folder`.
 
     Raises:
         UsageError: there is no compiled device.
@@ -40,14 +42,18 @@ def environment(device: Path, folder: Path) -> dict[str, str]:
     (driver / "simulated_devices.conf").write_text("count=8\nname=910B3\nhbm_mb=65536\n")
     (driver / "version.info").write_text("Version=24.1.rc3-sim\n")
     (folder / KERNELS).mkdir(parents=True, exist_ok=True)
+    info = folder / f"{platform.machine()}-linux" / "ascend_toolkit_install.info"
+    for needed in (info.parent, folder / "runtime", folder / "compiler"):
+        needed.mkdir(exist_ok=True)
+    info.write_text(f"version={cann}\n")
     libraries = [str(device / "toolkit" / "lib64"), str(driver / "lib64" / "driver")]
     settings = {
         **os.environ,
         "LD_LIBRARY_PATH": ":".join(libraries),
+        "ASCEND_HOME_PATH": str(folder),
         "ASCEND_OPP_PATH": str(folder / "opp"),
         "OMP_NUM_THREADS": "1",
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
     }
-    settings.pop("ASCEND_HOME_PATH", None)
     settings.pop("PYTHONPATH", None)
     return settings

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts results, and writes them as a page of docs/."""
+"""Writes results as a page of docs/."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
-from bench.device.explained import explanation
+from bench.device.outcomes import Count, Failure, Outcome, count, failures
 from bench.device.run import Results
 
 HEADING = """\
@@ -16,117 +13,90 @@ HEADING = """\
 
 `python -m bench.device` wrote this page. It calls every operator of torch's OpInfo on a simulated
 NPU, in torch_npu's default mode, and compares with the CPU, in the same type or in float64.
-Forward: {types}; backward: float32; up to 3 samples a type. An operator that draws random
-numbers is compared by shape. Operators run in processes of their own, so that a crash or a hang
-counts for one case only.
+Forward: float32, bfloat16, int64, bool, complex64; backward: float32; up to 3 samples a type. An
+operator that draws random numbers is compared by shape; of indices that sort or select, the
+elements are compared that they stand for. Operators run in processes of their own, so that a crash
+or a hang counts for one case only.
+
+Outcomes that are not the device's:
+
+- *pass, other type*: shapes and values are right, but the type is not the CPU's. torch_npu chooses
+  it before it calls CANN. Such a case passes.
+- *refused by torch_npu*: torch_npu itself ends the call before it calls CANN, because it lacks the
+  operator, or with its own error for parameters, types, values or features that it does not support
+  (ERR01001, ERR01002, ERR01003, ERR01007).
+- *wrong, explained*: torch_npu's own code makes the difference, on every device. The source is
+  named, a file of op-plugin, which has torch_npu's operators.
 
 """
-TYPES = "float32, bfloat16, int64, bool, complex64"
-
-
-@dataclass(frozen=True)
-class Count:
-    """How many operators pass, and how many cases do not."""
-
-    operators: int
-    every: int
-    some: int
-    none: int
-    cases: int
-    failing: int
-    crashes: int
-    hangs: int
-    wrong: int
-    explained: int
-
-
-def failures(results: Results) -> Iterator[tuple[str, str, str, str | None]]:
-    """Operator, case, what was found, and why, of each case that did not pass."""
-    for operator, cases in sorted(results.items()):
-        for case, found in cases.items():
-            if found != "pass":
-                yield operator, case, found, explanation(operator, case, found)
-
-
-def count(results: Results) -> Count:
-    """The figures of one direction; an operator without samples does not count."""
-    passed = {
-        name: [r == "pass" for r in cases.values()] for name, cases in results.items() if cases
-    }
-    failed = list(failures(results))
-    every = sum(all(values) for values in passed.values())
-    none = sum(not any(values) for values in passed.values())
-    wrong = [row for row in failed if row[2].startswith("wrong")]
-    return Count(
-        operators=len(passed),
-        every=every,
-        some=len(passed) - every - none,
-        none=none,
-        cases=sum(len(values) for values in passed.values()),
-        failing=len(failed),
-        crashes=sum(found.startswith("crash") for _, _, found, _ in failed),
-        hangs=sum(found == "hang" for _, _, found, _ in failed),
-        wrong=sum(why is None for _, _, _, why in wrong),
-        explained=sum(why is not None for _, _, _, why in wrong),
-    )
 
 
 def share(part: int, whole: int) -> str:
-    """A percentage; empty where there is nothing."""
-    return f"{100 * part / whole:.1f} %" if whole else ""
+    """A number and its percentage."""
+    return f"{part} ({100 * part / whole:.1f} %)" if whole else str(part)
 
 
 def summary(counts: Mapping[str, Count]) -> str:
-    """One row a direction."""
-    columns = ("operators", "all cases pass", "", "some", "none", "cases", "fail", "crashes")
-    names = ("", *columns, "hangs", "wrong values", "wrong, explained")
-    rows = [f"| {' | '.join(names)} |", "|" + "--|" * len(names)]
+    """One row a direction: operators, then cases."""
+    operators = (
+        "operators | all cases pass | none passes | accepted by torch_npu | of these, all pass"
+    )
+    rows = [f"|  | {operators} |", "|--|--|--|--|--|--|"]
     for way, c in counts.items():
-        cells: tuple[object, ...] = (
-            way,
-            c.operators,
-            c.every,
-            share(c.every, c.operators),
-            c.some,
-            c.none,
-            c.cases,
-        )
-        cells += (c.failing, c.crashes, c.hangs, c.wrong, c.explained)
-        rows.append("| " + " | ".join(map(str, cells)) + " |")
+        every, accepted = share(c.every, c.operators), share(c.every_accepted, c.accepted)
+        rows.append(f"| {way} | {c.operators} | {every} | {c.none} | {c.accepted} | {accepted} |")
+    rows += ["", f"|  | cases | {' | '.join(Outcome)} |", "|--" * (len(Outcome) + 2) + "|"]
+    for way, c in counts.items():
+        rows.append(f"| {way} | {c.cases} | {' | '.join(str(c.outcomes[o]) for o in Outcome)} |")
     return "\n".join(rows) + "\n"
 
 
-def kind(found: str) -> str:
-    """What failing cases are grouped by: the error without what differs from case to case."""
-    if found.startswith("wrong"):
-        return "wrong values"
-    text = re.sub(r"\s+", " ", found.removeprefix("Inner error: "))
-    text = re.sub(r"\[(ERROR|W|E)[^\]]*\].*|Exception raised.*|0x[0-9a-f]+", "", text)
-    return text[:110].strip().replace("|", "/")
+def cell(text: str) -> str:
+    """A text as a cell of a table."""
+    return text.replace("|", r"\|")
 
 
-def groups(results: Results) -> str:
-    """Failing cases by reason, most first, with the operators."""
-    reasons: Counter[str] = Counter()
-    operators: dict[str, set[str]] = {}
-    for operator, _, found, why in failures(results):
-        reason = why or kind(found)
-        reasons[reason] += 1
-        operators.setdefault(reason, set()).add(operator)
-    rows = ["| cases | reason | operators |", "|--|--|--|"]
-    for reason, number in reasons.most_common():
-        rows.append(f"| {number} | {reason} | {', '.join(sorted(operators[reason]))} |")
-    return "\n".join(rows) + "\n"
+def numbers(cases: Iterable[str]) -> str:
+    """The names of cases with their type only once: `float32 0, 2; bool 1`."""
+    types: dict[str, list[str]] = {}
+    for case in cases:
+        name, _, number = case.rstrip("]").partition("[")
+        types.setdefault(name, []).append(number)
+    return "; ".join(f"{name} {', '.join(found)}".strip() for name, found in types.items())
+
+
+def not_passed(results: Results) -> str:
+    """The operators of which a case has another outcome, with the cases and the reason."""
+    rows: dict[tuple[str, Outcome, str], list[Failure]] = {}
+    for failure in failures(results):
+        key = (failure.operator, failure.outcome, failure.reason)
+        rows.setdefault(key, []).append(failure)
+    lines = ["| operator | cases | outcome | reason |", "|--|--|--|--|"]
+    for (operator, kind, why), found in rows.items():
+        cases = numbers(failure.case for failure in found)
+        lines.append(f"| {operator} | {cases} | {kind} | {cell(why)} |")
+    return "\n".join(lines) + "\n"
+
+
+def passed(results: Results) -> str:
+    """The operators of which all cases pass, by the types that they take."""
+    types: dict[str, list[str]] = {}
+    for operator, cases in sorted(results.items()):
+        if cases and set(cases.values()) == {"pass"}:
+            names = dict.fromkeys(case.partition("[")[0] for case in cases)
+            types.setdefault(", ".join(names), []).append(operator)
+    groups = sorted(types.items(), key=lambda group: -len(group[1]))
+    return "\n".join(
+        f"**{names}** ({len(operators)}): {', '.join(operators)}\n" for names, operators in groups
+    )
 
 
 def page(results: Mapping[str, Results], machine: str, versions: str) -> str:
     """The page of docs/."""
     counts = {way: count(found) for way, found in results.items()}
-    text = (
-        HEADING.format(types=TYPES)
-        + f"Measured with {versions}, on {machine}.\n\n"
-        + summary(counts)
-    )
+    text = f"{HEADING}Measured with {versions}, on {machine}.\n\n{summary(counts)}"
     for way, found in results.items():
-        text += f"\n## Cases that do not pass, {way}\n\n{groups(found)}"
+        text += f"\n## Other outcomes than a plain pass, {way}\n\n{not_passed(found)}"
+    for way, found in results.items():
+        text += f"\n## Operators with plain passes only, {way}\n\n{passed(found)}"
     return text

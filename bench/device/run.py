@@ -16,11 +16,12 @@ from typing import Any
 
 from cannery.errors import UsageError
 
-WORKER = Path(__file__).parent / "worker.py"
+ROOT = Path(__file__).parents[2]
+WORKER: tuple[str, ...] = ("-m", "bench.device.worker")
 POISONED = 75
 CHUNK = 40
-HANG = 120
-"""Seconds in which a worker must say something."""
+HANG = 300
+"""Seconds in which a worker must say something; on a busy machine, importing torch takes 100."""
 
 Cases = dict[str, str]
 Results = dict[str, Cases]
@@ -36,7 +37,8 @@ class Programs:
     def names(self) -> list[str]:
         """OpInfo's operators, in its order."""
         done = subprocess.run(
-            [self.python, WORKER, "list"],
+            [self.python, *WORKER, "list"],
+            cwd=ROOT,
             env=self.environment,
             capture_output=True,
             text=True,
@@ -50,7 +52,8 @@ class Programs:
         """A worker for the operators first to last - 1."""
         numbers = [str(number) for number in (first, last, skip)]
         return subprocess.Popen(
-            [self.python, "-W", "ignore", WORKER, "run", way, *numbers],
+            [self.python, "-W", "ignore", *WORKER, "run", way, *numbers],
+            cwd=ROOT,
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs operators of torch's OpInfo on the simulated device; needs torch and torch_npu.
 
-    python worker.py list
-    python worker.py run forward|backward FIRST LAST DONE    (indexes of OpInfo's list)
+    python -m bench.device.worker list
+    python -m bench.device.worker run forward|backward FIRST LAST DONE    (indexes of OpInfo's list)
 
 The first DONE cases of the first operator are left out. Prints a line of JSON before a case and one
 after it, so that a crash or a hang can be charged to it. An error of torch_npu's queue ends the
@@ -24,21 +24,21 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_flatten, tree_map
 
+from bench.device.comparison import (
+    described,
+    determined,
+    fits,
+    is_random,
+    name_of,
+    same_types,
+    whole,
+)
+
 TYPES = (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64)
 SAMPLES = 3
 POISONED = 75
 EXACT = {torch.float32: torch.float64, torch.bfloat16: torch.float64}
 EXACT[torch.complex64] = torch.complex128
-TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 2e-2, torch.complex64: 1e-4}
-RANDOM = re.compile(
-    r"rand|dropout|bernoulli|normal$|normal_|normal\.|uniform|multinomial|exponential|cauchy|geometric"
-    r"|log_normal|empty|new_empty|rrelu|fractional_max_pool"
-)
-
-
-def name_of(op: Any) -> str:
-    """The name of an operator and of its variant."""
-    return str(op.name) + (f".{op.variant_test_name}" if op.variant_test_name else "")
 
 
 def moved(value: Any, device: str, dtype: torch.dtype | None = None) -> Any:
@@ -85,26 +85,6 @@ def backward(op: Any, sample: Any, device: str, dtype: torch.dtype | None = None
     return [grad.detach().cpu() for grad in grads if grad is not None]
 
 
-def close(found: Any, expected: Any, tolerance: float) -> bool:
-    if found.shape != expected.shape:
-        return False
-    if not (found.is_floating_point() or found.is_complex()):
-        return bool(torch.equal(found, expected.to(found.dtype)))
-    wide = torch.complex128 if found.is_complex() or expected.is_complex() else torch.float64
-    return bool(
-        torch.allclose(
-            found.to(wide), expected.to(wide), rtol=10 * tolerance, atol=tolerance, equal_nan=True
-        )
-    )
-
-
-def fits(found: list[Any], expected: list[Any], dtype: torch.dtype) -> bool:
-    if len(found) != len(expected):
-        return False
-    tolerance = TOLERANCE.get(dtype, 1e-5)
-    return all(close(a, b, tolerance) for a, b in zip(found, expected))
-
-
 def judged(op: Any, sample: Any, dtype: torch.dtype, compute: Any) -> str | None:
     """'pass', or why not; None where the CPU does not do it either."""
     try:
@@ -120,30 +100,24 @@ def judged(op: Any, sample: Any, dtype: torch.dtype, compute: Any) -> str | None
     return compared(op, sample, dtype, compute, (found, expected))
 
 
-def is_random(op: Any, sample: Any) -> bool:
-    """Whether two calls with the same inputs differ."""
-    drops = sample.kwargs.get("dropout_p", 0) or sample.kwargs.get("training", False)
-    return bool(RANDOM.search(name_of(op)) or ("attention" in op.name and drops))
-
-
 def compared(op: Any, sample: Any, dtype: torch.dtype, compute: Any, values: Any) -> str:
-    """'pass' where the device agrees with the CPU in this type or in an exact one."""
-    found, expected = ([whole(x) for x in part] for part in values)
+    """'pass' where the device agrees with the CPU in this type or in an exact one.
+
+    'other type' where only the types of the results differ: torch_npu chooses them.
+    """
+    raw, expected = ([whole(x) for x in part] for part in values)
     if is_random(op, sample):
-        same = [a.shape for a in found] == [b.shape for b in expected]
+        same = [a.shape for a in raw] == [b.shape for b in expected]
         return "pass" if same else "wrong: shapes"
-    if fits(found, expected, dtype):
-        return "pass"
-    with contextlib.suppress(Exception):
-        exact = [whole(x) for x in compute(op, sample, "cpu", EXACT.get(dtype))]
-        if fits(found, exact, dtype):
-            return "pass"
-    return f"wrong: {[describe(a) for a in found][:2]} not {[describe(b) for b in expected][:2]}"
-
-
-def whole(tensor: Any) -> Any:
-    """A sparse tensor as a dense one."""
-    return tensor.to_dense() if tensor.layout != torch.strided else tensor
+    found, difference = determined(op, sample, raw), f"{described(raw)} not {described(expected)}"
+    right = fits(found, determined(op, sample, expected), dtype)
+    if not right:
+        with contextlib.suppress(Exception):
+            exact = [whole(x) for x in compute(op, sample, "cpu", EXACT.get(dtype))]
+            right = fits(found, determined(op, sample, exact), dtype)
+    if not right:
+        return f"wrong: {difference}"
+    return "pass" if same_types(raw, expected) else f"other type: {difference}"
 
 
 def reason(error: Exception) -> str:
@@ -152,10 +126,6 @@ def reason(error: Exception) -> str:
     own = re.search(r"npusim: [^\n]*", text)
     inner = "Inner error: " if "Inner error" in text else ""
     return inner + (own[0] if own else text)
-
-
-def describe(tensor: Any) -> str:
-    return f"{tuple(tensor.shape)} {tensor.dtype} {tensor.reshape(-1)[:4].tolist()}"
 
 
 def cases(op: Any, way: str) -> Iterator[tuple[str, Any, torch.dtype]]:

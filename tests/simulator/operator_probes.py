@@ -9,7 +9,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from .acl import BFLOAT16, FLOAT, HALF, INT32, INT64, Acl, decode, encode
+from .acl import BFLOAT16, FLOAT, HALF, INT32, INT64, Acl, decode, encode, int64s
 
 DTYPES = {"float": FLOAT, "half": HALF, "bfloat16": BFLOAT16, "int32": INT32, "int64": INT64}
 NUMBERS = {
@@ -25,7 +25,8 @@ class Arguments:
     """The arguments of one call, and those of its tensors that are read back.
 
     An argument is null, or a list that begins with its kind: a data type, for a tensor of a shape
-    with values; "out", for the same to be read back; "scalar"; "text"; or a kind of number.
+    with values; "out", for the same to be read back; "scalar"; "text"; "ints", several integers; or
+    a kind of number.
     """
 
     def __init__(self, acl: Acl, arguments: list[Any]) -> None:
@@ -41,8 +42,8 @@ class Arguments:
             return ctypes.create_string_buffer(rest[0].encode())
         if kind in NUMBERS:
             return NUMBERS[kind](rest[0])
-        if kind == "scalar":
-            return self._scalar(rest[0])
+        if kind in {"scalar", "ints"}:
+            return self._scalar(rest[0]) if kind == "scalar" else self._ints(rest[0])
         if kind == "out":
             return self._tensor(*rest, read_back=True)
         return self._tensor(kind, *rest, read_back=False)
@@ -51,6 +52,10 @@ class Arguments:
         number = ctypes.c_float(value) if isinstance(value, float) else ctypes.c_int64(value)
         dtype = FLOAT if isinstance(value, float) else INT64
         return ctypes.c_void_p(self.acl.library.aclCreateScalar(ctypes.byref(number), dtype))
+
+    def _ints(self, values: list[int]) -> ctypes.c_void_p:
+        size = ctypes.c_uint64(len(values))
+        return ctypes.c_void_p(self.acl.library.aclCreateIntArray(int64s(values), size))
 
     def _tensor(
         self, dtype: str, shape: list[int], values: list[float], *, read_back: bool

@@ -164,10 +164,32 @@ def products_around_a_fault(fault_file: str) -> object:
     return seen
 
 
+class PackageVersion(ctypes.Structure):
+    """The struct aclCANNPackageVersion of acl_rt.h."""
+
+    _fields_ = (
+        ("version", ctypes.c_char * 128),
+        ("parts", ctypes.c_char * 64 * 4),
+        ("reserved", ctypes.c_char * 128),
+    )
+
+
+def release(package: str) -> object:
+    version = PackageVersion()
+    code = Acl().code("aclsysGetCANNVersion", int(package), ctypes.byref(version))
+    return [code, version.version.decode(), [part.value.decode() for part in version.parts]]
+
+
+def set_stream_attribute() -> object:
+    return Acl().code("aclrtSetStreamAttribute", None, 1, None)
+
+
 PROBES: dict[str, Callable[..., object]] = {
     probe.__name__: probe
     for probe in (
         register_host_memory,
+        release,
+        set_stream_attribute,
         share_memory,
         use_shared_memory,
         use_a_bad_key,

@@ -129,6 +129,45 @@ def test_fast_gelu(host: Host) -> None:
     assert result == pytest.approx([x / (1 + exp(-1.702 * x)) for x in values])
 
 
+def test_the_mean_of_integers_is_not_below_an_integer_that_it_is(host: Host) -> None:
+    """0/3 + 1/3 + 5/3 in floats is a little less than 2."""
+    window, none = ["ints", [1, 3]], ["ints", [0, 0]]
+    (mean,) = compute(
+        host,
+        "aclnnAvgPool2d",
+        ["int64", [1, 1, 1, 3], [0, 1, 5]],
+        *(window, window, none),
+        *(["b", False], ["b", True], ["i", 0], ["byte", 0]),
+        zeros("int64", 1, 1, 1, 1),
+    )
+    assert mean == [2]
+
+
+@pytest.mark.parametrize(
+    ("operator", "shapes", "factors"),
+    [
+        ("Addmm", ([1, 1], [1, 2], [2, 1]), (0.6, 2.9)),
+        ("Addbmm", ([1, 1], [1, 1, 2], [1, 2, 1]), (0.6, 2.9)),
+        ("Addmv", ([1], [1, 2], [2]), (2.9, 0.6)),
+    ],
+)
+def test_factors_of_integers_are_cut_off_as_in_pytorch(
+    host: Host, operator: str, shapes: tuple[list[int], ...], factors: tuple[float, float]
+) -> None:
+    added, left, right = shapes
+    (result,) = compute(
+        host,
+        f"aclnn{operator}",
+        ["int64", added, [100]],
+        ["int64", left, [3, 4]],
+        ["int64", right, [5, 6]],
+        *(["scalar", factor] for factor in factors),
+        zeros("int64", *added),
+        ["byte", 0],
+    )
+    assert result == [2 * (3 * 5 + 4 * 6)]
+
+
 def test_a_change_of_format_is_a_copy(host: Host) -> None:
     (result,) = compute(
         host, "aclnnNpuFormatCast", ["float", [2, 3], TRANSPOSED], zeros("float", 2, 3)

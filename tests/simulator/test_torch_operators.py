@@ -105,6 +105,23 @@ def test_the_table_is_right_in_float64(host: Host) -> None:
 
 
 @with_torch
+def test_the_bench_takes_equal_elements_in_any_order() -> None:
+    assert PYTHON is not None
+    done = subprocess.run(
+        [PYTHON, "-m", "simulator.comparison_probes"],
+        cwd=TESTS,
+        env={**os.environ, "PYTHONPATH": str(TESTS.parent), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    same = json.loads(done.stdout)
+    right = ["topk", "kthvalue of rows", "argsort"]
+    assert same == [*right, "zeros without memory", "fractions for integers"]
+
+
+@with_torch
 def test_every_line_fits_this_torch() -> None:
     assert PYTHON is not None
     folder = TESTS.parent / "cannery" / "simulator" / "device" / "torch"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .torch_probes import Client, Memory
+from .torch_probes import Client, Memory, typed
 
 RANDOM = np.random.default_rng(7)
 Case = Callable[[Client], tuple[Memory, Any]]
@@ -197,6 +197,18 @@ def lstm_cell(client: Client) -> tuple[Memory, Any]:
     logistic = [1 / (1 + np.exp(-x)) for x in (i, f, o)]
     state = logistic[1] * c + logistic[0] * np.tanh(g)
     return hy, logistic[2] * np.tanh(state)
+
+
+@case
+def short_time_fourier_transform(client: Client) -> tuple[Memory, Any]:
+    """Frames of 8 numbers, each 3 after the one before; the second half follows from the first."""
+    x, window, out = numbers(2, 20), numbers(8), client.zeros([2, 5, 5, 2])
+    settings = (8, 3, 8, False, True, False)
+    handles = [client.put(item).handle for item in (x, window)]
+    client.acl.operate("aclStft", *handles, out.handle, *map(typed, settings))
+    frames = np.stack([x[:, at : at + 8] for at in range(0, 13, 3)], -1).astype("f8")
+    found = np.fft.rfft(frames * window[:, None], axis=1)
+    return out, np.stack((found.real, found.imag), -1)
 
 
 @case

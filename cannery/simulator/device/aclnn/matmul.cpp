@@ -71,10 +71,11 @@ void Dot(const Tensor& self, const Tensor& other, const Tensor& out) {
   Matmul(self, other, out, 0);
 }
 
-// out = beta * self + alpha * (a @ b), in which beta 0 also drops NaN in self.
+// out = beta * self + alpha * (a @ b), in which beta 0 also drops NaN in self. The factors are
+// converted to the type of the matrices first, as in PyTorch: fractions are cut off for integers.
 void Addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
            const Scalar& alpha, const Tensor& out, int8_t) {
-  withComputeType({&self, &a, &b}, {&beta, &alpha}, [&](auto zero) {
+  withComputeType({&self, &a, &b}, [&](auto zero) {
     using T = decltype(zero);
     Values<T> values = matrixProduct<T>(a, b);
     Values<T> added = load<T>(self, out.shape);
@@ -99,7 +100,7 @@ void Addmv(const Tensor& self, const Tensor& matrix, const Tensor& vector, const
 
 void Addbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
             const Scalar& alpha, const Tensor& out, int8_t) {
-  withComputeType({&self, &a, &b}, {&beta, &alpha}, [&](auto zero) {
+  withComputeType({&self, &a, &b}, [&](auto zero) {
     using T = decltype(zero);
     Values<T> products = matrixProduct<T>(a, b);
     Values<T> values = load<T>(self, out.shape);

@@ -18,7 +18,7 @@ class Pool {
       : kernel_(kernel.items), stride_(stride.items.empty() ? kernel.items : stride.items),
         padding_(padding.items), count_padding_(count_padding), divisor_(divisor) {}
 
-  // Calls visit(output position, input position, weight) for each term of each mean.
+  // Calls visit(output position, input position, divisor) for each term of each mean.
   template <class Visit>
   void each(const Shape& input, const Shape& output, Visit&& visit) const {
     const int64_t height = input[input.size() - 2], width = input.back();
@@ -27,10 +27,10 @@ class Pool {
     for (int64_t at = 0; at < planes * rows * columns; ++at) {
       const Window y = window(0, at / columns % rows, height);
       const Window x = window(1, at % columns, width);
-      const double weight = 1.0 / static_cast<double>(terms(y, x));
+      const auto divisor = static_cast<double>(terms(y, x));
       const int64_t plane = at / (rows * columns) * height * width;
       for (int64_t i = y.first; i < y.last; ++i) {
-        for (int64_t j = x.first; j < x.last; ++j) visit(at, plane + i * width + j, weight);
+        for (int64_t j = x.first; j < x.last; ++j) visit(at, plane + i * width + j, divisor);
       }
     }
   }
@@ -59,11 +59,15 @@ void AvgPool2d(const Tensor& self, const IntArray& kernel, const IntArray& strid
                const IntArray& padding, bool, bool count_padding, int64_t divisor, int8_t,
                const Tensor& out) {
   const Values<double> x = load<double>(self);
-  Values<double> means(out.size(), 0);
+  // Only the whole sum is divided: a sum of quotients can be a little less than the integer that
+  // it stands for, and would be cut off below it.
+  Values<double> means(out.size(), 0), divisors(out.size(), 1);
   Pool(kernel, stride, padding, count_padding, divisor)
-      .each(self.shape, out.shape, [&](int64_t to, int64_t from, double weight) {
-        means[to] += weight * x[from];
+      .each(self.shape, out.shape, [&](int64_t to, int64_t from, double divisor) {
+        means[to] += x[from];
+        divisors[to] = divisor;
       });
+  for (size_t i = 0; i < means.size(); ++i) means[i] /= divisors[i];
   store(out, means);
 }
 
@@ -73,8 +77,8 @@ void AvgPool2dBackward(const Tensor& gradient, const Tensor& self, const IntArra
   const Values<double> g = load<double>(gradient);
   Values<double> sums(out.size(), 0);
   Pool(kernel, stride, padding, count_padding, divisor)
-      .each(self.shape, gradient.shape, [&](int64_t to, int64_t from, double weight) {
-        sums[from] += weight * g[to];
+      .each(self.shape, gradient.shape, [&](int64_t to, int64_t from, double divisor) {
+        sums[from] += g[to] / divisor;
       });
   store(out, sums);
 }

@@ -97,6 +97,8 @@ NPUSIM_API int aclrtSetSysParamOpt(int, int64_t) { return kSuccess; }
 NPUSIM_API int aclrtGetSysParamOpt(int, int64_t* value) {
   return guarded([&] { given(value) = 0; });
 }
+// From CANN 8.5 on torch_npu sets one at each capture of a graph.
+NPUSIM_API int aclrtSetStreamAttribute(void*, int, void*) { return kSuccess; }
 NPUSIM_API int aclrtSetDeviceSatMode(int) { return kSuccess; }
 NPUSIM_API int aclrtSetOpExecuteTimeOut(uint32_t) { return kSuccess; }
 NPUSIM_API int aclrtSetOpWaitTimeout(uint32_t) { return kSuccess; }

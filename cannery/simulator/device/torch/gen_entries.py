@@ -36,9 +36,9 @@ def entry(operator: Operator, index: int) -> str:
     names = ", ".join(f"a{number}" for number in range(len(types)))
     parameters = ", ".join([*typed, "uint64_t* size", "void** executor"])
     return (
-        f"WEAK int aclnn{operator.name}GetWorkspaceSize({parameters}) {{\n"
+        f"WEAK int {operator.function}GetWorkspaceSize({parameters}) {{\n"
         f"  return npusim::planByTorch({index}, {{{names}}}, size, executor);\n}}\n"
-        f"WEAK int aclnn{operator.name}(void*, uint64_t, void* executor, npusim::Stream on) {{\n"
+        f"WEAK int {operator.function}(void*, uint64_t, void* executor, npusim::Stream on) {{\n"
         "  return npusim::execute(executor, on);\n}\n"
     )
 

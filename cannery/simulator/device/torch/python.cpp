@@ -168,7 +168,7 @@ void load(const PythonApi& api) {
 }
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
-  throw Error(kNotSupported, "aclnn" + name + " is carried out by PyTorch, and " + why);
+  throw Error(kNotSupported, functionName(name) + " is carried out by PyTorch, and " + why);
 }
 
 // What run() returned: None, a message, or a tuple of (argument, shape).

@@ -113,17 +113,21 @@ std::vector<Value> copiedArguments(int index, const std::vector<RawArgument>& ar
       if (letter == '\0') throw Error(kAclnnInvalidParam, "there are too many");
       values.push_back(copiedArgument(letter, optional, argument));
     } catch (const Error& error) {
-      throw Error(error.code, "aclnn" + std::string(row.name) + ": argument " +
+      throw Error(error.code, functionName(row.name) + ": argument " +
                                   std::to_string(values.size() + 1) + ": " + error.what());
     }
   }
   if (*kind != '\0') {
-    throw Error(kAclnnInvalidParam, "aclnn" + std::string(row.name) + ": arguments are missing");
+    throw Error(kAclnnInvalidParam, functionName(row.name) + ": arguments are missing");
   }
   return values;
 }
 
 }  // namespace
+
+std::string functionName(const std::string& name) {
+  return name.rfind("acl", 0) == 0 ? name : "aclnn" + name;
+}
 
 int torchOperatorIndex(const std::string& name) {
   static const auto* all = [] {
@@ -154,8 +158,8 @@ int planByTorch(int index, const std::vector<RawArgument>& arguments, uint64_t* 
     requirePython(name);
     std::function<void()> call = torchCall(index, arguments);
     if (!isWritable(workspace) || !isWritable(executor)) {
-      throw Error(kAclnnInvalidParam, "aclnn" + name + ": the caller passes other arguments than " +
-                                          "the table of this device declares");
+      throw Error(kAclnnInvalidParam, functionName(name) + ": the caller passes other arguments " +
+                                          "than the table of this device declares");
     }
     *workspace = 0;
     *executor = publish(std::make_shared<Executor>(Executor{call, {}}));

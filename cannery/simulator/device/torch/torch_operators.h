@@ -30,6 +30,9 @@ using NamedValue = std::pair<std::string, Value>;
 // Views whose shapes the operator found out, by the index of the argument.
 using FoundShapes = std::vector<std::pair<size_t, Shape>>;
 
+// The C function of a name in the table, see Operator.function in table.py.
+std::string functionName(const std::string& name);
+
 // The index of a name in the table, or -1.
 int torchOperatorIndex(const std::string& name);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decompositions and convolutions."""
+"""Decompositions, convolutions and transforms."""
 
 from __future__ import annotations
 
@@ -22,6 +22,31 @@ def svd(x: Any, full: bool, compute: bool) -> Any:
         return torch.linalg.svdvals(x), None, None
     u, s, vh = torch.linalg.svd(x, full_matrices=full)
     return s, u, vh.mH
+
+
+def stft(
+    x: Any,
+    window: Any,
+    fft: int,
+    hop: int,
+    length: int,
+    normalized: bool,
+    onesided: bool,
+    as_complex: bool,
+) -> Any:
+    """The short-time Fourier transform of x as it is: the caller has padded it."""
+    found = torch.stft(
+        x,
+        fft,
+        hop,
+        length,
+        window,
+        center=False,
+        normalized=normalized,
+        onesided=onesided,
+        return_complex=True,
+    )
+    return found if as_complex else torch.view_as_real(found)
 
 
 def conv_tbc_backward(grad: Any, x: Any, weight: Any, bias: Any, pad: int) -> Any:
@@ -77,4 +102,4 @@ def deformable_conv2d(
     return (result if bias is None else result + bias.reshape(1, -1, 1, 1)), None
 
 
-__all__ = ["conv_tbc_backward", "deformable_conv2d", "fused_matmul", "linalg_qr", "svd"]
+__all__ = ["conv_tbc_backward", "deformable_conv2d", "fused_matmul", "linalg_qr", "stft", "svd"]

@@ -8,7 +8,8 @@ a ``?`` after the name allows null; a ``&`` before it says that the operator wri
 are the outputs, which come last in C too; a ``*`` before one says that its shape is known only
 afterwards. The expression gives the new values of all that is written, in order, as a tuple where
 there are several of them; None leaves one as it is. Several names may share a line; ``$`` in the
-expression is then each in small letters, without 'Inplace' before it. A name with ``@`` is an
+expression is then each in small letters, without 'Inplace' before it. The C function is the name
+after 'aclnn', or the name itself where that begins with 'acl'. A name with ``@`` is an
 operator of the older interface (aclop), whose parameters are its inputs; its attributes are in
 ``attrs``.
 
@@ -71,6 +72,11 @@ class Operator(NamedTuple):
     place: str
 
     @property
+    def function(self) -> str:
+        """The C function that carries it out."""
+        return self.name if self.name.startswith("acl") else f"aclnn{self.name}"
+
+    @property
     def signature(self) -> str:
         """A letter a parameter; '?' after it allows null, '*' says that the shape may change."""
         return "".join(
@@ -122,7 +128,7 @@ def lines_of(folder: str = FOLDER) -> Iterator[tuple[str, str]]:
 
 
 def read(folder: str = FOLDER) -> dict[str, Operator]:
-    """All operators by name, without the 'aclnn' before it."""
+    """All operators by the names that the files give them."""
     operators: dict[str, Operator] = {}
     for line, place in lines_of(folder):
         for operator in parse(line, place):

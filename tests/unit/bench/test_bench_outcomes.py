@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench of operators: kinds of results, figures, and the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.device import report
+from bench.device.outcomes import Outcome, count, failures, outcome
+from bench.device.run import Results
+
+REFUSED = (
+    "RuntimeError: svd_npu only supported Float\n[ERROR] 2026 (PID:1) ERR01002 OPS invalid type"
+)
+MISSING = (
+    "NotImplementedError: Could not run 'aten::mm' with arguments from the 'SparseCsrnpu' backend"
+)
+TYPE = "other type: ['(2,) torch.int32 [1]'] not ['(2,) torch.int64 [1]']"
+FROM_CANN = (
+    "RuntimeError: call aclnnAbs failed\n[ERROR] 2026 (PID:1) ERR01100 OPS call acl api failed"
+)
+MASK = "wrong: ['(2,) torch.int8 [1]'] not ['(2,) torch.int64 [1]']"
+
+
+@pytest.mark.parametrize(
+    ("operator", "found", "expected"),
+    [
+        ("add", "pass", Outcome.PASS),
+        ("add", "hang", Outcome.HANG),
+        ("add", "crash: exit -6", Outcome.CRASH),
+        ("add", "wrong: 1 not 2", Outcome.WRONG),
+        ("nn.functional.max_pool2d", MASK, Outcome.EXPLAINED),
+        ("add", MASK, Outcome.WRONG),
+        ("add", TYPE, Outcome.OTHER_TYPE),
+        ("svd", REFUSED, Outcome.REFUSED),
+        ("mm", MISSING, Outcome.REFUSED),
+        ("abs", FROM_CANN, Outcome.ERROR),
+        ("abs", "npusim: ERR no such operator", Outcome.ERROR),
+    ],
+)
+def test_the_kind_of_a_result(operator: str, found: str, expected: Outcome) -> None:
+    assert outcome(operator, "float32[0]", found) is expected
+
+
+def test_an_operator_that_torch_npu_refuses_for_some_types_can_pass_for_the_others() -> None:
+    results: Results = {
+        "add": {"float32[0]": TYPE},
+        "svd": {"float32[0]": "pass", "complex64[0]": REFUSED},
+        "sparse": {"float32[0]": MISSING},
+        "abs": {"float32[0]": "pass", "complex64[0]": FROM_CANN},
+        "none": {},
+    }
+    figures = count(results)
+    assert (figures.operators, figures.every, figures.none) == (4, 1, 1)
+    assert (figures.accepted, figures.every_accepted) == (3, 2)
+    assert (figures.cases, figures.outcomes[Outcome.REFUSED]) == (6, 2)
+
+
+def test_the_reason_is_without_what_differs_from_case_to_case() -> None:
+    results: Results = {
+        "add": {"x": "Inner error: npusim: bad handle 0x7f12\nmore", "y": TYPE},
+        "nn.functional.max_pool2d": {"x": MASK},
+    }
+    first, types, explained = (failure.reason for failure in failures(results))
+    assert first == "npusim: bad handle"
+    assert types == "torch_npu returns int32, the CPU int64"
+    assert "use_compatible_impl" in explained
+    assert "MaxPool2dWithIndicesKernelNpuOpApi.cpp" in explained
+
+
+def test_the_page_has_the_figures_and_a_row_for_each_reason() -> None:
+    cases = {"float32[0]": "pass", "float32[1]": "E: a|b", "bool[0]": "E: a|b", "bool[2]": "hang"}
+    results = {"forward": {"add": {"float32[0]": "pass", "bool[0]": "pass"}, "sub": cases}}
+    page = report.page(results, "a machine", "torch 1")
+    assert "Measured with torch 1, on a machine." in page
+    assert "| forward | 2 | 1 (50.0 %) | 0 | 2 | 1 (50.0 %) |" in page
+    assert "| forward | 6 | 3 | 0 | 0 | 2 | 0 | 0 | 0 | 1 |" in page
+    assert r"| sub | float32 1; bool 0 | error | E: a\|b |" in page
+    assert "| sub | bool 2 | hang | hang |" in page
+    assert "**float32, bool** (1): add" in page
