@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes the tests quick, and changes nothing that they see."""
+"""Makes the tests quick, and independent of how they were started."""
 
 from __future__ import annotations
 
 import gc
+import signal
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
 import jinja2
 import pytest
+
+
+def pytest_configure() -> None:
+    """Lets programs that a test starts be interrupted.
+
+    A shell makes its background jobs ignore SIGINT, and they pass that on.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
