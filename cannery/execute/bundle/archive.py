@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from cannery.errors import ArtifactError, Problem, file_error
+from cannery.execute.archives import extract
 from cannery.execute.owner import temporary_folder
 from cannery.image.file_hashes import sha256_of
 
@@ -176,7 +177,7 @@ def _checked(bundle: Path) -> str:
 def _extract(bundle: Path, tree: Path) -> None:
     try:
         with tarfile.open(bundle) as archive:
-            archive.extractall(tree, filter="data")
+            extract(archive, tree)
     except tarfile.TarError as error:
         # The bytes are those that were written, so the writer was not ours.
         raise ArtifactError(f"{bundle} cannot be unpacked: {error}.") from error

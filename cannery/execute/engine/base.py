@@ -15,6 +15,7 @@ from pathlib import Path
 from cannery import console
 from cannery.bases import Base
 from cannery.errors import EngineError, Problem, file_error
+from cannery.execute.archives import extract
 from cannery.execute.engine.apt_sources import own_sources
 from cannery.execute.engine.images import Images, LocalImage, local_images
 from cannery.execute.process import run
@@ -114,7 +115,7 @@ def as_layout(image: str, folder: Path) -> str:
                 argv = ["docker", "save", "--output", str(archive), image]
                 _checked(argv, f"the engine could not save {image}")
                 with tarfile.open(archive) as opened:
-                    opened.extractall(tree, filter="data")
+                    extract(opened, tree)
                 os.replace(tree, place)
         [manifest] = json.loads((place / "index.json").read_text(encoding="utf-8"))["manifests"]
     except OSError as error:
