@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .arguments import HOST_BYTES, SHAPES, WILD_NUMBERS, Arguments
-from .operators import own_operators, torch_operators
+from .operators import c_function, own_operators, torch_operators
 
 LINE = re.compile(r"(?:(\d+) )?(\w+)\((.*)\)")
 POINTERS = re.compile(r"aclCreate|aclopCreateAttr|aclGetRecentErrMsg|aclrtGetSocName|HcclGetErrorS")
@@ -111,14 +111,14 @@ class Caller:
         if self.chance.random() < 0.02:
             places[self.chance.randrange(2)] = None  # type: ignore[call-overload]  # null
         given = [self.arguments(kind) for kind in kinds]
-        code = self.call(OPERATORS, f"aclnn{name}GetWorkspaceSize", *given, *places)
+        code = self.call(OPERATORS, f"{c_function(name)}GetWorkspaceSize", *given, *places)
         if code == 0 and executor.value:
             self.pools.add("executor", executor.value)
         if self.chance.random() < 0.9 and executor.value:
             handle: ctypes.c_void_p = executor
         else:
             handle = self.arguments("executor")
-        code = self.call(OPERATORS, f"aclnn{name}", None, size, handle, self.arguments("stream"))
+        code = self.call(OPERATORS, c_function(name), None, size, handle, self.arguments("stream"))
         if handle.value:
             self.pools.remove("executor", handle.value)
         self.arguments.kept.clear()
@@ -187,7 +187,7 @@ class Run:
         }
         skipped = NOT_SHARED if shared else re.compile(r"(?!)")
         own, torch = own_operators(), torch_operators()
-        self.own = [(n, k) for n, k in own.items() if not skipped.match(f"aclnn{n}")]
+        self.own = [(n, k) for n, k in own.items() if not skipped.match(c_function(n))]
         self.torch = [(n, k) for n, k in torch.items() if n not in own]
 
     def prepare(self) -> None:

@@ -50,6 +50,11 @@ ENTRY = re.compile(r"^ACLNN\((\w+), (\w+)(?:<.*>)?\)", re.MULTILINE)
 Signatures = dict[str, tuple[str, ...]]
 
 
+def c_function(name: str) -> str:
+    """The C function of the operator ``name``: a line of the table may name the whole function."""
+    return name if name.startswith("acl") else f"aclnn{name}"
+
+
 def own_operators() -> Signatures:
     """Those that the device carries out itself: names without 'aclnn', kinds of parameters."""
     found: Signatures = {}

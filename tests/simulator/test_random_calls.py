@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 from tests.fuzz.campaign import Campaign, table
-from tests.fuzz.operators import own_operators, torch_operators
+from tests.fuzz.operators import c_function, own_operators, torch_operators
 
 from .hosts import Host
 from .test_libraries import exports
@@ -24,7 +24,8 @@ def test_random_calls_end_in_an_error_code_or_succeed(host: Host, tmp_path: Path
 
 def test_every_operator_can_be_called(built: Path) -> None:
     library = exports(built / "toolkit/lib64/libascendcl.so")
-    known = {f"aclnn{name}GetWorkspaceSize" for name in {**own_operators(), **torch_operators()}}
+    names = {**own_operators(), **torch_operators()}
+    known = {f"{c_function(name)}GetWorkspaceSize" for name in names}
     assert {name for name in library if name.endswith("GetWorkspaceSize")} == known
 
 
