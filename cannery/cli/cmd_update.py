@@ -44,9 +44,15 @@ def run(given: Given, project: Project) -> int:
 
         update_bases(project, write=options.write, ca=existing(options.ca))
         return 0
-    source = _source(options)
     matrix = project.matrix()
-    chosen = [each.id for each in select(matrix, options.targets or ["*"], options.where)]
+    targets = select(matrix, options.targets or ["*"], options.where)
+    if options.snapshot:
+        from cannery.pipeline.snapshots import move_snapshots
+
+        move_snapshots(project, targets, options.snapshot, write=options.write)
+        return 0
+    source = _source(options)
+    chosen = [each.id for each in targets]
     compat = project.compat()
     text = read_text(project.matrix_file)
     uses = find_uses(text, matrix, KEYS)
