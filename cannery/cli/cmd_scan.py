@@ -17,7 +17,7 @@ from cannery.pipeline.bills import bills, published_bills
 from cannery.pipeline.scanning import Rules, scan_with_database, scan_with_scanner
 from cannery.report.scan_json import scan_json
 from cannery.report.scan_sarif import scan_sarif
-from cannery.report.scan_text import failing_names, scan_text
+from cannery.report.scan_text import failing_names, failing_packages, scan_text
 from cannery.scan.exceptions import Exempted, read_exceptions
 from cannery.scan.result import Scan
 from cannery.scan.severity import Severity
@@ -45,10 +45,7 @@ def run(given: Given, project: Project) -> int:
     else:
         scan = scan_with_database(named, options.databases, rules, ca)
     _write(scan, options, project)
-    if options.format == "names":
-        print("\n".join(failing_names(scan)), end="\n" if failing_names(scan) else "")
-    else:
-        print(scan_text(scan, console.width()))
+    _print(scan, options.format)
     return VulnerabilityError.exit_code if scan.is_failure else 0
 
 
@@ -64,6 +61,15 @@ def _rules(options: ScanOptions, project: Project) -> Rules:
         file=path.name,
         today=now()[:10],
     )
+
+
+def _print(scan: Scan, form: str) -> None:
+    if form == "table":
+        print(scan_text(scan, console.width()))
+        return
+    console.show(scan_text(scan, 0) + "\n")
+    for name in (failing_names if form == "names" else failing_packages)(scan):
+        print(name)
 
 
 def _write(scan: Scan, options: ScanOptions, project: Project) -> None:

@@ -71,8 +71,9 @@ class ScanOptions(OptionSet):
     format: str = field(
         default="table",
         metadata=option(
-            choices=("table", "names"),
-            help="a table, or only the names of what has a vulnerability that --fail-on is about",
+            choices=("table", "names", "packages"),
+            help="a table; or only the names of what has a vulnerability that --fail-on is about, "
+            "or of its Python packages that have one, one a line, with the table on stderr",
         ),
     )
     json: Path | None = field(

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from cannery.errors import counted
 from cannery.report.columns import columns, fold
 from cannery.report.printable import printable
+from cannery.scan.components import PYPI
 from cannery.scan.findings import Finding
 from cannery.scan.result import Scan, Scanned
 from cannery.scan.severity import Severity
@@ -28,6 +29,13 @@ def failing_names(scan: Scan) -> list[str]:
     """What has a vulnerability as severe as the threshold, each name once."""
     threshold = scan.threshold or Severity.NONE
     return [*dict.fromkeys(each.name for each in scan.scanned if each.at_least(threshold))]
+
+
+def failing_packages(scan: Scan) -> list[str]:
+    """The Python packages with a vulnerability as severe as the threshold, sorted."""
+    threshold = scan.threshold or Severity.NONE
+    components = {each.component for one in scan.scanned for each in one.at_least(threshold)}
+    return sorted({each.name for each in components if each.ecosystem == PYPI})
 
 
 def _of(scanned: Scanned, width: int) -> Iterator[str]:

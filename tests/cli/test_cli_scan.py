@@ -85,6 +85,9 @@ def test_reports_are_written(checkout: Checkout, bill: str, tmp_path: Path) -> N
 def test_names_for_programs(checkout: Checkout, bill: str) -> None:
     done = checkout.run("scan", bill, *DATABASE, "--format", "names")
     assert (done.code, done.out) == (14, f"{bill}\n")
+    assert "3 vulnerabilities" in done.err
+    done = checkout.run("scan", bill, *DATABASE, "--format", "packages")
+    assert (done.code, done.out) == (14, "torch\n")
     done = checkout.run("scan", bill, *DATABASE, "--format", "names", "--fail-on", "never")
     assert (done.code, done.out) == (0, f"{bill}\n")
 

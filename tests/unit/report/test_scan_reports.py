@@ -10,7 +10,7 @@ from jsonschema import Draft7Validator
 
 from cannery.report.scan_json import scan_json
 from cannery.report.scan_sarif import scan_sarif
-from cannery.report.scan_text import failing_names, scan_text
+from cannery.report.scan_text import failing_names, failing_packages, scan_text
 from cannery.scan.exceptions import Exempted
 from cannery.scan.result import Scan, Scanned
 from cannery.scan.severity import Severity
@@ -74,6 +74,13 @@ def test_names_of_what_fails() -> None:
     assert failing_names(SCAN) == ["one"]
     assert failing_names(replace(SCAN, threshold=None)) == ["one"]
     assert failing_names(replace(SCAN, scanned=SCAN.scanned[1:])) == []
+
+
+def test_python_packages_of_what_fails() -> None:
+    assert failing_packages(SCAN) == ["torch"]
+    low = replace(SCAN, scanned=[Scanned(name="x", findings=findings(TORNADO), components=1)])
+    assert failing_packages(low) == []
+    assert failing_packages(replace(low, threshold=Severity.LOW)) == ["tornado"]
 
 
 def test_json_satisfies_its_schema() -> None:
