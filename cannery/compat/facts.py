@@ -255,10 +255,7 @@ class Ending(Row):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lifetime(Row):
-    """When a release came out and until when it is maintained; or "".
-
-    ``component`` is one of ``cannery.compat.lifetimes.NAMES``.
-    """
+    """When a release came out and until when it is maintained; or "". See ``lifetimes.NAMES``."""
 
     component: str
     version: str

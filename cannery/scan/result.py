@@ -91,7 +91,9 @@ def _why(exception: Exempted, findings: Sequence[Finding], known: set[str]) -> s
         packages = sorted({each.component.name for each in same})
         return f"{named} has no effect: {exception.id} is a vulnerability of {', '.join(packages)}."
     if known and exception.id not in known:
-        near = closest(exception.id, known)
+        # Among as many names as a whole database has, none is looked for.
+        found = {name for each in findings for name in each.names}
+        near = closest(exception.id, found) or closest(exception.id, known)
         hint = f" Did you mean {near!r}?" if near else ""
         return f"{named} has no effect: the database does not have {exception.id}.{hint}"
     return f"{named} is not used: nothing that was scanned has this vulnerability. Remove it."

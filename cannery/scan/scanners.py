@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cannery.scan.components import Component
+from cannery.scan.components import PYPI, Component
 from cannery.scan.findings import Finding, best_name, in_order
 from cannery.scan.severity import Rating, in_words
+
+_ECOSYSTEMS = {"python": PYPI, "python-pkg": PYPI}
+"""What scanners call an ecosystem."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +76,8 @@ def _of_results(document: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _component(kind: str, name: str, version: str) -> Component:
-    return Component(ecosystem=kind, name=name, version=version, packages=(name,))
+    ecosystem = _ECOSYSTEMS.get(kind, kind)
+    return Component(ecosystem=ecosystem, name=name, version=version, packages=(name,))
 
 
 SCANNERS = {

@@ -56,12 +56,15 @@ def in_words(text: str) -> Severity:
 
 
 def rating(vectors: Sequence[str], words: str = "") -> Rating:
-    """From the vector of the newest CVSS version, or else ``words``."""
+    """From the vector of the newest CVSS version, or else ``words``.
+
+    Some sources have words in place of a vector.
+    """
     for prefix, kind in (("CVSS:4", CVSS4), ("CVSS:3", CVSS3), ("", CVSS2)):
         scores = [*_scores(kind, (each for each in vectors if each.startswith(prefix)))]
         if scores:
             return Rating(severity=of_score(max(scores)), score=max(scores))
-    return Rating(severity=in_words(words))
+    return worst(Rating(severity=in_words(each)) for each in (words, *vectors))
 
 
 def of_score(score: float) -> Severity:

@@ -39,7 +39,9 @@ def test_exceptions_without_effect_are_told_with_the_reason() -> None:
         exception("CVE-2023-32681", "requests"),
         exception("CVE-2023-28370", "tornado"),
     ]
-    names = {"CVE-2025-32434", "CVE-2023-28370", "CVE-2023-32681"}
+    # More than names are compared with one by one.
+    names = {f"CVE-1999-{number}" for number in range(2000)}
+    names |= {"CVE-2025-32434", "CVE-2023-28370", "CVE-2023-32681"}
     wrong, unknown, unused = without_effect(rules, findings(TORCH, TORNADO), names, "e.yaml")
     assert wrong == (
         "e.yaml:3: the exception for CVE-2025-32434 of torhc has no effect: "

@@ -59,7 +59,8 @@ def test_grype() -> None:
         ("CVE-2025-32434", "GHSA-53q9-r3pm-6pq6"),
     )
     assert (torch.rating.severity, torch.rating.score, torch.fixed) == ("critical", 9.3, "2.6.0")
-    assert (torch.component.name, torch.component.version) == ("torch", "2.3.1")
+    torch_of = torch.component
+    assert (torch_of.ecosystem, torch_of.name, torch_of.version) == ("PyPI", "torch", "2.3.1")
     assert (tar.rating.severity, tar.rating.score, tar.fixed) == ("none", None, "")
 
 

@@ -33,6 +33,11 @@ def test_without_a_valid_vector_words_count(vectors: list[str]) -> None:
     assert rating(vectors) == Rating(severity=Severity.UNKNOWN)
 
 
+def test_words_may_be_in_place_of_a_vector() -> None:
+    assert rating(["low"]) == Rating(severity=Severity.LOW)
+    assert rating(["low", V3]) == Rating(severity=Severity.MEDIUM, score=6.1)
+
+
 @pytest.mark.parametrize(
     ("score", "severity"),
     [
