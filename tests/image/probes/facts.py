@@ -30,8 +30,9 @@ def sourced_environment():
     if "nnal" in RECORD["components"]:
         scripts += " && . %s/nnal/atb/set_env.sh --cxx_abi=%d" % (ASCEND, RECORD["cxx_abi"])
     start = {
-        # ENV has one folder for the logs of every user.
+        # ENV has one folder for the logs of every user, and the guard's modules.
         "HOME": "/tmp",
+        "PYTHONPATH": "/usr/local/share/cannery/python",
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LD_LIBRARY_PATH": ":".join(
             "%s/driver/%s" % (ASCEND, lib) for lib in ("lib64", "lib64/common", "lib64/driver")
