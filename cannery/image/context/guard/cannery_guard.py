@@ -29,6 +29,8 @@ Undefined symbols or wrong results are likely. Install {name}=={own} again; in a
 use the image's ('--system-site-packages'). To hide this warning, set CANNERY_GUARD=off.
 """
 
+NOT_FOUND = "Could not find a version "
+
 WATCHED = {
     "torch": ("torch",),
     "torch_npu": ("torch", "torch_npu"),
@@ -89,8 +91,8 @@ def add_hint():
     class Hint(logging.Filter):
         def filter(self, record):
             message = record.getMessage()
-            # With --quiet only the first of the two is left.
-            if "(constraint)" in message or message.startswith("Cannot install "):
+            # With --quiet only the first of the two is left. The last is that of pip before 21.
+            if "(constraint)" in message or message.startswith(("Cannot install ", NOT_FOUND)):
                 said.append(message)
             return True
 
@@ -104,7 +106,7 @@ def add_hint():
             r"([A-Za-z0-9._-]+)(?:==|[<>~!])", text
         )
         chosen = [held[name.lower()] for name in dict.fromkeys(named) if name.lower() in held]
-        if chosen or "(constraint)" in text or held:
+        if chosen or (held and not text.startswith(NOT_FOUND)):
             lines = ["  %s%s" % (r, " (%s)" % why if why else "") for r, why in chosen or held.values()]
             sys.stderr.write(HINT.format(file=path, held="\n".join(lines)))
 
