@@ -5,10 +5,13 @@ Python 3.9 and torch 2.1 are enough, and nothing of cannery is needed.
 """
 
 import json
+import os
 import re
 import socket
 import subprocess
 import sys
+import tempfile
+import traceback
 
 RANKS = 2
 STEPS = 8
@@ -72,31 +75,51 @@ def losses_on(device: str) -> "list[float]":
 
 
 def all_reduce() -> str:
-    """Two ranks have the sum."""
+    """Two ranks have the sum. They are forked, since importing torch takes most of the time."""
+    import torch_npu  # noqa: F401 - the ranks have it, and no device yet
+
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, __file__, str(rank), str(port)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(RANKS)
-    ]
-    said = [process.communicate()[0] for process in processes]
-    for process, text in zip(processes, said):  # noqa: B905 - Python 3.9
-        if process.returncode:
-            return f"a rank ended with {process.returncode}: {reason(text)}"
+    ranks = []
+    for rank in range(RANKS):
+        output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - until the ranks have ended
+        process = os.fork()
+        if process == 0:
+            run_rank(rank, port, output.fileno())
+        ranks.append((process, output))
+    codes = [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process, _ in ranks]
+    said = []
+    for _, output in ranks:
+        with output:
+            output.seek(0)
+            said.append(output.read())
+    for code, text in zip(codes, said):  # noqa: B905 - Python 3.9
+        if code:
+            return f"a rank ended with {code}: {reason(text)}"
     return "pass" if all("sum is right" in text for text in said) else "the sum is wrong"
 
 
-def rank_of(rank: int, port: str) -> None:
-    """Run as that rank."""
+def run_rank(rank: int, port: int, output: int) -> None:
+    """Be that rank, whose output goes to a file, and end."""
+    code = 1
+    try:
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        sum_of_ranks(rank, port)
+        code = 0
+    except BaseException:  # noqa: BLE001 - the parent reads it
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def sum_of_ranks(rank: int, port: int) -> None:
+    """What a rank does."""
     import torch
     import torch.distributed as dist
-    import torch_npu  # noqa: F401 - registers the device
 
     torch.npu.set_device(rank)
     address = f"tcp://127.0.0.1:{port}"
@@ -123,14 +146,12 @@ def reason(text: str) -> str:
     return [*lines[-1:], *named[-1:]][-1] if lines else "no output"
 
 
-CHECKS = (available, matmul, training, all_reduce, npu_smi)
+# The ranks first: a process that has used a device cannot be forked.
+CHECKS = (all_reduce, available, matmul, training, npu_smi)
 
 
 def main() -> None:
-    """Run as a program: all checks, or with a rank and a port that rank."""
-    if len(sys.argv) > 1:
-        rank_of(int(sys.argv[1]), sys.argv[2])
-        return
+    """Run as a program."""
     for check in CHECKS:
         try:
             result = check()

@@ -25,8 +25,11 @@ NAMES = tuple(check.__name__ for check in CHECKS)
 HANG = 900
 """Seconds in which all checks must end; idle, they take 12."""
 _BESIDE = (
-    *("numpy<2; python_version<'3.13'", "numpy; python_version>='3.13'", "pyyaml", "setuptools"),
-    *("typing_extensions", "filelock", "sympy", "networkx", "jinja2", "fsspec"),
+    *("numpy<2; python_version<'3.13'", "numpy; python_version>='3.13'"),
+    # 2.1.0rc1, which has no wheel for 3.11, needs an old one.
+    *("protobuf<3.21; python_version<'3.11'", "protobuf; python_version>='3.11'"),
+    *("pyyaml", "setuptools", "typing_extensions", "filelock"),
+    *("sympy", "networkx", "jinja2", "fsspec"),
     "importlib_metadata; python_version<'3.10'",
 )
 """What torch and torch_npu import, without triton and NVIDIA's packages."""
