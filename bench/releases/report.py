@@ -147,20 +147,28 @@ def lacks(releases: Sequence[Release], exports: Exports, declared: frozenset[str
     for kind, of in kinds.items():
         users: dict[str, list[str]] = {}
         for each in releases:
-            for wheel in each.wheels:
-                for name in of(wheel):
-                    who = f"{each.name} ({wheel['file']})" if kind == "the import" else each.name
-                    users.setdefault(name, []).append(who)
+            for name, files in _files(each.wheels, of).items():
+                whole = kind != "the import" or len(files) == len(each.wheels)
+                users.setdefault(name, []).extend([each.name] if whole else files)
         for who, names in _by_users(users).items():
             rows.append([kind, ", ".join(f"`{name}`" for name in names), who])
     return table(["needed by", "symbols", "torch_npu"], rows) if rows else "None.\n"
+
+
+def _files(wheels: Sequence[Reading], of: Callable[[Reading], list[str]]) -> dict[str, list[str]]:
+    """What the wheels lack to the files that lack it."""
+    found: dict[str, list[str]] = {}
+    for wheel in wheels:
+        for name in of(wheel):
+            found.setdefault(name, []).append(wheel["file"])
+    return found
 
 
 def _by_users(users: dict[str, list[str]]) -> dict[str, list[str]]:
     """The releases as text to the symbols that these need."""
     groups: dict[str, list[str]] = {}
     for name, each in sorted(users.items()):
-        groups.setdefault(_span(list(dict.fromkeys(each))), []).append(name)
+        groups.setdefault(_span(each), []).append(name)
     return groups
 
 
