@@ -9,7 +9,7 @@ import zipfile
 from pathlib import PurePosixPath
 from typing import TypedDict
 
-from bench.releases.symbols import Needs, needs
+from bench.releases.symbols import Required, required
 from bench.releases.wheels import Wheel
 
 _HEADERS = re.compile(r"torch_npu/include/third_party/(?:acl|hccl)/inc/(?:acl|hccl)/.*\.h")
@@ -48,7 +48,7 @@ def read(wheel: Wheel) -> Reading:
         for member in archive.namelist():
             name = PurePosixPath(member).name
             if ".so" in name:
-                found: Needs = needs(archive.read(member))
+                found: Required = required(archive.read(member))
                 (importing if name.startswith(_AT_IMPORT) else later).update(found.loading)
                 named |= found.named
             elif _HEADERS.fullmatch(member):

@@ -23,7 +23,7 @@ _WORKSPACE = "GetWorkspaceSize"
 
 
 @dataclass(frozen=True)
-class Needs:
+class Required:
     """CANN's functions that a library needs.
 
     ``loading``: those that the loader must find, each as ``LIBRARY SYMBOL`` of symbols.txt.
@@ -35,7 +35,7 @@ class Needs:
     named: frozenset[str]
 
 
-def needs(content: bytes) -> Needs:
+def required(content: bytes) -> Required:
     """What the ELF file with this content needs."""
     elf = ELFFile(io.BytesIO(content))
     libraries = needed_libraries(elf)
@@ -44,7 +44,7 @@ def needs(content: bytes) -> Needs:
     data = [each.data() for each in elf.iter_sections() if each.name.startswith(".rodata")]
     texts = {text.decode() for part in data for text in _NAME.findall(b"\0" + part)}
     named = texts - {line.split()[1] for line in loading}
-    return Needs(loading, frozenset(name for name in named if not name.endswith(_WORKSPACE)))
+    return Required(loading, frozenset(name for name in named if not name.endswith(_WORKSPACE)))
 
 
 def exported(path: Path) -> set[str]:
