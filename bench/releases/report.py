@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
@@ -129,13 +130,18 @@ def _ran(each: Release, python: str, runs: Runs) -> str:
 def failures(releases: Sequence[Release], runs: Runs) -> str:
     """Each check that does not pass, with the reason."""
     rows = [
-        [each.name, python, check.replace("_", "-"), reason.replace("|", r"\|")]
+        [each.name, python, check.replace("_", "-"), _cell(reason)]
         for each in releases
         for python in PYTHONS
         for check, reason in runs.get(python, {}).get(each.name, {}).items()
         if reason != PASS
     ]
     return table(["torch_npu", "Python", "check", "reason"], rows) if rows else "None.\n"
+
+
+def _cell(reason: str) -> str:
+    """The reason without the folders of this run."""
+    return re.sub(r"/\S+/(?=[^/\s]+\.so)", "", reason).replace("|", r"\|")
 
 
 def lacks(releases: Sequence[Release], exports: Exports, declared: frozenset[str]) -> str:
