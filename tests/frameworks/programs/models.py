@@ -35,16 +35,30 @@ EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 
 # What a type of model needs beside SIZES, or instead of it.
 MODELS: "dict[str, dict[str, Any]]" = {
     "bart": {
-        **{"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "decoder_start_token_id": 2},
-        **{"encoder_attention_heads": 4, "decoder_attention_heads": 4},
-        **{"encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "forced_eos_token_id": None},
+        "d_model": 32,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "decoder_start_token_id": 2,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 64,
+        "decoder_ffn_dim": 64,
+        "forced_eos_token_id": None,
     },
     "bloom": {"n_layer": 2, "n_head": 4},
     "deepseek_v3": {
-        **{"num_key_value_heads": 4, "q_lora_rank": 16, "kv_lora_rank": 16, "qk_rope_head_dim": 8},
-        **{"qk_nope_head_dim": 8, "v_head_dim": 8, "first_k_dense_replace": 1},
-        **{"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32},
-        **{"n_group": 1, "topk_group": 1},
+        "num_key_value_heads": 4,
+        "q_lora_rank": 16,
+        "kv_lora_rank": 16,
+        "qk_rope_head_dim": 8,
+        "qk_nope_head_dim": 8,
+        "v_head_dim": 8,
+        "first_k_dense_replace": 1,
+        "n_routed_experts": 4,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 32,
+        "n_group": 1,
+        "topk_group": 1,
     },
     "falcon": {"new_decoder_architecture": False, "multi_query": True, "alibi": False},
     "gemma2": {"head_dim": 8, "sliding_window": 8},
@@ -61,8 +75,13 @@ MODELS: "dict[str, dict[str, Any]]" = {
     "qwen3": {"head_dim": 8},
     "qwen3_moe": {**EXPERTS, "head_dim": 8},
     "t5": {
-        **{"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_decoder_layers": 2},
-        **{"num_heads": 4, "decoder_start_token_id": 0},
+        "d_model": 32,
+        "d_kv": 8,
+        "d_ff": 64,
+        "num_layers": 2,
+        "num_decoder_layers": 2,
+        "num_heads": 4,
+        "decoder_start_token_id": 0,
     },
 }
 
@@ -115,7 +134,7 @@ def compare(name: str, to: Any) -> None:
 
 
 def result(name: str) -> "dict[str, Any]":
-    """What ``compare`` sends from a process of its own, so that an error does not reach the next."""
+    """What ``compare`` sends from a process of its own, so that the next meets no error of it."""
     fork = multiprocessing.get_context("fork")
     here, there = fork.Pipe(duplex=False)
     process = fork.Process(target=compare, args=(name, there))
