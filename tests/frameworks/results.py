@@ -21,9 +21,9 @@ tiny models of random weights through the frameworks' own commands, in torch_npu
 Nothing is downloaded but packages. On x86_64 torch is the build for CUDA, which is the only one in
 the package index; it computes on the CPU.
 
-A training passes if every loss is finite and the last is below 0.9 of the first. Where a loss on
-the CPU is given, each loss on the device differs from it by less than 0.001, and models generate
-the same tokens.
+A training passes if every loss is finite and the last is below 0.9 of the first. Where the page
+gives a loss on the CPU, a training passes if the loss falls and at each step differs from the one
+on the CPU by less than 0.001; the models of transformers must also generate the same tokens.
 """
 NAMED = ("torch", "torch-npu", "transformers", "deepspeed", "llamafactory", "ms-swift", "verl")
 
