@@ -18,7 +18,7 @@ import numpy as np
 
 from .acl import Acl, CallError, int64s
 
-HOST_MEMORY = 2
+HOST_MEMORY, UNDEFINED_TYPE = 2, -1
 CODES = {"f4": 0, "f2": 1, "i1": 2, "i4": 3, "u1": 4, "i8": 9, "f8": 11, "b1": 12, "c8": 16}
 
 
@@ -222,6 +222,14 @@ def described(client: Client, values: Any, on_host: bool) -> tuple[ctypes.c_void
     return handle, ctypes.c_void_p(library.aclCreateDataBuffer(data, size)), data
 
 
+def absent(client: Client) -> tuple[ctypes.c_void_p, ...]:
+    """The same of an input that is left out."""
+    library = client.acl.library
+    description = library.aclCreateTensorDesc(UNDEFINED_TYPE, 0, None, 2)
+    buffer = library.aclCreateDataBuffer(None, ctypes.c_size_t(0))
+    return ctypes.c_void_p(description), ctypes.c_void_p(buffer)
+
+
 def host_inputs() -> object:
     """The first step of AdamW: torch_npu leaves its numbers in the host's memory."""
     client = Client()
@@ -230,13 +238,13 @@ def host_inputs() -> object:
     numbers = [np.array(each, "f4") for each in powers_rate_decay_betas_epsilon]
     tensors = [described(client, each, on_host=False) for each in (start, zero, zero)]
     tensors += [described(client, each, on_host=True) for each in numbers]
-    tensors += [described(client, grad, on_host=False)]
-    handles = [(ctypes.c_void_p * 11)(*(each[at].value for each in tensors)) for at in (0, 1)]
+    tensors += [described(client, grad, on_host=False), absent(client)]
+    handles = [(ctypes.c_void_p * 12)(*(each[at].value for each in tensors)) for at in (0, 1)]
     outputs = [(ctypes.c_void_p * 3)(*each[:3]) for each in handles]
     attributes = ctypes.c_void_p(client.acl.library.aclopCreateAttr())
     name = ctypes.c_char_p(b"ApplyAdamW")
     client.acl.call(
-        "aclopCompileAndExecute", name, 11, *handles, 3, *outputs, attributes, 0, 0, None, None
+        "aclopCompileAndExecute", name, 12, *handles, 3, *outputs, attributes, 0, 0, None, None
     )
     found = np.frombuffer(client.acl.download(tensors[0][2], 8), "f4")
     return float(np.abs(found - (start * (1 - 0.1 * 0.01) - 0.1 * np.sign(grad))).max())
