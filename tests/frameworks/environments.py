@@ -18,8 +18,8 @@ TARGETS = {
     "verl": "py311-torch2100-cann910-verl091-910b",
 }
 """The target whose locked versions an environment has."""
-UNDECLARED = {"verl": ("uvicorn",)}
-"""Packages that the trainer imports, and neither it nor the target asks for."""
+UNDECLARED = {"verl": ("fastapi", "uvicorn")}
+"""Packages that verl names only as extras (verl-core), which the target does not ask for."""
 # On x86_64 the package index has only the torch for CUDA, which loads CUDA's libraries when it is
 # imported, but not these.
 NOT_LOADED = ("triton", "cuda-bindings")
