@@ -194,6 +194,20 @@ def wheel_check(session: nox.Session) -> None:
 
 
 @nox.session
+def frameworks(session: nox.Session) -> None:
+    """Training frameworks on the software device, and their page (12 GB of packages)."""
+    with tempfile.TemporaryDirectory(prefix="frameworks-") as folder:
+        wheel = ("--machine", platform.machine(), "--out", folder)
+        session.run("python", "-m", "cannery.simulator.wheel", *wheel)
+        settings = {"CANNERY_FRAMEWORKS": folder, "UV_CACHE_DIR": f"{folder}/cache"}
+        try:
+            session.run("pytest", "--quiet", "tests/frameworks", *session.posargs, env=settings)
+        finally:
+            if not session.posargs:
+                session.run("python", "-m", "tests.frameworks.results", f"{folder}/results")
+
+
+@nox.session
 def image(session: nox.Session) -> None:
     """Build the main target and one more, and run the image tests in each."""
     session.run("python", "build.py", "--target", MAIN, "--target", SECOND, "--simulate")
