@@ -13,6 +13,7 @@ import sys
 RECORD = json.loads(sys.argv[1])
 HOME = RECORD["toolkit_home"]
 ASCEND = "/usr/local/Ascend"
+TEXT = re.compile(r"\.(py[ci]?|h|hpp|json|txt|md|yaml|cuh)$")
 LEFT_OVER = re.compile(r"\.(run|whl|tar\.gz|tgz)$")
 ATB = os.environ.get("ATB_HOME_PATH", "/nowhere") + "/lib"
 NOT_CHECKED = ("/proc", "/sys", "/dev", "/tmp", ASCEND + "/driver")
@@ -96,7 +97,7 @@ def elf_machines(folders):
     counts, wrong = {}, []
     for folder in folders:
         for path in walk(folder):
-            if os.path.islink(path):
+            if TEXT.search(path) or os.path.islink(path):
                 continue
             with open(path, "rb") as stream:
                 head = stream.read(20)
