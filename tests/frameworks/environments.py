@@ -18,8 +18,6 @@ TARGETS = {
     "verl": "py311-torch2100-cann910-verl091-910b",
 }
 """The target whose locked versions an environment has."""
-UNDECLARED = {"verl": ("fastapi", "uvicorn")}
-"""Packages that verl names only as extras (verl-core), which the target does not ask for."""
 # On x86_64 the package index has only the torch for CUDA, which loads CUDA's libraries when it is
 # imported, but not these.
 NOT_LOADED = ("triton", "cuda-bindings")
@@ -76,7 +74,7 @@ def made(name: str, folder: Path, wheel: Path) -> Environment:
         constraints = folder.with_name(f"{name}.txt")
         constraints.write_text("\n".join(pins))
         install = ["uv", "pip", "install", "--quiet", "--python", python]
-        more = [f"torch=={versions['torch']}", *UNDECLARED.get(name, ()), str(wheel)]
+        more = [f"torch=={versions['torch']}", str(wheel)]
         for command in (
             ["uv", "venv", "--quiet", "--clear", "--python", "3.11", str(folder)],
             [*install, "--no-deps", *pins],
