@@ -22,7 +22,7 @@ from .goods import Push, image_push, unmoved
 from .servers import Authority, Between, Fault, Server, between, registry
 
 FAULTS = {
-    "no blob can be looked up": Fault("^HEAD .*/blobs/", status=500),
+    "nothing can be looked up": Fault("^HEAD ", status=400),
     "uploads are refused": Fault("^POST .*/uploads/", status=500),
     "blobs are refused": Fault("^PUT .*/blobs/", status=500),
     "the line breaks in every blob": Fault("^PUT .*/blobs/", after=20_000),
@@ -59,6 +59,8 @@ def test_a_fault_leaves_every_tag(
 RECOVERS = {
     "a blob": Fault("^PUT .*/blobs/", after=20_000, times=2),
     "an upload": Fault("^POST .*/uploads/", times=2),
+    "a look-up of a blob": Fault("^HEAD .*/blobs/", status=500, times=2),
+    "a look-up of a manifest": Fault("^HEAD .*/manifests/sha256", status=500, times=1),
     "a tag": Fault("^PUT .*/manifests/latest", times=2),
     "reading": Fault("^GET .*/blobs/", times=2),
     "busy": Fault("^(PUT|GET|HEAD|POST) ", status=503, times=2),

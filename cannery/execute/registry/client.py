@@ -115,12 +115,21 @@ class Repository:
         except (ValueError, TypeError, KeyError) as error:
             raise self._error(f"{self.host} does not answer like a registry.") from error
 
+    def has_manifest(self, digest: str) -> bool:
+        """Whether the repository has the manifest or index, and can read it."""
+        return self._has("manifests", digest)
+
     def has_blob(self, digest: str) -> bool:
-        """Whether the repository has the blob."""
-        response = self._http.request("HEAD", self._path("blobs", digest))
-        if response.status_code == requests.codes.not_found:
+        """Whether the repository has the blob, and can read it."""
+        return self._has("blobs", digest)
+
+    def _has(self, kind: str, digest: str) -> bool:
+        accept = {"Accept": ", ".join(MANIFESTS)} if kind == "manifests" else {}
+        response = self._http.request("HEAD", self._path(kind, digest), headers=accept)
+        # A registry whose disk was full when it stored this answers 500 until it stores it again.
+        if response.status_code in (requests.codes.not_found, requests.codes.server_error):
             return False
-        self._expect(response, f"the blob {digest} of {self} cannot be looked up", 200)
+        self._expect(response, f"{digest} of {self} cannot be looked up", 200)
         return True
 
     def put_blob(
