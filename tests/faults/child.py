@@ -8,23 +8,22 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
-import docker.client
-
 from cannery.cli import main
-from cannery.execute.registry import client, http
-
-_HURRIED = http.PATIENCE.new(total=2, backoff_factor=0.01)
 
 
 def _hurry() -> None:
     """Wait seconds, and not minutes, for what does not come."""
+    # Imported here, because it takes longer than some commands.
+    from cannery.execute.registry import client, http
+
     http._TIMEOUT = (2.0, 2.0)
-    cast("Any", docker.client).DEFAULT_TIMEOUT_SECONDS = 5
+    hurried = http.PATIENCE.new(total=2, backoff_factor=0.01)
     for each in (client.Repository, http.Http):
-        cast("Any", each.__init__).__kwdefaults__["patience"] = _HURRIED
+        cast("Any", each.__init__).__kwdefaults__["patience"] = hurried
 
 
 if __name__ == "__main__":
     gc.set_threshold(100_000)
-    _hurry()
+    if sys.argv[2] in ("push", "promote", "prune"):
+        _hurry()
     sys.exit(main(sys.argv[2:], Path(sys.argv[1])))

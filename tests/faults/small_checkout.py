@@ -58,12 +58,16 @@ ARG BUILD_IMAGE={{ target.build_base.image }}
 FROM scratch AS artifacts
 FROM scratch AS cannery
 FROM --platform=$BUILDPLATFORM ${BUILD_IMAGE} AS build
-RUN --mount=type=bind,from=artifacts,source={{ target.artifacts["toolkit"].name }},target=/tmp/toolkit.run \\
+{% set toolkit = target.artifacts["toolkit"].name -%}
+RUN --mount=type=bind,from=artifacts,source={{ toolkit }},target=/tmp/toolkit.run \\
     --mount=type=bind,source=requirements.lock,target=/tmp/requirements.lock \\
     --mount=type=bind,source=target.json,target=/tmp/target.json \\
     set -e; sh /tmp/toolkit.run; \\
-    {% for layer in layers %}mkdir -p /layers/{{ layer.name }}/opt; echo {{ layer.name }} >/layers/{{ layer.name }}/opt/{{ layer.name }}; {% endfor %} \\
-    cp /tmp/toolkit.run /layers/toolkit/opt/toolkit; mkdir -p /layers/guard/usr/local/share/cannery; \\
+    for layer in {{ layers | map(attribute="name") | join(" ") }}; do \\
+        mkdir -p /layers/$layer/opt; echo $layer >/layers/$layer/opt/$layer; \\
+    done; \\
+    cp /tmp/toolkit.run /layers/toolkit/opt/toolkit; \\
+    mkdir -p /layers/guard/usr/local/share/cannery; \\
     cp /tmp/requirements.lock /tmp/target.json /layers/guard/usr/local/share/cannery/
 
 FROM ${BASE_IMAGE} AS image
