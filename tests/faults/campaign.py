@@ -28,6 +28,7 @@ from tests.faults.state import (
     mounts,
     networks,
     orphans,
+    remove_broken_tags,
     tags_of,
     wrong_in_registry,
 )
@@ -173,12 +174,14 @@ class _Trial:
 
     def _judge(self, ended: Ended) -> Outcome:
         """What became of the command; whatever is wrong becomes one of the problems."""
+        partly = self._is_partly_moved(ended)
+        if partly:
+            remove_broken_tags(self.site, REPOSITORY)
         self.problems += self._said_wrong(ended)
         self.problems += self._wrong_state()
         if ended.code == 0:
             self.problems += self.command.done(self.site)
             return Outcome.SUCCEEDED
-        partly = self._is_partly_moved(ended)
         if not (partly or self._is_done()):
             self.problems += self._changed()
         if not self.kind.kills:
@@ -196,7 +199,7 @@ class _Trial:
             yield "traceback"
         if ended.code in (0, -9 if self.kind.kills else 0):
             return
-        if self.kind.stops and ended.code in (-2, -15) and not ended.said:
+        if self.kind.stops and ended.code in (-2, -15, 130) and not ended.said:
             return  # the interpreter was still starting
         message = ended.said[ended.said.find(_OWN) :] if _OWN in ended.said else ""
         if not message:

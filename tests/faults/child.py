@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m tests.faults.child ROOT WORD...``: build.py on another checkout, less patient."""
 
-from __future__ import annotations
-
-import gc
 import sys
-from pathlib import Path
-from typing import Any, cast
-
-from cannery.cli import main
 
 
 def _hurry() -> None:
-    """Wait seconds, and not minutes, for what does not come."""
-    # Imported here, because it takes longer than some commands.
+    """Wait seconds, and not minutes, for what does not come from a registry."""
+    from typing import Any, cast
+
     from cannery.execute.registry import client, http
 
     http._TIMEOUT = (2.0, 2.0)
@@ -22,8 +16,20 @@ def _hurry() -> None:
         cast("Any", each.__init__).__kwdefaults__["patience"] = hurried
 
 
-if __name__ == "__main__":
-    gc.set_threshold(100_000)
+def _main() -> int:
+    from pathlib import Path
+
+    from cannery.cli import main
+
     if sys.argv[2] in ("push", "promote", "prune"):
         _hurry()
-    sys.exit(main(sys.argv[2:], Path(sys.argv[1])))
+    return main(sys.argv[2:], Path(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    # As build.py does, for an interrupt before the command line is there.
+    try:
+        code = _main()
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import tarfile
 import time
 from collections.abc import Iterator
@@ -88,6 +89,15 @@ def _wrong(site: Site, repository: str, digest: str, *, manifest: bool) -> Itera
             yield from _wrong(site, repository, each["digest"], manifest=True)
         for each in [*said.get("layers", []), *([said["config"]] if "config" in said else [])]:
             yield from _wrong(site, repository, each["digest"], manifest=False)
+
+
+def remove_broken_tags(site: Site, repository: str) -> list[str]:
+    """Remove the tags of which a registry has stored nothing because its disk was full."""
+    folder = _storage(site) / "repositories" / repository / "_manifests" / "tags"
+    broken = [name for name, digest in tags_of(site, repository).items() if not digest]
+    for name in broken:
+        shutil.rmtree(folder / name)
+    return broken
 
 
 def half_written(site: Site) -> Iterator[str]:

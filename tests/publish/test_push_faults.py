@@ -148,15 +148,41 @@ def test_ctrl_c_while_tags_move(
 ) -> None:
     put = Repository.put_manifest
 
-    def interrupted(self: Repository, version: str, document: Document) -> None:
-        put(self, version, document)
+    def interrupted(self: Repository, version: str, document: Document) -> str:
+        stored = put(self, version, document)
         if version == "latest" and document.digest != before["latest"]:
             raise KeyboardInterrupt
+        return stored
 
     monkeypatch.setattr(Repository, "put_manifest", interrupted)
     with pytest.raises(KeyboardInterrupt):
         push(image_push(tmp_path, version="2"))
     assert "Every moved tag was put back: " in capsys.readouterr().err
+    unmoved(push, before)
+
+
+@pytest.mark.parametrize("tag", ["full-2", "full", "latest"])
+def test_bytes_that_are_changed_on_the_way_to_a_tag(
+    push: Push,
+    before: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tag: str,
+) -> None:
+    put = Repository.put_manifest
+    sent: list[str] = []
+
+    def changed(self: Repository, version: str, document: Document) -> str:
+        sent.append(version)
+        if version == tag and sent.count(tag) == 1:
+            other = document.content + b"\n"
+            document = Document(media_type=document.media_type, content=other)
+        return put(self, version, document)
+
+    monkeypatch.setattr(Repository, "put_manifest", changed)
+    with pytest.raises(RegistryError, match="the bytes were changed on the way") as caught:
+        push(image_push(tmp_path, version="2"))
+    assert "Every moved tag was put back: " in str(caught.value.problems[-1])
     unmoved(push, before)
 
 

@@ -77,8 +77,12 @@ class Repository:
             raise self._error(f"{self.at(version)} does not match its digest.")
         return found
 
-    def put_manifest(self, version: str, document: Document) -> None:
-        """Store ``document`` under ``version``, a tag or its digest."""
+    def put_manifest(self, version: str, document: Document) -> str:
+        """Store ``document`` under ``version``, a tag or its digest.
+
+        Returns the digest of what the registry has stored, which is another one if the bytes were
+        changed on the way to a tag.
+        """
         assert len(document.content) <= _LARGEST_MANIFEST
         response = self._http.request(
             "PUT",
@@ -87,6 +91,8 @@ class Repository:
             headers={"Content-Type": document.media_type},
         )
         self._expect(response, f"{self.at(version)} cannot be written", 201)
+        # The header is optional.
+        return str(response.headers.get("Docker-Content-Digest") or document.digest)
 
     def delete(self, version: str) -> bool:
         """Delete a digest with all of its tags, or one tag; whether the registry allows it."""
