@@ -255,8 +255,7 @@ class _Trial:
         self.problems += self.command.done(self.site)
         self.problems += [f"then: {each}" for each in self._wrong_state()]
         self.problems += [f"container left: {each}" for each in containers(self.site)]
-        if not self.kind.kills:
-            self.problems += [f"left then: {each}" for each in left_over(self.site)]
+        self.problems += [f"left then: {each}" for each in left_over(self.site)]
 
 
 class Campaign:

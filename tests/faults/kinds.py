@@ -433,13 +433,13 @@ KINDS: Mapping[str, Kind] = {
     "two runs in a checkout": Kind(
         begin=_beside(lambda site, words: site.start(*words)),
         commands=ALL,
-        cause="another run|another process|somebody else",
+        cause="another run|another process|[Ss]omebody",
         share=5,
     ),
     "two checkouts, one engine": Kind(
         begin=_beside(_in_copy),
         commands=("build", "verify", "push"),
-        cause="another|somebody else|have not all passed",
+        cause="another|[Ss]omebody|have not all passed",
         share=3,
     ),
     "too little memory": Kind(
