@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -236,8 +236,13 @@ def make_site(folder: Path) -> Iterator[Site]:
             number,
             containerd=False,
             data=folder / "storage" / "engine",
-            options=("--cgroup-parent", f"/cannery-t{number}"),
+            # The memory of all its containers can be limited, whoever manages control groups.
+            options=(
+                *("--cgroup-parent", f"/cannery-t{number}"),
+                *("--exec-opt", "native.cgroupdriver=cgroupfs"),
+            ),
         )
+        stack.callback(_remove_control_groups, number)
         site = Site(
             folder=folder,
             engine=stack.enter_context(own),
@@ -253,6 +258,16 @@ def make_site(folder: Path) -> Iterator[Site]:
             site.index = stack.enter_context(serving_wheels(folder / "wheels", lock))
             _publish(site)
             yield site
+
+
+def _remove_control_groups(number: int) -> None:
+    """Remove the empty control groups of the engine ``number``."""
+    top = Path("/sys/fs/cgroup")
+    for parent in (top, *top.iterdir()):
+        groups = [*(parent / f"cannery-t{number}").glob("**/")]
+        for group in sorted(groups, reverse=True):
+            with suppress(OSError):
+                group.rmdir()
 
 
 @contextmanager

@@ -9,8 +9,10 @@ import zipfile
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from platform import machine
 from random import Random
 
+from cannery.execute.engine.base import building_architecture
 from cannery.files import write_files
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
@@ -20,7 +22,7 @@ from tests.copies import copy_tree
 from tests.unit.matrices import CHECKOUT, FACTS, lock_for
 
 TARGET = "tiny"
-TOOLKIT = "toolkit_8.0.RC2_linux-x86_64.run"
+TOOLKIT = f"toolkit_8.0.RC2_linux-{machine()}.run"
 
 MATRIX = """\
 schema: 2
@@ -44,7 +46,7 @@ cann:
 targets:
   tiny:
     summary: the smallest image there is
-    platform: linux/amd64
+    platform: linux/{architecture}
     base: debian-12
     python: base-python
     cann: {{toolkit: 8.0.RC2, kernels: 8.0.RC2, chip: 910b}}
@@ -163,7 +165,9 @@ def make_small_checkout(root: Path, base: str) -> Project:
 
 def write_matrix(project: Project, base: str) -> Target:
     """Write the matrix with ``base``, and the rendered files of its target."""
-    project.matrix_file.write_text(MATRIX.format(base=base), encoding="utf-8")
+    project.matrix_file.write_text(
+        MATRIX.format(base=base, architecture=building_architecture()), encoding="utf-8"
+    )
     [target] = load_matrix(project.matrix_file).targets.values()
     write_files({project.lock(target): with_hashes(lock_for(target))})
     write_files(Renderer(project).render(target).paths(project))
