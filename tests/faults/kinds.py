@@ -213,14 +213,15 @@ def _on_line(site: Site, fault: LineFault, *, late: bool) -> Iterator[Fault]:
 @contextmanager
 def _lost_blob(site: Site, random: Random) -> Iterator[Fault]:
     """A layer that the registry has accepted is gone a little later."""
-    folder = site.folder / "registry/data/docker/registry/v2/repositories/case/ascend/_layers"
+    repositories = site.folder / "registry/data/docker/registry/v2/repositories"
+    layers = repositories / "case/ascend/_layers/sha256"
+    old = {path.name for path in (repositories / "old/ascend/_layers/sha256").iterdir()}
 
     def lose() -> None:
-        links = sorted(folder.glob("sha256/*/link"))
-        # Those of the old image that no manifest of the new one needs would not be missed.
-        newest = max(links, key=lambda path: path.stat().st_mtime_ns, default=None)
-        if newest:
-            shutil.rmtree(newest.parent, ignore_errors=True)
+        # Losing one of the old image would not be a fault of this push.
+        new = sorted(path for path in layers.iterdir() if path.name not in old)
+        if new:
+            shutil.rmtree(new[-1], ignore_errors=True)
 
     patterns = ["^PUT .*/manifests/sha256", "^GET .*/manifests/sha256", "^HEAD .*/blobs/"]
     fault = LineFault(random.choice(patterns), times=1, meanwhile=lose)
@@ -433,7 +434,7 @@ KINDS: Mapping[str, Kind] = {
     "two runs in a checkout": Kind(
         begin=_beside(lambda site, words: site.start(*words)),
         commands=ALL,
-        cause="another run|another process|[Ss]omebody",
+        cause="another run|another process|[Ss]omebody|goes on",
         share=5,
     ),
     "two checkouts, one engine": Kind(
@@ -446,7 +447,7 @@ KINDS: Mapping[str, Kind] = {
         begin=_little_memory, commands=("build",), cause="137|[Kk]illed|memory", share=2
     ),
     "hub serves another base": Kind(
-        begin=_another_base, commands=("build", "bundle"), cause=_REGISTRY, share=3
+        begin=_another_base, commands=("build",), cause=_REGISTRY, share=3
     ),
     "hub flips a bit": Kind(begin=_hub(flips=True), commands=("build",), cause=_REGISTRY, share=2),
     "hub answers 429": Kind(
