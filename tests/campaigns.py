@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -63,6 +65,8 @@ def main(package: str, unit: str, count: int, begin: Begin, outcomes: type[StrEn
     parser.add_argument("--only", type=int, help=f"this {unit} alone, and what became of it")
     options = parser.parse_args()
     print(f"seed {options.seed}")
+    # Engines, servers and disks are taken down then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if options.only is not None:
         with begin(options.seed) as judge:
             print(judge(options.only).told(options.seed))
