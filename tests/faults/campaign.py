@@ -132,6 +132,7 @@ class _Trial:
         random = Random(self.case.seed)
         self.site.command = self.case.command
         self.command.prepare(self.site, random)
+        _empty_tmp(self.site)
         words = self.command.words(self.site)
         with self.kind.begin(self.site, random) as fault:
             self.before = self._state()
@@ -243,8 +244,7 @@ class _Trial:
     def _tidy_after_kill(self) -> None:
         """Nobody can remove the temporary files of a killed run but the next run or the system."""
         if self.kind.kills:
-            for path in (self.site.folder / "tmp").iterdir():
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            _empty_tmp(self.site)
 
     def _judge_again(self, again: Ended) -> None:
         if again.code:
@@ -287,8 +287,13 @@ class Campaign:
         shutil.rmtree(site.folder / "logs")
         (site.folder / "logs").mkdir()
         site.step = ":"
-        for path in (site.folder / "tmp").iterdir():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        _empty_tmp(site)
         if case.number % 10 == 9:
             site.engine.docker("image", "prune", "--force")
             site.engine.docker("builder", "prune", "--force", "--all")
+
+
+def _empty_tmp(site: Site) -> None:
+    """Remove the temporary files of a killed run, which only the system removes."""
+    for path in (site.folder / "tmp").iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
