@@ -36,6 +36,9 @@ from tests.faults.state import (
 _OWN = "build.py: "
 """The beginning of a message of the command line."""
 
+_PROGRAM = re.compile(r"/cannery/|^build\.py: |^\[ ", re.MULTILINE)
+"""Is in what a run says once the program has begun, and in its tracebacks."""
+
 _MOVED = "Some tags could not be put back"
 """What a command says that could not undo what it did, because the registry was gone."""
 
@@ -196,12 +199,12 @@ class _Trial:
         return self.kind.stops and not [*self.command.done(self.site)]
 
     def _said_wrong(self, ended: Ended) -> Iterator[str]:
+        if self.kind.stops and not _PROGRAM.search(ended.said):
+            return  # Python itself was still starting
         if "Traceback (most recent call last)" in ended.said or "Fatal Python error" in ended.said:
             yield "traceback"
         if ended.code in (0, -9 if self.kind.kills else 0):
             return
-        if self.kind.stops and ended.code in (-2, -15, 130) and not ended.said:
-            return  # the interpreter was still starting
         message = ended.said[ended.said.find(_OWN) :] if _OWN in ended.said else ""
         if not message:
             yield f"no message, exit code {ended.code}"
