@@ -174,6 +174,12 @@ def operators(session: nox.Session) -> None:
 
 
 @nox.session
+def releases(session: nox.Session) -> None:
+    """Read and run every torch_npu of the package index on the device: 50 GB to download, hours."""
+    session.run("nice", "-n", "10", "python", "-m", "bench.releases", *session.posargs)
+
+
+@nox.session
 def wheel(session: nox.Session) -> None:
     """Build the wheel ascend-sim for both architectures into dist/."""
     session.run("python", "-m", "cannery.simulator.wheel", *session.posargs)
