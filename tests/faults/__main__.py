@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.campaigns import main
-from tests.faults.campaign import Campaign, Outcome, Verdict, make_case
+from tests.faults.campaign import Campaign
+from tests.faults.case import Outcome, Verdict, make_case
 from tests.faults.site import make_site
 
 

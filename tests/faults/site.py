@@ -151,11 +151,10 @@ class Site:
         """Run build.py with ``words``."""
         return self.start(*words, **more).wait()
 
-    def done(self, *words: str) -> Ended:
+    def done(self, *words: str) -> None:
         """Run build.py with ``words``, which must end well."""
         ended = self.run(*words)
         assert ended.code == 0, ended.said
-        return ended
 
     def repository(self, name: str) -> Repository:
         """A repository of the registry, without any fault on the way there."""

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.campaigns import table
-from tests.faults.campaign import Campaign, Case, Outcome, make_case
+from tests.faults.campaign import Campaign
+from tests.faults.case import Case, Outcome, make_case
 from tests.faults.commands import COMMANDS
 from tests.faults.kinds import KINDS
 from tests.faults.site import IMAGE, MARK, Site, make_site
