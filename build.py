@@ -14,7 +14,10 @@ if sys.version_info < (3, 11):
     )
     sys.exit(6)
 
-from cannery.cli import main
+try:
+    from cannery.cli import main
+except KeyboardInterrupt:
+    sys.exit(130)
 
 if __name__ == "__main__":
     # Little of what a run makes is garbage; looking for it is a tenth of what a short one takes.

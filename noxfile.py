@@ -111,6 +111,12 @@ def fetch_campaign(session: nox.Session) -> None:
     session.run("python", "-m", "tests.fetch", *session.posargs)
 
 
+@nox.session(name="fault-campaign")
+def fault_campaign(session: nox.Session) -> None:
+    """500 faults at random over engine and registry: nothing wrong is left, nothing is lost."""
+    session.run("python", "-m", "tests.faults", *session.posargs)
+
+
 @nox.session
 def campaign(session: nox.Session) -> None:
     """10,000 edits of the YAML files at random: refused with their place, or with an effect."""
@@ -229,7 +235,7 @@ def applications(session: nox.Session) -> None:
 def engine(session: nox.Session) -> None:
     """Tests with an engine, and negative controls; uses the images that 'image' builds."""
     arguments = ["--quiet", "--durations=10", f"--ignore={OTHER_MACHINES}"]
-    session.run("pytest", *arguments, "tests/engine", *session.posargs)
+    session.run("pytest", *arguments, "tests/engine", "tests/faults", *session.posargs)
 
 
 @nox.session(name="other-machines")

@@ -6,10 +6,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Protocol
 
 FAILURE = "FAILURE"
@@ -51,26 +55,64 @@ def table(heading: str, verdicts: Iterable[Verdict], outcomes: type[StrEnum]) ->
     return "\n".join([*lines, f"{'all':<{width}}{sums}"])
 
 
-def main(package: str, unit: str, count: int, begin: Begin) -> int:
+def main(package: str, unit: str, count: int, begin: Begin, outcomes: type[StrEnum]) -> int:
     """Judge cases, print every failure and the table; 1 if there is a failure."""
     parser = argparse.ArgumentParser(prog=f"python -m {package}")
     parser.add_argument("--count", type=int, default=count, help=f"how many {unit}s ({count:,})")
     parser.add_argument("--seed", type=int, default=1, help=f"which {unit}s (1)")
+    parser.add_argument("--first", type=int, default=0, help=f"the number of the first {unit} (0)")
+    parser.add_argument("--log", type=Path, help=f"a file of outcomes; {unit}s in it are done")
     parser.add_argument("--only", type=int, help=f"this {unit} alone, and what became of it")
     options = parser.parse_args()
     print(f"seed {options.seed}")
-    with begin(options.seed) as judge:
-        if options.only is not None:
+    # Engines, servers and disks are taken down then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    if options.only is not None:
+        with begin(options.seed) as judge:
             print(judge(options.only).told(options.seed))
-            return 0
-        verdicts = []
-        for number in range(options.count):
-            with contextlib.redirect_stderr(io.StringIO()) as said:
-                verdict = judge(number)
-            verdicts.append(verdict)
-            if verdict.outcome == FAILURE or "Traceback" in said.getvalue():
-                print(verdict.told(options.seed), said.getvalue(), sep="\n", flush=True)
-    failures = [each for each in verdicts if each.outcome == FAILURE]
+        return 0
+    done = _logged(options.log, options.seed, outcomes) if options.log else {}
+    numbers = range(options.first, options.first + options.count)
+    left = [number for number in numbers if number not in done]
+    if left:
+        with begin(options.seed) as judge:
+            done |= _judged(judge, left, options)
+    verdicts = [done[number] for number in numbers]
     if verdicts:
-        print(table(f"kind of {unit}", verdicts, type(verdicts[0].outcome)))
-    return int(bool(failures))
+        print(table(f"kind of {unit}", verdicts, outcomes))
+    return int(any(each.outcome == FAILURE for each in verdicts))
+
+
+def _judged(
+    judge: Callable[[int], Told], numbers: Iterable[int], options: argparse.Namespace
+) -> dict[int, Verdict]:
+    """Judge the cases ``numbers``, print the failures, and append the outcomes to the log."""
+    verdicts: dict[int, Verdict] = {}
+    for number in numbers:
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            verdict = judge(number)
+        verdicts[number] = verdict
+        if verdict.outcome == FAILURE or "Traceback" in said.getvalue():
+            print(verdict.told(options.seed), said.getvalue(), sep="\n", flush=True)
+        if options.log:
+            with options.log.open("a", encoding="utf-8") as log:
+                print(options.seed, number, verdict.outcome, verdict.kind, sep="\t", file=log)
+    return verdicts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logged:
+    """A verdict that was read from a log."""
+
+    kind: str
+    outcome: StrEnum
+
+
+def _logged(log: Path, seed: int, outcomes: type[StrEnum]) -> dict[int, Verdict]:
+    """The last outcome of each case in ``log`` that is no failure, by number."""
+    found: dict[int, Verdict] = {}
+    for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else ():
+        own_seed, number, outcome, kind = line.split("\t")
+        if int(own_seed) == seed:
+            found[int(number)] = Logged(kind=kind, outcome=outcomes(outcome))
+    return {number: each for number, each in found.items() if each.outcome != FAILURE}

@@ -44,6 +44,19 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
         yield Path(name)
 
 
+def temporary_beside(path: Path) -> Path:
+    """A hidden path beside ``path``, for what is to replace it; those of killed runs are removed.
+
+    Raises:
+        OSError: one of them cannot be removed.
+    """
+    prefix = f".{path.name}."
+    for each in path.parent.iterdir():
+        if each.name.startswith(prefix) and is_gone(each.name.removeprefix(prefix)):
+            each.unlink(missing_ok=True)
+    return path.with_name(prefix + own_mark())
+
+
 def _started(process: int) -> str:
     """The start time of ``process`` in the kernel's unit; empty if it has ended."""
     try:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from cannery.execute.engine.builder import find_builder
 from cannery.execute.engine.images import local_images
 from cannery.execute.engine.network import bridge_address
 from cannery.execute.engine.simulator import Simulated, simulate
+from cannery.execute.owner import temporary_folder
 from cannery.execute.process import run
 from cannery.files import link_or_copy, read_text
 from cannery.image.locks import read_lock
@@ -62,10 +62,8 @@ def make_bundle(project: Project, selection: Selection, options: BuildOptions, o
     planned = make_plan(project, selection, options)
     raise_all(planned.failures, single=len(selection.targets) == 1)
     key_of = state_keys(project)
-    place = project.state / "bundles"
-    place.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".bundling-", dir=place) as temporary:
-        making = _Making(project, selection, options, planned, Path(temporary))
+    with temporary_folder(project.state / "bundles") as temporary:
+        making = _Making(project, selection, options, planned, temporary)
         making.keep_files()
         making.keep_wheels()
         images = making.keep_bases()

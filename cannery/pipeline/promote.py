@@ -82,7 +82,7 @@ class Promotion:
                 what = f"{self.destination.at(tag)} names another image: {before[tag].digest}."
                 raise PublishError(Problem(what=what, fix="The tag is immutable: choose another."))
         every = [*documents, *(each for inner in signatures.values() for each in inner)]
-        new = {each.digest for each in every if not self.destination.resolve(each.digest)}
+        new = {e.digest for e in every if not self.destination.has_manifest(e.digest)}
         copy(self.source, self.destination, every)
         console.say(f"reading {self.destination.at(digest)} back")
         seen: set[str] = set()

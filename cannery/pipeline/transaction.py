@@ -121,7 +121,7 @@ class Transaction:
             self._new |= {
                 each.digest
                 for each in content.documents
-                if not self.repository.resolve(each.digest)
+                if not self.repository.has_manifest(each.digest)
             }
             upload(self.repository, content)
         console.say(f"{image_push.name}: reading {digest} back")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.campaign.campaign import Campaign, Verdict
+from tests.campaign.campaign import Campaign, Outcome, Verdict
 from tests.campaigns import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,4 +23,4 @@ def _begin(seed: int) -> Iterator[Callable[[int], Verdict]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main("tests.campaign", "edit", 10_000, _begin))
+    sys.exit(main("tests.campaign", "edit", 10_000, _begin, Outcome))

@@ -6,10 +6,13 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.cli.checkout import Checkout
+
+ROOT = Path(__file__).resolve().parents[2]
 
 OLD_PYTHON = """
 import runpy, sys
@@ -61,3 +64,10 @@ def test_build_py_is_also_read_by_an_older_python(program: Checkout) -> None:
     # The syntax of what is imported need not be old, so the version has to be checked before.
     checked, imported = text.index("sys.version_info"), text.index("from cannery")
     assert checked < imported
+
+
+def test_an_interrupt_before_anything_has_begun(tmp_path: Path) -> None:
+    (tmp_path / "build.py").write_text((ROOT / "build.py").read_text(encoding="utf-8"))
+    (tmp_path / "cannery").mkdir()
+    (tmp_path / "cannery" / "cli.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    assert said(sys.executable, str(tmp_path / "build.py"), "list") == (130, "", "")

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,10 +41,49 @@ while True:
 """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Engine:
+    """``number`` tells it from the others, ``argv`` starts it, and it stores things in ``data``."""
+
+    number: int
     host: str
     folder: Path
+    data: Path
+    argv: Sequence[str]
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        with (self.folder / "engine.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                self.argv, stdout=log, stderr=log, start_new_session=True
+            )
+        _wait(self.process, self.host, self.folder / "engine.log")
+
+    def terminate(self) -> None:
+        """Stop it as a service manager does."""
+        if self.process:
+            _stop(self.process)
+
+    def stop(self) -> None:
+        """Stop it, and unmount what it has left mounted."""
+        self.terminate()
+        self._end_rest()
+        for folder in (self.folder, self.data):
+            unmount_below(folder)
+
+    def kill(self) -> None:
+        """End it as a machine does that is out of memory; containers continue."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+
+    def _end_rest(self) -> None:
+        """End containerd and its containers, which a killed engine leaves."""
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                if f"{self.folder}/exec/" in path.read_text(encoding="utf-8", errors="replace"):
+                    os.kill(int(path.parent.name), signal.SIGKILL)
 
     def docker(self, *words: str, **more: object) -> str:
         done = subprocess.run(
@@ -109,23 +148,33 @@ def without_route(number: int) -> Iterator[tuple[str, ...]]:
         _ip("netns", "delete", name)
 
 
+def unmount_below(folder: Path) -> None:
+    """Unmount everything below ``folder``, and ``folder`` itself."""
+    text = Path("/proc/self/mounts").read_text(encoding="utf-8")
+    places = [line.split()[1].replace("\\040", " ") for line in text.splitlines()]
+    for place in reversed(places):
+        if Path(place).is_relative_to(folder):
+            subprocess.run(["umount", "--lazy", place], capture_output=True, check=False)
+
+
 @contextmanager
 def engine(
-    folder: Path, number: int, *, containerd: bool, inside: tuple[str, ...] = ()
+    folder: Path,
+    number: int,
+    *,
+    containerd: bool,
+    inside: tuple[str, ...] = (),
+    data: Path | None = None,
+    options: tuple[str, ...] = (),
 ) -> Iterator[Engine]:
     """An engine with empty storage; ``number`` tells it from the others.
 
-    ``folder`` holds its socket and its log. What it stores is beside what the machine's own engine
-    does, where there is room: a folder for temporary files may be small, or in memory. ``inside``
-    are the words that run a command in another network namespace.
+    ``folder`` holds its socket and its log. ``data`` is the folder of what it stores; without it,
+    that is beside what the machine's own engine stores, where there is room: a folder for temporary
+    files may be small, or in memory. ``inside`` are the words that run a command in another network
+    namespace, and ``options`` are more options of dockerd.
     """
-    beside = subprocess.run(
-        ["docker", "info", "--format", "{{.DockerRootDir}}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    data = tempfile.mkdtemp(prefix="cannery-test-", dir=Path(beside.stdout.strip()).parent)
+    place = data or _beside_own_storage()
     bridge, name = f"cannery-t{number}", f"10.213.{number}.1/24"
     host = f"unix://{folder}/docker.sock"
     # A bridge without an address of its own takes those of containers that come and go.
@@ -133,27 +182,36 @@ def engine(
     # A run of the tests that was killed has left its bridge.
     subprocess.run([*inside, "ip", "link", "delete", bridge], capture_output=True, check=False)
     _ip("link", "add", "name", bridge, "address", mac, "type", "bridge", inside=inside)
+    argv = [*inside, "dockerd", "--host", host, "--data-root", str(place)]
+    argv += ["--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/docker.pid"]
+    argv += ["--bridge", bridge, "--iptables=false", "--ip6tables=false"]
+    argv += ["--config-file", str(folder / "daemon.json"), *options]
+    started = Engine(number=number, host=host, folder=folder, data=place, argv=argv)
     try:
         _ip("address", "add", name, "dev", bridge, inside=inside)
         _ip("link", "set", bridge, "up", inside=inside)
-        argv = [*inside, "dockerd", "--host", host, "--data-root", data]
-        argv += ["--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/docker.pid"]
-        argv += ["--bridge", bridge, "--iptables=false", "--ip6tables=false"]
-        argv += ["--config-file", str(folder / "daemon.json")]
         on = "true" if containerd else "false"
         (folder / "daemon.json").write_text(
             f'{{"features": {{"containerd-snapshotter": {on}}}}}', encoding="utf-8"
         )
-        with (folder / "engine.log").open("wb") as log:
-            process = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True)
-        try:
-            _wait(process, host, folder / "engine.log")
-            yield Engine(host=host, folder=folder)
-        finally:
-            _stop(process)
+        started.start()
+        yield started
     finally:
+        started.stop()
         _ip("link", "delete", bridge, inside=inside)
-        shutil.rmtree(data, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _beside_own_storage() -> Path:
+    """A new folder beside what the machine's own engine stores."""
+    own = subprocess.run(
+        ["docker", "info", "--format", "{{.DockerRootDir}}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    parent = Path(own.stdout.strip()).parent
+    return Path(tempfile.mkdtemp(prefix="cannery-test-", dir=parent))
 
 
 def _wait(process: subprocess.Popen[bytes], host: str, log: Path) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.campaigns import main
-from tests.fetch.fetch_campaign import Campaign, Verdict, make_case
+from tests.fetch.fetch_campaign import Campaign, Outcome, Verdict, make_case
 from tests.fetch.server import serving
 
 
@@ -22,4 +22,4 @@ def _begin(seed: int) -> Iterator[Callable[[int], Verdict]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main("tests.fetch", "fault", 2_000, _begin))
+    sys.exit(main("tests.fetch", "fault", 2_000, _begin, Outcome))

@@ -142,6 +142,7 @@ class Fault:
 
     They are answered with ``status``, or for 0 cut off once ``after`` bytes of their body have gone
     through. ``times`` is how often; ``meanwhile`` is done before the request is looked at.
+    With ``flips``, one bit of each body is changed on its way, in both directions.
     """
 
     pattern: str
@@ -150,6 +151,14 @@ class Fault:
     after: int = -1
     times: int = 1_000_000
     meanwhile: Callable[[], None] | None = None
+    flips: bool = False
+
+    def changed(self, chunk: bytes) -> bytes:
+        """``chunk`` as it is sent on."""
+        if not self.flips or not chunk:
+            return chunk
+        middle = len(chunk) // 2
+        return chunk[:middle] + bytes([chunk[middle] ^ 1]) + chunk[middle + 1 :]
 
 
 @dataclass
@@ -226,10 +235,10 @@ class _Handler(BaseHTTPRequestHandler):
             fault.meanwhile()
         if fault and fault.status:
             self.refuse(fault)
-        elif fault and not fault.meanwhile:
-            self.forward(fault.after)
+        elif fault and not (fault.meanwhile or fault.flips):
+            self.forward(fault, fault.after)
         else:
-            self.forward(None)
+            self.forward(fault or Fault(""), None)
 
     def refuse(self, fault: Fault) -> None:
         left = int(self.headers.get("Content-Length") or 0)
@@ -240,7 +249,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
 
-    def forward(self, cut: int | None) -> None:
+    def forward(self, fault: Fault, cut: int | None) -> None:
         if cut == -1:
             self.reset()
             return
@@ -258,7 +267,7 @@ class _Handler(BaseHTTPRequestHandler):
                     behind.close()
                     self.reset()
                     return
-                behind.send(chunk)
+                behind.send(fault.changed(chunk))
                 sent += len(chunk)
             answer = behind.getresponse()
             self.send_response_only(answer.status, answer.reason)
@@ -270,7 +279,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header("Connection", "close")
             self.end_headers()
             while chunk := answer.read(1 << 16):
-                self.wfile.write(chunk)
+                self.wfile.write(fault.changed(chunk))
             behind.close()
         except (OSError, http.client.HTTPException):
             self.reset()

@@ -22,7 +22,7 @@ from .goods import Push, image_push, unmoved
 from .servers import Authority, Between, Fault, Server, between, registry
 
 FAULTS = {
-    "no blob can be looked up": Fault("^HEAD .*/blobs/", status=500),
+    "nothing can be looked up": Fault("^HEAD ", status=400),
     "uploads are refused": Fault("^POST .*/uploads/", status=500),
     "blobs are refused": Fault("^PUT .*/blobs/", status=500),
     "the line breaks in every blob": Fault("^PUT .*/blobs/", after=20_000),
@@ -59,6 +59,8 @@ def test_a_fault_leaves_every_tag(
 RECOVERS = {
     "a blob": Fault("^PUT .*/blobs/", after=20_000, times=2),
     "an upload": Fault("^POST .*/uploads/", times=2),
+    "a look-up of a blob": Fault("^HEAD .*/blobs/", status=500, times=2),
+    "a look-up of a manifest": Fault("^HEAD .*/manifests/sha256", status=500, times=1),
     "a tag": Fault("^PUT .*/manifests/latest", times=2),
     "reading": Fault("^GET .*/blobs/", times=2),
     "busy": Fault("^(PUT|GET|HEAD|POST) ", status=503, times=2),
@@ -146,15 +148,41 @@ def test_ctrl_c_while_tags_move(
 ) -> None:
     put = Repository.put_manifest
 
-    def interrupted(self: Repository, version: str, document: Document) -> None:
-        put(self, version, document)
+    def interrupted(self: Repository, version: str, document: Document) -> str:
+        stored = put(self, version, document)
         if version == "latest" and document.digest != before["latest"]:
             raise KeyboardInterrupt
+        return stored
 
     monkeypatch.setattr(Repository, "put_manifest", interrupted)
     with pytest.raises(KeyboardInterrupt):
         push(image_push(tmp_path, version="2"))
     assert "Every moved tag was put back: " in capsys.readouterr().err
+    unmoved(push, before)
+
+
+@pytest.mark.parametrize("tag", ["full-2", "full", "latest"])
+def test_bytes_that_are_changed_on_the_way_to_a_tag(
+    push: Push,
+    before: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tag: str,
+) -> None:
+    put = Repository.put_manifest
+    sent: list[str] = []
+
+    def changed(self: Repository, version: str, document: Document) -> str:
+        sent.append(version)
+        if version == tag and sent.count(tag) == 1:
+            other = document.content + b"\n"
+            document = Document(media_type=document.media_type, content=other)
+        return put(self, version, document)
+
+    monkeypatch.setattr(Repository, "put_manifest", changed)
+    with pytest.raises(RegistryError, match="the bytes were changed on the way") as caught:
+        push(image_push(tmp_path, version="2"))
+    assert "Every moved tag was put back: " in str(caught.value.problems[-1])
     unmoved(push, before)
 
 

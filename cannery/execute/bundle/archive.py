@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from cannery.errors import ArtifactError, Problem, file_error
 from cannery.execute.archives import extract
-from cannery.execute.owner import temporary_folder
+from cannery.execute.owner import temporary_beside, temporary_folder
 from cannery.image.file_hashes import sha256_of
 
 MANIFEST = "manifest.json"
@@ -74,8 +74,9 @@ def pack(folder: Path, contents: Contents, out: Path) -> int:
     Raises:
         FileError: a file cannot be read or written.
     """
-    temporary = out.with_name(f".{out.name}.{os.getpid()}")
+    temporary = None
     try:
+        temporary = temporary_beside(out)
         with temporary.open("xb") as stream:
             hashing = _Hashing(stream)
             with tarfile.open(fileobj=hashing, mode="w|", format=tarfile.PAX_FORMAT) as archive:
@@ -96,7 +97,8 @@ def pack(folder: Path, contents: Contents, out: Path) -> int:
         raise file_error("write", out, error) from error
     finally:
         with suppress(OSError):
-            temporary.unlink()
+            if temporary:
+                temporary.unlink()
     return size
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,13 @@ TRUSTED = "/run/cannery-ca.crt"
 """The path in test containers of the certificates to trust for package indexes."""
 
 
+@cache
 def remove_abandoned() -> None:
-    """Remove the test containers of runs that were killed."""
+    """Remove the test containers of runs that were killed, once in a run.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
     with talking() as client:
         for each in client.containers.list(all=True, filters={"label": LABEL_TEST}):
             if is_gone(str(each.labels.get(LABEL_TEST, ""))):
@@ -44,6 +50,7 @@ def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iter
     Raises:
         EngineError: the container does not start.
     """
+    remove_abandoned()
     name = _new_name()
     mounts = {**spec.mounts, **({str(ca): TRUSTED} if ca else {})}
     with talking() as client:
@@ -81,6 +88,7 @@ def unstarted(image: str, platform: str) -> Iterator[Container]:
     Raises:
         EngineError: there is no such image for ``platform``, or the engine does not answer.
     """
+    remove_abandoned()
     name = _new_name()
     with talking() as client:
         try:

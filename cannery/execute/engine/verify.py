@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cannery import console
 from cannery.deploy.run_spec import RunSpec
-from cannery.errors import CanneryError
+from cannery.errors import CanneryError, EngineError, Problem
 from cannery.execute.engine import containers
 from cannery.execute.hardware import hardware
 from cannery.execute.process import run
@@ -133,5 +133,17 @@ def pytest_in(
         if code not in good or not report.exists():
             what = f"the image tests could not be run (pytest ended with code {code}):\n{said}"
             raise CanneryError(what)
+        if code == 1:
+            _check_still_running(container)
         checks = json.loads(report.read_text(encoding="utf-8"))
     return tuple(Check(name=name, **each) for name, each in checks.items())
+
+
+def _check_still_running(container: str) -> None:
+    """Raise EngineError if checks failed because their container, or the engine, has ended."""
+    try:
+        containers.check_running(container)
+    except EngineError as error:
+        what = "the checks were broken off, because the engine or their container was stopped"
+        fix = "That says nothing about the image: check it again."
+        raise EngineError(Problem(what=f"{what}: {error.problems[0].what}", fix=fix)) from error

@@ -77,8 +77,12 @@ class Repository:
             raise self._error(f"{self.at(version)} does not match its digest.")
         return found
 
-    def put_manifest(self, version: str, document: Document) -> None:
-        """Store ``document`` under ``version``, a tag or its digest."""
+    def put_manifest(self, version: str, document: Document) -> str:
+        """Store ``document`` under ``version``, a tag or its digest.
+
+        Returns the digest of what the registry has stored, which is another one if the bytes were
+        changed on the way to a tag.
+        """
         assert len(document.content) <= _LARGEST_MANIFEST
         response = self._http.request(
             "PUT",
@@ -87,6 +91,8 @@ class Repository:
             headers={"Content-Type": document.media_type},
         )
         self._expect(response, f"{self.at(version)} cannot be written", 201)
+        # The header is optional.
+        return str(response.headers.get("Docker-Content-Digest") or document.digest)
 
     def delete(self, version: str) -> bool:
         """Delete a digest with all of its tags, or one tag; whether the registry allows it."""
@@ -115,12 +121,21 @@ class Repository:
         except (ValueError, TypeError, KeyError) as error:
             raise self._error(f"{self.host} does not answer like a registry.") from error
 
+    def has_manifest(self, digest: str) -> bool:
+        """Whether the repository has the manifest or index, and can read it."""
+        return self._has("manifests", digest)
+
     def has_blob(self, digest: str) -> bool:
-        """Whether the repository has the blob."""
-        response = self._http.request("HEAD", self._path("blobs", digest))
-        if response.status_code == requests.codes.not_found:
+        """Whether the repository has the blob, and can read it."""
+        return self._has("blobs", digest)
+
+    def _has(self, kind: str, digest: str) -> bool:
+        accept = {"Accept": ", ".join(MANIFESTS)} if kind == "manifests" else {}
+        response = self._http.request("HEAD", self._path(kind, digest), headers=accept)
+        # A registry whose disk was full when it stored this answers 500 until it stores it again.
+        if response.status_code in (requests.codes.not_found, requests.codes.server_error):
             return False
-        self._expect(response, f"the blob {digest} of {self} cannot be looked up", 200)
+        self._expect(response, f"{digest} of {self} cannot be looked up", 200)
         return True
 
     def put_blob(

@@ -21,6 +21,12 @@ UNMOVED = "No tag was moved."
 """The last line of a failure before any tag was moved."""
 
 
+def _changed(tag: str, sent: Document, stored: str) -> Problem:
+    what = f"{tag} was set to {sent.digest}, and the registry has stored {stored}"
+    fix = "Look for what changes the bytes on the way there, such as a proxy; then try again."
+    return Problem(what=f"{what}: the bytes were changed on the way.", fix=fix)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TagMove:
     """A tag to point at ``after``; ``before`` is what it named at first, None for a new tag."""
@@ -70,6 +76,8 @@ class TagMover:
     repository: Repository
     new: frozenset[str] = frozenset()
     _tried: list[TagMove] = field(default_factory=list)
+    _stored: dict[str, str] = field(default_factory=dict)
+    """Tag to the digest that the registry has stored under it."""
 
     def move(self, moves: Sequence[TagMove]) -> None:
         """Do all of ``moves``, in their order, or none.
@@ -106,7 +114,9 @@ class TagMover:
             )
             raise PublishError(Problem(what=what, fix=_ASK))
         self._tried.append(move)
-        self.repository.put_manifest(move.tag, move.after)
+        stored = self._stored[move.tag] = self.repository.put_manifest(move.tag, move.after)
+        if stored != move.after.digest:
+            raise RegistryError(_changed(self.repository.at(move.tag), move.after, stored))
         console.say(f"{self.repository.at(move.tag)} names {move.after.digest}")
 
     def _check(self, move: TagMove) -> None:
@@ -150,14 +160,16 @@ class TagMover:
 
     def _put_one_back(self, move: TagMove) -> list[str]:
         now = self.repository.resolve(move.tag)
-        if now != move.after.digest:
+        if now not in (move.after.digest, self._stored.get(move.tag)):
             return []
         if move.before:
-            self.repository.put_manifest(move.tag, move.before)
-            return []
+            stored = self.repository.put_manifest(move.tag, move.before)
+            changed = _changed(self.repository.at(move.tag), move.before, stored)
+            return [] if stored == move.before.digest else [str(changed)]
         if self.repository.delete(move.tag):
             return []
-        if now in self.new and self.repository.delete(now):
+        # Nobody else has what was changed on its way from here.
+        if (now in self.new or now != move.after.digest) and self.repository.delete(now):
             return []
         tag = self.repository.at(move.tag)
         state = f"{tag} is new and names {now}: this registry does not delete tags."

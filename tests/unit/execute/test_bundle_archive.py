@@ -12,6 +12,7 @@ import pytest
 
 from cannery.errors import ArtifactError, FileError
 from cannery.execute.bundle.archive import MANIFEST, Contents, pack, require_place, unpack
+from cannery.execute.owner import own_mark
 
 CONTENTS = Contents(simulate=True, targets={"a": "sha256:1"}, images={"b": "sha256:2"}, commit="c")
 
@@ -114,3 +115,12 @@ def test_it_is_unpacked_once(bundle: Path, tmp_path: Path) -> None:
     again, _ = unpack(bundle, tmp_path / "out")
     assert (again / "mark").exists()
     assert [path.name for path in (tmp_path / "out").iterdir()] == [folder.name]
+
+
+def test_half_a_bundle_of_a_killed_run_is_removed(tree: Path, tmp_path: Path) -> None:
+    killed = own_mark().replace(f":{os.getpid()}:", ":1:")
+    (tmp_path / f".x.bundle.{killed}").write_bytes(b"half")
+    (tmp_path / ".x.bundle.of-somebody-else").write_bytes(b"whole")
+    pack(tree, CONTENTS, tmp_path / "x.bundle")
+    left = {path.name for path in tmp_path.glob(".x*")}
+    assert left == {".x.bundle.of-somebody-else"}

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m tests.faults.child ROOT WORD...``: build.py on another checkout, less patient."""
+
+import sys
+
+
+def _hurry() -> None:
+    """Wait seconds, and not minutes, for what does not come from a registry."""
+    from typing import Any, cast
+
+    from cannery.execute.registry import client, http
+
+    http._TIMEOUT = (2.0, 2.0)
+    hurried = http.PATIENCE.new(total=2, backoff_factor=0.01)
+    for each in (client.Repository, http.Http):
+        cast("Any", each.__init__).__kwdefaults__["patience"] = hurried
+
+
+def _main() -> int:
+    from pathlib import Path
+
+    from cannery.cli import main
+
+    if sys.argv[2] in ("push", "promote", "prune"):
+        _hurry()
+    return main(sys.argv[2:], Path(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    # As build.py does, for an interrupt before the command line is there.
+    try:
+        code = _main()
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

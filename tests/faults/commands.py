@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that faults happen to: what each is given, and what it must have done in the end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from cannery.errors import CanneryError
+from cannery.execute.bundle.archive import unpack
+from tests.faults.site import IMAGE, Site
+from tests.faults.small_checkout import TARGET, git, toolkit
+from tests.faults.state import content_of, image_id, tags_of
+
+REPOSITORY = "case/ascend"
+"""The repository in which a command changes tags."""
+
+Words = tuple[str, ...]
+
+
+def _build(_: Site) -> Words:
+    return ("--target", TARGET)
+
+
+def _resume(_: Site) -> Words:
+    return ("--resume",)
+
+
+def _verify(_: Site) -> Words:
+    return ("test", "--target", TARGET)
+
+
+def _push(site: Site) -> Words:
+    place = f"{site.line.host}/case"
+    return ("push", "--target", TARGET, "--registry", place, *site.to_registry)
+
+
+def _promote(site: Site) -> Words:
+    host = site.line.host
+    return ("promote", f"{host}/seed/ascend:{TARGET}", f"{host}/{REPOSITORY}", *site.to_registry)
+
+
+def _prune(site: Site) -> Words:
+    place = f"{site.line.host}/case"
+    return ("prune", "--registry", place, "--keep", "0", "--yes", *site.to_registry)
+
+
+def bundle_file(site: Site) -> Path:
+    """The file that ``bundle`` writes, on the disk of the checkout."""
+    return site.project.artifacts / "bundle.tar"
+
+
+def _bundle(site: Site) -> Words:
+    return ("bundle", "--target", TARGET, "--out", str(bundle_file(site)))
+
+
+def _nothing(_: Site, __: Random) -> None:
+    pass
+
+
+def _another_file(site: Site, _: Random) -> None:
+    site.new_toolkit()
+
+
+def _killed_build(site: Site, random: Random) -> None:
+    """Kill a build when it has said one of three things."""
+    site.new_toolkit()
+    running = site.start(*_build(site))
+    said = random.choice([f"{TARGET}: building", f"{TARGET}: built", f"{TARGET}: checking"])
+    while said not in running.log.read_text(encoding="utf-8") and running.process.poll() is None:
+        time.sleep(0.01)
+    with suppress(ProcessLookupError):
+        os.kill(running.process.pid, signal.SIGKILL)
+    running.wait()
+
+
+def _with_old_tags(site: Site, _: Random) -> None:
+    git(site.root, "clean", "--quiet", "--force", "-d", "releases")
+    site.copy_repository("old/ascend", REPOSITORY)
+
+
+def _with_two_images(site: Site, _: Random) -> None:
+    site.copy_repository("seed/ascend", REPOSITORY)
+
+
+def _without_bundle(site: Site, _: Random) -> None:
+    bundle_file(site).unlink(missing_ok=True)
+    shutil.rmtree(site.project.state / "bundles", ignore_errors=True)
+
+
+def _is_built(site: Site) -> Iterator[str]:
+    if content_of(site, IMAGE, "/opt/toolkit") != toolkit(site.number, site.step):
+        yield "the image has another content than the files"
+    if content_of(site, IMAGE, "/base").decode() != site.base:
+        yield "the image is made of another base"
+
+
+def _is_pushed(site: Site) -> Iterator[str]:
+    tags = tags_of(site, REPOSITORY)
+    moved = {tags.get(TARGET), tags.get("latest")}
+    if len(moved) != 1 or moved & {*tags_of(site, "old/ascend").values()}:
+        yield f"the tags were not moved: {tags}"
+    records = [*(site.project.releases / TARGET).glob("*.json")]
+    if not any(str(tags.get(TARGET)) in path.read_text(encoding="utf-8") for path in records):
+        yield "no record names the pushed image"
+
+
+def _is_promoted(site: Site) -> Iterator[str]:
+    seed, tags = tags_of(site, "seed/ascend"), tags_of(site, REPOSITORY)
+    if any(tags.get(name) != seed[name] for name in (TARGET, "latest")):
+        yield f"the tags were not moved: {tags}"
+
+
+def _is_pruned(site: Site) -> Iterator[str]:
+    seed, tags = tags_of(site, "seed/ascend"), tags_of(site, REPOSITORY)
+    if tags != {name: digest for name, digest in seed.items() if digest == seed[TARGET]}:
+        yield f"other tags are left: {tags}"
+
+
+def _is_bundled(site: Site) -> Iterator[str]:
+    try:
+        unpack(bundle_file(site), site.folder / "unpacked")
+    except CanneryError as error:
+        yield f"the bundle is not complete: {error}"
+    shutil.rmtree(site.folder / "unpacked", ignore_errors=True)
+
+
+def _is_verified(site: Site) -> Iterator[str]:
+    reports = [*(site.project.state / "reports").glob("*.json")]
+    if not any(image_id(site, IMAGE) in path.read_text(encoding="utf-8") for path in reports):
+        yield "no report is about the image"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """``seconds`` is how long it takes, and ``share`` how often it is chosen.
+
+    ``prepare`` leaves it something to do, and ``done`` gives what is wrong after it has succeeded.
+    ``moves`` says that it moves tags, and ``builds`` that it makes an image.
+    """
+
+    words: Callable[[Site], Words]
+    prepare: Callable[[Site, Random], None]
+    done: Callable[[Site], Iterator[str]]
+    seconds: float
+    share: int
+    moves: bool = False
+    builds: bool = False
+
+
+COMMANDS = {
+    "build": Command(
+        words=_build, prepare=_another_file, done=_is_built, seconds=4, share=12, builds=True
+    ),
+    "resume": Command(
+        words=_resume, prepare=_killed_build, done=_is_built, seconds=3, share=5, builds=True
+    ),
+    "verify": Command(words=_verify, prepare=_nothing, done=_is_verified, seconds=3, share=7),
+    "push": Command(
+        words=_push, prepare=_with_old_tags, done=_is_pushed, seconds=5, share=18, moves=True
+    ),
+    "promote": Command(
+        words=_promote, prepare=_with_old_tags, done=_is_promoted, seconds=2, share=24, moves=True
+    ),
+    "prune": Command(words=_prune, prepare=_with_two_images, done=_is_pruned, seconds=2, share=20),
+    "bundle": Command(words=_bundle, prepare=_without_bundle, done=_is_bundled, seconds=9, share=3),
+}

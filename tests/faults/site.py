@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The place in which faults happen: an engine, a registry and a checkout, on disks of their own."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cannery.execute.bundle.gateway import Gateway, Recorded, serving
+from cannery.execute.bundle.wheels import LIST
+from cannery.execute.registry.client import Repository
+from cannery.image.file_hashes import sha256_of
+from cannery.matrix.project import Project
+from tests.engine.engines import Engine, engine, unmount_below
+from tests.faults import base
+from tests.faults.small_checkout import (
+    TARGET,
+    TOOLKIT,
+    commit,
+    make_small_checkout,
+    toolkit,
+    wheel,
+    wheels_in,
+    write_matrix,
+)
+from tests.publish.servers import (
+    PASSWORD,
+    USER,
+    Authority,
+    Between,
+    Server,
+    between,
+    make_authority,
+    registry,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+NUMBERS = range(31, 40)
+"""Those of the engines of these tests, of which several can run at once."""
+
+IMAGE = f"cannery:{TARGET}"
+MARK = "CANNERY_FAULT"
+"""The variable in the environment of all processes of a run."""
+
+_DISKS = {"storage": 300, "checkout": 48, "checkout/.cannery": 48, "tmp": 48, "registry/data": 200}
+"""Folder to the size of its disk in MB."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """What a run of build.py ended with."""
+
+    code: int
+    said: str
+    seconds: float
+
+
+@dataclass
+class Running:
+    """A run of build.py, with the file of its output."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    began: float = field(default_factory=time.monotonic)
+
+    def wait(self, seconds: float = 120) -> Ended:
+        """Wait for its end.
+
+        Raises:
+            TimeoutExpired: it does not end; it is killed.
+        """
+        try:
+            code = self.process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+        said = self.log.read_text(encoding="utf-8", errors="replace")
+        return Ended(code=code, said=said, seconds=time.monotonic() - self.began)
+
+
+@dataclass(kw_only=True)
+class Site:
+    """Everything that a fault can happen to."""
+
+    folder: Path
+    engine: Engine
+    server: Server
+    line: Between
+    authority: Authority
+    index: str
+    project: Project = field(init=False)
+    number: int = 0
+    step: str = ":"
+    """The number and the step of the vendor's file."""
+    base: str = "12"
+    """The tag of the base, which is also the text of its file /base."""
+    command: str = ""
+    """The command to which a fault happens."""
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "checkout"
+
+    def environment(self, more: Mapping[str, str]) -> dict[str, str]:
+        """The environment of a run."""
+        own = {
+            "DOCKER_HOST": self.engine.host,
+            "DOCKER_CONFIG": str(self.folder / "docker"),
+            "HOME": str(self.folder / "home"),
+            "TMPDIR": str(self.folder / "tmp"),
+            "XDG_CACHE_HOME": str(self.folder / "home" / "cache"),
+            "UV_DEFAULT_INDEX": self.index,
+            "PYTHONPATH": str(ROOT),
+            "PYTHONFAULTHANDLER": "1",
+            MARK: str(self.folder),
+        }
+        return {**os.environ, **own, **more}
+
+    def start(self, *words: str, **more: str) -> Running:
+        """Start build.py with ``words`` in the checkout; ``more`` is added to the environment."""
+        return self.start_in(self.root, *words, **more)
+
+    def start_in(self, root: Path, *words: str, **more: str) -> Running:
+        """Start build.py with ``words`` in the checkout ``root``, in a session of its own."""
+        log = self.folder / "logs" / f"{time.monotonic_ns()}.log"
+        # A shell's background jobs ignore SIGINT, and so does what they start.
+        argv = ["env", "--default-signal=INT", sys.executable, "-m", "tests.faults.child"]
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                [*argv, str(root), *words],
+                cwd=ROOT,
+                env=self.environment(more),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        return Running(process=process, log=log)
+
+    def run(self, *words: str, **more: str) -> Ended:
+        """Run build.py with ``words``."""
+        return self.start(*words, **more).wait()
+
+    def done(self, *words: str) -> None:
+        """Run build.py with ``words``, which must end well."""
+        ended = self.run(*words)
+        assert ended.code == 0, ended.said
+
+    def repository(self, name: str) -> Repository:
+        """A repository of the registry, without any fault on the way there."""
+        return Repository(self.line.host, name, ca=self.authority.file)
+
+    def new_toolkit(self, step: str = ":") -> None:
+        """Replace the vendor's file, so that there is something to build."""
+        self.number += 1
+        self.step = step
+        (self.project.artifacts / TOOLKIT).write_bytes(toolkit(self.number, step))
+
+    def published_base(self, tag: str) -> str:
+        """The pinned name of a new base."""
+        digest = base.publish(self.repository("hub/debian"), tag)
+        return f"{self.line.host}/hub/debian:{tag}@{digest}"
+
+    def new_base(self) -> str:
+        """Let the checkout be built on a new base, which the engine does not have; its tag."""
+        self.base = f"12.{time.monotonic_ns()}"
+        write_matrix(self.project, self.published_base(self.base))
+        commit(self.root)
+        return self.base
+
+    def copy_repository(self, source: str, name: str) -> None:
+        """Make the repository ``name`` a copy of ``source``."""
+        repositories = self.folder / "registry/data/docker/registry/v2/repositories"
+        shutil.rmtree(repositories / name, ignore_errors=True)
+        shutil.copytree(repositories / source, repositories / name)
+
+    @property
+    def to_registry(self) -> tuple[str, ...]:
+        return ("--ca", str(self.authority.file))
+
+
+@contextmanager
+def disk(folder: Path, megabytes: int) -> Iterator[None]:
+    """A small disk in memory at ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    argv = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "cannery-faults", str(folder)]
+    subprocess.run(argv, check=True, capture_output=True)
+    try:
+        yield
+    finally:
+        unmount_below(folder)
+
+
+@contextmanager
+def serving_wheels(folder: Path, lock: str) -> Iterator[str]:
+    """The address of a package index that has the wheels of ``lock``."""
+    folder.mkdir()
+    found: dict[str, dict[str, str]] = {}
+    for name in wheels_in(lock):
+        (folder / name).write_bytes(wheel(name))
+        package = name.partition("-")[0].replace("_", "-")
+        found[package] = {name: sha256_of(folder / name)}
+    (folder / LIST).write_text(json.dumps(found), encoding="utf-8")
+    with serving(Gateway("127.0.0.1", folder, Recorded(folder))) as gateway:
+        yield f"{gateway.address}/simple"
+
+
+@contextmanager
+def make_site(folder: Path) -> Iterator[Site]:
+    """A site with two published images, ``old`` and ``seed``, and a newer one in the engine."""
+    with ExitStack() as stack:
+        for name, megabytes in _DISKS.items():
+            stack.enter_context(disk(folder / name, megabytes))
+        for name in ("docker", "engine", "home", "logs"):
+            (folder / name).mkdir()
+        authority = make_authority(folder)
+        server = stack.enter_context(registry(folder / "registry", login=True))
+        line = stack.enter_context(between(server, authority, folder / "between"))
+        auth = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+        config = json.dumps({"auths": {line.host: {"auth": auth}}})
+        (folder / "docker" / "config.json").write_text(config, encoding="utf-8")
+        number = next(n for n in NUMBERS if not Path(f"/sys/class/net/cannery-t{n}").exists())
+        own = engine(
+            folder / "engine",
+            number,
+            containerd=False,
+            data=folder / "storage" / "engine",
+            # The memory of all its containers can be limited, whoever manages control groups.
+            options=(
+                *("--cgroup-parent", f"/cannery-t{number}"),
+                *("--exec-opt", "native.cgroupdriver=cgroupfs"),
+            ),
+        )
+        stack.callback(_remove_control_groups, number)
+        site = Site(
+            folder=folder,
+            engine=stack.enter_context(own),
+            server=server,
+            line=line,
+            authority=authority,
+            index="",
+        )
+        with patched_environment(site):
+            base.publish(site.repository("hub/debian"), "13")
+            site.project = make_small_checkout(site.root, site.published_base("12"))
+            lock = (site.project.images / TARGET / "requirements.lock").read_text(encoding="utf-8")
+            site.index = stack.enter_context(serving_wheels(folder / "wheels", lock))
+            _publish(site)
+            yield site
+
+
+def _remove_control_groups(number: int) -> None:
+    """Remove the empty control groups of the engine ``number``."""
+    top = Path("/sys/fs/cgroup")
+    for parent in (top, *top.iterdir()):
+        groups = [*(parent / f"cannery-t{number}").glob("**/")]
+        for group in sorted(groups, reverse=True):
+            with suppress(OSError):
+                group.rmdir()
+
+
+@contextmanager
+def patched_environment(site: Site) -> Iterator[None]:
+    """This process's own requests use the site's engine and login."""
+    names = ("DOCKER_HOST", "DOCKER_CONFIG")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update({name: site.environment({})[name] for name in names})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+def _publish(site: Site) -> None:
+    """Build three images, of which the first two are published."""
+    words = ("push", "--target", TARGET, "--allow", "differs", *site.to_registry)
+    site.done("--target", TARGET)
+    site.done(*words, "--registry", f"{site.line.host}/old")
+    shutil.rmtree(site.project.releases)
+    site.copy_repository("old/ascend", "seed/ascend")
+    site.new_toolkit()
+    site.done("--target", TARGET)
+    site.done(*words, "--registry", f"{site.line.host}/seed")
+    commit(site.root)
+    site.new_toolkit()
+    site.done("--target", TARGET)

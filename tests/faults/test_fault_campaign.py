@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""20 faults at random over engine and registry; 'python -m tests.faults' makes 500."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.campaigns import table
+from tests.faults.campaign import Campaign
+from tests.faults.case import Case, Outcome, make_case
+from tests.faults.commands import COMMANDS
+from tests.faults.kinds import KINDS
+from tests.faults.site import IMAGE, MARK, Site, make_site
+from tests.faults.state import (
+    containers,
+    content_of,
+    half_written,
+    left_over,
+    mounts,
+    networks,
+    processes,
+    tags_of,
+    wrong_in_registry,
+)
+
+SEED = 11
+COUNTS = {"promote": 9, "prune": 7, "build": 2, "push": 1, "verify": 1}
+"""Command to the number of faults that happen to it here, most of them to the quick ones."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with make_site(tmp_path_factory.mktemp("faults")) as found:
+        yield found
+
+
+def _cases() -> list[Case]:
+    left = Counter(COUNTS)
+    found = []
+    for number in range(500):
+        case = make_case(SEED, number)
+        if left[case.command] > 0:
+            left[case.command] -= 1
+            found.append(case)
+    return found
+
+
+def test_20_faults_leave_nothing_wrong(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    campaign = Campaign(site, SEED)
+    verdicts = [campaign.judge(case) for case in _cases()]
+    with capsys.disabled():
+        print("", table("fault", verdicts, Outcome), sep="\n")
+    failures = [each.told(SEED) for each in verdicts if each.outcome is Outcome.FAILURE]
+    assert not failures, "\n".join(failures)
+
+
+def test_a_number_and_a_seed_make_a_case_again() -> None:
+    cases = [make_case(1, number) for number in range(500)]
+    assert cases == [make_case(1, number) for number in range(500)]
+    assert {each.kind for each in cases} == {*KINDS}
+    assert {each.command for each in cases} == {*COMMANDS}
+
+
+def test_a_lost_and_a_changed_blob_are_found(site: Site) -> None:
+    site.copy_repository("seed/ascend", "found/ascend")
+    assert not [*wrong_in_registry(site, "found/ascend")]
+    storage = site.folder / "registry/data/docker/registry/v2"
+    folder = storage / "repositories/found/ascend/_layers/sha256"
+    lost = min(folder.iterdir())
+    shutil.rmtree(lost)
+    assert f"sha256:{lost.name} is not in _layers" in "\n".join(
+        wrong_in_registry(site, "found/ascend")
+    )
+    digest = max(tags_of(site, "found/ascend").values()).removeprefix("sha256:")
+    data = storage / "blobs" / "sha256" / digest[:2] / digest / "data"
+    assert data.is_file()
+
+
+def test_what_a_run_leaves_is_found(site: Site) -> None:
+    name = "found-by-tests"
+    state = site.project.state
+    (state / ".half").write_text("x", encoding="utf-8")
+    (site.folder / "tmp" / "cannery-x").mkdir()
+    (state / "half.json").write_text('{"half": ', encoding="utf-8")
+    site.engine.docker("create", "--name", name, IMAGE, "true")
+    site.engine.docker("network", "create", "--internal", name)
+    marked = {**os.environ, MARK: str(site.folder)}
+    with subprocess.Popen(["sleep", "infinity"], env=marked) as process:
+        try:
+            assert {Path(each).name for each in left_over(site)} == {".half", "cannery-x"}
+            assert "half.json is not JSON" in "\n".join(half_written(site))
+            assert name in containers(site)
+            assert name in networks(site)
+            assert [each.split()[0] for each in processes(site)] == [str(process.pid)]
+        finally:
+            process.kill()
+            site.engine.docker("rm", name)
+            site.engine.docker("network", "rm", name)
+            (state / ".half").unlink()
+            (state / "half.json").unlink()
+            (site.folder / "tmp" / "cannery-x").rmdir()
+
+
+def test_a_mount_is_found(site: Site) -> None:
+    before = mounts(site)
+    place = site.folder / "tmp" / "mounted"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(place)], check=True)
+    try:
+        assert {*mounts(site)} - {*before} == {str(place)}
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+        place.rmdir()
+
+
+def test_the_content_of_an_image_is_read(site: Site) -> None:
+    assert content_of(site, IMAGE, "/base").decode() == site.base

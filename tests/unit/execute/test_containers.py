@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers of runs that were killed are removed by the next run, whatever its command is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from cannery.deploy.run_spec import no_device
+from cannery.execute.engine import client, containers
+from cannery.execute.owner import own_mark
+
+ENDED = own_mark().replace(f":{os.getpid()}:", ":1:")
+"""The mark of a process with the number of one that started at another time."""
+
+
+class Engine:
+    """An engine with a container of a killed run, and one of this run."""
+
+    def __init__(self) -> None:
+        self.removed: list[str] = []
+        self.containers = self
+        self.api = self
+
+    def list(self, **_: object) -> list[SimpleNamespace]:
+        marks = {"killed": ENDED, "own": own_mark()}
+        return [
+            SimpleNamespace(id=name, labels={containers.LABEL_TEST: mark})
+            for name, mark in marks.items()
+        ]
+
+    def create(self, *_: object, **__: object) -> SimpleNamespace:
+        return SimpleNamespace(id="new", start=lambda: None)
+
+    def remove_container(self, container: str, **_: object) -> None:
+        self.removed.append(container)
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    found = Engine()
+    monkeypatch.setattr(client, "connect", lambda: found)
+    containers.remove_abandoned.cache_clear()
+    yield found
+    containers.remove_abandoned.cache_clear()
+
+
+MADE: dict[str, Callable[[], AbstractContextManager[object]]] = {
+    "running": lambda: containers.container("image", "linux/amd64", no_device(), Path("ca")),
+    "not started": lambda: containers.unstarted("image", "linux/amd64"),
+}
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+def test_a_container_removes_those_of_killed_runs(
+    engine: Engine, made: Callable[[], AbstractContextManager[object]]
+) -> None:
+    with made():
+        assert engine.removed == ["killed"]
+    with made():
+        assert engine.removed.count("killed") == 1
+    assert len(engine.removed) == 3

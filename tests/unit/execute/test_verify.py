@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that fail because their container has ended say nothing about the image."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import EngineError
+from cannery.execute.engine import containers, verify
+from cannery.model import DeviceKind
+from tests.unit.matrices import Checkout
+
+ONE = {"title": "a check", "outcome": "failed", "why": "no"}
+
+
+def fails(monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+    """Let a check fail, in a container that is then in ``state``."""
+
+    def run(argv: Sequence[str], **_: object) -> tuple[int, str]:
+        report = Path(argv[argv.index("--report") + 1])
+        report.write_text(json.dumps({"os/test_os.py::test": ONE}), encoding="utf-8")
+        return 1, ""
+
+    def check_running(container: str) -> None:
+        if state != "running":
+            raise EngineError(f"the container {container} is not running: it is {state}.")
+
+    monkeypatch.setattr(verify, "run", run)
+    monkeypatch.setattr(containers, "check_running", check_running)
+
+
+def test_a_failed_check_is_one_of_the_image(
+    monkeypatch: pytest.MonkeyPatch, checkout: Checkout
+) -> None:
+    fails(monkeypatch, "running")
+    [check] = verify.pytest_in(checkout.project, "c1", DeviceKind.NONE, [])
+    assert check.outcome == "failed"
+
+
+def test_the_container_was_stopped_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, checkout: Checkout
+) -> None:
+    fails(monkeypatch, "exited")
+    with pytest.raises(EngineError, match=r"broken off.*c1 is not running: it is exited"):
+        verify.pytest_in(checkout.project, "c1", DeviceKind.NONE, [])
