@@ -7,14 +7,14 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.unit.changes import git
 from tests.workflow_jobs.place import IMAGE, REPOSITORY, Place
-from tests.workflow_jobs.service import ADDRESS, HOSTS, TOKEN
+from tests.workflow_jobs.service import TOKEN
 from tests.workflows.steps import ROOT
 
 LABELS = ("ubuntu-24.04-arm", "ubuntu-24.04", "self-hosted")
@@ -67,7 +67,7 @@ def run(
         *("--action-offline-mode", "--actor=someone"),
         *(f"--platform={label}={IMAGE}" for label in LABELS),
         *(f"--local-repository={each}={ACTIONS / each.split('@')[0]}" for each in used_actions()),
-        f"--container-options={' '.join(_container(place))}",
+        f"--container-options={' '.join(place.container)}",
         *(f"--env={key}={value}" for key, value in {**place.environment, **env}.items()),
         *(f"--var={key}={value}" for key, value in place.variables.items()),
         *(f"--secret={key}" for key in ("GITHUB_TOKEN", *place.secrets)),
@@ -86,14 +86,6 @@ def run(
         _note(line, ran)
     process.wait()
     return ran
-
-
-def _container(place: Place) -> Iterator[str]:
-    yield "--privileged"
-    # The step that looks for an NPU finds this; a container of an image does not get it.
-    yield "--device=/dev/null:/dev/davinci0"
-    yield from (f"--add-host={host}:{ADDRESS}" for host in HOSTS)
-    yield from place.mounts
 
 
 def _note(line: str, ran: Ran) -> None:

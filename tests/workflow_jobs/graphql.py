@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,7 +46,7 @@ class PullRequests:
         node = _node(len(self.opened), given["input"])
         return {"createPullRequest": {"pullRequest": node}}
 
-    def edit(self, number: int, changes: Variables) -> Variables:
+    def edit(self, number: int, changes: Mapping[str, Any]) -> Variables:
         """Change an open pull request, as the REST API does."""
         self.calls.append("PATCH pulls")
         self.opened[number - 1] |= changes

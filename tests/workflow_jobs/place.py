@@ -17,7 +17,7 @@ import trustme
 from tests.publish.keys import SECRET, Pair, make_pair
 from tests.publish.servers import PASSWORD, USER, Server, registry
 from tests.unit.changes import commit, git
-from tests.workflow_jobs.service import Service, serve
+from tests.workflow_jobs.service import ADDRESS, HOSTS, Service, serve
 from tests.workflows.steps import MAIN, ROOT, project_files
 
 FOLDER = Path("/var/tmp/cannery-workflow-jobs")
@@ -70,18 +70,23 @@ class Place:
         return {**TRUST, "JOBS_FOLDER": str(self.root), "TMPDIR": temp, "RUNNER_TEMP": temp}
 
     @property
-    def mounts(self) -> list[str]:
+    def container(self) -> list[str]:
         """The options of ``docker run`` that a job's container has."""
-        programs = Path(__file__).parent / "programs"
+        programs = sorted((Path(__file__).parent / "programs").iterdir())
+        own = [f"--volume={path}:/usr/local/bin/{path.name}:ro" for path in programs]
+        hosts = [f"--add-host={host}:{ADDRESS}" for host in HOSTS]
         return [
-            *("--volume", f"{self.root}:{self.root}", "--volume", f"{self.root}/ca.crt:{_CA}:ro"),
-            *("--volume", f"{programs}/npu-smi:/usr/local/bin/npu-smi:ro"),
+            *("--privileged", f"--volume={self.root}:{self.root}"),
+            f"--volume={self.root}/ca.crt:{_CA}:ro",
+            # A job that looks for an NPU finds this; the containers that it starts do not get it.
+            "--device=/dev/null:/dev/davinci0",
+            *(*own, *hosts),
         ]
 
     def start_over(self, change: Callable[[Path], None] | None = None) -> None:
         """Make the clone and the server's repository anew.
 
-        The last commit changes the main target back, and ``change`` is in both commits.
+        The last commit changes the main target back, and also has ``change``.
         """
         repository = self.root / "server" / f"{REPOSITORY}.git"
         for path in (self.workspace, repository, self.artifacts, self.root / "site"):
@@ -91,8 +96,6 @@ class Place:
         for name in project_files():
             (self.workspace / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, self.workspace / name)
-        if change:
-            change(self.workspace)
         git(self.workspace, "init", "--quiet", "--initial-branch", "main")
         lock = self.workspace / "images" / MAIN / "requirements.lock"
         text = lock.read_text(encoding="utf-8")
@@ -100,6 +103,8 @@ class Place:
             lock.write_text(each, encoding="utf-8")
             argv = [sys.executable, "build.py", "render"]
             subprocess.run(argv, cwd=self.workspace, check=True, capture_output=True)
+            if change and each == text:
+                change(self.workspace)
             commit(self.workspace)
         git(self.root, "clone", "--quiet", "--bare", str(self.workspace), str(repository))
         git(repository, "config", "uploadpack.allowAnySHA1InWant", "true")
