@@ -23,6 +23,7 @@ SECOND = "py39-torch210-cann8rc2"
 OTHER_MACHINES = "tests/engine/test_other_machines.py"
 # A build with sanitizers needs the glibc of the machine that it is for.
 GLIBC_TEST = "tests/simulator/test_libraries.py::test_an_old_glibc_is_enough"
+CORES = ("--numprocesses", "auto", "--dist")
 TORCH = ("torch==2.13.0", "torch_npu==2.13.0")
 PROGRAMS = [
     *(
@@ -88,8 +89,8 @@ def types(session: nox.Session) -> None:
 @nox.session
 def unit(session: nox.Session) -> None:
     """Tests of single modules, and of the command line with bad input, on all cores."""
-    cores = ["--numprocesses", "auto", "--dist", "worksteal"]
-    session.run("pytest", "--quiet", *cores, "tests/unit", "tests/cli", *session.posargs)
+    tests = ["tests/unit", "tests/cli", *session.posargs]
+    session.run("pytest", "--quiet", *CORES, "worksteal", *tests)
 
 
 @nox.session(name="campaign-quick")
@@ -119,13 +120,13 @@ def campaign(session: nox.Session) -> None:
 @nox.session
 def policy(session: nox.Session) -> None:
     """The project's own matrix and images/: in sync, pinned, in the right order."""
-    session.run("pytest", "--quiet", "tests/policy", *session.posargs)
+    session.run("pytest", "--quiet", *CORES, "worksteal", "tests/policy", *session.posargs)
 
 
 @nox.session
 def workflows(session: nox.Session) -> None:
     """Every script of CI: run it, or parse each command in it."""
-    session.run("pytest", "--quiet", "tests/workflows", *session.posargs)
+    session.run("pytest", "--quiet", *CORES, "worksteal", "tests/workflows", *session.posargs)
 
 
 @nox.session(name="workflow-jobs")
@@ -234,7 +235,7 @@ def publish(session: nox.Session) -> None:
 def browser(session: nox.Session) -> None:
     """The catalogue's page in a headless browser."""
     _npm_ci(session, "npm/axe")
-    session.run("pytest", "--quiet", "tests/browser", *session.posargs)
+    session.run("pytest", "--quiet", *CORES, "loadfile", "tests/browser", *session.posargs)
 
 
 @nox.session(name="release-check")

@@ -23,19 +23,19 @@ def {function}():
     print("ready", flush=True)
     time.sleep(600)
 """
-_WORK = """import time
+_WORK = """import random, time
 
 def work():
     print("ready", flush=True)
     while True:
-        first()
-        second()
+        go_down(random.randrange(200))
 
-def first():
-    time.sleep(0.05)
-
-def second():
-    time.sleep(0.15)
+def go_down(depth):
+    # Each depth has a stack of its own, so that two samples hardly find the same one.
+    if depth:
+        go_down(depth - 1)
+    else:
+        time.sleep(0.02)
 """
 _DRIVER = """import ctypes, time
 

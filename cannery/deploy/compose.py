@@ -37,6 +37,9 @@ def _service(workload: Workload) -> dict[str, Any]:
     }
     if spec.user:
         service["user"] = spec.user
+    if spec.unprivileged:
+        service["cap_drop"] = ["ALL"]
+        service["security_opt"] = ["no-new-privileges:true"]
     if spec.read_only:
         service["read_only"] = True
     if spec.tmpfs:

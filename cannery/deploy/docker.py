@@ -16,6 +16,7 @@ def run_spec(workload: Workload, devices: RunSpec | None = None) -> RunSpec:
         devices,
         shm_size=workload.shm_size,
         user=workload.user,
+        unprivileged=workload.unprivileged,
         read_only=workload.read_only,
         tmpfs=workload.tmpfs,
         volumes={**workload.volumes, **workload.mounts},

@@ -136,6 +136,9 @@ def _security(workload: Workload) -> Json:
     found: Json = {"runAsUser": int(user)} if user else {}
     if group:
         found["runAsGroup"] = int(group)
+    if workload.unprivileged:
+        found |= {"runAsNonRoot": True, "allowPrivilegeEscalation": False}
+        found["capabilities"] = {"drop": ["ALL"]}
     return found | ({"readOnlyRootFilesystem": True} if workload.read_only else {})
 
 

@@ -47,6 +47,7 @@ class RunSpec:
     ``mounts`` (read only) and ``volumes`` map paths of the host to paths of the container; docker
     creates missing folders of ``volumes``. ``ports`` are the same on the host and in the container.
     ``user`` is a UID, or a UID and a GID with a colon; ``tmpfs`` are folders in memory.
+    ``unprivileged`` leaves no way for a process to gain rights that its user does not have.
     """
 
     kind: DeviceKind
@@ -58,6 +59,7 @@ class RunSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     shm_size: str = SHM_SIZE
     user: str = ""
+    unprivileged: bool = False
     read_only: bool = False
     tmpfs: tuple[str, ...] = ()
 
@@ -80,6 +82,8 @@ class RunSpec:
             argv += ["--runtime", self.runtime]
         if self.user:
             argv += ["--user", self.user]
+        if self.unprivileged:
+            argv += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
         if self.read_only:
             argv += ["--read-only"]
         for path in self.tmpfs:

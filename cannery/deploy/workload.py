@@ -99,12 +99,20 @@ class Workload:
     def environment(self) -> dict[str, str]:
         """Variables for several cards and of a user. Those of the application are in the image."""
         found = dict(HCCL_WAITS) if len(self.cards) * self.nodes > 1 else {}
-        user = int(self.user.partition(":")[0] or 0)
-        if user:
+        if self.unprivileged:
             # The image's /etc/passwd has root, but not this user. Without these variables the home
             # directory is '/', and programs that look up the user's name fail.
-            found |= {"HOME": _TEMPORARY, "USER": f"user{user}"}
+            found |= {"HOME": _TEMPORARY, "USER": f"user{self._uid}"}
         return found
+
+    @property
+    def unprivileged(self) -> bool:
+        """Whether the user is not root. It needs no capability then, and no setuid program."""
+        return self._uid != 0
+
+    @property
+    def _uid(self) -> int:
+        return int(self.user.partition(":")[0] or 0)
 
     @property
     def tmpfs(self) -> tuple[str, ...]:

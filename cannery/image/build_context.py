@@ -20,7 +20,8 @@ DOCTOR_FILES = (
 
 CONTEXT_FILES = (
     *("build-wheel", "compile-python", "download-sdist", "guard/cannery_guard.pth"),
-    *("guard/cannery_guard.py", "install-packages", "install-rpms", "install-wheels"),
+    *("guard/cannery_guard.py", "guard/sitecustomize.py"),
+    *("install-packages", "install-rpms", "install-wheels"),
     *("installer-shims", "native-python", "pack-doctor", "requirements.txt", "seal-layer"),
     *("split-lock", ".dockerignore", *(f"ascend_doctor/{name}" for name in DOCTOR_FILES)),
 )

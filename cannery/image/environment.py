@@ -113,6 +113,9 @@ CONSTRAINT_VARIABLES = {
 }
 """The variables through which pip and uv read the image's constraints."""
 
+GUARD = "/usr/local/share/cannery/python"
+"""The folder through which any Python loads the guard, such as that of a virtual environment."""
+
 _PROFILE = """\
 # The image's ENV, for login shells: 'su -' and ssh start without it, 'bash -l' resets PATH.
 cannery_prepend() {
@@ -144,7 +147,7 @@ def image_environment(target: Target) -> dict[str, str]:
         "ASCEND_AICPU_PATH": home,
         "ASCEND_OPP_PATH": f"{home}/opp",
         "TOOLCHAIN_HOME": f"{home}/toolkit",
-        "PYTHONPATH": f"{home}/python/site-packages:{tbe}",
+        "PYTHONPATH": f"{home}/python/site-packages:{tbe}:{GUARD}",
     }
     folders = _FOLDERS[target.cann.layout]
     path = [*(f"{home}/{folder}" for folder in folders.programs), *SYSTEM_PATH]

@@ -18,6 +18,7 @@ from cannery.image import simulated
 from cannery.image.build_context import read_context
 from cannery.image.environment import (
     CONSTRAINT_VARIABLES,
+    GUARD,
     environment_file,
     image_environment,
     profile_script,
@@ -114,6 +115,7 @@ class Renderer:
             "system": next(layer for layer in layers if layer.kind is LayerKind.SYSTEM),
             "env": image_environment(target),
             "constraint_env": CONSTRAINT_VARIABLES,
+            "guard": GUARD,
             "simulated_env": simulated.ENVIRONMENT,
             "simulated_labels": simulated.simulated_labels(target),
             "labels": _labels(target, lock),

@@ -88,7 +88,7 @@ class RunOptions(OptionSet):
         metadata=option(
             metavar="UID[:GID]",
             parse=values.matching(r"\d{1,9}(:\d{1,9})?", "user", "1000 or 1000:1000"),
-            help="run as this user, with a home directory in /tmp",
+            help="run as this user, without capabilities, with a home directory in /tmp",
             default_text="root",
         ),
     )

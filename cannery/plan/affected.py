@@ -21,11 +21,12 @@ IMAGES = "images/"
 CONTEXT = "cannery/image/context/"
 
 _HARMLESS_FOLDERS = (
-    *("bench/", "cannery/catalog/", "cannery/image/templates/", "cannery/training/", "docs/"),
-    *("releases/", "npm/"),
-    *("schemas/", "tests/browser/", "tests/campaign/", "tests/cli/", "tests/engine/"),
-    *("tests/policy/", "tests/publish/", "tests/simulator/", "tests/simulator_packages/"),
-    *("tests/unit/", "tests/workflows/", "verified/", "examples/", "templates/"),
+    *("bench/", "cannery/catalog/", "cannery/image/templates/", "cannery/ranktable/"),
+    *("cannery/smoke/", "cannery/stuck/", "cannery/training/", "docs/", "releases/", "npm/"),
+    *("schemas/", "tests/applications/", "tests/browser/", "tests/campaign/", "tests/cli/"),
+    *("tests/engine/", "tests/fetch/", "tests/fuzz/", "tests/policy/", "tests/publish/"),
+    *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),
+    *("verified/", "examples/", "templates/"),
     # The wheel of the software device.
     *("ascend-sim/", "cannery/simulator/command/", "cannery/simulator/wheel/", "tests/ascend_sim/"),
 )

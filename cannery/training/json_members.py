@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a large JSON file value by value, so that its size does not matter.
 
-A program that ends early leaves half a file; the values before the end are still read.
+A program that ends early leaves half a file; the values before the end are still read. Both that
+and the literals NaN and Infinity, which msprobe writes, are errors to ijson.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ export ASCEND_HOME_PATH="${ASCEND_HOME_PATH-/usr/local/Ascend/ascend-toolkit/lat
 export ASCEND_AICPU_PATH="${ASCEND_AICPU_PATH-/usr/local/Ascend/ascend-toolkit/latest}"
 export ASCEND_OPP_PATH="${ASCEND_OPP_PATH-/usr/local/Ascend/ascend-toolkit/latest/opp}"
 export TOOLCHAIN_HOME="${TOOLCHAIN_HOME-/usr/local/Ascend/ascend-toolkit/latest/toolkit}"
+cannery_prepend PYTHONPATH "/usr/local/share/cannery/python"
 cannery_prepend PYTHONPATH "/usr/local/Ascend/ascend-toolkit/latest/opp/built-in/op_impl/ai_core/tbe"
 cannery_prepend PYTHONPATH "/usr/local/Ascend/ascend-toolkit/latest/python/site-packages"
 cannery_prepend PATH "/usr/local/Ascend/ascend-toolkit/latest/tools/ccec_compiler/bin"

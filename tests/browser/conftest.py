@@ -52,7 +52,7 @@ def open_site(browser: Browser) -> Iterator[Callable[..., Page]]:
             stack.callback(context.close)
             context.set_offline(True)
             page = context.new_page()
-            page.set_default_timeout(10_000)
+            page.set_default_timeout(60_000)
             page.on("request", lambda request: asked.append(request.url.partition("#")[0]))
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.on("console", lambda said: wrong.append(said.text))

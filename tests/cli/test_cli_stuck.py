@@ -93,11 +93,8 @@ def test_every_other_state(tmp_path: Path, capsys: Said) -> None:
 
 def test_a_run_that_works_moves(tmp_path: Path, capsys: Said) -> None:
     with training_run(tmp_path, [WORK, WORK]) as run:
-        said = []
-        for _ in range(5):  # two samples may find the same place
-            assert stuck(run.launcher, "--interval", "1") == 0
-            said.append(capsys.readouterr().out)
-    assert any(each.startswith("works: The run works: rank") for each in said)
+        assert stuck(run.launcher, "--interval", "1") == 0
+    assert capsys.readouterr().out.startswith("works: The run works: rank")
 
 
 def test_dumps_of_two_nodes_are_read_together(tmp_path: Path, capsys: Said) -> None:

@@ -32,6 +32,8 @@ class Image:
     python: Path
     index: Path
     constraints: Path
+    shared: Path
+    """The folder in PYTHONPATH that has the guard for other Pythons."""
 
     def run(self, *words: str | Path, **env: str) -> tuple[int, str]:
         """Exit code and output; ``env`` adds to an environment that has little else."""
@@ -70,6 +72,7 @@ def make_wheel(folder: Path, name: str, version: str, *needs: str) -> None:
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
     lines += [f"Requires-Dist: {each}" for each in needs]
     files = {
+        f"{name}/__init__.py": "",
         f"{info}/METADATA": "\n".join(lines) + "\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
@@ -89,19 +92,26 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
         script = root / "python" / "bin" / name
         script.write_text(f"#!{root}/python/bin/python\n{START_PIP}", encoding="utf-8")
         script.chmod(0o755)
-    for name in ("cannery_guard.py", "cannery_guard.pth"):
-        shutil.copy2(GUARD / name, site / name)
+    constraints = root / "constraints.txt"
+    guard = (GUARD / "cannery_guard.py").read_text(encoding="utf-8")
+    guard = guard.replace("/usr/local/share/cannery/constraints.txt", str(constraints))
+    (site / "cannery_guard.py").write_text(guard, encoding="utf-8")
+    shutil.copy2(GUARD / "cannery_guard.pth", site)
+    shared = root / "shared"
+    shared.mkdir()
+    (shared / "cannery_guard.py").symlink_to(site / "cannery_guard.py")
+    shutil.copy2(GUARD / "sitecustomize.py", shared)
     index = root / "index"
     index.mkdir()
     make_wheel(index, "torch", "2.1.0")
     make_wheel(index, "torch", "2.7.1")
     make_wheel(index, "torchvision", "0.22.1", "torch==2.7.1")
     make_wheel(index, "six", "1.17.0")
-    constraints = root / "constraints.txt"
     constraints.write_text(
         "# held\ntorch==2.1.0  # torch_npu is compiled for it\nprotobuf==3.20.3\n", encoding="utf-8"
     )
-    return Image(python=root / "python/bin/python", index=index, constraints=constraints)
+    python = root / "python/bin/python"
+    return Image(python=python, index=index, constraints=constraints, shared=shared)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +140,7 @@ def test_pip_says_it_however_it_is_started(image: Image, program: str) -> None:
 
 def test_a_requirements_file_is_no_way_around(image: Image, tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("six\ntorchvision==0.22.1\n", encoding="utf-8")
-    said = image.install("-r", str(tmp_path / "requirements.txt"))
-    assert f"{image.constraints}:\n  {HELD}\n" in said
+    assert f"  {HELD}\n" in image.install("-r", str(tmp_path / "requirements.txt"))
 
 
 def test_what_moves_nothing_is_installed_without_a_word(image: Image) -> None:
@@ -150,8 +159,7 @@ def test_what_the_message_says_to_do_works(image: Image) -> None:
 
 
 def test_a_failure_that_no_constraint_is_the_cause_of(image: Image) -> None:
-    said = image.install("nowhere-to-be-found")
-    assert "holds these" not in said
+    assert "holds these" not in image.install("nowhere-to-be-found")
 
 
 def test_a_constraint_that_is_not_the_images(image: Image) -> None:
@@ -212,14 +220,7 @@ def test_no_other_program_is_touched(image: Image, tmp_path: Path, words: tuple[
 
 
 def torch_of(image: Image, version: str) -> tuple[int, str]:
-    """What importing torch_npu says beside a torch of this version."""
-    [site] = image.python.parents[1].glob("lib/python3*/site-packages")
-    guard = site / "cannery_guard.py"
-    text = guard.read_text(encoding="utf-8")
-    guard.write_text(
-        text.replace("/usr/local/share/cannery/constraints.txt", str(image.constraints)),
-        encoding="utf-8",
-    )
+    """Exit code and output of importing torch_npu beside a torch of this version."""
     folder = image.index / f"torch-{version}"
     for name in ("torch", "torch_npu"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -230,13 +231,66 @@ def torch_of(image: Image, version: str) -> tuple[int, str]:
 
 def test_a_torch_that_is_not_the_images_is_told_at_import(image: Image) -> None:
     code, said = torch_of(image, "2.7.1")
-    assert (code, said.splitlines()[-1]) == (0, "ok")
-    assert "torch 2.7.1 is not the torch of this image (2.1.0)" in said
+    assert (code, said.splitlines()[-1], said.count(WARNING)) == (0, "ok", 1)
 
 
 @pytest.mark.parametrize("version", ["2.1.0", "2.1.0+cpu"])
 def test_the_image_s_own_torch_is_imported_without_a_word(image: Image, version: str) -> None:
     assert torch_of(image, version) == (0, "ok\n")
+
+
+WARNING = "cannery: torch 2.7.1 is not the torch of this image (2.1.0), which fits its CANN."
+IMPORT = "import torch, subprocess, sys; subprocess.run([sys.executable, '-c', 'import torch'])"
+
+
+def project(image: Image, folder: Path) -> Path:
+    """The Python of a project with another torch, whose environment 'uv sync' has made."""
+    (folder / "pyproject.toml").write_text(
+        '[project]\nname = "p"\nversion = "1"\ndependencies = ["torch==2.7.1"]\n'
+        f'[tool.uv]\npackage = false\nno-index = true\nfind-links = ["{image.index}"]\n',
+        encoding="utf-8",
+    )
+    uv = Path(sys.executable).with_name("uv")
+    options = ("--project", folder, "--python", image.python, "--cache-dir", folder / "cache")
+    code, said = image.run(uv, "sync", *options, UV_CONSTRAINT=str(image.constraints))
+    assert code == 0, said
+    return folder / ".venv" / "bin" / "python"
+
+
+def test_uv_sync_does_not_bring_another_torch_without_a_word(image: Image, tmp_path: Path) -> None:
+    python = project(image, tmp_path)
+    guarded = {"PYTHONPATH": str(image.shared)}
+    code, said = image.run(python, "-c", IMPORT, **guarded)
+    assert (code, said.count(WARNING)) == (0, 1)
+    assert f"\n  {next(tmp_path.glob('.venv/lib/*/site-packages'))}\n" in said
+    assert image.run(python, "-c", IMPORT, CANNERY_GUARD="off", **guarded) == (0, "")
+
+
+def test_pip_without_its_settings_warns_when_it_ends(image: Image, tmp_path: Path) -> None:
+    venv.create(tmp_path, symlinks=True)
+    [site] = tmp_path.glob("lib/python3*/site-packages")
+    shutil.copytree(Path(pip.__file__).parent, site / "pip")
+    options = ("--isolated", "install", "--no-index", "--find-links", image.index)
+    words = (tmp_path / "bin/python", "-m", "pip", *options, "torch==2.7.1")
+    code, said = image.run(*words, PYTHONPATH=str(image.shared), **image.held)
+    assert (code, said.count(WARNING)) == (0, 1)
+
+
+def test_pip_before_21_names_only_the_requirement(image: Image) -> None:
+    code = (
+        "import logging; from pip._internal.resolution.resolvelib import factory\n"
+        "factory.logger.critical('Could not find a version that satisfies %s', '{}')"
+    )
+    for requirement, hint in (("torch==2.7.1", True), ("six==9", False)):
+        words = (image.python, "-c", code.format(requirement), "pip")
+        assert (HELD in image.run(*words, **image.held)[1]) is hint
+
+
+def test_the_sitecustomize_of_others_is_loaded_too(image: Image, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('theirs')", encoding="utf-8")
+    both = f"{image.shared}{os.pathsep}{tmp_path}"
+    code = "import sys; print('cannery_guard' in sys.modules)"
+    assert image.run(sys.executable, "-c", code, PYTHONPATH=both) == (0, "theirs\nTrue\n")
 
 
 def test_the_guard_runs_on_the_oldest_python_of_the_matrix() -> None:

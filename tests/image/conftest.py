@@ -11,7 +11,8 @@ from __future__ import annotations
 import base64
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 from testinfra.host import Host
 
 Probe = Callable[..., dict[str, Any]]
+Start = Callable[..., Future[dict[str, Any]]]
 
 ALWAYS = {"os", "python", "driver", "guard"}
 FITTING = {"derived": ("inherited", "any_image"), "foreign": ("any_image",)}
@@ -99,14 +101,13 @@ def devlib() -> str:
 
 
 @pytest.fixture(scope="session")
-def probe(host: Host) -> Probe:
-    """Runs ``probes/NAME.py`` in the container, once, and returns the JSON that it prints.
+def start(host: Host) -> Iterator[Start]:
+    """Starts ``probes/NAME.py`` in the container, once, and returns the JSON that it will print.
 
     The answer has what was said on stderr as ``stderr``.
     """
 
-    @functools.cache
-    def run(name: str, *arguments: str, env: str = "") -> dict[str, Any]:
+    def run(name: str, *arguments: str, env: str) -> dict[str, Any]:
         code = base64.b64encode((PROBES / f"{name}.py").read_bytes()).decode()
         program = f"import base64; exec(base64.b64decode('{code}'))"
         result = host.run(
@@ -121,7 +122,19 @@ def probe(host: Host) -> Probe:
         answer: dict[str, Any] = json.loads(lines[-1])
         return {**answer, "stderr": result.stderr}
 
-    return run
+    with ThreadPoolExecutor() as pool:
+
+        @functools.cache
+        def submit(name: str, *arguments: str, env: str = "") -> Future[dict[str, Any]]:
+            return pool.submit(run, name, *arguments, env=env)
+
+        yield submit
+
+
+@pytest.fixture(scope="session")
+def probe(start: Start) -> Probe:
+    """As ``start``, but returns the answer."""
+    return lambda *words, **options: start(*words, **options).result()
 
 
 @pytest.fixture(scope="session")
@@ -131,19 +144,32 @@ def facts(probe: Probe, record: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _look_before_touching(request: pytest.FixtureRequest, device: str) -> None:
+def _look_before_touching(
+    request: pytest.FixtureRequest, device: str, start: Start, record: dict[str, Any]
+) -> None:
     """Gather the facts before any check can leave something behind that would be one.
 
-    No check of a foreign image reads them, and in one they may not be found at all.
+    No check of a foreign image reads them, and in one they may not be found at all. Imports take
+    longest, and go on while other checks run.
     """
-    if device == "none" and request.config.getoption("--origin") != "foreign":
+    if device != "none":
+        return
+    if request.config.getoption("--origin") != "foreign":
         request.getfixturevalue("facts")
+    items = [each for each in request.session.items if not each.get_closest_marker("skip")]
+    components = {each.path.parent.name for each in items}
+    if "torch_npu" in components:
+        start("imports", *_imports(record), env=DEVLIB)
+    if "torch" in components:
+        start("imports", "torch")
 
 
 @pytest.fixture(scope="session")
 def imported(probe: Probe, record: dict[str, Any]) -> dict[str, Any]:
     """What comes of importing torch_npu, and what goes with it, where there is no driver."""
+    return probe("imports", *_imports(record), env=DEVLIB)
+
+
+def _imports(record: dict[str, Any]) -> list[str]:
     names = ["torch", "torch_npu"]
-    if "apex" in record["components"]:
-        names += ["apex", "apex.amp"]
-    return probe("imports", *names, env=DEVLIB)
+    return names + ["apex", "apex.amp"] * ("apex" in record["components"])

@@ -29,6 +29,15 @@ def test_constraints(facts: Facts, record: Facts) -> None:
     assert framework | {"numpy"} <= held.keys() <= facts["distributions"].keys()
 
 
+def test_the_guard_is_in_virtual_environments(host: Host) -> None:
+    """A virtual environment has the guard, which warns there of another torch."""
+    script = (
+        "python3 -m venv --without-pip /tmp/venv && /tmp/venv/bin/python -c %s; rm -r /tmp/venv"
+    )
+    said = host.check_output(script, "import sys; print('cannery_guard' in sys.modules)")
+    assert said == "True"
+
+
 def _pip_install(host: Host, trust: str, *arguments: str) -> CommandResult:
     command = f"{trust} PIP_RETRIES=0 PIP_TIMEOUT=10 pip install" + " %s" * len(arguments)
     return host.run(command, *arguments)

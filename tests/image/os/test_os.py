@@ -62,6 +62,11 @@ def test_user_of_the_devices(host: Host) -> None:
     assert home == "1000:1000"
 
 
+def test_no_path_gives_rights(facts: Facts) -> None:
+    """No program is setuid, and a user can write to its home and /tmp only."""
+    assert facts["rights"] == ["/home/HwHiAiUser"]
+
+
 def test_environment_without_profile(facts: Facts, record: Facts) -> None:
     """``docker exec`` has the whole environment: nothing needs a shell profile."""
     environment = facts["environment"]

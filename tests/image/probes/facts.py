@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import re
+import stat
 import struct
 import subprocess
 import sys
@@ -12,8 +13,10 @@ import sys
 RECORD = json.loads(sys.argv[1])
 HOME = RECORD["toolkit_home"]
 ASCEND = "/usr/local/Ascend"
+TEXT = re.compile(r"\.(py[ci]?|h|hpp|json|txt|md|yaml|cuh)$")
 LEFT_OVER = re.compile(r"\.(run|whl|tar\.gz|tgz)$")
 ATB = os.environ.get("ATB_HOME_PATH", "/nowhere") + "/lib"
+NOT_CHECKED = ("/proc", "/sys", "/dev", "/tmp", ASCEND + "/driver")
 NOT_OURS = ("/proc", "/sys", "/dev", "/run", ASCEND + "/driver")
 
 
@@ -30,8 +33,9 @@ def sourced_environment():
     if "nnal" in RECORD["components"]:
         scripts += " && . %s/nnal/atb/set_env.sh --cxx_abi=%d" % (ASCEND, RECORD["cxx_abi"])
     start = {
-        # ENV has one folder for the logs of every user.
+        # ENV has one folder for the logs of every user, and the guard's modules.
         "HOME": "/tmp",
+        "PYTHONPATH": "/usr/local/share/cannery/python",
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LD_LIBRARY_PATH": ":".join(
             "%s/driver/%s" % (ASCEND, lib) for lib in ("lib64", "lib64/common", "lib64/driver")
@@ -93,7 +97,7 @@ def elf_machines(folders):
     counts, wrong = {}, []
     for folder in folders:
         for path in walk(folder):
-            if os.path.islink(path):
+            if TEXT.search(path) or os.path.islink(path):
                 continue
             with open(path, "rb") as stream:
                 head = stream.read(20)
@@ -144,6 +148,24 @@ def left_overs():
     return sorted(path for path in set(found) if not any(part in path for part in venv))
 
 
+def rights():
+    """What makes one user another, and what a user without rights can write to."""
+    found = []
+    for folder, folders, files in os.walk("/"):
+        folders[:] = [f for f in folders if os.path.join(folder, f) not in NOT_CHECKED]
+        for path in (os.path.join(folder, name) for name in folders + files):
+            info = os.lstat(path)
+            if stat.S_ISLNK(info.st_mode):
+                continue
+            # The login records of the base belong to a group of their own.
+            writable = stat.S_IWOTH | (0 if folder == "/var/log" else stat.S_IWGRP)
+            if info.st_mode & (stat.S_ISUID | stat.S_ISGID | writable):
+                found.append("%s %o" % (path, stat.S_IMODE(info.st_mode)))
+            elif info.st_uid == 1000 or info.st_mode & stat.S_IXUSR and os.listxattr(path):
+                found.append(path)
+    return sorted(found)
+
+
 def read(path):
     if not os.path.exists(path):
         return ""
@@ -165,6 +187,7 @@ print(
             "parts": part_versions(),
             "version_cfg": read(HOME + "/version.cfg"),
             "elf": elf_machines([RECORD["site_packages"], ASCEND]),
+            "rights": rights(),
             "broken_scripts": broken_scripts(),
             "distributions": distributions(),
             "left_overs": left_overs(),

@@ -60,7 +60,7 @@ def test_a_user_gets_a_name_and_a_home(form: str) -> None:
 def test_root_keeps_the_name_and_the_home_that_the_image_gives_it(user: str) -> None:
     service = documents("compose", user=user)[0]["services"]["ascend"]
     assert service["user"] == user
-    assert "environment" not in service
+    assert not {"environment", "cap_drop", "security_opt"} & service.keys()
 
 
 def test_a_user_and_a_read_only_root_in_each_format() -> None:
@@ -69,11 +69,14 @@ def test_a_user_and_a_read_only_root_in_each_format() -> None:
     for option in (
         *("--user 1000:1001", "--read-only --tmpfs", "--tmpfs /tmp:exec"),
         *("--env HOME=/tmp", "--env USER=user1000"),
+        "--cap-drop ALL --security-opt no-new-privileges",
     ):
         assert f" {option} " in " ".join(word for word in words if word != "\\")
     service = documents("compose", **options)[0]["services"]["ascend"]
     assert service["user"] == "1000:1001"
     assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
     assert service["tmpfs"] == ["/tmp:exec"]
     assert service["environment"] == {"HOME": "/tmp", "USER": "user1000"}
     for form in ("k8s", "volcano"):
@@ -81,6 +84,9 @@ def test_a_user_and_a_read_only_root_in_each_format() -> None:
         assert made["securityContext"] == {
             "runAsUser": 1000,
             "runAsGroup": 1001,
+            "runAsNonRoot": True,
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
         }
         assert {"name": "tmp", "mountPath": "/tmp"} in made["volumeMounts"]

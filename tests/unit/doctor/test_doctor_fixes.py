@@ -60,7 +60,7 @@ def test_only_processes_with_a_card_open_are_stopped(
         )
         host.open_by(mine.pid, 0)
         assert run_doctor(host, "--fix", "stop-processes", "--yes") == 0
-        assert mine.wait(timeout=5) == -signal.SIGTERM
+        assert mine.wait(timeout=60) == -signal.SIGTERM
         assert other.poll() is None
         assert str(other.pid) not in capsys.readouterr().out
         other.kill()
@@ -73,7 +73,7 @@ def test_a_process_that_does_not_end_is_killed() -> None:
         assert process.stdout
         process.stdout.readline()
         stop_process(process.pid, grace=0.2)
-        assert process.wait(timeout=5) == -signal.SIGKILL
+        assert process.wait(timeout=60) == -signal.SIGKILL
 
 
 def test_the_fixes_are_those_of_build_py() -> None:

@@ -22,9 +22,9 @@ def program(folder: Path, text: str) -> str:
 
 def test_a_program_that_hangs_is_stopped(tmp_path: Path) -> None:
     before = time.monotonic()
-    output = run_program((program(tmp_path, "echo begun; sleep 60"),), 0.3)
+    output = run_program((program(tmp_path, "echo begun; sleep 60"),), 2.0)
     assert (output.state, output.text) == ("hung", "begun\n")
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 30
 
 
 def test_a_program_whose_child_keeps_the_output_is_stopped(tmp_path: Path) -> None:

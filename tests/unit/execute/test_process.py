@@ -96,7 +96,7 @@ def is_running(pid: int) -> bool:
 
 def wait_until_gone(pids: list[int]) -> list[int]:
     """The processes that are still there after a while."""
-    for _ in range(100):
+    for _ in range(1500):
         pids = [pid for pid in pids if is_running(pid)]
         if not pids:
             break
@@ -129,7 +129,7 @@ def test_an_interrupt_stops_all_that_was_started(tmp_path: Path, *, streaming: b
     note = tmp_path / "pids"
 
     def interrupt() -> None:
-        for _ in range(500):
+        for _ in range(1500):
             if note.exists():
                 break
             time.sleep(0.02)

@@ -33,19 +33,20 @@ def test_no_thread_is_needed_for_one(items: list[int]) -> None:
 
 
 def test_work_is_done_while_the_block_goes_on() -> None:
-    begun = threading.Event()
+    begun, go_on = threading.Event(), threading.Event()
     done: list[int] = []
 
     def work(number: int) -> None:
         begun.set()
-        time.sleep(0.1)
+        assert go_on.wait(60)
         done.append(number)
 
     with workers(1) as give:
         give(work, 1)
         give(work, 2)
-        assert begun.wait(10)
+        assert begun.wait(60)
         assert done == []
+        go_on.set()
     assert done == [1, 2]
 
 

@@ -20,6 +20,9 @@ SCRIPT = CHECKOUT / "cannery" / "image" / "context" / "seal-layer"
 DATE = 946684800
 """The date of everything in a layer: 2000-01-01, in seconds since 1970."""
 
+CAPABILITY = bytes.fromhex("0000000200200000000000000000000000000000")
+"""The right to open raw sockets, as the file system has it."""
+
 Seal = Callable[..., dict[str, str]]
 """Runs the script with some options; returns path to text of the layer's files."""
 
@@ -94,10 +97,10 @@ def test_another_date_alone_is_no_change(seal: Seal, trees: tuple[Path, Path]) -
 
 def test_another_mode_is_a_change(seal: Seal, trees: tuple[Path, Path], layer: Path) -> None:
     before, after = trees
-    (after / "usr" / "bin" / "sh").chmod(0o4755)
+    (after / "usr" / "bin" / "sh").chmod(0o700)
     (after / "etc").chmod(0o700)
     assert seal("--before", before, "--after", after) == {"usr/bin/sh": "shell"}
-    assert stat.S_IMODE((layer / "usr" / "bin" / "sh").stat().st_mode) == 0o4755
+    assert stat.S_IMODE((layer / "usr" / "bin" / "sh").stat().st_mode) == 0o700
     assert stat.S_IMODE((layer / "etc").stat().st_mode) == 0o700
 
 
@@ -138,7 +141,7 @@ def test_what_a_running_system_makes_again_is_left_out(
     seal: Seal, trees: tuple[Path, Path]
 ) -> None:
     before, after = trees
-    for name in ("var/cache/apt/x.deb", "var/log/dpkg.log", "dev/null", "tmp/x", "run/lock"):
+    for name in ("var/cache/apt/x.deb", "var/log/dpkg.log", "dev/null", "tmp/x", "run/x"):
         write(after / name, "x")
     write(after / "var" / "lib" / "dpkg" / "status", "x")
     assert seal("--before", before, "--after", after) == {"var/lib/dpkg/status": "x"}
@@ -274,3 +277,23 @@ def test_python_files_are_compiled_for_their_place(
     assert int.from_bytes(first[12:16], "little") == source.stat().st_size
     seal()
     assert compiled.read_bytes() == first
+
+
+def test_rights_of_others_are_dropped(seal: Seal, layer: Path, trees: tuple[Path, Path]) -> None:
+    before, after = trees
+    for tree in trees:
+        write(tree / "usr/bin/su", "su").chmod(0o4755)
+        write(tree / "run/log/x", "x").chmod(0o777)
+        for folder in ("var/tmp", "run/lock"):
+            (tree / folder).mkdir(parents=True)
+            (tree / folder).chmod(0o1777)
+    write(after / "usr/bin/new", "new").chmod(0o2775)
+    os.setxattr(after / "usr/bin/new", "security.capability", CAPABILITY)
+
+    assert seal("--before", before, "--after", after) == {"usr/bin/new": "new"}
+    seal("--before", before, "--after", after, "--drop-rights")
+    found = {str(each.relative_to(layer)): each.stat().st_mode for each in layer.glob("*/**/*")}
+    usual = dict.fromkeys(("usr/bin", "usr/bin/su", "usr/bin/new"), 0o755)
+    expected = {**usual, "run/lock": 0o1755, "var/tmp": 0o1755}
+    assert {name: stat.S_IMODE(mode) for name, mode in found.items()} == expected
+    assert os.listxattr(layer / "usr/bin/new") == []

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keeps the versions that work with this image's CANN, and explains a conflict with them.
 
-cannery_guard.pth loads this module into every Python process of the image, so it must be fast:
+cannery_guard.pth and sitecustomize.py load this module into every Python process of the image, so it
+must be fast:
 
 - pip: a message about a conflict ends with the held versions, the reasons, and how to change them.
 - pip's isolated builds of sdists: they have their own versions, so PIP_CONSTRAINT does not apply.
-- ``import torch_npu``: warns if the installed torch is not the image's.
+- ``import torch`` and so on, and the end of pip: warns if the version is not the image's, also in a
+  virtual environment, which pip's and uv's constraints may not have reached.
+- a user without an account: has a home directory that it can write to.
 """
 
 import os
@@ -20,8 +23,24 @@ To change one of them anyway, which may break the image, unset PIP_CONSTRAINT an
 """
 
 WARNING = """\
-cannery: torch {found} is not the torch of this image ({own}); torch_npu was compiled for the latter.
-Undefined symbols or wrong results are likely. Install torch=={own} again."""
+cannery: {name} {found} is not the {name} of this image ({own}), which fits its CANN. It is in
+  {site}
+Undefined symbols or wrong results are likely. Install {name}=={own} again; in a virtual environment
+use the image's ('--system-site-packages'). To hide this warning, set CANNERY_GUARD=off.
+"""
+
+NOT_FOUND = "Could not find a version "
+
+WATCHED = {
+    "torch": ("torch",),
+    "torch_npu": ("torch", "torch_npu"),
+    "mindspore": ("mindspore",),
+}
+"""A module to the packages that are compared when it is imported."""
+
+SWITCH = "CANNERY_GUARD"
+
+compared = set()
 
 
 def words_of_this_process():
@@ -72,8 +91,8 @@ def add_hint():
     class Hint(logging.Filter):
         def filter(self, record):
             message = record.getMessage()
-            # With --quiet only the first of the two is left.
-            if "(constraint)" in message or message.startswith("Cannot install "):
+            # With --quiet only the first of the two is left. The last is that of pip before 21.
+            if "(constraint)" in message or message.startswith(("Cannot install ", NOT_FOUND)):
                 said.append(message)
             return True
 
@@ -87,7 +106,7 @@ def add_hint():
             r"([A-Za-z0-9._-]+)(?:==|[<>~!])", text
         )
         chosen = [held[name.lower()] for name in dict.fromkeys(named) if name.lower() in held]
-        if chosen or "(constraint)" in text or held:
+        if chosen or (held and not text.startswith(NOT_FOUND)):
             lines = ["  %s%s" % (r, " (%s)" % why if why else "") for r, why in chosen or held.values()]
             sys.stderr.write(HINT.format(file=path, held="\n".join(lines)))
 
@@ -95,38 +114,71 @@ def add_hint():
     atexit.register(explain)
 
 
-class TorchWatch:
-    """Compares the installed torch with the image's when torch_npu is imported, once."""
+def image_version(name):
+    """The version of a package in the image's constraints, or nothing."""
+    for requirement, _ in held_versions(CONSTRAINTS).values():
+        package, _, version = requirement.partition("==")
+        if package.replace("-", "_").lower() == name:
+            return version
+    return ""
+
+
+def warn_of(name):
+    """Warn once if this Python imports a package in another version than the image's."""
+    import importlib.util
+
+    if name in compared or os.environ.get(SWITCH):
+        return
+    compared.add(name)
+    own = image_version(name)
+    spec = importlib.util.find_spec(name) if own else None
+    if spec is None or not spec.submodule_search_locations:
+        return
+    site = os.path.dirname(next(iter(spec.submodule_search_locations)))
+    names = [n for n in os.listdir(site) if n.startswith(name + "-") and n.endswith(".dist-info")]
+    found = names[0][len(name) + 1 : -len(".dist-info")] if len(names) == 1 else own
+    if found.partition("+")[0] != own.partition("+")[0]:
+        sys.stderr.write(WARNING.format(name=name, found=found, own=own, site=site))
+        os.environ[SWITCH] = "warned"  # so that no process that this one starts repeats it
+
+
+def warn_after_pip():
+    import importlib
+
+    importlib.invalidate_caches()
+    for name in WATCHED:
+        warn_of(name)
+
+
+class Watch:
+    """Compares the packages with the image's when one of them is imported."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name == "torch_npu":
-            sys.meta_path.remove(TorchWatch)
-            compare_torch()
+        for each in WATCHED.get(name, ()):
+            warn_of(each)
 
 
-def compare_torch():
-    import importlib.util
-
-    own = held_versions(CONSTRAINTS).get("torch", ("", ""))[0].partition("==")[2]
-    spec = importlib.util.find_spec("torch")
-    if not own or spec is None or not spec.submodule_search_locations:
-        return
-    site = os.path.dirname(spec.submodule_search_locations[0])
-    names = [n for n in os.listdir(site) if n.startswith("torch-") and n.endswith(".dist-info")]
-    found = names[0][len("torch-") : -len(".dist-info")] if len(names) == 1 else own
-    if found.partition("+")[0] != own.partition("+")[0]:
-        sys.stderr.write(WARNING.format(found=found, own=own) + "\n")
+def give_home():
+    """Replace the home directory '/', which a container has for a user without an account."""
+    user = os.getuid()
+    if user and os.environ.get("HOME", "/") == "/":
+        os.environ["HOME"] = "/tmp"
+        os.environ.setdefault("USER", "user%d" % user)
 
 
 def main():
+    give_home()
     words = words_of_this_process()
     if is_isolated_build(words):
         os.environ.pop("PIP_CONSTRAINT", None)
     elif is_pip(words):
+        import atexit
+
+        atexit.register(warn_after_pip)
         add_hint()
     else:
-        sys.meta_path.insert(0, TorchWatch)
+        sys.meta_path.insert(0, Watch)
 
 
 main()
