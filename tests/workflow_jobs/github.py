@@ -36,6 +36,11 @@ def used_actions() -> list[str]:
     return sorted({each for names in found for each in names})
 
 
+def path_of(workflow: str) -> str:
+    """The path of a workflow's file in the repository."""
+    return f".github/workflows/{workflow}.yml"
+
+
 def event(name: str, place: Place, **more: Any) -> dict[str, Any]:
     """What GitHub tells a workflow of the event that has started it."""
     head = git(place.workspace, "rev-parse", "HEAD")
@@ -45,8 +50,10 @@ def event(name: str, place: Place, **more: Any) -> dict[str, Any]:
         **more,
     }
     if name == "push":
-        told |= {"ref": "refs/heads/main", "before": before, "after": head}
-    if name == "pull_request":
+        told |= {"before": before, "after": head}
+    if name != "pull_request":
+        told["ref"] = "refs/heads/main"
+    else:
         request = {"ref": "topic", "sha": head, "repo": {"fork": told.pop("fork", False)}}
         told["pull_request"] = {"head": request, "base": {"ref": "main", "sha": before}}
     return told
@@ -60,7 +67,7 @@ def run(
     path.write_text(json.dumps(told), encoding="utf-8")
     argv = [
         *("act", name, "--json", "--directory", str(place.workspace), "--eventpath", str(path)),
-        *("--workflows", str(ROOT / ".github" / "workflows" / f"{workflow}.yml")),
+        *("--workflows", str(ROOT / path_of(workflow))),
         # The stand-in of 'checkout' makes the clone, in a folder that the engine can see.
         *("--bind", "--no-skip-checkout"),
         *("--pull=false", "--rm", "--concurrent-jobs=1", "--no-cache-server"),
@@ -69,6 +76,7 @@ def run(
         *(f"--local-repository={each}={ACTIONS / each.split('@')[0]}" for each in used_actions()),
         f"--container-options={' '.join(place.container)}",
         *(f"--env={key}={value}" for key, value in {**place.environment, **env}.items()),
+        f"--env=GITHUB_WORKFLOW_REF={REPOSITORY}/{path_of(workflow)}@{told.get('ref', '')}",
         *(f"--var={key}={value}" for key, value in place.variables.items()),
         *(f"--secret={key}" for key in ("GITHUB_TOKEN", *place.secrets)),
     ]

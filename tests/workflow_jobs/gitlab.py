@@ -30,6 +30,7 @@ def run(place: Place, variables: Mapping[str, str], env: Mapping[str, str]) -> d
         "CI_COMMIT_BRANCH": branch,
         "CI_COMMIT_BEFORE_SHA": before,
         "CI_BUILDS_DIR": temp,
+        "CI_RUNNER_ID": "1",
         **place.variables,
         **place.secrets,
         **variables,

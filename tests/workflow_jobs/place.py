@@ -67,7 +67,8 @@ class Place:
     def environment(self) -> Mapping[str, str]:
         """What every job has besides the variables of its service."""
         temp = str(self.root / "temp")
-        return {**TRUST, "JOBS_FOLDER": str(self.root), "TMPDIR": temp, "RUNNER_TEMP": temp}
+        folders = {"TMPDIR": temp, "RUNNER_TEMP": temp, "UV_CACHE_DIR": f"{temp}/uv"}
+        return {**TRUST, **folders, "JOBS_FOLDER": str(self.root)}
 
     @property
     def container(self) -> list[str]:
@@ -101,8 +102,9 @@ class Place:
         text = lock.read_text(encoding="utf-8")
         for each in (f"# another comment\n{text}", text):
             lock.write_text(each, encoding="utf-8")
-            argv = [sys.executable, "build.py", "render"]
-            subprocess.run(argv, cwd=self.workspace, check=True, capture_output=True)
+            for command in ("render", "catalog"):
+                argv = [sys.executable, "build.py", command]
+                subprocess.run(argv, cwd=self.workspace, check=True, capture_output=True)
             if change and each == text:
                 change(self.workspace)
             commit(self.workspace)
