@@ -31,6 +31,8 @@ def _run(scenario: Scenario, where: Place) -> github.Ran:
         told = github.event(scenario.event, where, **scenario.told)
         ran = github.run(scenario.workflow, scenario.event, where, told, env)
     assert ran.jobs == scenario.results, ran
+    steps = [pair for each in ran.steps.values() for pair in each.items()]
+    assert tuple(name for name, result in steps if result == "failure") == scenario.failing, ran
     scenario.check(where)
     return ran
 

@@ -110,4 +110,5 @@ def _note(line: str, ran: Ran) -> None:
     if (result := said.get("stepResult")) and said.get("stage") == "Main":
         nested: Sequence[str] = said.get("stepID", [])
         if len(nested) == 1:
-            ran.steps.setdefault(job, {})[said["step"]] = result
+            name = said["step"].split("@")[0]
+            ran.steps.setdefault(job, {})[name] = result

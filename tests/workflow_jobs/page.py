@@ -45,7 +45,11 @@ def text() -> str:
     lines = [_HEAD, "## Jobs", "", "| scenario | event | jobs and results |", "|--|--|--|"]
     for each in SCENARIOS:
         file = ".gitlab-ci.yml" if each.workflow == GITLAB else f"{each.workflow}.yml"
-        found = known.get(each.name, {}).get("jobs", {"not run": "yes"})
+        found = (
+            known[each.name]["jobs"]
+            if each.name in known
+            else dict.fromkeys(each.results, "not run yet")
+        )
         jobs = ", ".join(f"{job}: {result}" for job, result in found.items()) or "none is started"
         lines.append(f"| {each.name} | {each.event} ({file}) | {jobs} |")
     lines += ["", "## Replaced", "", "| replaced | by | because |", "|--|--|--|"]
