@@ -61,7 +61,10 @@ class Base:
     """An operating system image, and the release of the distribution that it has.
 
     ``image`` has a digest unless nobody has looked it up yet. ``mirrors`` are references to the
-    same image in other registries, which are tried first.
+    same image in other registries, which are tried first. With ``snapshot``, a time as in
+    ``20261101T000000Z``, there is no such image: the base is bootstrapped from the distribution's
+    packages of this time, with their security updates, and ``image`` is what it is called.
+    ``archive`` is the web address of the server that has them, if one is known.
     """
 
     name: str
@@ -70,15 +73,18 @@ class Base:
     glibc: str
     distribution: Distribution
     mirrors: tuple[str, ...] = ()
+    snapshot: str = ""
+    archive: str = ""
 
     @property
     def is_pinned(self) -> bool:
         """Whether the image is always the same one."""
-        return "@" in self.image
+        return "@" in self.image or bool(self.snapshot)
 
     def bootstrap_tag(self, architecture: str) -> str:
         """The local tag of the image that is bootstrapped in this one's place."""
-        return f"cannery/bootstrap:{self.suite}-{architecture}"
+        date = f"-{self.snapshot}" if self.snapshot else ""
+        return f"cannery/bootstrap:{self.suite}{date}-{architecture}"
 
 
 class PythonSource(StrEnum):

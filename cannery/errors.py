@@ -123,6 +123,12 @@ class TrainingError(CanneryError):
     exit_code = 13
 
 
+class VulnerabilityError(CanneryError):
+    """An image has a vulnerability that is as severe as the command line says, or worse."""
+
+    exit_code = 14
+
+
 def raise_all(failures: Mapping[str, CanneryError], *, single: bool) -> None:
     """Raise one error for all of ``failures``, target to error, if there are any.
 

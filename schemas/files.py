@@ -17,6 +17,7 @@ from cannery.compat.load import compat_of
 from cannery.matrix.families import MERGES
 from cannery.matrix.schema import matrix_of
 from cannery.publish.policy import publishing_of
+from cannery.scan.exceptions import exceptions_of
 from cannery.syntax.yaml_reader import Problems, Section
 from schemas.emit import Schema, document
 from schemas.recorder import Recorder
@@ -37,13 +38,14 @@ def schema_files(folder: Path = FOLDER) -> dict[Path, str]:
     publish, _ = record(folder, "publish.yaml", lambda top: publishing_of(top, targets))
     checks, _ = record(folder, "checks.yaml", checks_of)
     profiles, _ = record(folder, "profiles.yaml", profiles_of)
+    exceptions, _ = record(folder, "exceptions.yaml", exceptions_of)
     _describe(matrix, (FOLDER.parent / "docs" / "matrix.md").read_text(encoding="utf-8"))
     _complete_families(matrix)
     return {
         folder / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         for name, schema in (
             *(("matrix", matrix), ("compat", compat), ("publish", publish)),
-            *(("checks", checks), ("profiles", profiles)),
+            *(("checks", checks), ("profiles", profiles), ("exceptions", exceptions)),
         )
     }
 

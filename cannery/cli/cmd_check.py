@@ -6,6 +6,7 @@ from __future__ import annotations
 from cannery.cli.common import read
 from cannery.cli.judging import judged, show
 from cannery.errors import some_of
+from cannery.execute.clock import now
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.matrix import CheckOptions
@@ -15,7 +16,8 @@ from cannery.report.judged import Judged, summary
 def run(given: Given, project: Project) -> int:
     """Print how many targets were checked, what is unverified, and what sources disagree on.
 
-    Where all targets were checked, the definitions that none of them uses are named too.
+    What is no longer maintained is a warning. Where all targets were checked, the definitions that
+    none of them uses are named too.
 
     Raises:
         MatrixError, UsageError, FileError: as ``judged``.
@@ -23,7 +25,7 @@ def run(given: Given, project: Project) -> int:
     options = read(CheckOptions, given, project)
     return show(
         lambda: judged(project, options.targets, options.where),
-        lambda found: "\n".join([*summary(found), *_unused(project, found)]),
+        lambda found: "\n".join([*summary(found, now()[:10]), *_unused(project, found)]),
         as_json=options.format == "json",
     )
 

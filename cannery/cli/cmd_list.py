@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 
 from cannery import console
 from cannery.cli.common import read, selected
+from cannery.compat.facts import Compat
+from cannery.compat.lifetimes import UNKNOWN, end_of_life, lifetimes_of
 from cannery.image.names import image_name
 from cannery.image.needed_files import missing_files
 from cannery.matrix.project import Project
@@ -27,10 +29,12 @@ from cannery.report.verified import FOLDER
 class _Listed:
     """A target with what the checkout knows of it.
 
-    ``missing`` maps the files that even a simulated build lacks to where people get them.
+    ``missing`` maps the files that even a simulated build lacks to where people get them, and
+    ``maintained`` components to the last day of their maintenance, or to "unknown".
     """
 
     target: Target
+    maintained: dict[str, str]
     missing: dict[str, str]
     results: tuple[Result, ...]
     release: Record | None
@@ -60,14 +64,16 @@ def run(given: Given, project: Project) -> int:
     if options.format == "names":
         text = "\n".join(target.id for target in targets)
     elif options.format == "json":
-        text = _json(_listed(project, targets))
+        text = _json(_listed(project, targets, project.compat()))
     else:
-        text = _table(_listed(project, targets), verbose=options.verbose)
+        compat = project.compat() if options.verbose else None
+        text = _table(_listed(project, targets, compat), verbose=options.verbose)
     print(text)
     return 0
 
 
-def _listed(project: Project, targets: Sequence[Target]) -> list[_Listed]:
+def _listed(project: Project, targets: Sequence[Target], compat: Compat | None) -> list[_Listed]:
+    """The state of ``targets``; without ``compat``, their maintenance is left out."""
     results: dict[str, tuple[Result, ...]] = {}
     releases: dict[str, Record | None] = {}
     if any((project.root / name).is_dir() for name in (FOLDER, "releases")):
@@ -84,12 +90,17 @@ def _listed(project: Project, targets: Sequence[Target]) -> list[_Listed]:
     return [
         _Listed(
             target=target,
+            maintained=_maintained(target, compat) if compat else {},
             missing=missing_files(target, project.artifacts, simulate=True),
             results=results.get(target.id, ()),
             release=releases.get(target.id),
         )
         for target in targets
     ]
+
+
+def _maintained(target: Target, compat: Compat) -> dict[str, str]:
+    return {key: end_of_life(each) for key, each in lifetimes_of(target, compat).items()}
 
 
 def _local(project: Project, targets: Sequence[Target]) -> dict[str, tuple[Result, ...]]:
@@ -137,6 +148,8 @@ def _details(listed: _Listed) -> list[str]:
     target = listed.target
     versions = [f"{name} {version}" for name, version in target.components.items()]
     lines = ["    " + ", ".join([*versions, f"chip {target.chip}", target.platform])]
+    ends = [f"{name} until {day}" for name, day in listed.maintained.items() if day != UNKNOWN]
+    lines += [f"    maintained: {', '.join(ends)}"] if ends else []
     for each in listed.results:
         tested = each.tested
         counts = f"{tested.passed} passed, {tested.failed} failed, {tested.not_run} not run"
@@ -153,6 +166,7 @@ def _json(listed: Sequence[_Listed]) -> str:
             "chip": each.target.chip,
             "components": each.target.components,
             "unverified": each.target.unverified,
+            "maintained": each.maintained,
             "missing": each.missing,
             "results": [asdict(result) for result in each.results],
             "published": each.published,

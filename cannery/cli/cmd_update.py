@@ -38,11 +38,8 @@ def run(given: Given, project: Project) -> int:
         FileError: a file cannot be read or written; then none has changed.
     """
     options = read(UpdateOptions, given, project)
-    if options.bases:
-        # Imported here, because comparing versions asks no registry of images.
-        from cannery.pipeline.base_digests import update_bases
-
-        update_bases(project, write=options.write, ca=existing(options.ca))
+    if options.bases or options.snapshot:
+        _update_bases(project, options)
         return 0
     source = _source(options)
     matrix = project.matrix()
@@ -71,6 +68,19 @@ def run(given: Given, project: Project) -> int:
     else:
         _write(project, text, matrix, moves)
     return 0
+
+
+def _update_bases(project: Project, options: UpdateOptions) -> None:
+    """Look for digests of bases, or move their snapshots."""
+    # Imported here, because comparing versions asks no registry of images.
+    from cannery.pipeline.base_digests import update_bases
+    from cannery.pipeline.snapshots import move_snapshots
+
+    if options.bases:
+        update_bases(project, write=options.write, ca=existing(options.ca))
+        return
+    targets = select(project.matrix(), options.targets or ["*"], options.where)
+    move_snapshots(project, targets, options.snapshot, write=options.write)
 
 
 def _source(options: UpdateOptions) -> PackageIndex:

@@ -69,6 +69,20 @@ IMAGE_COMMANDS = (
         one_of=("targets", "where", "image"),
     ),
     Command(
+        name="scan",
+        summary="look for known vulnerabilities in the packages of images",
+        description="Compares the packages in the SBOM of targets, images or SBOM files with a "
+        "database of advisories in OSV's format, or lets grype or trivy do so. Leaves out what a "
+        "file of exceptions accepts for a time. Exits with code 14 if something as severe as "
+        "--fail-on is left, or if an exception has expired. See docs/security.md.",
+        reads="images of the engine, images/, releases/, the registry, exceptions.yaml, and the "
+        "database",
+        writes="nothing but the files of --json and --sarif",
+        example="scan py39-torch231-cann8t39 --database osv --fail-on critical",
+        options=("scan.ScanOptions",),
+        one_of=("names", "published"),
+    ),
+    Command(
         name="run",
         summary="start a container with the devices and mounts that it needs",
         description="Starts a container of one target's image with the devices, the driver and "

@@ -255,7 +255,7 @@ class Ending(Row):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lifetime(Row):
-    """When a CANN, or torch_npu for a torch, came out and until when it is maintained; or ""."""
+    """When a release came out and until when it is maintained; or "". See ``lifetimes.NAMES``."""
 
     component: str
     version: str

@@ -5,24 +5,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cannery.bases import PythonSource
 from cannery.compat.facts import Compat, Lifetime
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
 from cannery.model import Target
+
+NAMES = {
+    "cann": "CANN",
+    "torch_npu": "torch_npu for torch",
+    "python": "Python",
+    "debian": "Debian",
+    "ubuntu": "Ubuntu",
+    "openeuler": "openEuler",
+}
+"""Component of a row to its name in sentences; a base is one of the distribution's name."""
 
 UNKNOWN = "unknown"
 """The end of life of what no source names one for."""
 
 
 def lifetimes_of(target: Target, compat: Compat) -> dict[str, Lifetime | None]:
-    """Component (cann, torch_npu) to what is known of its release; None where nothing is.
+    """Key of a target (cann, torch_npu, python, base) to what is known of its release, or None.
 
     An interim build of CANN has the lifetime of the nearest public release.
     """
     cann = target.cann.nearest_public if target.cann.interim else target.cann.version
-    wanted = {"cann": cann, "torch_npu": target.torch if target.torch_npu else ""}
+    wanted = {
+        "cann": ("cann", cann),
+        "torch_npu": ("torch_npu", target.torch if target.torch_npu else ""),
+        "python": ("python", target.python.minor),
+        "base": (target.base.distribution.name, target.base.suite),
+    }
     return {
-        component: next(iter(_rows(compat, component, version)), None)
-        for component, version in wanted.items()
+        key: next(iter(_rows(compat, component, version)), None)
+        for key, (component, version) in wanted.items()
         if version
     }
 
@@ -34,16 +50,24 @@ def end_of_life(lifetime: Lifetime | None) -> str:
 
 def judge_lifetimes(subject: Subject) -> Iterator[Finding]:
     """The ends of maintenance that sources name. Nothing is refused."""
-    for component, lifetime in lifetimes_of(subject.target, subject.compat).items():
+    for key, lifetime in lifetimes_of(subject.target, subject.compat).items():
         if lifetime and lifetime.ends:
-            name = "CANN" if component == "cann" else "torch_npu for torch"
+            text = f"Maintenance of {NAMES[lifetime.component]} {lifetime.version}"
+            if key == "python" and subject.target.python.source is PythonSource.BASE:
+                text += " by its makers; the base's distribution maintains its own build"
             yield Finding(
                 component="maintenance",
                 verdict=Verdict.ENDING,
-                text=f"Maintenance of {name} {lifetime.version}: until {lifetime.ends}.",
-                key=component,
+                text=f"{text}: until {lifetime.ends}.",
+                key=key,
                 rows=(lifetime,),
             )
+
+
+def has_ended(finding: Finding, today: str) -> bool:
+    """Whether ``finding`` is about a maintenance that ended before the day ``today``."""
+    rows = [row for row in finding.rows if isinstance(row, Lifetime)]
+    return any(row.ends < today for row in rows if row.ends)
 
 
 def _rows(compat: Compat, component: str, version: str) -> tuple[Lifetime, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from cannery.compat import facts
+from cannery.compat.lifetimes import NAMES
 from cannery.compat.reader import Reader, optional, python_range, value, wheel_version, when
 from cannery.syntax.cann_version import CannRange, CannVersion
 from cannery.syntax.specifiers import specifiers
@@ -239,7 +240,7 @@ def ending(section: Section, reader: Reader) -> facts.Ending | None:
 
 def lifetime(section: Section, reader: Reader) -> facts.Lifetime | None:
     """A row of lifetimes."""
-    named = {name: name for name in ("cann", "torch_npu")}
+    named = {name: name for name in NAMES}
     component, version = section.choose("component", named, "component"), section.text("version")
     released, ends = (section.text(key, required=False) for key in ("released", "ends"))
     for key, text in (("released", released), ("ends", ends)):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,6 +19,7 @@ _USUAL = "debian"
 
 _GLIBC = re.compile(r"\d+\.\d+")
 _IMAGE = re.compile(r"[a-z0-9][^@\s]*:[\w][\w.-]{0,127}(@sha256:[0-9a-f]{64})?")
+_TIME = re.compile(r"([12]\d{3})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]+")
 
 
@@ -71,7 +73,7 @@ def wrong_package(text: str) -> str:
 
 def read_base(name: str, section: Section) -> Base:
     """The base in ``section``; mistakes become problems."""
-    image = section.text("image")
+    image = section.text("image", required="snapshot" not in section)
     if image and not _IMAGE.fullmatch(image):
         fix = "Write it as name:tag@sha256:digest, or as name:tag while its digest is not known."
         section.wrong("image", f"{image!r} is not an image with a tag.", fix)
@@ -83,12 +85,42 @@ def read_base(name: str, section: Section) -> Base:
     distribution = chosen or known[_USUAL]
     if own := _packages(section):
         distribution = replace(distribution, packages={**distribution.packages, **own})
+    suite, snapshot = section.text("suite"), _snapshot(section, distribution)
     base = Base(
         name=name,
-        image=image,
-        suite=section.text("suite"),
+        image=image or (f"{distribution.name}:{suite}-{snapshot}" if snapshot else ""),
+        suite=suite,
         glibc=glibc,
         distribution=distribution,
+        snapshot=snapshot,
     )
     section.done()
     return base
+
+
+def _snapshot(section: Section, distribution: Distribution) -> str:
+    """The time of the packages that the base is bootstrapped from; empty if there is none."""
+    has_image = "image" in section
+    snapshot = section.text("snapshot", required=False)
+    if not snapshot:
+        return ""
+    if not is_snapshot(snapshot):
+        what = f"{snapshot!r} is not a time of a snapshot."
+        section.wrong("snapshot", what, "Write it as in 20261101T000000Z.")
+    if not distribution.bootstrapped:
+        what = f"a base of {distribution.name} cannot be bootstrapped from a snapshot."
+        section.wrong("snapshot", what, "Name an image with a digest in its place.")
+    if has_image:
+        what = "a base has an image or a snapshot, not both."
+        section.wrong("snapshot", what, "Remove one of them.")
+    return snapshot
+
+
+def is_snapshot(text: str) -> bool:
+    """Whether ``text`` is a time as in ``20261101T000000Z``."""
+    match = _TIME.fullmatch(text)
+    if not match:
+        return False
+    month, day, hour, minute, second = (int(part) for part in match.groups()[1:])
+    date = 1 <= month <= 12 and 1 <= day <= calendar.monthrange(int(match[1]), month)[1]
+    return date and hour < 24 and minute < 60 and second < 60

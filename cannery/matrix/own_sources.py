@@ -24,7 +24,7 @@ def with_settings(matrix: Matrix, settings: Settings) -> Matrix:
     Raises:
         MatrixError: ``settings`` has an image of a release or for a chip that no target uses.
     """
-    if not settings.mirrors and not settings.images:
+    if not settings.mirrors and not settings.images and not settings.snapshots:
         return matrix
     targets = matrix.targets.values()
     if problems := [*_unknown(settings, targets)]:
@@ -38,14 +38,16 @@ def _changed(target: Target, settings: Settings) -> Target:
     own = settings.images.get(cann.version, {})
     return replace(
         target,
-        base=_base(target.base, settings.mirrors),
-        build_base=_base(target.build_base, settings.mirrors),
+        base=_base(target.base, settings),
+        build_base=_base(target.build_base, settings),
         cann=replace(cann, images={**cann.images, **own}),
     )
 
 
-def _base(base: Base, mirrors: Mirrors) -> Base:
-    return replace(base, mirrors=at_mirrors(base.image, mirrors))
+def _base(base: Base, settings: Settings) -> Base:
+    if base.snapshot:
+        return replace(base, archive=settings.snapshots.get(base.distribution.name, ""))
+    return replace(base, mirrors=at_mirrors(base.image, settings.mirrors))
 
 
 def at_mirrors(reference: str, mirrors: Mirrors) -> tuple[str, ...]:

@@ -27,8 +27,9 @@ class Settings:
 
     ``servers`` have files under their names alone. ``accept_eula`` is who accepts the vendor's
     licence, ``cann_ca`` the certificate that the vendor's signatures must lead to, and ``cache``
-    the folder of the store. ``images`` maps a release and a chip to the reference of an image, and
-    ``mirrors`` a registry to those that are asked in its place.
+    the folder of the store. ``images`` maps a release and a chip to the reference of an image,
+    ``mirrors`` a registry to those that are asked in its place, and ``snapshots`` a distribution to
+    the web address of the server with its earlier packages.
     """
 
     order: tuple[CannSource, ...] = DEFAULT_ORDER
@@ -38,6 +39,7 @@ class Settings:
     cache: Path | None = None
     images: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     mirrors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    snapshots: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_settings(root: Path) -> Settings:
@@ -131,6 +133,7 @@ def _settings(top: _Table, root: Path) -> Settings:
         cache=_path(sources, "cache", root),
         images={name: _images(each) for name, each in top.table("images").tables()},
         mirrors=_mirrors(top.table("mirrors")),
+        snapshots=_snapshots(top.table("snapshots")),
     )
     sources.done()
     top.done()
@@ -187,6 +190,15 @@ def _mirrors(table: _Table) -> dict[str, tuple[str, ...]]:
                 table.wrong(registry, f"{each!r} is not a registry.", fix)
         found[registry] = tuple(str(each) for each in items)
     return found
+
+
+def _snapshots(table: _Table) -> dict[str, str]:
+    noun = "a web address, as in https://HOST/PATH"
+    address = table.text("debian")
+    if address and not is_url(address):
+        table.wrong("debian", f"{address!r} is not {noun}.")
+    table.done()
+    return {"debian": address.rstrip("/")} if address else {}
 
 
 def _checked(table: _Table, key: str, fits: Callable[[str], bool], noun: str) -> str:

@@ -104,6 +104,16 @@ class UpdateOptions(TargetOptions):
             conflicts=("check", "deepspeed"),
         ),
     )
+    snapshot: str = field(
+        default="",
+        metadata=option(
+            metavar="TIME",
+            parse=values.matching(r"\d{8}T\d{6}Z", "time of a snapshot", "20261101T000000Z"),
+            help="instead, give the bases that have a snapshot this one, as in 20261101T000000Z; "
+            "--write changes it in matrix.yaml",
+            conflicts=("check", "deepspeed", "bases"),
+        ),
+    )
     check: bool = field(
         default=False,
         metadata=option(

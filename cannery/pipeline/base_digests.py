@@ -58,7 +58,7 @@ def _write(project: Project, matrix: Matrix, digests: Mapping[str, str]) -> None
     top = yaml.compose(text, Loader=yaml.CSafeLoader)
     changes = []
     for name, digest in digests.items():
-        node = _below(_below(_below(top, "bases"), name), "image")
+        node = base_value(top, name, "image")
         mark = node.start_mark
         where = Span(file=path.name, line=mark.line + 1, column=mark.column + 1)
         use = Use(key="image", version=str(node.value), where=where, targets=())
@@ -78,7 +78,12 @@ def _write(project: Project, matrix: Matrix, digests: Mapping[str, str]) -> None
     console.say("now run: python build.py render")
 
 
-def _below(node: yaml.Node | None, key: str) -> yaml.Node:
-    assert isinstance(node, yaml.MappingNode), "it has been loaded"
-    values: dict[str, yaml.Node] = {name.value: value for name, value in node.value}
-    return values[key]
+def base_value(top: yaml.Node | None, name: str, key: str) -> yaml.Node:
+    """The value of ``key`` of the base ``name`` in the tree of a valid matrix.yaml."""
+    node = top
+    for step in ("bases", name, key):
+        assert isinstance(node, yaml.MappingNode), "it has been loaded"
+        values: dict[str, yaml.Node] = {own.value: value for own, value in node.value}
+        node = values[step]
+    assert node
+    return node

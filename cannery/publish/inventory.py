@@ -63,7 +63,8 @@ class Package:
 
     ``license`` is an SPDX expression or the package's own words. ``file`` is the name of the file
     that was installed, ``sha256`` its hash, and ``place`` where people get it. For a
-    wheel that the build made they are about the sdist.
+    wheel that the build made they are about the sdist. ``upstream`` is the source package that a
+    package of Debian was made of if its name or version differs, as in ``glibc@2.31-13``.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Package:
     file: str = ""
     sha256: str = ""
     place: str = ""
+    upstream: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,11 +153,18 @@ def debian_packages(status: str, debs: Iterable[Deb] = ()) -> tuple[Package, ...
                 architecture=fields.get("architecture", ""),
                 source=Origin.DEBIAN,
                 place=BASE_IMAGE if files else "",
+                upstream=_upstream(fields.get("source", "")),
             )
             if deb := files.get((package.name, package.version, package.architecture)):
                 package = replace(package, file=deb.file, sha256=deb.sha256, place="")
             found.add(package)
     return tuple(sorted(found))
+
+
+def _upstream(source: str) -> str:
+    """As in ``Package``, from the field Source, as in ``glibc (2.31-13)``."""
+    name, _, version = source.partition(" ")
+    return f"{name}@{version.strip('()')}" if version else name
 
 
 def _paragraphs(text: str) -> Iterator[dict[str, str]]:

@@ -69,6 +69,8 @@ def package_url(package: Package, inventory: Inventory) -> str:
     match package.source:
         case Origin.DEBIAN:
             more = {"arch": package.architecture, "distro": inventory.distribution}
+            if package.upstream:
+                more["upstream"] = package.upstream
             system = inventory.distribution.partition("-")[0] or "debian"
             url = PackageURL("deb", system, package.name, package.version, more)
         case Origin.RPM:

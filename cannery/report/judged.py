@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cannery.compat import Finding, Verdict
 from cannery.compat.facts import Row, Source
+from cannery.compat.lifetimes import has_ended
 from cannery.errors import counted
 from cannery.model import Target
 from cannery.report.columns import fold
@@ -16,8 +17,11 @@ Judged = Sequence[tuple[Target, Sequence[Finding]]]
 """Targets, each with what is known of it."""
 
 
-def summary(judged: Judged) -> list[str]:
-    """What is built unverified, how many targets were checked, and what sources disagree on."""
+def summary(judged: Judged, today: str) -> list[str]:
+    """What is built unverified, how many targets were checked, and what sources disagree on.
+
+    Before the day ``today``, as in ``2026-11-22``, some of what ends has ended.
+    """
     lines = [line for target, findings in judged for line in _unverified(target, findings)]
     unknown = sum(_count(findings, Verdict.UNKNOWN) for _, findings in judged)
     owner = "its" if len(judged) == 1 else "their"
@@ -26,7 +30,7 @@ def summary(judged: Judged) -> list[str]:
         verb = "is" if unknown == 1 else "are"
         known = f"{counted(unknown, 'component')} {verb} unverified, all others are known to work"
     lines.append(f"{counted(len(judged), 'target')} checked: {known}.")
-    return [*lines, *_disagreements(judged), *_endings(judged)]
+    return [*lines, *_disagreements(judged), *_endings(judged, today)]
 
 
 def _count(findings: Iterable[Finding], verdict: Verdict) -> int:
@@ -57,15 +61,23 @@ def _disagreements(judged: Judged) -> Iterator[str]:
         )
 
 
-def _endings(judged: Judged) -> list[str]:
-    """What later releases will lack, each once, with the number of targets that have it."""
+def _endings(judged: Judged, today: str) -> list[str]:
+    """What later releases will lack, each once, with the number of targets that have it.
+
+    What has ended is a warning, and comes last.
+    """
     targets = Counter(
-        finding.text
+        (has_ended(finding, today), finding.text)
         for _, findings in judged
         for finding in findings
         if finding.verdict is Verdict.ENDING
     )
-    return [f"{counted(number, 'target')}: {text}" for text, number in targets.items()]
+    return [
+        f"warning: {counted(number, 'target')}: {text} This day has passed."
+        if ended
+        else f"{counted(number, 'target')}: {text}"
+        for (ended, text), number in sorted(targets.items(), key=lambda item: item[0][0])
+    ]
 
 
 def explanation(target: Target, findings: Iterable[Finding], width: int) -> str:

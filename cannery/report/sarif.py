@@ -13,7 +13,7 @@ from typing import Any
 from cannery import __version__
 from cannery.audit.result import Audit, Result, Standing
 
-_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {
     Standing.BROKEN: "error",
     Standing.UNKNOWN: "warning",
@@ -47,7 +47,7 @@ def to_sarif(audit: Audit, dockerfile: str) -> str:
             "what": dict(audit.what),
         },
     }
-    document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -68,15 +68,15 @@ def _result(audit: Audit, result: Result, rule: int, dockerfile: str) -> dict[st
         "ruleIndex": rule,
         "level": level,
         "message": {"text": f"{audit.reference}: {result.standing}: {said}"},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": dockerfile},
-                    "region": {"startLine": 1},
-                },
-                "logicalLocations": [{"fullyQualifiedName": audit.reference, "kind": "module"}],
-            }
-        ],
+        "locations": [location(dockerfile, audit.reference)],
         # The same finding in the next run is the same alert.
         "partialFingerprints": {"check/v1": hashlib.sha256(mark.encode()).hexdigest()},
+    }
+
+
+def location(file: str, name: str) -> dict[str, Any]:
+    """The first line of ``file`` as the place of a result about the image ``name``."""
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": 1}},
+        "logicalLocations": [{"fullyQualifiedName": name, "kind": "module"}],
     }

@@ -167,7 +167,7 @@ def _cited(compat: Compat, source: Source) -> list[Row]:
 def explain(targets: Iterable[Target], compat: Compat) -> list[str]:
     """What check, explain and run say of ``targets``."""
     judged = [(target, judge(target, compat)) for target in targets]
-    lines = summary(judged)
+    lines = summary(judged, "2026-11-22")
     for target, findings in judged:
         for each in findings:
             lines += [*explained(each, 100), str(each.verdict), each.fix]

@@ -87,9 +87,10 @@ def test_a_table_has_the_summary_and_the_state(original: Checkout) -> None:
 
 def test_the_details_have_the_versions(original: Checkout) -> None:
     words = ["list", "--target", "*mindspore271-cann83rc1", "--verbose"]
-    [_, _, details] = original.run(*words).out.splitlines()
+    [_, _, details, maintained] = original.run(*words).out.splitlines()
     assert details.startswith("    base debian-11, python 3.9.2, toolkit 8.3.RC1, ")
     assert details.endswith(", mindspore 2.7.1, chip 910b, linux/arm64")
+    assert maintained == "    maintained: python until 2025-10-31, base until 2026-08-31"
 
 
 @pytest.mark.parametrize("columns", [60, 100, 200])

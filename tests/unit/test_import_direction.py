@@ -29,6 +29,7 @@ ROOMS = (
         "smoke",
         "image",
         "audit",
+        "scan",
     ),
     *("plan", "publish", "report", "catalog", "execute", "pipeline"),
     "cli",

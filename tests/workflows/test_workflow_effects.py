@@ -205,6 +205,8 @@ DONE: dict[str, Callable[[Machine, Step], None]] = {
     "pages/make/Generate the page": page,
     "update/update/Render": render,
     "update/update/Open a pull request": propose,
+    "update/rebuild/Render": render,
+    "update/rebuild/Open a pull request": propose,
     "gitlab/plan/script": child,
     "gitlab/pages/script": page,
     "child/.build/after_script": summary,

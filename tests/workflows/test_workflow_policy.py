@@ -87,9 +87,10 @@ def _secrets(job: Any) -> set[str]:
 
 def test_secrets_are_only_in_what_an_environment_protects() -> None:
     users = {name for name, job in JOBS.items() if _secrets(job)}
-    assert users == {"npu/npu", "release/publish", "retention/prune"}
+    assert users == {"npu/npu", "release/publish", "retention/prune", "update/scan"}
     assert JOBS["npu/npu"]["environment"] == "npu"
     assert JOBS["release/publish"]["environment"] == "release"
+    assert JOBS["update/scan"]["environment"] == "retention"
     looking = "${{ inputs.remove && 'release' || 'retention' }}"
     assert JOBS["retention/prune"]["environment"] == looking
 
@@ -121,4 +122,4 @@ def test_a_child_pipeline_is_one_for_gitlab(count: int, tmp_path: Path) -> None:
 
 def test_gitlab_has_what_github_has() -> None:
     assert {"check", "suite", "plan", "build"} <= GITLAB.keys() & WORKFLOWS["ci"]["jobs"].keys()
-    assert {"npu", "publish", "prune", "pages"} <= GITLAB.keys()
+    assert {"npu", "publish", "prune", "scan", "pages"} <= GITLAB.keys()

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from email.parser import HeaderParser
 from pathlib import Path
 
+from cannery.bases import Base
+
 _DEBIAN = ("stable", "bullseye", "bookworm", "trixie", "forky")
 """Names of Debian's suites in the sources of this machine; another distribution has others."""
 
@@ -31,6 +33,17 @@ def own_sources(suite: str, apt: Path = Path("/etc/apt")) -> list[str]:
         return []
     found.setdefault("-updates", found[""])
     return [f"deb {found[kind]} {suite}{kind} main" for kind in ("", *_UPDATES) if kind in found]
+
+
+def snapshot_sources(base: Base) -> list[str]:
+    """The lines of sources.list for a base with a snapshot, updates included."""
+    suites = (("debian", ""), ("debian", "-updates"), ("debian-security", "-security"))
+    # Lists of updates are valid for a week.
+    return [
+        f"deb [check-valid-until=no] {base.archive}/{archive}/{base.snapshot} "
+        f"{base.suite}{kind} main"
+        for archive, kind in suites
+    ]
 
 
 def _suites(apt: Path) -> Iterator[tuple[str, str]]:

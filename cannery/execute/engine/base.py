@@ -16,7 +16,7 @@ from cannery import console
 from cannery.bases import Base
 from cannery.errors import EngineError, Problem, file_error
 from cannery.execute.archives import extract
-from cannery.execute.engine.apt_sources import own_sources
+from cannery.execute.engine.apt_sources import own_sources, snapshot_sources
 from cannery.execute.engine.images import Images, LocalImage, local_images
 from cannery.execute.process import run
 
@@ -44,7 +44,7 @@ def ensure_base(base: Base, architecture: str) -> str:
     for name in names(base, architecture):
         if _is_for(architecture, images.get(name)):
             return name
-    for name in (*base.mirrors, base.image):
+    for name in () if base.snapshot else (*base.mirrors, base.image):
         console.say(f"base {base.name}: pulling {name} for {architecture}")
         argv = ["docker", "pull", "--platform", f"linux/{architecture}", name]
         code, said = run(argv, capture=True)
@@ -56,13 +56,16 @@ def ensure_base(base: Base, architecture: str) -> str:
         what = f"base {base.name} ({base.image}) is missing and could not be pulled; a stand-in "
         fix = "Load the image with 'docker load', or name a mirror of its registry in cannery.toml."
         raise EngineError(Problem(what=f"{what}can be bootstrapped for Debian only.", fix=fix))
-    console.say(f"base {base.name}: bootstrapping Debian {base.suite} in its place")
+    what = f"of {base.snapshot}" if base.snapshot else "in its place"
+    console.say(f"base {base.name}: bootstrapping Debian {base.suite} {what}")
     bootstrap(base, architecture)
     return base.bootstrap_tag(architecture)
 
 
 def names(base: Base, architecture: str) -> tuple[str, ...]:
     """The local names of ``base``, by its mirrors too, and of its stand-in."""
+    if base.snapshot:
+        return (base.bootstrap_tag(architecture),)
     return base.image, *base.mirrors, base.bootstrap_tag(architecture)
 
 
@@ -79,6 +82,8 @@ def identity(base: Base, architecture: str, images: Images) -> str:
 
     ``images`` are the local images among ``names``. If there are none, it is the name.
     """
+    if base.snapshot:
+        return base.image
     used = reference(base, architecture, images)
     always_the_same = base.is_pinned and used != base.bootstrap_tag(architecture)
     return base.image if always_the_same or used not in images else images[used].id
@@ -124,11 +129,15 @@ def as_layout(image: str, folder: Path) -> str:
 
 
 def bootstrap(base: Base, architecture: str) -> None:
-    """Make the image ``base.bootstrap_tag`` from this machine's Debian mirror.
+    """Make the image ``base.bootstrap_tag``, from its snapshot or this machine's Debian mirror.
 
     Raises:
-        EngineError: mmdebstrap is missing or fails.
+        EngineError: mmdebstrap is missing or fails, or no server of snapshots is known.
     """
+    if base.snapshot and not base.archive:
+        what = f"base {base.name} has a snapshot, and cannery.toml names no server of snapshots."
+        fix = "Add it as 'debian' below [snapshots]; see docs/security.md."
+        raise EngineError(Problem(what=what, fix=fix))
     if not shutil.which("mmdebstrap"):
         raise EngineError(
             Problem(
@@ -151,6 +160,11 @@ def _mmdebstrap(base: Base, architecture: str, archive: str) -> None:
     argv = ["mmdebstrap", "--variant=minbase", f"--architectures={architecture}"]
     argv += ["--include=ca-certificates", "--quiet"]
     argv += [f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT]
+    what = f"Debian {base.suite} for {architecture} could not be bootstrapped"
+    if base.snapshot:
+        words = [*argv, "", archive, *snapshot_sources(base)]
+        _checked(words, f"{what} from {base.archive}, snapshot {base.snapshot}", _REPRODUCIBLE)
+        return
     first, *updates = own_sources(base.suite) or [""]
     # Without the name of a suite, essential packages come from all of them.
     words = [*argv, "", archive, first, *updates]
@@ -162,7 +176,6 @@ def _mmdebstrap(base: Base, architecture: str, archive: str) -> None:
             f"{base.suite}, so the base has no security updates"
         )
     words = [base.suite, archive, *([first] if first else [])]
-    what = f"Debian {base.suite} for {architecture} could not be bootstrapped"
     _checked([*argv, *words], what, _REPRODUCIBLE)
 
 

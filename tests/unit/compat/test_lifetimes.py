@@ -5,14 +5,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.compat import Verdict
-from cannery.compat.lifetimes import UNKNOWN, end_of_life, lifetimes_of
-from tests.unit.compat_targets import COMPAT, GOOD, cann, changed, findings
+from cannery.bases import PythonSource
+from cannery.compat import Finding, Verdict, judge
+from cannery.compat.lifetimes import UNKNOWN, end_of_life, has_ended, lifetimes_of
+from cannery.matrix.distributions import load_distributions
+from cannery.model import Target
+from tests.unit.compat_targets import COMPAT, GOOD, cann, changed
 
 
 def ends(version: str, torch: str, torch_npu: str, public: str = "") -> dict[str, str]:
     target = changed(cann=cann(version, nearest_public=public), torch=torch, torch_npu=torch_npu)
-    return {name: end_of_life(row) for name, row in lifetimes_of(target, COMPAT).items()}
+    found = {name: end_of_life(row) for name, row in lifetimes_of(target, COMPAT).items()}
+    return {name: day for name, day in found.items() if name not in ("python", "base")}
 
 
 def test_the_end_is_the_one_of_the_makers_table() -> None:
@@ -53,9 +57,37 @@ def test_the_better_source_is_shown() -> None:
     assert end_of_life(lifetimes_of(GOOD, compat)["torch_npu"]) == "2026-06-07"
 
 
+def maintenance(target: Target) -> dict[str, Finding]:
+    """Key of the target to what is said of its maintenance."""
+    found = judge(target, COMPAT)
+    return {each.key: each for each in found if each.component == "maintenance"}
+
+
 def test_a_known_end_is_told_and_refuses_nothing() -> None:
-    found = findings(GOOD)["maintenance"]
+    found = maintenance(GOOD)["torch_npu"]
     assert found.verdict is Verdict.ENDING
     assert found.text == "Maintenance of torch_npu for torch 2.3.1: until 2026-06-07."
     assert "SUPPORT.en.md" in found.rows[0].cited
-    assert "maintenance" not in findings(changed(torch="2.9.0", torch_npu="2.9.0"))
+    assert "torch_npu" not in maintenance(changed(torch="2.9.0", torch_npu="2.9.0"))
+
+
+def test_bases_and_interpreters_have_an_end() -> None:
+    base = replace(GOOD.python, source=PythonSource.BASE)
+    found = maintenance(changed(python=base))
+    assert found["base"].text == "Maintenance of Debian bullseye: until 2026-08-31."
+    assert found["python"].text == (
+        "Maintenance of Python 3.9 by its makers; the base's distribution maintains its own build: "
+        "until 2025-10-31."
+    )
+    archive = replace(GOOD.python, source=PythonSource.STANDALONE, version="3.10.14")
+    own = maintenance(changed(python=archive))["python"]
+    assert own.text == "Maintenance of Python 3.10: until 2026-10-31."
+    unknown = replace(GOOD.base, suite="22.03-lts", distribution=load_distributions()["openeuler"])
+    assert "base" not in maintenance(changed(base=unknown))
+
+
+def test_the_last_day_has_not_ended() -> None:
+    found = maintenance(GOOD)["base"]
+    assert [has_ended(found, day) for day in ("2026-08-31", "2026-09-01")] == [False, True]
+    other = next(each for each in judge(GOOD, COMPAT) if each.component == "torch_npu")
+    assert not has_ended(other, "2999-01-01")

@@ -42,7 +42,7 @@ if words[0] == "image":
             print(json.dumps({{"Id": "sha256:1", "Architecture": "arm64", "Config": None}}))
         else:
             print(f"Error response from daemon: No such image: {{name}}")
-    sys.exit(1)
+    sys.exit({{*words[4:]}} - {{*state["local"]}} != set())
 if words[0] == "pull" and words[-1] in state["remote"]:
     sys.exit(0)
 print(f"Error response from daemon: manifest for {{words[-1]}} not found")
@@ -102,6 +102,67 @@ def test_without_any_registry_it_is_bootstrapped(docker: Docker) -> None:
     with pytest.raises(EngineError, match="mmdebstrap, which can bootstrap a stand-in, is not"):
         ensure_base(BASE, "arm64")
     assert docker.pulls == [FIRST, SECOND, PINNED]
+
+
+MMDEBSTRAP = f"""#!{sys.executable}
+import sys
+from pathlib import Path
+words = sys.argv[1:]
+(Path(__file__).parent / "bootstrapped").write_text("\\n".join(words))
+sys.exit("E: no such snapshot" if "none.test" in words[-1] else 0)
+"""
+DATED = replace(
+    BASE,
+    image="debian:bookworm-20261101T000000Z",
+    mirrors=(),
+    snapshot="20261101T000000Z",
+    archive="https://dated.test/archive",
+)
+DATED_TAG = "cannery/bootstrap:bookworm-20261101T000000Z-arm64"
+
+
+@pytest.fixture
+def bootstrap(docker: Docker) -> Path:
+    """The file with the words that mmdebstrap was called with, one a line."""
+    docker.has()
+    (docker.folder / "mmdebstrap").write_text(MMDEBSTRAP, encoding="utf-8")
+    (docker.folder / "mmdebstrap").chmod(0o755)
+    return docker.folder / "bootstrapped"
+
+
+def test_a_base_with_a_snapshot_is_never_pulled(docker: Docker, bootstrap: Path) -> None:
+    with pytest.raises(EngineError, match="could not import Debian bookworm"):
+        ensure_base(DATED, "arm64")
+    assert docker.pulls == []
+    time = DATED.snapshot
+    lines = [
+        f"deb [check-valid-until=no] https://dated.test/archive/{archive}/{time} {suite} main"
+        for archive, suite in (
+            ("debian", "bookworm"),
+            ("debian", "bookworm-updates"),
+            ("debian-security", "bookworm-security"),
+        )
+    ]
+    assert bootstrap.read_text(encoding="utf-8").splitlines()[-3:] == lines
+    docker.has(local=(DATED_TAG,))
+    assert ensure_base(DATED, "arm64") == DATED_TAG
+
+
+def test_a_snapshot_that_does_not_exist_has_no_replacement(bootstrap: Path) -> None:
+    with pytest.raises(EngineError, match="snapshot 20261101T000000Z:\nE: no such snapshot"):
+        ensure_base(replace(DATED, archive="https://none.test"), "arm64")
+
+
+def test_a_snapshot_needs_a_server(bootstrap: Path) -> None:
+    said = "base debian-12 has a snapshot, and cannery.toml names no server of snapshots. Add it"
+    with pytest.raises(EngineError, match=said):
+        ensure_base(replace(DATED, archive=""), "arm64")
+    assert not bootstrap.exists()
+
+
+def test_a_base_with_a_snapshot_is_the_same_on_every_machine() -> None:
+    for here in (local(), local(DATED_TAG), local(STAND_IN)):
+        assert identity(DATED, "arm64", here) == "debian:bookworm-20261101T000000Z"
 
 
 def local(*references: str, architecture: str = "arm64") -> dict[str, LocalImage]:

@@ -87,6 +87,8 @@ def test_every_key(tmp_path: Path) -> None:
             '[mirrors]\n"docker.io" = ["https://m"]',
             "mirrors.docker.io: 'https://m' is not a registry.",
         ),
+        ('[snapshots]\ndebian = "a/b"', "snapshots.debian: 'a/b' is not a web address"),
+        ('[snapshots]\ndebain = "x"', "snapshots.debain: unknown key. Did you mean 'debian'?"),
         ("[sources\n", "cannery.toml:1:9: the file is not TOML: "),
         ("\n\na = ", "cannery.toml:3:1: the file is not TOML: "),
     ],

@@ -64,6 +64,19 @@ def test_what_dpkg_has_installed_is_found() -> None:
     assert {p.source for p in found} == {Origin.DEBIAN}
 
 
+@pytest.mark.parametrize(
+    ("source", "upstream"),
+    [
+        ("", ""),
+        ("Source: glibc\n", "glibc"),
+        ("Source: gcc-defaults (1.190)\n", "gcc-defaults@1.190"),
+    ],
+)
+def test_the_source_of_a_debian_package_is_named_if_it_differs(source: str, upstream: str) -> None:
+    [found] = debian_packages(f"Package: x\n{source}Version: 1\nArchitecture: all\n")
+    assert found.upstream == upstream
+
+
 def test_the_file_of_a_debian_package_is_that_of_its_layer() -> None:
     half, libc6 = debian_packages(STATUS, debs_of(DEBS))
     assert (half.file, half.sha256, half.place) == ("half_2.0-1_all.deb", "a" * 64, "")

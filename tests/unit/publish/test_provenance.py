@@ -175,6 +175,16 @@ def test_a_bootstrapped_base_is_none_of_a_registry() -> None:
     assert found["annotations"]["bootstrapped"] == f"Debian {TARGET.base.suite}"
 
 
+def test_a_base_with_a_snapshot_is_named_by_its_time() -> None:
+    time = "20261101T000000Z"
+    base = replace(TARGET.base, image=f"debian:bullseye-{time}", snapshot=time)
+    made = predicate(target=replace(TARGET, base=base))
+    found = named(made, "BASE_IMAGE")
+    assert found["uri"] == f"urn:cannery:base:debian:bullseye-{time}"
+    assert found["annotations"]["snapshot"] == time
+    read_slsa(made)
+
+
 def test_a_wheel_is_named_with_its_file() -> None:
     made = predicate(lock=lock_for(replace(TARGET, torch="2.3.1")))
     assert named(made, "torch") == {

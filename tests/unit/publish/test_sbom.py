@@ -8,7 +8,7 @@ from hypothesis import given
 from packageurl import PackageURL
 
 from cannery.matrix.project import Project
-from cannery.publish.inventory import Inventory, Package
+from cannery.publish.inventory import Inventory, Origin, Package
 from cannery.publish.licenses import _WORDS
 from cannery.publish.sbom import package_url, spdx
 from tests.unit.bills import ANY_CONTENTS, CONTENTS, CREATED, IMAGE, read_spdx
@@ -55,6 +55,19 @@ def test_a_vendor_file_has_its_hash(bill: dict[str, Any]) -> None:
     assert python["packageFileName"] == "cpython-3.8.18.tar.gz"
     assert python["sourceInfo"] == "its makers"
     assert "checksum=" in python["externalRefs"][0]["referenceLocator"]
+
+
+def test_a_debian_package_names_its_source() -> None:
+    package = Package(
+        name="g++",
+        version="4:10.2.1-1",
+        architecture="arm64",
+        source=Origin.DEBIAN,
+        upstream="gcc-defaults@1.190",
+    )
+    url = PackageURL.from_string(package_url(package, CONTENTS))
+    assert isinstance(url.qualifiers, dict)
+    assert url.qualifiers["upstream"] == "gcc-defaults@1.190"
 
 
 def test_a_debian_package_has_its_file_or_comes_with_the_base(bill: dict[str, Any]) -> None:

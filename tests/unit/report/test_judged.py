@@ -10,6 +10,7 @@ from cannery.model import Target
 from cannery.report.judged import explained, summary
 from tests.unit.compat_targets import COMPAT, GOOD, cann, changed
 
+TODAY = "2026-11-22"
 NEW = changed(
     id="new",
     torch="2.7.1",
@@ -21,7 +22,7 @@ NEW = changed(
 
 
 def judged(*targets: Target) -> list[str]:
-    return summary([(each, judge(each, COMPAT)) for each in targets])
+    return summary([(each, judge(each, COMPAT)) for each in targets], TODAY)
 
 
 def finding(component: str, verdict: Verdict, text: str = "It is so.") -> Finding:
@@ -29,15 +30,15 @@ def finding(component: str, verdict: Verdict, text: str = "It is so.") -> Findin
 
 
 def test_all_is_known() -> None:
-    lines = summary([(GOOD, [finding("torch", Verdict.ALLOWED)])])
+    lines = summary([(GOOD, [finding("torch", Verdict.ALLOWED)])], TODAY)
     assert lines == ["1 target checked: all of its components are known to work."]
-    lines = summary([(GOOD, []), (NEW, [])])
+    lines = summary([(GOOD, []), (NEW, [])], TODAY)
     assert lines == ["2 targets checked: all of their components are known to work."]
 
 
 def test_what_sources_disagree_on_is_counted_by_component() -> None:
     one = [finding("protobuf", Verdict.DISPUTED), finding("driver", Verdict.DISPUTED)]
-    lines = summary([(GOOD, one), (NEW, one[:1]), (replace(GOOD, id="third"), one[:1])])
+    lines = summary([(GOOD, one), (NEW, one[:1]), (replace(GOOD, id="third"), one[:1])], TODAY)
     [line] = lines[1:]
     assert line.startswith("Sources disagree on protobuf (3 targets) and driver (1 target). To see")
     assert line.endswith(" what each says: python build.py explain TARGET")
@@ -50,6 +51,16 @@ def test_what_ends_is_said_once_with_the_number_of_targets() -> None:
         "2 targets: CANN releases after 2026-12-30 will not have libascendcl.so, which torch_npu "
         "up to 2.14.0 loads."
     )
+
+
+def test_what_is_no_longer_maintained_is_a_warning() -> None:
+    base = "Maintenance of Debian bullseye: until 2026-08-31."
+    lines = judged(GOOD, NEW)
+    assert f"warning: 2 targets: {base} This day has passed." in lines
+    assert f"2 targets: {base}" in summary(
+        [(each, judge(each, COMPAT)) for each in (GOOD, NEW)], "2026-08-31"
+    )
+    assert lines[-1].startswith("warning: ")
 
 
 def test_what_is_unverified_is_named_with_its_reason() -> None:

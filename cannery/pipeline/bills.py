@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gets the software bills of materials of targets, of images, and of published images."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cannery import console
+from cannery.errors import EngineError, FileError, MatrixError, Problem, UsageError, file_error
+from cannery.execute.advisories import read_json
+from cannery.execute.clock import now
+from cannery.execute.engine.images import local_images
+from cannery.execute.engine.inventory import image_inventory
+from cannery.execute.registry.client import Repository
+from cannery.files import read_text
+from cannery.image.lock import parse_lock
+from cannery.matrix.project import Project, select
+from cannery.model import Target
+from cannery.pipeline.image_contents import TARGET, local_names, not_found
+from cannery.publish.attestation import SPDX
+from cannery.publish.inventory import Inventory, Origin, Package
+from cannery.publish.oci import ATTESTED, manifest_contents, parse_reference
+from cannery.publish.records import latest, read_records
+from cannery.publish.sbom import spdx
+
+_PREDICATE = "in-toto.io/predicate-type"
+_NO_IMAGE = "sha256:" + "0" * 64
+"""What stands for the digest in the bill of a target whose image is not here."""
+
+_LOCK_ONLY = "its image is not on this machine, so only the packages in its lock were examined"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedBill:
+    """The SBOM ``document`` of what the user calls ``name``; ``notes`` say what it lacks."""
+
+    name: str
+    document: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def bills(project: Project, names: Sequence[str], ca: Path | None) -> list[NamedBill]:
+    """The bill of each of ``names``: targets, patterns, local images, published images, SBOM files.
+
+    ``ca`` is a file of certificates to trust.
+
+    Raises:
+        UsageError: there is nothing of a name.
+        EngineError: the engine or the registry does not answer.
+        MatrixError, FileError: matrix.yaml, a lock or an SBOM is wrong, or cannot be read.
+    """
+    found: list[NamedBill] = []
+    problems: list[Problem] = []
+    for name in names:
+        try:
+            found += _bills_of(project, name, ca)
+        except UsageError as error:
+            problems += error.problems
+    if problems:
+        raise UsageError(problems)
+    return found
+
+
+def published_bills(project: Project, patterns: Sequence[str], ca: Path | None) -> list[NamedBill]:
+    """The bill of the newest published image of each target that has one.
+
+    Raises: as ``bills``.
+    """
+    records = read_records(project.releases)
+    found = []
+    for target in select(project.matrix(), patterns or ["*"]):
+        record = latest(records, target.id)
+        if record is None:
+            console.say(f"{target.id} is not published")
+            continue
+        reference = f"{record.registry}/{record.repository}@{record.digest}"
+        found += [
+            NamedBill(name=target.id, document=document, notes=(f"image {reference}",))
+            for document in _attested(reference, ca)
+        ]
+    return found
+
+
+def _bills_of(project: Project, name: str, ca: Path | None) -> Iterator[NamedBill]:
+    targets = project.matrix().targets
+    if name.endswith(".json"):
+        yield NamedBill(name=name, document=_of_file(Path(name)))
+    elif chosen := fnmatch.filter(targets, name):
+        yield from (_of_target(project, targets[each]) for each in chosen)
+    elif "/" in name:
+        for document in _attested(name, ca):
+            yield NamedBill(name=name, document=document)
+    else:
+        yield _of_image(project, name)
+
+
+def _of_file(path: Path) -> Any:
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}.")
+    try:
+        return read_json(path.read_bytes(), str(path))
+    except OSError as error:
+        raise file_error("read", path, error) from error
+
+
+def _of_target(project: Project, target: Target) -> NamedBill:
+    local: Mapping[str, Any] = {}
+    with suppress(EngineError):
+        # Without an engine there are no images.
+        local = local_images(local_names(target.id))
+    if local:
+        reference, image = next(iter(local.items()))
+        return NamedBill(
+            name=target.id,
+            document=_document(reference, image.id, target),
+            notes=(f"image {reference}",),
+        )
+    inventory = Inventory(wheels=_locked(project, target), debian=(), vendor=())
+    document = spdx(target, inventory, image_digest=_NO_IMAGE, created=now())
+    return NamedBill(name=target.id, document=document, notes=(_LOCK_ONLY,))
+
+
+def _of_image(project: Project, name: str) -> NamedBill:
+    local = local_images(local_names(name))
+    if name not in local:
+        raise UsageError(not_found(project, name))
+    target = project.matrix().targets.get(local[name].labels.get(TARGET, ""))
+    if target is None:
+        fix = "Make its SBOM with another program, such as syft, and scan that file."
+        what = f"{name} is not an image of a target in matrix.yaml."
+        raise UsageError(Problem(what=what, fix=fix))
+    return NamedBill(name=name, document=_document(name, local[name].id, target))
+
+
+def _document(reference: str, image_id: str, target: Target) -> dict[str, Any]:
+    console.say(f"reading the packages of {reference}")
+    inventory = image_inventory(reference, target.platform, target)
+    return spdx(target, inventory, image_digest=image_id, created=now())
+
+
+def _locked(project: Project, target: Target) -> tuple[Package, ...]:
+    path = project.lock(target)
+    try:
+        lock = parse_lock(read_text(path), str(path.relative_to(project.root)))
+    except FileNotFoundError as error:
+        fix = f"Run: python build.py lock --target {target.id}"
+        raise MatrixError(Problem(what=f"there is no lock of {target.id}.", fix=fix)) from error
+    return tuple(
+        Package(name=each.name, version=each.version, source=Origin.INDEX) for each in lock.wheels
+    )
+
+
+def _attested(name: str, ca: Path | None) -> list[Any]:
+    """The SPDX documents that are attested of the image ``name``.
+
+    Raises:
+        UsageError: there is no such image, or it has none.
+        EngineError: the registry does not answer.
+        FileError: a document is not JSON.
+    """
+    place = parse_reference(name)
+    if not place.version:
+        fix = "Add the tag or the digest of an image."
+        raise UsageError(Problem(what=f"{name} has neither a tag nor a digest.", fix=fix))
+    repository = Repository(place.registry, place.repository, ca=ca)
+    document = repository.manifest(place.version)
+    if document is None:
+        fix = "Check the reference; 'docker login HOST' stores a login."
+        raise UsageError(Problem(what=f"{name} does not exist.", fix=fix))
+    found = []
+    try:
+        for entry in manifest_contents(document).manifests:
+            inner = repository.manifest(entry.digest) if entry.platform == ATTESTED else None
+            for blob in manifest_contents(inner).blobs if inner else ():
+                if blob.annotations.get(_PREDICATE) == SPDX:
+                    content = repository.read_blob(blob, b"".join)
+                    found.append(read_json(content, f"{name}: {blob.digest}"))
+    except ValueError as error:
+        raise FileError(f"{name}: {error}.") from error
+    if not found:
+        fix = "'build.py push' adds one. Make it with another program, and scan that file."
+        raise UsageError(Problem(what=f"{name} has no SBOM.", fix=fix))
+    return found

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py update --snapshot``: a later snapshot for the bases that have one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import yaml
+
+from cannery import console
+from cannery.bases import Base
+from cannery.errors import MatrixError, Problem, Span, UsageError
+from cannery.files import read_text, write_files
+from cannery.matrix.project import Project
+from cannery.matrix.schema import parse_matrix
+from cannery.matrix.versions import Use, VersionChange, rewrite
+from cannery.model import Matrix, Target
+from cannery.pipeline.base_digests import base_value
+
+
+def move_snapshots(
+    project: Project, targets: Iterable[Target], snapshot: str, *, write: bool
+) -> None:
+    """Print the bases of ``targets`` with another snapshot; with ``write`` give them this one.
+
+    Raises:
+        UsageError: no base of ``targets`` has a snapshot.
+        MatrixError: matrix.yaml is wrong, or cannot be changed by program.
+        FileError: a file cannot be read or written; then none has changed.
+    """
+    matrix = project.matrix()
+    dated = {each.base.name: each.base for each in targets if each.base.snapshot}
+    if not dated:
+        fix = "Write 'snapshot' in place of 'image' there; see docs/security.md."
+        raise UsageError(Problem(what="no base of these targets has a snapshot.", fix=fix))
+    old = {name: base for name, base in dated.items() if base.snapshot != snapshot}
+    for name, base in old.items():
+        print(f"{name}: {base.snapshot} -> {snapshot}")
+    if not old:
+        console.say(f"these bases have the snapshot {snapshot}")
+    elif not write:
+        console.say("nothing was written; add --write to put it into matrix.yaml")
+    else:
+        path = project.matrix_file
+        after = rewrite(text := read_text(path), _changes(text, path.name, old, snapshot))
+        if _bases(parse_matrix(after, path.name)) != _moved(_bases(matrix), old, snapshot):
+            what = "matrix.yaml cannot be changed by program: more would change than the snapshots."
+            raise MatrixError(Problem(what=what, fix="Write the snapshots there, listed above."))
+        write_files({path: after})
+        console.say("now run: python build.py render")
+
+
+def _changes(text: str, file: str, names: Iterable[str], snapshot: str) -> Iterable[VersionChange]:
+    top = yaml.compose(text, Loader=yaml.CSafeLoader)
+    for name in names:
+        node = base_value(top, name, "snapshot")
+        mark = node.start_mark
+        where = Span(file=file, line=mark.line + 1, column=mark.column + 1)
+        use = Use(key="snapshot", version=str(node.value), where=where, targets=())
+        yield VersionChange(use=use, version=snapshot)
+
+
+def _bases(matrix: Matrix) -> dict[str, tuple[str, str]]:
+    """Target to the images of its bases, which name their snapshots."""
+    targets = matrix.targets.items()
+    return {name: (each.base.image, each.build_base.image) for name, each in targets}
+
+
+def _moved(
+    images: dict[str, tuple[str, str]], old: dict[str, Base], snapshot: str
+) -> dict[str, tuple[str, str]]:
+    new = {base.image: base.image.removesuffix(base.snapshot) + snapshot for base in old.values()}
+    return {name: (new.get(one, one), new.get(two, two)) for name, (one, two) in images.items()}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The result of a scan as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from cannery.errors import counted
+from cannery.report.columns import columns, fold
+from cannery.report.printable import printable
+from cannery.scan.components import PYPI
+from cannery.scan.findings import Finding
+from cannery.scan.result import Scan, Scanned
+from cannery.scan.severity import Severity
+
+_HEAD = ("severity", "score", "id", "package", "version", "fixed in")
+
+
+def scan_text(scan: Scan, width: int) -> str:
+    """A table for each image, then the exceptions that need a change, and a summary."""
+    lines = [line for each in scan.scanned for line in (*_of(each, width), "")]
+    lines += fold((f"warning: {each}" for each in scan.warnings), width)
+    lines += fold(_expired(scan), width)
+    return "\n".join([*lines, *fold([_summary(scan)], width)])
+
+
+def failing_names(scan: Scan) -> list[str]:
+    """What has a vulnerability as severe as the threshold, each name once."""
+    threshold = scan.threshold or Severity.NONE
+    return [*dict.fromkeys(each.name for each in scan.scanned if each.at_least(threshold))]
+
+
+def failing_packages(scan: Scan) -> list[str]:
+    """The Python packages with a vulnerability as severe as the threshold, sorted."""
+    threshold = scan.threshold or Severity.NONE
+    components = {each.component for one in scan.scanned for each in one.at_least(threshold)}
+    return sorted({each.name for each in components if each.ecosystem == PYPI})
+
+
+def _of(scanned: Scanned, width: int) -> Iterator[str]:
+    yield f"{scanned.name}: {counted(scanned.components, 'package')} examined"
+    left_out = [
+        f"{counted(number, f'{kind} package')}" for kind, number in scanned.left_out.items()
+    ]
+    notes = [*scanned.notes]
+    if left_out:
+        notes.append(f"{', '.join(left_out)} could not be examined")
+    yield from fold((f"  note: {printable(each)}" for each in notes), width)
+    if scanned.findings:
+        rows = [_HEAD, *map(_row, scanned.findings)]
+        yield from (f"  {line}" for line in columns(rows, right={1}))
+    else:
+        yield "  no known vulnerabilities"
+    yield from fold(map(_accepted, scanned.accepted), width)
+
+
+def _row(finding: Finding) -> Sequence[str]:
+    score = finding.rating.score
+    cells = (finding.id, finding.component.shown, finding.component.version, finding.fixed or "-")
+    return (
+        finding.rating.severity,
+        "-" if score is None else f"{score:.1f}",
+        *map(printable, cells),
+    )
+
+
+def _accepted(finding: Finding) -> str:
+    exception = finding.exempted
+    assert exception
+    named = f"{finding.id} of {finding.component.name}"
+    return f"  accepted until {exception.expires}: {printable(named)}: {exception.reason}"
+
+
+def _expired(scan: Scan) -> Iterable[str]:
+    for each in scan.expired:
+        yield (
+            f"error: {scan.file}:{each.line}: the exception for {each.id} of {each.package} "
+            f"expired on {each.expires}. Update the package, or decide again: {each.reason}"
+        )
+
+
+def _summary(scan: Scan) -> str:
+    findings = [finding for each in scan.scanned for finding in each.findings]
+    found = Counter(each.rating.severity for each in findings)
+    parts = [f"{found[each]} {each}" for each in reversed(Severity) if found[each]]
+    accepted = sum(len(each.accepted) for each in scan.scanned)
+    noun = "vulnerability" if len(findings) == 1 else "vulnerabilities"
+    text = f"{len(findings):,} {noun}" + (f" ({', '.join(parts)})" if parts else "")
+    text += f", {accepted} accepted" if accepted else ""
+    return f"{text}. Source: {scan.source}."

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the packages of an image with advisories about vulnerabilities."""

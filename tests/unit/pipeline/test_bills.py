@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SBOMs out of a registry, of published targets, and of targets that are not built."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import EngineError, FileError, UsageError
+from cannery.pipeline.bills import bills, published_bills
+from cannery.publish.attestation import (
+    SLSA,
+    SPDX,
+    attestation_manifest,
+    encoded,
+    index_entry,
+    statement,
+)
+from cannery.publish.oci import INDEX, MANIFEST, digest_of
+from cannery.publish.records import path_of, to_text
+from tests.unit.http_servers import Handler, answering
+from tests.unit.matrices import Checkout
+from tests.unit.publications import record
+from tests.unit.scans import TORCH, spdx
+
+IMAGE = "sha256:" + "ab" * 32
+
+
+def stored(*predicates: tuple[str, object]) -> tuple[dict[str, tuple[str, bytes]], str]:
+    """What a registry has of an image with these attestations, by digest, and its index."""
+    statements = [statement("x", IMAGE, kind, {"it": content}) for kind, content in predicates]
+    for each, (_, content) in zip(statements, predicates, strict=True):
+        each["predicate"] = content
+    manifest, blobs = attestation_manifest(IMAGE, statements)
+    index = encoded({"mediaType": INDEX, "manifests": [index_entry(IMAGE, manifest)]})
+    found = {digest: ("application/octet-stream", content) for digest, content in blobs.items()}
+    found[digest_of(encoded(manifest))] = (MANIFEST, encoded(manifest))
+    found[digest_of(index)] = (INDEX, index)
+    return found, digest_of(index)
+
+
+@pytest.fixture
+def registry() -> Iterator[tuple[str, dict[str, tuple[str, bytes]]]]:
+    """The host of a registry, and what it has."""
+    content: dict[str, tuple[str, bytes]] = {}
+
+    class Registry(Handler):
+        def answer(self) -> None:
+            kind, body = content.get(self.path.rpartition("/")[2], ("", b""))
+            headers = {"Docker_Content_Digest": digest_of(body)} if body else {}
+            self.reply(200 if body else 404, body, Content_Type=kind, **headers)
+
+    with answering(Registry) as address:
+        yield address.removeprefix("http://"), content
+
+
+Hub = tuple[str, dict[str, tuple[str, bytes]]]
+
+
+def test_the_sbom_of_an_image_in_a_registry(checkout: Checkout, registry: Hub) -> None:
+    host, content = registry
+    more, digest = stored((SLSA, {}), (SPDX, spdx(TORCH)))
+    content.update(more)
+    [found] = bills(checkout.project, [f"{host}/ascend@{digest}"], None)
+    assert found.document["predicate"] == spdx(TORCH)
+
+
+def test_an_image_without_an_sbom(checkout: Checkout, registry: Hub) -> None:
+    host, content = registry
+    more, digest = stored((SLSA, {}))
+    content.update(more)
+    with pytest.raises(UsageError, match=r"has no SBOM\. 'build\.py push' adds one"):
+        bills(checkout.project, [f"{host}/ascend@{digest}"], None)
+
+
+def test_what_is_wrong_with_references_is_told_at_once(checkout: Checkout, registry: Hub) -> None:
+    host, _ = registry
+    names = [f"{host}/ascend", f"{host}/ascend:none", "none.json"]
+    with pytest.raises(UsageError) as caught:
+        bills(checkout.project, names, None)
+    first, second, third = map(str, caught.value.problems)
+    assert first.startswith(f"{host}/ascend has neither a tag nor a digest.")
+    assert second.startswith(f"{host}/ascend:none does not exist.")
+    assert third == "there is no file none.json."
+
+
+def test_an_index_that_is_none(checkout: Checkout, registry: Hub) -> None:
+    host, content = registry
+    body = b'{"manifests": 7}'
+    content[digest_of(body)] = (INDEX, body)
+    with pytest.raises(FileError, match="is not a manifest"):
+        bills(checkout.project, [f"{host}/ascend@{digest_of(body)}"], None)
+
+
+def test_published_targets(
+    checkout: Checkout, registry: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host, content = registry
+    more, digest = stored((SPDX, spdx(TORCH)))
+    content.update(more)
+    project = checkout.project
+    target, *others = project.matrix().targets
+    pushed = replace(record(), target=target, registry=host, repository="ascend", digest=digest)
+    path = path_of(project.releases, pushed)
+    path.parent.mkdir(parents=True)
+    path.write_text(to_text(pushed), encoding="utf-8")
+    [found] = published_bills(project, (), None)
+    assert (found.name, found.notes) == (target, (f"image {host}/ascend@{digest}",))
+    assert f"{others[0]} is not published" in capsys.readouterr().err
+
+
+def no_engine(_: object) -> None:
+    raise EngineError("there is no engine.")
+
+
+def test_a_target_that_is_not_built_is_its_lock(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cannery.pipeline.bills.local_images", no_engine)
+    project = checkout.project
+    target = next(iter(project.matrix().targets))
+    [found] = bills(project, [target], None)
+    assert found.name == target
+    assert found.notes[0].startswith("its image is not on this machine")
+    assert "pkg:pypi/" in json.dumps(found.document)
+
+
+def test_an_sbom_file_that_is_not_json(checkout: Checkout, tmp_path: Path) -> None:
+    path = tmp_path / "sbom.json"
+    path.write_text("{\n]", encoding="utf-8")
+    with pytest.raises(FileError, match=r"sbom\.json:2:1: the file is not JSON"):
+        bills(checkout.project, [str(path)], None)
