@@ -175,6 +175,12 @@ def operators(session: nox.Session) -> None:
 
 
 @nox.session
+def releases(session: nox.Session) -> None:
+    """Read and run every torch_npu of the package index on the device: 50 GB to download, hours."""
+    session.run("nice", "-n", "10", "python", "-m", "bench.releases", *session.posargs)
+
+
+@nox.session
 def wheel(session: nox.Session) -> None:
     """Build the wheel ascend-sim for both architectures into dist/."""
     session.run("python", "-m", "cannery.simulator.wheel", *session.posargs)
@@ -192,6 +198,20 @@ def wheel_check(session: nox.Session) -> None:
         session.run(f"{venv}/bin/pip", "install", "--quiet", *packages)
         tests = "tests/ascend_sim/test_sim_in_venv.py"
         session.run("pytest", "--quiet", tests, env={"CANNERY_SIM_VENV": venv})
+
+
+@nox.session
+def frameworks(session: nox.Session) -> None:
+    """Training frameworks on the software device, and their page (12 GB of packages)."""
+    with tempfile.TemporaryDirectory(prefix="frameworks-") as folder:
+        wheel = ("--machine", platform.machine(), "--out", folder)
+        session.run("python", "-m", "cannery.simulator.wheel", *wheel)
+        settings = {"CANNERY_FRAMEWORKS": folder, "UV_CACHE_DIR": f"{folder}/cache"}
+        try:
+            session.run("pytest", "--quiet", "tests/frameworks", *session.posargs, env=settings)
+        finally:
+            if not session.posargs:
+                session.run("python", "-m", "tests.frameworks.results", f"{folder}/results")
 
 
 @nox.session

@@ -14,7 +14,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from bench import checkout, draw, figures_build, figures_image, figures_real, figures_text, machine
+from bench import (
+    checkout,
+    draw,
+    figures_build,
+    figures_image,
+    figures_real,
+    figures_scale,
+    figures_text,
+    machine,
+)
 from bench.engine import private_engine
 from bench.figures_build import Plan
 from bench.first_use import first_use
@@ -48,7 +57,7 @@ ON_ENGINE: dict[str, Builds] = {
 }
 """In this order, because a figure uses images that an earlier one has built; (e) removes them."""
 
-WITHOUT_ENGINE = ("h", "j")
+WITHOUT_ENGINE = ("h", "j", "m")
 LETTERS = sorted([*ON_ENGINE, *WITHOUT_ENGINE])
 
 _EPILOG = """\
@@ -60,10 +69,11 @@ figures:
   e  all targets that can be built here, in one build: time and bytes
   j  the unit tests                     k  cold build with packages of real size
                                         l  disk space of packages of real size
+  m  1,000 targets and 10,000 tags: time and memory
 
-All figures but h and j start a separate engine. They need root, dockerd, iproute2, iptables and
-disk space (e: about 5 GB a target; k, l: 6 GB and 3.2 times --real-size); f also docker-registry.
-All figures together take hours under emulation.
+All figures but h, j and m start a separate engine. They need root, dockerd, iproute2, iptables and
+disk space (e: about 5 GB a target; k, l: 6 GB and 3.2 times --real-size). f and m need
+docker-registry. All figures together take hours under emulation.
 """
 
 
@@ -213,6 +223,9 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
         yield figures_text.rendering(work.project, work.runs)
     if "j" in letters:
         yield figures_text.unit_tests(Project(root=ROOT))
+    if "m" in letters:
+        yield figures_scale.commands(work.project)
+        yield figures_scale.prune(work.project)
     if not (left := [letter for letter in letters if letter in ON_ENGINE]):
         return
     with private_engine() as engine:

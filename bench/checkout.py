@@ -16,8 +16,11 @@ from cannery.errors import CanneryError
 from cannery.execute.process import run
 from cannery.matrix.project import Project
 
-_NEEDED = ("build.py", "matrix.yaml", "compat.yaml", "pyproject.toml", "cannery", "images", "tests")
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*")
+_NEEDED = (
+    *("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "pyproject.toml", "README.md"),
+    *("cannery", "images", "tests", "verified"),
+)
+_LEFT_OUT = shutil.ignore_patterns("__pycache__")
 
 
 def copied(project: Project, root: Path) -> Project:

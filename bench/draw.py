@@ -32,6 +32,11 @@ ORDER = (
     "list",
     "unit",
     "tests",
+    *(
+        f"scale-{name}{suffix}"
+        for name in ("plan", "shard", "ci", "catalog", "prune")
+        for suffix in ("", "-memory", "-growth", "-memory-growth")
+    ),
 )
 
 _INTRO = """\

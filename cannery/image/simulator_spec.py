@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from cannery.errors import Problem, UsageError
+from cannery.image.cann_symbols import lacking
 from cannery.model import SIMULATED_CHIPS, Target
+from cannery.syntax.cann_version import CannVersion
 
 SOURCES = Path(__file__).parents[1] / "simulator"
 
@@ -49,6 +51,7 @@ def package_spec(target: Target) -> dict[str, Any]:
         "arch": target.machine,
         "cann": target.cann.version,
         "layout": str(target.cann.layout),
+        "lacks": lacking(_public(target)),
         "packages": packages,
         "apex": {"file": files["apex"].name} if "apex" in files else None,
         "driver": {
@@ -58,6 +61,12 @@ def package_spec(target: Target) -> dict[str, Any]:
             "hbm_mb": HBM_MB,
         },
     }
+
+
+def _public(target: Target) -> CannVersion:
+    """The release whose symbols the target's CANN has: of an interim build, the one it is near."""
+    cann = target.cann
+    return CannVersion.parse(cann.nearest_public if cann.interim else cann.version)
 
 
 def recipe(target: Target) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 
 from cannery.publish.records import Record
 
@@ -68,10 +69,9 @@ def choose_deletions(
         if why := _reason(each, recorded, names, in_use):
             kept[each.digest] = why
     others = [each for each in stored if each.digest not in kept and not each.subject]
-    for target in {each.target for each in others}:
-        own = [each for each in others if each.target == target]
-        own.sort(key=lambda each: (each.created, each.digest), reverse=True)
-        for each in own[:keep]:
+    others.sort(key=lambda each: (each.target, each.created, each.digest), reverse=True)
+    for target, own in groupby(others, key=lambda each: each.target):
+        for each in islice(own, keep):
             kept[each.digest] = f"it is one of the {keep} newest of {target}"
     needed = _spread(stored, kept, {*recorded})
     gone = tuple(each for each in stored if each.digest not in kept)

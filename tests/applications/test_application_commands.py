@@ -6,16 +6,13 @@ Needs the images, and takes minutes for each: 'nox -s applications' runs it.
 
 from __future__ import annotations
 
-import json
-import math
-import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from .logs import assert_learns, json_lines, logged_losses, verl_losses
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
@@ -30,23 +27,6 @@ def run(target: str, program: str, *words: str) -> str:
     return done.stdout
 
 
-def json_lines(printed: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects that have a line of ``printed`` of their own."""
-    for line in printed.splitlines():
-        if line.startswith("{"):
-            try:
-                yield json.loads(line)
-            except ValueError:
-                continue
-
-
-def assert_learns(losses: list[float]) -> None:
-    """The losses are finite, and the last is well below the first."""
-    assert len(losses) >= 4, losses
-    assert all(math.isfinite(loss) for loss in losses), losses
-    assert losses[-1] < 0.9 * losses[0], losses
-
-
 @pytest.mark.parametrize("finetuning", ["lora", "full"])
 @pytest.mark.parametrize(
     "target",
@@ -54,20 +34,17 @@ def assert_learns(losses: list[float]) -> None:
 )
 def test_llamafactory_trains(target: str, finetuning: str) -> None:
     """``llamafactory-cli train``: supervised finetuning."""
-    log = json_lines(run(target, "llamafactory.sh", finetuning))
-    assert_learns([entry["loss"] for entry in log if "loss" in entry])
+    assert_learns(logged_losses(run(target, "llamafactory.sh", finetuning)))
 
 
 def test_swift_trains() -> None:
     """``swift sft``."""
-    log = json_lines(run("py311-torch290-cann900-swift460-910b", "swift.sh"))
-    assert_learns([entry["loss"] for entry in log if "loss" in entry])
+    assert_learns(logged_losses(run("py311-torch290-cann900-swift460-910b", "swift.sh")))
 
 
 def test_verl_trains() -> None:
     """verl's trainer for supervised finetuning."""
-    printed = run("py311-torch2100-cann910-verl091-910b", "verl.sh")
-    assert_learns([float(loss) for loss in re.findall(r"train/loss:([0-9.naif]+)", printed)])
+    assert_learns(verl_losses(run("py311-torch2100-cann910-verl091-910b", "verl.sh")))
 
 
 @pytest.mark.parametrize(

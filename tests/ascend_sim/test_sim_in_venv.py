@@ -55,11 +55,18 @@ def simulated(options: str, *program: str, home: Path) -> str:
     [
         ("--cards 2", "2 Ascend910B3\n"),
         ("--cards 4 --chip a3", "4 Ascend910_9392\n"),
-        ("--cards 1 --cann 8.3.RC1", "1 Ascend910B3\n"),
+        ("--cards 1 --cann 8.5.0", "1 Ascend910B3\n"),
     ],
 )
 def test_torch_counts_the_cards(options: str, said: str, tmp_path: Path) -> None:
     assert simulated(options, "python", "-c", COUNT, home=tmp_path) == said
+
+
+def test_a_cann_that_is_too_old_lacks_symbols(tmp_path: Path) -> None:
+    options = ("--cann", "8.0.RC2", "--", "python", "-c", COUNT)
+    done = in_venv("ascend-sim", "run", *options, home=tmp_path)
+    assert done.returncode != 0
+    assert "libtorch_npu.so: undefined symbol: " in done.stderr
 
 
 def test_the_tests_of_a_project_pass(tmp_path: Path) -> None:

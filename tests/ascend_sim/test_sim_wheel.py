@@ -127,7 +127,9 @@ def test_what_is_known_of_releases(facts: dict[str, Any]) -> None:
             "910b": f"Ascend-cann-910b-ops_9.1.0_linux-{MACHINE}.run",
             "a3": f"Ascend-cann-A3-ops_9.1.0_linux-{MACHINE}.run",
         },
+        "lacks": [],
     }
+    assert "libascendcl aclrtDeviceGetBareTgid" in releases["8.3.RC1"]["lacks"]
     assert releases["8.5.1"]["driver"] == releases["8.5.0"]["driver"]
     of_torch_npu = facts["cann_of_torch_npu"]
     assert of_torch_npu["2.7.1"] == "8.3.RC1"

@@ -69,13 +69,11 @@ class Heard:
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
-    """Two engines that keep images in containerd's store, and what both can reach."""
+class Site:
+    """A registry, a base, and two builds that every engine and builder can do."""
 
     folder: Path
     registry: str
-    first: Engine
-    second: Engine
     base: str
 
     def builds(self, *, torch: str = "torch") -> list[ImageBuild]:
@@ -113,6 +111,14 @@ class World:
         )
         failures = bake(builds, settings, heard, heard.built)
         return Baked(images=heard.images, failures=failures), heard
+
+
+@dataclass(frozen=True, kw_only=True)
+class World(Site):
+    """The same with two engines that keep images in containerd's store."""
+
+    first: Engine
+    second: Engine
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,6 +86,8 @@ class Arguments:
             ),
             "rank_id": lambda: ctypes.c_int64(self._rarely((0,), (1, 64, (1 << 32) - 1), 0.05)),
             "root": lambda: ctypes.c_int64(self._rarely((0,), (1, 2, (1 << 32) - 1), 0.1)),
+            # With 1 and 2, the device believes the caller's addresses.
+            "placement": lambda: ctypes.c_int64(pick((0, -1, 3))),
             "one": lambda: ctypes.c_int64(pick((0, 1, 1, 2, -1))),
         }
 

@@ -98,6 +98,11 @@ def test_a_shape_that_is_found_out(host: Host) -> None:
 
 
 @with_torch
+def test_an_input_can_lie_in_the_hosts_memory(host: Host) -> None:
+    assert ask(host, "host_inputs") < 1e-5
+
+
+@with_torch
 def test_the_table_is_right_in_float64(host: Host) -> None:
     errors = ask(host, "values")
     assert len(errors) >= 17

@@ -18,6 +18,7 @@ import numpy as np
 
 from .acl import Acl, CallError, int64s
 
+HOST_MEMORY, UNDEFINED_TYPE = 2, -1
 CODES = {"f4": 0, "f2": 1, "i1": 2, "i4": 3, "u1": 4, "i8": 9, "f8": 11, "b1": 12, "c8": 16}
 
 
@@ -42,6 +43,7 @@ class Client:
         self.acl = Acl()
         for name in ("TensorList", "FloatArray", "BoolArray", "ScalarList"):
             getattr(self.acl.library, f"aclCreate{name}").restype = ctypes.c_void_p
+        self.acl.library.aclopCreateAttr.restype = ctypes.c_void_p
         self.acl.start()
 
     def put(self, array: Any, code: int | None = None) -> Memory:
@@ -208,6 +210,46 @@ def found_shape() -> object:
     return [dims[: rank.value], out.read()[: dims[0]].tolist()]
 
 
+def described(client: Client, values: Any, on_host: bool) -> tuple[ctypes.c_void_p, ...]:
+    """The handles of a tensor for the older interface: its description and its memory."""
+    library = client.acl.library
+    library.aclCreateTensorDesc.restype = library.aclCreateDataBuffer.restype = ctypes.c_void_p
+    shape = int64s(values.shape)
+    handle = ctypes.c_void_p(library.aclCreateTensorDesc(CODES["f4"], values.ndim, shape, 2))
+    client.acl.call("aclSetTensorPlaceMent", handle, HOST_MEMORY if on_host else 0)
+    data = ctypes.c_void_p(values.ctypes.data) if on_host else client.put(values).pointer
+    size = ctypes.c_size_t(values.nbytes)
+    return handle, ctypes.c_void_p(library.aclCreateDataBuffer(data, size)), data
+
+
+def absent(client: Client) -> tuple[ctypes.c_void_p, ...]:
+    """The same of an input that is left out."""
+    library = client.acl.library
+    description = library.aclCreateTensorDesc(UNDEFINED_TYPE, 0, None, 2)
+    buffer = library.aclCreateDataBuffer(None, ctypes.c_size_t(0))
+    return ctypes.c_void_p(description), ctypes.c_void_p(buffer)
+
+
+def host_inputs() -> object:
+    """The first step of AdamW: torch_npu leaves its numbers in the host's memory."""
+    client = Client()
+    start, grad, zero = np.array([1.0, -2], "f4"), np.array([0.5, 3], "f4"), np.zeros(2, "f4")
+    powers_rate_decay_betas_epsilon = (1.0, 1.0, 0.1, 0.01, 0.9, 0.999, 0.0)
+    numbers = [np.array(each, "f4") for each in powers_rate_decay_betas_epsilon]
+    tensors = [described(client, each, on_host=False) for each in (start, zero, zero)]
+    tensors += [described(client, each, on_host=True) for each in numbers]
+    tensors += [described(client, grad, on_host=False), absent(client)]
+    handles = [(ctypes.c_void_p * 12)(*(each[at].value for each in tensors)) for at in (0, 1)]
+    outputs = [(ctypes.c_void_p * 3)(*each[:3]) for each in handles]
+    attributes = ctypes.c_void_p(client.acl.library.aclopCreateAttr())
+    name = ctypes.c_char_p(b"ApplyAdamW")
+    client.acl.call(
+        "aclopCompileAndExecute", name, 12, *handles, 3, *outputs, attributes, 0, 0, None, None
+    )
+    found = np.frombuffer(client.acl.download(tensors[0][2], 8), "f4")
+    return float(np.abs(found - (start * (1 - 0.1 * 0.01) - 0.1 * np.sign(grad))).max())
+
+
 def main() -> None:
     from . import torch_values
 
@@ -220,6 +262,7 @@ def main() -> None:
         released_text,
         many_threads,
         found_shape,
+        host_inputs,
         torch_values.values,
     )
     name = sys.argv[1]

@@ -211,6 +211,37 @@ def short_time_fourier_transform(client: Client) -> tuple[Memory, Any]:
     return out, np.stack((found.real, found.imag), -1)
 
 
+def cross_entropy_arguments(*first: Memory) -> list[object]:
+    """The arguments before the outputs: the target is ignored where it is -100."""
+    return [*first, None, ctypes.c_char_p(b"mean"), -100, 0.1, 0.0]
+
+
+@case
+def cross_entropy(client: Client) -> tuple[Memory, Any]:
+    x, target = numbers(4, 5), np.array([1, -100, 4, 0])
+    loss, log_prob, z, log_sum = (client.zeros(shape) for shape in ([1], [4, 5], [1], [4]))
+    arguments = cross_entropy_arguments(client.put(x), client.put(target))
+    client.call("CrossEntropyLoss", *arguments, False, loss, log_prob, z, log_sum)
+    expected = np.log(softmax(x.astype("f8")))
+    assert np.allclose(log_prob.read(), expected, atol=1e-5)
+    kept = [0, 2, 3]
+    right = -expected[kept, target[kept]].mean()
+    return loss, 0.9 * right - 0.1 * expected[kept].mean()
+
+
+@case
+def cross_entropy_gradient(client: Client) -> tuple[Memory, Any]:
+    x, target, out = numbers(4, 5), np.array([1, -100, 4, 0]), client.zeros([4, 5])
+    found = softmax(x.astype("f8"))
+    given = (np.array([3.0], "f4"), np.log(found).astype("f4"), target)
+    grad, log_prob, targets = map(client.put, given)
+    arguments = cross_entropy_arguments(grad, log_prob, targets)
+    client.call("CrossEntropyLossGrad", *arguments[:4], None, None, *arguments[4:], out)
+    wanted = 0.9 * np.eye(5)[np.maximum(target, 0)] + 0.1 / 5
+    targets_that_count = target[:, None] >= 0
+    return out, (found - wanted) * targets_that_count * 3 / targets_that_count.sum()
+
+
 @case
 def large_product(client: Client) -> tuple[Memory, Any]:
     a, b, out = numbers(200, 150), numbers(150, 180), client.zeros([200, 180])

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from cannery.cann import Layout
-from cannery.image.environment import ASCEND, DRIVER_LIBRARIES, SYSTEM_PATH, image_environment
+from cannery.image.environment import (
+    ASCEND,
+    DRIVER_LIBRARIES,
+    GUARD,
+    SYSTEM_PATH,
+    image_environment,
+)
 from cannery.matrix.project import Project
 from cannery.model import Target
 
@@ -40,7 +46,7 @@ def without_driver(environment: dict[str, str]) -> dict[str, str]:
 def sourced(machine: Machine, arguments: str) -> dict[str, str]:
     """What a shell has after the scripts, as if they were where an image has them."""
     # ENV has one folder for the logs of every user.
-    start = {"PATH": ":".join(SYSTEM_PATH), "HOME": "/tmp"}
+    start = {"PATH": ":".join(SYSTEM_PATH), "PYTHONPATH": GUARD, "HOME": "/tmp"}
     toolkit = machine.ascend / "ascend-toolkit/set_env.sh"
     environment, _ = source("bash", toolkit, start=start)
     if arguments:

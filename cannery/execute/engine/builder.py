@@ -42,8 +42,8 @@ def find_builder(name: str) -> Builder:
 
     Raises:
         UsageError: there is no such builder.
-        EngineError: there is no buildx, or the builder is part of another engine than the one that
-            checks the images.
+        EngineError: there is no buildx, a remote builder does not answer, or the builder is part of
+            another engine than the one that checks the images.
     """
     code, said = run(["docker", "buildx", "inspect", *([name] if name else [])], capture=True)
     if code:
@@ -55,6 +55,8 @@ def find_builder(name: str) -> Builder:
         raise EngineError(f"buildx reports about its builder:\n{said.strip()}")
     fields = dict(re.findall(r"^(Name|Driver):\s*(\S+)", said, re.MULTILINE)[:2])
     found = Builder(name=fields.get("Name", name), local=fields.get("Driver") == "docker")
+    if fields.get("Driver") == "remote":
+        _check_answers(found, said)
     if name and found.local:
         _check_engine(found)
     return found
@@ -65,6 +67,19 @@ def _known() -> list[str]:
     # The line of a builder begins with its name, the lines of its nodes with a space or a branch.
     names = re.findall(r"^([A-Za-z0-9][\w.-]*)\*?\s", said, re.MULTILINE)
     return [name for name in names if name != "NAME"]
+
+
+def _check_answers(builder: Builder, said: str) -> None:
+    """Raise EngineError if a node of a remote builder does not answer; buildx waits for it."""
+    nodes = re.findall(
+        r"^Endpoint:\s*(\S+)(?:\n(?!Endpoint:).*)*?\nStatus:\s*(\S+)", said, re.MULTILINE
+    )
+    if silent := [address for address, status in nodes if status != "running"]:
+        what = f"the builder {builder.name} does not answer at {', '.join(silent)}."
+        fix = (
+            "Check that buildkitd runs there, and that it accepts the certificate of this builder."
+        )
+        raise EngineError(Problem(what=what, fix=fix))
 
 
 def _check_engine(builder: Builder) -> None:

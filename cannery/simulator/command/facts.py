@@ -14,7 +14,10 @@ FILE = "facts.json"
 
 @dataclass(frozen=True)
 class Release:
-    """A CANN release. ``kernels`` maps a chip to its package; ``nnal`` is "" if there is none."""
+    """A CANN release. ``kernels`` maps a chip to its package; ``nnal`` is "" if there is none.
+
+    ``lacks`` are the symbols that the device has and this release does not.
+    """
 
     version: str
     layout: str
@@ -22,6 +25,7 @@ class Release:
     toolkit: str
     nnal: str
     kernels: dict[str, str]
+    lacks: list[str]
 
 
 @dataclass(frozen=True)

@@ -131,4 +131,5 @@ def _spec(machine: Machine, facts: Facts) -> Spec:
         driver=DriverSpec(
             machine.driver, facts.models[machine.chip], machine.cards, machine.memory_mb
         ),
+        lacks=tuple(release.lacks),
     )

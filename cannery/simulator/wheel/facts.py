@@ -10,6 +10,7 @@ from packaging.version import Version
 
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.file_names import file_row, name_in
+from cannery.image.cann_symbols import lacking
 from cannery.image.simulator_spec import DEVICES, DRIVER_VERSION, HBM_MB
 from cannery.matrix.choice import layout_of
 from cannery.model import SIMULATED_CHIPS
@@ -59,6 +60,7 @@ def _release(compat: Compat, cann: CannVersion, machine: str, driver: str) -> di
         "toolkit": name("toolkit"),
         "nnal": name("nnal") if nnal else "",
         "kernels": {chip: file for chip, file in kernels.items() if file},
+        "lacks": [] if cann.is_interim else lacking(cann),
     }
 
 

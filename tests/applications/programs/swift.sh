@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Trains the tiny model with 'swift sft'; prints its log of losses.
 set -eu
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 cd "$work"
-python3 /applications/tiny_model.py "$work"
+python3 "$here"/tiny_model.py "$work"
 swift sft --model model --model_type llama --template dummy --dataset data/numbers.jsonl --torch_dtype bfloat16 \
   --max_length 64 --per_device_train_batch_size 8 --learning_rate 1e-2 --max_steps 8 --logging_steps 1 \
   --save_strategy no --eval_strategy no --split_dataset_ratio 0 --report_to none --output_dir out

@@ -71,22 +71,68 @@ def conversations() -> "list[dict[str, str]]":
     ] * 4
 
 
-def write_data(folder: Path) -> None:
-    """Writes the conversations as LLaMA-Factory reads them, and as lists of messages."""
-    said = conversations()
-    (folder / "numbers.json").write_text(json.dumps(said))
-    messages = [
+def lists_of_messages() -> "list[dict[str, list[dict[str, str]]]]":
+    """The conversations as ms-swift and verl read them."""
+    return [
         {
             "messages": [
                 {"role": "user", "content": each["instruction"]},
                 {"role": "assistant", "content": each["output"]},
             ]
         }
-        for each in said
+        for each in conversations()
     ]
-    (folder / "numbers.jsonl").write_text("".join(json.dumps(each) + "\n" for each in messages))
-    info = {"numbers": {"file_name": "numbers.json"}}
-    (folder / "dataset_info.json").write_text(json.dumps(info))
+
+
+def pairs() -> "list[dict[str, str]]":
+    """The conversations with a right answer and a wrong one."""
+    said = conversations()
+    return [
+        {
+            "instruction": each["instruction"],
+            "input": "",
+            "chosen": each["output"],
+            "rejected": said[number - 3]["output"],
+        }
+        for number, each in enumerate(said)
+    ]
+
+
+DATASETS = {
+    "numbers": {"file_name": "numbers.json"},
+    "pairs": {
+        "file_name": "pairs.json",
+        "ranking": True,
+        "columns": {
+            "prompt": "instruction",
+            "query": "input",
+            "chosen": "chosen",
+            "rejected": "rejected",
+        },
+    },
+}
+ZERO3 = {
+    "train_batch_size": "auto",
+    "train_micro_batch_size_per_gpu": "auto",
+    "gradient_accumulation_steps": "auto",
+    "gradient_clipping": "auto",
+    "zero_allow_untested_optimizer": True,
+    "bf16": {"enabled": "auto"},
+    "zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": True},
+}
+
+
+def write_data(folder: Path) -> None:
+    """Writes the data sets, their description for LLaMA-Factory, and settings of DeepSpeed."""
+    for name, content in (
+        ("numbers", conversations()),
+        ("pairs", pairs()),
+        ("dataset_info", DATASETS),
+        ("zero3", ZERO3),
+    ):
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    lines = (json.dumps(each) + "\n" for each in lists_of_messages())
+    (folder / "numbers.jsonl").write_text("".join(lines))
 
 
 def main() -> None:

@@ -64,6 +64,17 @@ def test_how_progress_is_told(docker: Docker, version: str, mode: str) -> None:
     assert progress_mode() == mode
 
 
+def test_a_remote_builder_that_does_not_answer(docker: Docker) -> None:
+    nodes = (("tcp://a:1", "inactive"), ("tcp://b:1", "running"), ("tcp://c:1", "inactive"))
+    text = "".join(f"Name: n\nEndpoint: {a}\nDriver Options: x\nStatus: {s}\n" for a, s in nodes)
+    said = INSPECT.format(name="far", driver="remote").partition("Name: node0")[0]
+    docker.says("buildx inspect far", said + text)
+    with pytest.raises(EngineError, match=r"far does not answer at tcp://a:1, tcp://c:1\."):
+        find_builder("far")
+    docker.says("buildx inspect far", said + text.replace("inactive", "running"))
+    assert find_builder("far") == Builder(name="far", local=False)
+
+
 def test_no_buildx(docker: Docker) -> None:
     docker.says("buildx version", "1 docker: 'buildx' is not a docker command.")
     docker.says("buildx inspect", "1 docker: 'buildx' is not a docker command.")

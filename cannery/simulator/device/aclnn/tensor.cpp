@@ -80,7 +80,7 @@ int64_t product(const Shape& shape) {
 }
 
 void requireDeviceMemory(const Tensor& tensor) {
-  if (tensor.size() == 0) return;
+  if (tensor.size() == 0 || tensor.from_host) return;
   __int128 first = tensor.offset, last = tensor.offset;
   for (size_t i = 0; i < tensor.shape.size(); ++i) {
     const __int128 reach = static_cast<__int128>(tensor.shape[i] - 1) * tensor.strides[i];

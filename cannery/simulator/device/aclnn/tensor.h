@@ -3,6 +3,8 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
+#include <vector>
 
 #include "../core/handles.h"
 #include "number.h"
@@ -19,6 +21,8 @@ struct Tensor {
   Shape strides;   // in elements
   int64_t offset;  // in elements
   uint8_t* storage;
+  // The storage of an operator's input that lies in the host's memory: a copy of it.
+  std::shared_ptr<std::vector<uint8_t>> from_host = nullptr;
 
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
   int64_t size() const;

@@ -20,7 +20,7 @@ NPUSIM_API void* aclCreateTensorDesc(int32_t dtype, int rank, const int64_t* dim
                                      int32_t format) {
   void* desc = nullptr;
   guarded([&] {
-    desc = publish(std::make_shared<TensorDesc>(TensorDesc{dtype, extents(rank, dims), format}));
+    desc = publish(std::make_shared<TensorDesc>(TensorDesc{dtype, extents(rank, dims), format, false}));
   });
   return desc;
 }
@@ -34,8 +34,14 @@ NPUSIM_API int aclSetTensorFormat(void* desc, int32_t format) {
 NPUSIM_API int aclSetTensorShape(void* desc, int rank, const int64_t* dims) {
   return guarded([&] { opened<TensorDesc>(desc)->dims = extents(rank, dims); });
 }
-NPUSIM_API int aclSetTensorPlaceMent(void* desc, int) {
-  return guarded([&] { opened<TensorDesc>(desc); });
+NPUSIM_API int aclSetTensorPlaceMent(void* desc, int memory_type) {
+  return guarded([&] {
+    constexpr int kDevice = 0, kHostCompileIndependent = 2;
+    if (memory_type < kDevice || memory_type > kHostCompileIndependent) {
+      throw Error(kInvalidParam, "no type of memory has the number " + std::to_string(memory_type));
+    }
+    opened<TensorDesc>(desc)->on_host = memory_type != kDevice;
+  });
 }
 NPUSIM_API int32_t aclGetTensorDescType(const void* desc) {
   int32_t dtype = -1;

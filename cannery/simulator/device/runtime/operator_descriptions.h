@@ -16,6 +16,7 @@ struct TensorDesc {
   int32_t dtype;
   std::vector<int64_t> dims;
   int32_t format;
+  bool on_host = false;
 };
 
 struct DataBuffer {

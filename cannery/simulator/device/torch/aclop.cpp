@@ -2,6 +2,7 @@
 // Operators of the older interface (aclop), to which torch_npu turns where a newer form is missing.
 // PyTorch carries them out; the table's names for them begin with '@'.
 #include "../runtime/operator_descriptions.h"
+#include "element_types.h"
 #include "torch_operators.h"
 
 using namespace npusim;
@@ -46,8 +47,16 @@ Value tensorOf(const void* description, const void* buffer) {
   const auto memory = opened<DataBuffer>(buffer);
   const Shape dims(desc->dims.begin(), desc->dims.end());
   if (desc->dtype == undefined || (memory->data == nullptr && product(dims) != 0)) return Null{};
-  return Tensor{static_cast<DataType>(desc->dtype), dims, denseStrides(dims), 0,
-                static_cast<uint8_t*>(memory->data)};
+  const auto data = static_cast<uint8_t*>(memory->data);
+  Tensor result{static_cast<DataType>(desc->dtype), dims, denseStrides(dims), 0, data};
+  if (desc->on_host && data != nullptr) {
+    if (memory->size / bytesOfElement(result.dtype) < static_cast<size_t>(result.size())) {
+      throw Error(kInvalidParam, "an input in the host's memory is larger than its buffer");
+    }
+    result.from_host = std::make_shared<std::vector<uint8_t>>(data, data + memory->size);
+    result.storage = result.from_host->data();
+  }
+  return result;
 }
 
 template <class Handles>

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import marker
+from .exports import take_out
 from .layout import PACKAGES, Layout, render_template
 from .spec import PackageSpec, Spec
 from .tree import Tree
@@ -74,6 +75,7 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
         tree.add_link(path, fill(target, spec))
     for name in ("lib64", "devlib"):
         tree.add_copy(device / "toolkit" / name, f"{root}/{spec.arch}-linux/{name}", spec.arch)
+    take_out(tree, spec.lacks)
     values = {"LAYOUT": layout.fragment("toolkit_env.sh"), "VERSION": spec.cann}
     tree.add_file(f"{root}/set_env.sh", render_template("toolkit_set_env.sh", values))
     info = add_install_info(tree, spec, entry, layout, "toolkit")
@@ -139,6 +141,7 @@ def nnal(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Packag
     for abi in CXX_ABIS:
         home = f"{root}/atb/cxx_abi_{abi}"
         tree.add_copy(device / "nnal" / "lib", f"{home}/lib", spec.arch)
+        take_out(tree, spec.lacks)
         for directory in ("bin", "examples", "include", "tests/atbopstest"):
             tree.add_directory(f"{home}/{directory}")
     tree.add_link("nnal/atb/latest", version)

@@ -26,6 +26,8 @@ KERNEL_FOLDERS = {
 # Versions and file names end up in paths and in shell code: no blanks, quotes or slashes.
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
+SYMBOL = re.compile(r"lib[a-z_]+ [A-Za-z_][A-Za-z0-9_]*")
+
 
 @dataclass(frozen=True)
 class PackageSpec:
@@ -56,7 +58,10 @@ class DriverSpec:
 
 @dataclass(frozen=True)
 class Spec:
-    """What is to be packed; ``cann`` is the toolkit's version, ``apex`` the wheel's file name."""
+    """What is to be packed; ``cann`` is the toolkit's version, ``apex`` the wheel's file name.
+
+    ``lacks`` are symbols that this CANN does not have, each as ``LIBRARY SYMBOL``.
+    """
 
     arch: str
     cann: str
@@ -64,6 +69,7 @@ class Spec:
     packages: tuple[PackageSpec, ...]
     apex: str | None
     driver: DriverSpec | None
+    lacks: tuple[str, ...] = ()
 
 
 class Reader:
@@ -117,6 +123,7 @@ def parse_spec(value: object) -> Spec:
         packages=parse_packages(reader.get("packages"), problems),
         apex=parse_apex(reader.get("apex"), problems),
         driver=parse_driver(reader.get("driver"), problems),
+        lacks=parse_lacks(reader.get("lacks"), problems),
     )
     reader.finish()
     if problems:
@@ -161,6 +168,19 @@ def parse_apex(value: object, problems: list[str]) -> str | None:
     file = reader.text("file")
     reader.finish()
     return file
+
+
+def parse_lacks(value: object, problems: list[str]) -> tuple[str, ...]:
+    """Nothing at all means that this CANN has every symbol of the device."""
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        problems.append(f"spec.lacks: expected a list, found {type(value).__name__}")
+        return ()
+    for i, line in enumerate(value):
+        if not isinstance(line, str) or not SYMBOL.fullmatch(line):
+            problems.append(f"spec.lacks[{i}]: expected 'LIBRARY SYMBOL', found {line!r}")
+    return tuple(value)
 
 
 def parse_driver(value: object, problems: list[str]) -> DriverSpec | None:

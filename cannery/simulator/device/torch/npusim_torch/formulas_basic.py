@@ -140,10 +140,34 @@ def ctc_loss_backward(
     )
 
 
+def cross_entropy(
+    x: Any, target: Any, weight: Any, reduction: str, ignore: int, smoothing: float
+) -> Any:
+    """The loss in float32; the vendor's document says that the z-loss is not computed."""
+    return torch.nn.functional.cross_entropy(
+        x.float(),
+        target.long(),
+        weight,
+        ignore_index=ignore,
+        reduction=reduction,
+        label_smoothing=smoothing,
+    )
+
+
+def cross_entropy_backward(grad: Any, log_prob: Any, *settings: Any) -> Any:
+    """The logarithms of the probabilities stand for the input: softmax gives the same of both."""
+    x = log_prob.float().detach().requires_grad_()
+    with torch.enable_grad():
+        loss = cross_entropy(x, *settings)
+        return torch.autograd.grad(loss, x, grad.float().reshape(loss.shape))[0]
+
+
 __all__ = [
     "REDUCTIONS",
     "ROUNDING",
     "along",
+    "cross_entropy",
+    "cross_entropy_backward",
     "ctc_loss",
     "ctc_loss_backward",
     "generator",

@@ -175,12 +175,16 @@ def apply_adam_w(
     max_grad: Any,
     maximize: bool,
 ) -> Any:
-    """One step of AdamW (Loshchilov and Hutter 2019): variable, moments, largest gradient."""
+    """One step of AdamW (Loshchilov and Hutter 2019): variable, moments, largest gradient.
+
+    The powers are those of the step before, says the vendor's specification of the operator.
+    """
     g = -grad.float() if maximize else grad.float()
     m_new = m * beta1 + g * (1 - beta1)
     v_new = v * beta2 + g.square() * (1 - beta2)
     largest = v_new if max_grad is None else torch.maximum(max_grad, v_new)
-    step = (m_new / (1 - beta1_power)) / ((largest / (1 - beta2_power)).sqrt() + eps)
+    bias1, bias2 = 1 - beta1_power * beta1, 1 - beta2_power * beta2
+    step = (m_new / bias1) / ((largest / bias2).sqrt() + eps)
     return (
         var * (1 - lr * decay) - lr * step,
         m_new,

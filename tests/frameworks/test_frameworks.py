@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frameworks train tiny models on the software device, through their own commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.applications.logs import assert_learns, json_lines, logged_losses, verl_losses
+
+from .environments import UNDECLARED, Environment
+from .results import Result
+
+Find = Callable[[str], Environment]
+TESTS = Path(__file__).parents[1]
+OWN = TESTS / "frameworks" / "programs"
+SHARED = TESTS / "applications" / "programs"
+MODELS = (
+    *("bart", "bloom", "deepseek_v3", "falcon", "gemma2", "gemma3_text", "gpt2", "gpt_neox"),
+    *("llama", "mamba", "mistral", "mixtral", "opt", "phi3", "qwen2", "qwen3", "qwen3_moe", "t5"),
+)
+LLAMAFACTORY = {
+    "lora": ("LLaMA-Factory, supervised, LoRA", 1),
+    "full": ("LLaMA-Factory, supervised, full", 1),
+    "dpo": ("LLaMA-Factory, DPO, full", 1),
+    "zero3": ("LLaMA-Factory, supervised, full, DeepSpeed ZeRO-3", 2),
+}
+WAYS = {
+    "fsdp2": ("FSDP2 (fully_shard)", 2),
+    "fused-adam": ("DeepSpeed ZeRO-2 with its FusedAdam for NPUs", 2),
+    "aot-eager": ('torch.compile(backend="aot_eager")', 1),
+}
+ERROR = re.compile(r"^\w*(?:Error|Exception): .*|Segmentation fault.*", re.MULTILINE)
+
+
+def printed(environment: Environment, result: Result, *command: str) -> str:
+    """What the program printed, after it has ended well; its error goes onto the page."""
+    result.versions = environment.versions
+    code, out, err = environment.run(result.ranks, *command)
+    if code:
+        errors = ERROR.findall(out + err)
+        result.note = f"exit code {code}. {errors[-1][:200] if errors else ''}"
+    assert code == 0, out[-8000:] + err[-8000:]
+    return out
+
+
+def assert_as_on_cpu(result: Result, found: dict[str, Any]) -> None:
+    result.losses, result.on_cpu = found["npu"], found["cpu"]
+    assert result.losses[-1] < result.losses[0]
+    assert result.losses == pytest.approx(result.on_cpu, abs=1e-3)
+
+
+@pytest.fixture(scope="module")
+def models(environment: Find) -> tuple[str, dict[str, Any]]:
+    """What the program says, and the result of each model; one process, as the imports are slow."""
+    _, out, err = environment("llamafactory").run(1, "python", f"{OWN}/models.py")
+    return out + err, {each["model"]: each for each in json_lines(out)}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_model(environment: Find, models: Any, result: Result, model: str) -> None:
+    """A model of transformers trains, and generates what it generates on the CPU."""
+    result.what, result.versions = f"transformers, {model}", environment("llamafactory").versions
+    said, results = models
+    assert model in results, said[-8000:]
+    found = results[model]
+    result.note = str(found.get("error", ""))[-200:]
+    assert "error" not in found, found["error"]
+    assert_as_on_cpu(result, {device: found[device]["losses"] for device in ("cpu", "npu")})
+    assert found["npu"]["tokens"] == found["cpu"]["tokens"]
+    result.passed = True
+
+
+@pytest.mark.parametrize("training", LLAMAFACTORY)
+def test_llamafactory(environment: Find, result: Result, training: str) -> None:
+    result.what, result.ranks = LLAMAFACTORY[training]
+    command = ("sh", f"{SHARED}/llamafactory.sh", training)
+    result.losses = logged_losses(printed(environment("llamafactory"), result, *command))
+    assert_learns(result.losses)
+    result.passed = True
+
+
+def test_llamafactory_exports(environment: Find, result: Result) -> None:
+    """The merged model has the base's tensors, of which LoRA's targets have changed."""
+    result.what = "LLaMA-Factory, LoRA and export of the merged model"
+    out = printed(environment("llamafactory"), result, "sh", f"{SHARED}/llamafactory.sh", "export")
+    result.losses = logged_losses(out)
+    [merged] = [each for each in json_lines(out) if "changed" in each]
+    result.note = f"{merged['changed']} of {merged['tensors']} tensors changed"
+    assert merged["tensors"] == merged["of"]
+    assert 0 < merged["changed"] < merged["tensors"]
+    assert merged["finite"]
+    result.passed = True
+
+
+def test_swift(environment: Find, result: Result) -> None:
+    result.what = "ms-swift, supervised, LoRA"
+    result.losses = logged_losses(printed(environment("swift"), result, "sh", f"{SHARED}/swift.sh"))
+    assert_learns(result.losses)
+    result.passed = True
+
+
+def test_verl(environment: Find, result: Result) -> None:
+    result.what = "verl, supervised trainer, FSDP engine"
+    result.losses = verl_losses(printed(environment("verl"), result, "sh", f"{SHARED}/verl.sh"))
+    assert_learns(result.losses)
+    result.note = f"beside the locked packages: {', '.join(UNDECLARED['verl'])}"
+    result.passed = True
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_way_of_training(environment: Find, result: Result, way: str) -> None:
+    result.what, result.ranks = WAYS[way]
+    launcher = ["torchrun", "--standalone", f"--nproc_per_node={result.ranks}"]
+    out = printed(environment("llamafactory"), result, *launcher, f"{OWN}/training.py", way)
+    [found] = json_lines(out)
+    assert_as_on_cpu(result, found)
+    result.passed = True
