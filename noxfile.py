@@ -135,6 +135,13 @@ def workflows(session: nox.Session) -> None:
     session.run("pytest", "--quiet", *CORES, "worksteal", "tests/workflows", *session.posargs)
 
 
+@nox.session(name="workflow-jobs")
+def workflow_jobs(session: nox.Session) -> None:
+    """Every job of CI in a container, from its YAML, with a registry and a fake API."""
+    _npm_ci(session, "npm/gitlab-ci-local")
+    session.run("python", "-m", "tests.workflow_jobs", *session.posargs)
+
+
 @nox.session
 def simulator(session: nox.Session) -> None:
     """The software device, the installers of its packages, and the wheel's command."""

@@ -25,11 +25,19 @@ GITLAB = {
 }
 
 
+def _without(variables: dict[str, str], name: str) -> dict[str, str]:
+    return {key: value for key, value in variables.items() if key != name}
+
+
 @pytest.mark.parametrize(
     ("environ", "identity", "invocation"),
     [
         ({}, LOCAL_BUILDER, ""),
         ({"GITHUB_ACTIONS": "false"}, LOCAL_BUILDER, ""),
+        # Runners that imitate a service do not set all of its variables.
+        ({"GITHUB_ACTIONS": "true"}, LOCAL_BUILDER, ""),
+        (_without(GITHUB, "GITHUB_WORKFLOW_REF"), LOCAL_BUILDER, ""),
+        (_without(GITLAB, "CI_RUNNER_ID"), LOCAL_BUILDER, ""),
         (
             GITHUB,
             "https://git.example.com/a/b/.github/workflows/release.yml@refs/heads/main",

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/workflow-jobs.md: the jobs that ran, and what was replaced."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.workflow_jobs.github import Ran
+from tests.workflow_jobs.scenarios import GITLAB, SCENARIOS, WITHOUT_SCENARIO, Scenario
+from tests.workflow_jobs.stand_ins import ACTIONS, OTHERS
+from tests.workflows.steps import ROOT
+
+RESULTS = Path(__file__).parent / "results.json"
+PAGE = ROOT / "docs" / "workflow-jobs.md"
+
+_HEAD = """\
+# The jobs of the workflows, run on this machine
+
+`nox -s workflow-jobs` runs every job of `.github/workflows` with [act](https://nektosact.com) and
+of `.gitlab-ci.yml` with [gitlab-ci-local](https://github.com/firecow/gitlab-ci-local), from these
+files, in containers, and writes this page. It needs root, the images that `nox -s image` builds,
+and 4 GB of disk. `-- NAME` runs one scenario; `-- --reuse` starts with the reports of this
+checkout, so that images that have passed are not tested again.
+"""
+
+
+def read() -> dict[str, Any]:
+    """Scenario to its recorded results."""
+    found: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return found
+
+
+def record(scenario: Scenario, ran: Ran) -> None:
+    """Keep the results of ``scenario``."""
+    known = read() if RESULTS.exists() else {}
+    known[scenario.name] = {"jobs": ran.jobs, "steps": ran.steps}
+    RESULTS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def text() -> str:
+    """The page."""
+    known = read() if RESULTS.exists() else {}
+    lines = [_HEAD, "## Jobs", "", "| scenario | event | jobs and results |", "|--|--|--|"]
+    for each in SCENARIOS:
+        file = ".gitlab-ci.yml" if each.workflow == GITLAB else f"{each.workflow}.yml"
+        found = (
+            known[each.name]["jobs"]
+            if each.name in known
+            else dict.fromkeys(each.results, "not run yet")
+        )
+        jobs = ", ".join(f"{job}: {result}" for job, result in found.items()) or "none is started"
+        lines.append(f"| {each.name} | {each.event} ({file}) | {jobs} |")
+    missing = ", ".join(f"`{workflow}/{job}`" for workflow, job in sorted(WITHOUT_SCENARIO))
+    lines += ["", f"No scenario runs these jobs yet: {missing}."]
+    lines += ["", "## Replaced", "", "| replaced | by | because |", "|--|--|--|"]
+    lines += [
+        f"| action `{name}` | a stand-in that {does} | it needs GitHub |"
+        for name, does in ACTIONS.items()
+    ]
+    lines += [f"| {' | '.join(row)} |" for row in OTHERS]
+    return "\n".join(lines) + "\n"
+
+
+def write() -> None:
+    """Write the page anew."""
+    PAGE.write_text(text(), encoding="utf-8")
