@@ -12,7 +12,7 @@ import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -253,36 +253,40 @@ class _Handler(BaseHTTPRequestHandler):
         if cut == -1:
             self.reset()
             return
-        length = int(self.headers.get("Content-Length") or 0)
-        try:
-            behind = http.client.HTTPConnection("127.0.0.1", self.server.behind.port, timeout=60)
-            behind.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
-            for name, value in self.headers.items():
-                behind.putheader(name, value)
-            behind.endheaders()
-            sent = 0
-            while sent < length:
-                chunk = self.rfile.read(min(length - sent, 1 << 14))
-                if not chunk or (cut is not None and sent + len(chunk) > cut):
-                    behind.close()
-                    self.reset()
-                    return
-                behind.send(fault.changed(chunk))
-                sent += len(chunk)
-            answer = behind.getresponse()
-            self.send_response_only(answer.status, answer.reason)
-            for name, value in answer.getheaders():
-                if name.lower() != "transfer-encoding":
-                    self.send_header(name, value)
-            if answer.chunked:
-                # What has been put together already ends where the line does.
-                self.send_header("Connection", "close")
-            self.end_headers()
-            while chunk := answer.read(1 << 16):
-                self.wfile.write(fault.changed(chunk))
-            behind.close()
-        except (OSError, http.client.HTTPException):
-            self.reset()
+        behind = http.client.HTTPConnection("127.0.0.1", self.server.behind.port, timeout=60)
+        with closing(behind), suppress(OSError, http.client.HTTPException):
+            if self.send_on(behind, fault, cut):
+                with behind.getresponse() as answer:
+                    self.hand_back(answer, fault)
+                return
+        self.reset()
+
+    def send_on(self, behind: http.client.HTTPConnection, fault: Fault, cut: int | None) -> bool:
+        """Send the request on; whether all of it was sent."""
+        behind.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+        for name, value in self.headers.items():
+            behind.putheader(name, value)
+        behind.endheaders()
+        length, sent = int(self.headers.get("Content-Length") or 0), 0
+        while sent < length:
+            chunk = self.rfile.read(min(length - sent, 1 << 14))
+            if not chunk or (cut is not None and sent + len(chunk) > cut):
+                return False
+            behind.send(fault.changed(chunk))
+            sent += len(chunk)
+        return True
+
+    def hand_back(self, answer: http.client.HTTPResponse, fault: Fault) -> None:
+        self.send_response_only(answer.status, answer.reason)
+        for name, value in answer.getheaders():
+            if name.lower() != "transfer-encoding":
+                self.send_header(name, value)
+        if answer.chunked:
+            # What has been put together already ends where the line does.
+            self.send_header("Connection", "close")
+        self.end_headers()
+        while chunk := answer.read(1 << 16):
+            self.wfile.write(fault.changed(chunk))
 
     def reset(self) -> None:
         """Cut the line, so that the client gets no answer but an error."""

@@ -126,6 +126,11 @@ FAILURES = {
         "UnknownIssuer\nERROR: exit",
         "name your own CA file with --ca.",
     ),
+    "a lost connection": (
+        "ERROR: failed to receive status: rpc error: code = Unavailable desc = EOF",
+        "code = Unavailable",
+        "The connection to the engine was lost: check that it runs, and build again.",
+    ),
 }
 
 
