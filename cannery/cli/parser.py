@@ -30,7 +30,7 @@ examples:
 exit codes:
   0 done  2 wrong use  3 matrix or lock  4 out of sync or out of date  5 vendor files
   6 engine, registry  7 build failed  8 a check failed  9 files  10 publishing refused
-  11 another run  12 rank table  13 training log or dump  130 interrupted
+  11 another run  12 rank table  13 training log or dump  14 vulnerability  130 interrupted
 """
 
 DEFAULT = "build"

@@ -32,6 +32,7 @@ def _answers(
         "/version": {"ApiVersion": "1.44", "Version": "27", "MinAPIVersion": "1.24"},
         "/info": {"Architecture": machine, "Runtimes": {key: {} for key in runtimes}},
         "/_ping": "OK",
+        "/containers/json": [],
         "/containers/create": {"Id": "c1"},
         "/containers/c1/json": {"Id": "c1", "Config": {"Labels": dict(labels)}},
     }
