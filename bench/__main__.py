@@ -10,30 +10,27 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from bench import (
     checkout,
-    draw,
     figures_build,
     figures_image,
     figures_real,
     figures_scale,
     figures_text,
-    machine,
 )
+from bench.book import Book
 from bench.engine import private_engine
 from bench.figures_build import Plan
 from bench.first_use import first_use
-from bench.result import Figure, load, merged, save
+from bench.result import Figure
 from bench.session import Session
 from cannery import console
-from cannery.errors import INTERRUPTED, CanneryError, Problem, UsageError, did_you_mean
+from cannery.errors import INTERRUPTED, CanneryError, UsageError, did_you_mean
 from cannery.execute.engine.base import building_architecture
 from cannery.execute.engine.buildx import package_index
-from cannery.files import write_files
 from cannery.matrix.project import Project, select
 from cannery.model import Target
 
@@ -141,7 +138,7 @@ def run(argv: Sequence[str] | None) -> int:
     project = Project(root=ROOT)
     matrix = project.matrix()
     main_, second = (select(matrix, [name])[0] for name in (options.target, options.second))
-    book = Book(emulated=main_.docker_arch != building_architecture())
+    book = Book(ROOT, emulated=main_.docker_arch != building_architecture())
     if options.draw:
         book.draw()
         return 0
@@ -239,48 +236,6 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
         for letter in left:
             console.say(f"figure ({letter})")
             yield ON_ENGINE[letter](session, work.plan())
-
-
-class Book:
-    """The results of this machine, stored and drawn again after every figure."""
-
-    def __init__(self, *, emulated: bool) -> None:
-        self._emulated = emulated
-        # Before the first figure is kept, which changes files of the checkout.
-        self._commit = machine.commit(ROOT)
-        self.path = ROOT / "bench" / "results" / f"{machine.name(machine.facts(emulated))}.json"
-        self._results: dict[str, Any] = load(self.path)
-        self.good = True
-
-    def baseline_cold(self) -> float:
-        """Seconds of the baseline's cold build; 0 if it was not measured on this machine."""
-        found = self._results.get("figures", {}).get("cold")
-        return float(found["reference"]["median"]) if found else 0.0
-
-    def keep(self, figures: Sequence[Figure]) -> None:
-        """Add ``figures`` to the results and print them."""
-        date = datetime.now(tz=UTC).strftime("%Y-%m-%d")
-        # Only now, because a measurement may have installed the engine.
-        facts = machine.facts(self._emulated)
-        self._results = merged(self._results, facts, figures, date=date, commit=self._commit)
-        save(self.path, self._results)
-        self.draw()
-        for figure in figures:
-            self.good &= figure.passed is not False
-            print(draw.line(figure), flush=True)
-
-    def draw(self) -> None:
-        """Write docs/bench.md and docs/bench.svg.
-
-        Raises:
-            UsageError: nothing was measured on this machine.
-        """
-        if not self._results:
-            what = f"there are no results of this machine: {self.path} is missing."
-            raise UsageError(Problem(what=what, fix="Measure something first."))
-        docs = ROOT / "docs"
-        page, chart = draw.page(self._results), draw.chart(self._results)
-        write_files({docs / "bench.md": page, docs / "bench.svg": chart})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
