@@ -60,13 +60,8 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
     print(report.summary({way: outcomes.count(found) for way, found in results.items()}), end="")
     if arguments.only is None and arguments.way is None:
         used = f"{versions.stdout.splitlines()[-1]}, and told to be CANN {arguments.cann}"
-        text = report.page(results, described(machine.facts(emulated=False)), used)
+        text = report.page(results, machine.described(machine.facts(emulated=False)), used)
         write_files({PAGE: text})
-
-
-def described(facts: dict[str, str]) -> str:
-    """The machine in a few words."""
-    return f"{facts['cpu']}, {facts['cores']} cores, {facts['memory']}, {facts['architecture']}"
 
 
 def main() -> int:

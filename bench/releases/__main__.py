@@ -122,15 +122,10 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
         run(python, found, sim, cache / python)
     releases = [tables.release(name, each, named.get(name), firsts) for name, each in found.items()]
     ran = results(cache)
-    text = report.page(releases, exports(devices), ran, firsts, described())
+    here = machine.described(machine.facts(emulated=False))
+    text = report.page(releases, exports(devices), ran, firsts, here)
     write_files({PAGE: text})
     print(report.counts(releases, ran), end="")
-
-
-def described() -> str:
-    """The machine in a few words."""
-    facts = machine.facts(emulated=False)
-    return f"{facts['cpu']}, {facts['cores']} cores, {facts['memory']}, {facts['architecture']}"
 
 
 def say(text: str) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 from cannery import __version__
 from cannery.audit.result import Audit, Result, Standing
 
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+Json = dict[str, Any]
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {
     Standing.BROKEN: "error",
     Standing.UNKNOWN: "warning",
@@ -31,23 +32,23 @@ def to_sarif(audit: Audit, dockerfile: str) -> str:
     results = [each for each in audit.results if each.standing in _LEVELS]
     rules = {each.check: each for each in results}
     numbers = {check: number for number, check in enumerate(rules)}
-    run = {
-        "tool": {
-            "driver": {
-                "name": "cannery",
-                "version": __version__,
-                "rules": [_rule(each) for each in rules.values()],
-            }
-        },
-        "results": [_result(audit, each, numbers[each.check], dockerfile) for each in results],
-        "properties": {
+    return sarif_document(
+        [_rule(each) for each in rules.values()],
+        [_result(audit, each, numbers[each.check], dockerfile) for each in results],
+        properties={
             "image": audit.reference,
             "imageId": audit.image_id,
             "verdict": audit.standing,
             "what": dict(audit.what),
         },
-    }
-    document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    )
+
+
+def sarif_document(rules: list[Json], results: list[Json], **more: Json) -> str:
+    """A document with one run of this program; ``more`` are further members of the run."""
+    driver = {"name": "cannery", "version": __version__, "rules": rules}
+    run = {"tool": {"driver": driver}, "results": results, **more}
+    document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any
 
-from cannery import __version__
-from cannery.report.sarif import SCHEMA, location
+from cannery.report.sarif import location, sarif_document
 from cannery.scan.findings import Finding
 from cannery.scan.result import Scan
 from cannery.scan.severity import Severity
@@ -25,18 +23,10 @@ def scan_sarif(scan: Scan, file: str) -> str:
     found = [(each.name, finding) for each in scan.scanned for finding in each.findings]
     rules = {finding.id: finding for _, finding in found}
     numbers = {name: number for number, name in enumerate(rules)}
-    run = {
-        "tool": {
-            "driver": {
-                "name": "cannery",
-                "version": __version__,
-                "rules": [_rule(each) for each in rules.values()],
-            }
-        },
-        "results": [_result(name, each, numbers[each.id], file) for name, each in found],
-    }
-    document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return sarif_document(
+        [_rule(each) for each in rules.values()],
+        [_result(name, each, numbers[each.id], file) for name, each in found],
+    )
 
 
 def _rule(finding: Finding) -> dict[str, Any]:
