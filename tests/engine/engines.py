@@ -79,11 +79,15 @@ class Engine:
             self.process.wait()
 
     def _end_rest(self) -> None:
-        """End containerd and its containers, which a killed engine leaves."""
+        """End containerd and its containers, which a killed engine leaves.
+
+        The first process of a container is a child of one of containerd's, and ends its others.
+        """
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             with suppress(OSError):
                 if f"{self.folder}/exec/" in path.read_text(encoding="utf-8", errors="replace"):
-                    os.kill(int(path.parent.name), signal.SIGKILL)
+                    for pid in (*_children(path.parent), path.parent.name):
+                        os.kill(int(pid), signal.SIGKILL)
 
     def docker(self, *words: str, **more: object) -> str:
         done = subprocess.run(
@@ -96,6 +100,11 @@ class Engine:
         )
         assert done.returncode == 0, done.stderr[-4000:]
         return str(done.stdout).strip()
+
+
+def _children(process: Path) -> list[str]:
+    """The children of a process, by its folder in /proc."""
+    return " ".join(each.read_text() for each in process.glob("task/*/children")).split()
 
 
 def free_port() -> int:

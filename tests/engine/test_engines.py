@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 from tests.faults import base
@@ -26,10 +27,16 @@ def test_a_killed_engine(tmp_path: Path) -> None:
     archive.write_bytes(base.archive("tests"))
     with engine(own, ENGINE_NUMBER, containerd=False, data=data) as started:
         started.docker("import", str(archive), "base")
-        started.docker("run", "--detach", "base", "sleep", "infinity")
+        container = started.docker("run", "--detach", "base", "sleep", "infinity")
+        pid = started.docker("inspect", "--format", "{{.State.Pid}}", container)
         assert _mounted(tmp_path)
         started.kill()
     assert _mounted(tmp_path) == []
     assert not data.exists()
     argv = ["pgrep", "--full", f"{own}/exec/"]
     assert subprocess.run(argv, capture_output=True, check=False).stdout == b""
+    for _ in range(300):  # it has been killed, and ends soon
+        if not Path("/proc", pid).exists():
+            break
+        time.sleep(0.1)
+    assert not Path("/proc", pid).exists()
