@@ -241,7 +241,8 @@ def applications(session: nox.Session) -> None:
 @nox.session
 def engine(session: nox.Session) -> None:
     """Tests with an engine, and negative controls; uses the images that 'image' builds."""
-    arguments = ["--quiet", "--durations=10", f"--ignore={OTHER_MACHINES}"]
+    # -rs: what is not run here is said.
+    arguments = ["--quiet", "-rs", "--durations=10", f"--ignore={OTHER_MACHINES}"]
     session.run("pytest", *arguments, "tests/engine", "tests/faults", *session.posargs)
 
 

@@ -36,6 +36,39 @@ class Told(Verdict, Protocol):
     def told(self, seed: int) -> str: ...
 
 
+class Case(Protocol):
+    """What was tried; its number and the campaign's seed make it again."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def title(self) -> str:
+        """The case in a few words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseVerdict:
+    """The outcome of a case, with what was said, or why it is a failure."""
+
+    case: Case
+    outcome: StrEnum
+    why: str = ""
+
+    @property
+    def kind(self) -> str:
+        return self.case.kind
+
+    def told(self, seed: int) -> str:
+        """The verdict, with everything that is needed to look into it."""
+        package = type(self.case).__module__.rpartition(".")[0]
+        again = f"python -m {package} --seed {seed} --only {self.case.number}"
+        return f"{self.outcome}: {self.case.title}; again: {again}\n{self.why}"
+
+
 Begin = Callable[[int], AbstractContextManager[Callable[[int], Told]]]
 """With a seed, gives the function that judges the case of a number."""
 

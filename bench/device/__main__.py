@@ -7,12 +7,12 @@ import argparse
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from bench import machine
 from bench.device import host, outcomes, report, run
-from cannery.errors import CanneryError, UsageError
+from bench.program import run_program
+from cannery.errors import UsageError
 from cannery.files import write_files
 
 ROOT = Path(__file__).parents[2]
@@ -64,17 +64,5 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
         write_files({PAGE: text})
 
 
-def main() -> int:
-    """Run as a program."""
-    arguments = parser().parse_args()
-    try:
-        with tempfile.TemporaryDirectory(prefix="cannery-device-") as folder:
-            measured(arguments, Path(folder))
-    except CanneryError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program(measured, parser().parse_args()))

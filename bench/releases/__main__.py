@@ -20,11 +20,11 @@ from typing import Any
 from packaging.version import Version
 
 from bench import machine
+from bench.program import run_program
 from bench.releases import native, profiles, report, tables, wheels
 from bench.releases.scan import Reading, read
 from bench.releases.store import kept
 from bench.releases.symbols import exported
-from cannery.errors import CanneryError
 from cannery.files import write_files
 from cannery.image.cann_symbols import SYMBOLS
 from cannery.matrix.project import Project
@@ -122,8 +122,8 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
         run(python, found, sim, cache / python)
     releases = [tables.release(name, each, named.get(name), firsts) for name, each in found.items()]
     ran = results(cache)
-    here = machine.described(machine.facts(emulated=False))
-    text = report.page(releases, exports(devices), ran, firsts, here)
+    used = machine.described(machine.facts(emulated=False))
+    text = report.page(releases, exports(devices), ran, firsts, used)
     write_files({PAGE: text})
     print(report.counts(releases, ran), end="")
 
@@ -133,17 +133,5 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def main() -> int:
-    """Run as a program."""
-    arguments = parser().parse_args()
-    try:
-        with tempfile.TemporaryDirectory(prefix="cannery-releases-") as folder:
-            measured(arguments, Path(folder))
-    except CanneryError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program(measured, parser().parse_args()))

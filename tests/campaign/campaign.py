@@ -27,7 +27,7 @@ from tests.campaign.line_edits import LINE_EDITS, encoded
 from tests.campaign.meaning import Meaning, data, names_of, normal, read, rows
 from tests.campaign.outputs import Outputs
 from tests.campaign.structure_edits import STRUCTURE_EDITS
-from tests.campaigns import FAILURE
+from tests.campaigns import FAILURE, CaseVerdict
 
 FILES = {"matrix.yaml": 45, "compat.yaml": 45, "publish.yaml": 10}
 """The files, each with its share of the edits in percent."""
@@ -60,25 +60,20 @@ class Edit:
         old, new = (_lines(text) for text in (self.before, self.after))
         return "".join(difflib.unified_diff(old, new, self.file, "edited", n=1))
 
+    @property
+    def title(self) -> str:
+        return f"edit {self.number} of {self.file} ({self.kind})"
+
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """The outcome of an edit, with what was said, or why it is a failure."""
+class Verdict(CaseVerdict):
+    """The outcome of an edit."""
 
-    edit: Edit
-    outcome: Outcome
-    why: str = ""
-
-    @property
-    def kind(self) -> str:
-        return self.edit.kind
+    case: Edit
 
     def told(self, seed: int) -> str:
-        """The verdict, with everything that is needed to look into it."""
-        edit = self.edit
-        again = f"python -m tests.campaign --seed {seed} --only {edit.number}"
-        head = f"{self.outcome}: edit {edit.number} of {edit.file} ({edit.kind}); again: {again}"
-        return f"{head}\n{self.why}\n{edit.diff[:4000]}"
+        """As of every verdict, with the edit."""
+        return f"{super().told(seed)}\n{self.case.diff[:4000]}"
 
 
 class Campaign:
@@ -116,10 +111,10 @@ class Campaign:
         except CanneryError as error:
             lost = [str(each) for each in error.problems if not self._is_placed(edit, each.where)]
             if lost:
-                return Verdict(edit=edit, outcome=Outcome.FAILURE, why=f"no place: {lost}")
-            return Verdict(edit=edit, outcome=Outcome.REFUSED, why=str(error))
+                return Verdict(case=edit, outcome=Outcome.FAILURE, why=f"no place: {lost}")
+            return Verdict(case=edit, outcome=Outcome.REFUSED, why=str(error))
         except Exception:  # noqa: BLE001 - whatever it is, it is a finding
-            return Verdict(edit=edit, outcome=Outcome.FAILURE, why=traceback.format_exc())
+            return Verdict(case=edit, outcome=Outcome.FAILURE, why=traceback.format_exc())
         finally:
             path.write_bytes(encoded(edit.before))
 
@@ -135,23 +130,23 @@ class Campaign:
             said = data(edit.after.removeprefix("\ufeff"))
         except (yaml.YAMLError, UnicodeEncodeError):
             why = "accepted, and it is not YAML"
-            return Verdict(edit=edit, outcome=Outcome.FAILURE, why=why)
+            return Verdict(case=edit, outcome=Outcome.FAILURE, why=why)
         differ = self._outputs.differ(after)
         if differ:
             # As text, because the order of keys shows as that of targets.
             same_data = repr(said) == repr(self._data[edit.file])
             why = "the same data, and another output" if same_data else ""
             outcome = Outcome.FAILURE if same_data else Outcome.DIFFERENT
-            return Verdict(edit=edit, outcome=outcome, why=why)
+            return Verdict(case=edit, outcome=outcome, why=why)
         if normal(said) == normal(self._data[edit.file]):
-            return Verdict(edit=edit, outcome=Outcome.SAME)
+            return Verdict(case=edit, outcome=Outcome.SAME)
         same = (
             (before.targets, before.publishing) == (after.targets, after.publishing)
             and rows(before.compat) == rows(after.compat)
             and names_of(before.definitions) == names_of(after.definitions)
         )
         why = "the edit is ignored" if same else "another meaning, and no output shows it"
-        return Verdict(edit=edit, outcome=Outcome.FAILURE, why=why)
+        return Verdict(case=edit, outcome=Outcome.FAILURE, why=why)
 
 
 def _copy(root: Path, folder: Path) -> Project:

@@ -34,7 +34,7 @@ def test_edits_are_refused_with_their_place_or_mean_what_they_say(campaign: Camp
     print(table("kind of edit", verdicts, Outcome))
     failures = [each.told(SEED) for each in verdicts if each.outcome is Outcome.FAILURE]
     assert not failures, "\n".join(failures)
-    assert {each.edit.file for each in verdicts} == {*FILES}
+    assert {each.case.file for each in verdicts} == {*FILES}
     assert {each.outcome for each in verdicts} == {*Outcome} - {Outcome.FAILURE}
 
 

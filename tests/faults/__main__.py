@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.campaigns import main
+from tests.campaigns import CaseVerdict, main
 from tests.faults.campaign import Campaign
-from tests.faults.case import Outcome, Verdict, make_case
+from tests.faults.case import Outcome, make_case
 from tests.faults.site import make_site
 
 
 @contextmanager
-def _begin(seed: int) -> Iterator[Callable[[int], Verdict]]:
+def _begin(seed: int) -> Iterator[Callable[[int], CaseVerdict]]:
     with (
         tempfile.TemporaryDirectory(prefix="cannery-faults-") as folder,
         make_site(Path(folder)) as site,

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.faults.case import Case, Outcome, Verdict, make_case
+from tests.campaigns import CaseVerdict
+from tests.faults.case import Case, Outcome, make_case
 from tests.faults.commands import COMMANDS, REPOSITORY, Command
 from tests.faults.fault import Fault
 from tests.faults.kinds import KINDS, Kind
@@ -72,7 +73,7 @@ class _Trial:
     def kind(self) -> Kind:
         return KINDS[self.case.kind]
 
-    def run(self) -> Verdict:
+    def run(self) -> CaseVerdict:
         """Let the fault happen, and the command succeed afterwards."""
         random = Random(self.case.seed)
         self.site.command = self.case.command
@@ -97,8 +98,8 @@ class _Trial:
         said = f"{ended.code}\n{ended.said}\n" + "".join(f"beside:\n{o.said}\n" for o in others)
         if self.problems:
             why = "\n".join([*self.problems, said, f"again: {again.code}", again.said])
-            return Verdict(case=self.case, outcome=Outcome.FAILURE, why=why)
-        return Verdict(case=self.case, outcome=outcome, why=said)
+            return CaseVerdict(case=self.case, outcome=Outcome.FAILURE, why=why)
+        return CaseVerdict(case=self.case, outcome=outcome, why=said)
 
     def _strike(self, fault: Fault, running: Running) -> None:
         """Let the fault happen at its moment, unless the command is over by then."""
@@ -210,17 +211,17 @@ class Campaign:
         self.seed = seed
         self._site = site
 
-    def run(self, numbers: Iterable[int]) -> Iterator[Verdict]:
+    def run(self, numbers: Iterable[int]) -> Iterator[CaseVerdict]:
         """Every case in ``numbers`` with its outcome."""
         for number in numbers:
             yield self.judge(make_case(self.seed, number))
 
-    def judge(self, case: Case) -> Verdict:
+    def judge(self, case: Case) -> CaseVerdict:
         """What becomes of ``case``."""
         try:
             return _Trial(site=self._site, case=case).run()
         except Exception:  # noqa: BLE001 - whatever it is, it is a finding
-            return Verdict(case=case, outcome=Outcome.FAILURE, why=traceback.format_exc())
+            return CaseVerdict(case=case, outcome=Outcome.FAILURE, why=traceback.format_exc())
         finally:
             self._repair(case)
 

@@ -32,25 +32,9 @@ class Case:
     moment: float
     seed: str
 
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """The outcome of a case, with what was said, or why it is a failure."""
-
-    case: Case
-    outcome: Outcome
-    why: str = ""
-
     @property
-    def kind(self) -> str:
-        return self.case.kind
-
-    def told(self, seed: int) -> str:
-        """The verdict, with everything that is needed to look into it."""
-        case = self.case
-        again = f"python -m tests.faults --seed {seed} --only {case.number}"
-        head = f"{self.outcome}: case {case.number} ({case.kind}; {case.command}); again: {again}"
-        return f"{head}\n{self.why}"
+    def title(self) -> str:
+        return f"case {self.number} ({self.kind}; {self.command})"
 
 
 def make_case(seed: int, number: int) -> Case:

@@ -20,7 +20,7 @@ from tests.faults.site import MARK, Site
 _PATIENCE = 60.0
 """Seconds within which what a killed run has started must end by itself."""
 
-_checked: set[Path] = set()
+_checked: set[tuple[Path, int, int]] = set()
 """The blobs of registries that have the content that their names say."""
 
 
@@ -78,11 +78,13 @@ def _wrong(site: Site, repository: str, digest: str, *, manifest: bool) -> Itera
     if not data.is_file():
         yield f"{digest} is lost"
         return
-    content = data.read_bytes() if manifest or data not in _checked else b""
-    if data not in _checked and hashlib.sha256(content).hexdigest() != name:
+    state = data.stat()
+    version = (data, state.st_mtime_ns, state.st_size)
+    content = data.read_bytes() if manifest or version not in _checked else b""
+    if version not in _checked and hashlib.sha256(content).hexdigest() != name:
         yield f"{digest} has another content"
         return
-    _checked.add(data)
+    _checked.add(version)
     if manifest:
         said = json.loads(content)
         for each in said.get("manifests", []):

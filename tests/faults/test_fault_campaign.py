@@ -82,7 +82,14 @@ def test_a_lost_and_a_changed_blob_are_found(site: Site) -> None:
     )
     digest = max(tags_of(site, "found/ascend").values()).removeprefix("sha256:")
     data = storage / "blobs" / "sha256" / digest[:2] / digest / "data"
-    assert data.is_file()
+    content = data.read_bytes()
+    data.write_bytes(content + b" ")
+    try:
+        assert f"sha256:{digest} has another content" in "\n".join(
+            wrong_in_registry(site, "found/ascend")
+        )
+    finally:
+        data.write_bytes(content)
 
 
 def test_what_a_run_leaves_is_found(site: Site) -> None:

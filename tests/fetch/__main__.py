@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.campaigns import main
-from tests.fetch.fetch_campaign import Campaign, Outcome, Verdict, make_case
+from tests.campaigns import CaseVerdict, main
+from tests.fetch.fetch_campaign import Campaign, Outcome, make_case
 from tests.fetch.server import serving
 
 
 @contextmanager
-def _begin(seed: int) -> Iterator[Callable[[int], Verdict]]:
+def _begin(seed: int) -> Iterator[Callable[[int], CaseVerdict]]:
     with tempfile.TemporaryDirectory() as scratch, serving() as files:
         campaign = Campaign(Path(scratch), files, seed)
         yield lambda number: campaign.judge(make_case(seed, number))

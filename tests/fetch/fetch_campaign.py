@@ -26,7 +26,7 @@ from random import Random
 from cannery.errors import CanneryError
 from cannery.execute.fetch.terms import Terms
 from cannery.sources import File
-from tests.campaigns import FAILURE
+from tests.campaigns import FAILURE, CaseVerdict
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, wrong_files, zipped
 from tests.fetch.server import HEADS, Fault, Files
 
@@ -69,26 +69,10 @@ class Case:
     known: str
     mirrors: int
 
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """The outcome of a case, with what was said, or why it is a failure."""
-
-    case: Case
-    outcome: Outcome
-    why: str = ""
-
     @property
-    def kind(self) -> str:
-        return self.case.kind
-
-    def told(self, seed: int) -> str:
-        """The verdict, with everything that is needed to look into it."""
-        case = self.case
-        again = f"python -m tests.fetch --seed {seed} --only {case.number}"
-        more = f"{len(case.content)} bytes, known by {case.known}, {case.mirrors} mirrors"
-        head = f"{self.outcome}: case {case.number} ({case.kind}; {more}); again: {again}"
-        return f"{head}\n{self.why}"
+    def title(self) -> str:
+        known = f"{len(self.content)} bytes, known by {self.known}, {self.mirrors} mirrors"
+        return f"case {self.number} ({self.kind}; {known})"
 
 
 def make_case(seed: int, number: int) -> Case:
@@ -128,30 +112,30 @@ class Campaign:
         self._scratch = scratch
         self._files = files
 
-    def run(self, numbers: Iterable[int]) -> Iterator[Verdict]:
+    def run(self, numbers: Iterable[int]) -> Iterator[CaseVerdict]:
         """Every case in ``numbers`` with its outcome."""
         for number in numbers:
             yield self.judge(make_case(self.seed, number))
 
-    def judge(self, case: Case) -> Verdict:
+    def judge(self, case: Case) -> CaseVerdict:
         """What becomes of ``case``."""
         root = self._scratch / str(case.number)
         try:
             return self._judged(case, root)
         except Exception:  # noqa: BLE001 - whatever it is, it is a finding
-            return Verdict(case=case, outcome=Outcome.FAILURE, why=traceback.format_exc())
+            return CaseVerdict(case=case, outcome=Outcome.FAILURE, why=traceback.format_exc())
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
-    def _judged(self, case: Case, root: Path) -> Verdict:
+    def _judged(self, case: Case, root: Path) -> CaseVerdict:
         file = self._served(case)
         said = self._first(case, root, file)
         if wrong := wrong_files(root):
-            return Verdict(case=case, outcome=Outcome.FAILURE, why=f"wrong bytes: {wrong}")
+            return CaseVerdict(case=case, outcome=Outcome.FAILURE, why=f"wrong bytes: {wrong}")
         there = _path(root, case.content).is_file()
         if not (there or said):
             why = "neither the file nor a reason"
-            return Verdict(case=case, outcome=Outcome.FAILURE, why=why)
+            return CaseVerdict(case=case, outcome=Outcome.FAILURE, why=why)
         content = case.content if there else self._recovered(case, root, file)
         ranges = any("range" in each.headers for each in self._files.requests)
         outcome = Outcome.RESUMED if ranges else Outcome.FETCHED
@@ -159,8 +143,8 @@ class Campaign:
             outcome = Outcome.REFUSED
         if not _path(root, content).is_file() or wrong_files(root):
             why = f"a second fetch without faults does not get the file; the first said: {said}"
-            return Verdict(case=case, outcome=Outcome.FAILURE, why=why)
-        return Verdict(case=case, outcome=outcome, why=said)
+            return CaseVerdict(case=case, outcome=Outcome.FAILURE, why=why)
+        return CaseVerdict(case=case, outcome=outcome, why=said)
 
     def _served(self, case: Case) -> File:
         """The file of ``case``, which the servers have, with its faults on the first one."""
