@@ -164,6 +164,7 @@ def _json(listed: Sequence[_Listed]) -> str:
             "summary": each.target.summary,
             "platform": each.target.platform,
             "chip": each.target.chip,
+            "flavour": each.target.flavour,
             "components": each.target.components,
             "unverified": each.target.unverified,
             "maintained": each.maintained,

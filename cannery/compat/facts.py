@@ -77,7 +77,8 @@ class Row:
 class When:
     """Conditions under which a row holds; one that is None or empty always does.
 
-    ``requirement`` must be required, ``without`` not; the base's glibc is under ``glibc_below``.
+    ``requirement`` must be required, ``without`` not; the base's glibc is under ``glibc_below``,
+    and with ``runtime`` there is no compiler.
     """
 
     cann: CannRange | None = None
@@ -87,6 +88,7 @@ class When:
     without: Requirement | None = None
     glibc_below: tuple[int, ...] = ()
     machine: str = ""
+    runtime: bool = False
     pythons: tuple[str, ...] = ()
 
 
@@ -275,7 +277,7 @@ class Rejected(Row):
 
 @dataclass(frozen=True, kw_only=True)
 class Compat:
-    """All of compat.yaml."""
+    """All of compat.yaml; ``cann_python`` is what CANN's own Python parts require."""
 
     sources: Mapping[str, Source]
     suites: tuple[Suite, ...]
@@ -295,6 +297,5 @@ class Compat:
     lifetimes: tuple[Lifetime, ...]
     rejected: tuple[Rejected, ...]
     cann_python: tuple[str, ...]
-    """The requirements of CANN's own Python parts."""
     cann_python_by: str
     """Who names them, as rows are cited."""

@@ -26,7 +26,7 @@ def holds(when: When, subject: Subject) -> bool:
             version is None or not wanted.contains(version, prereleases=True)
         ):
             return False
-    if not _is_there(when, subject.target):
+    if not _is_there(when, subject.target) or (when.runtime and not subject.target.without_compiler):
         return False
     if when.without is not None and _asks_for(subject.target, when.without):
         return False
@@ -82,6 +82,8 @@ def _instead(subject: Subject, when: When) -> str:
     if when.machine:
         platforms = [f"linux/{name}" for name, each in MACHINE_OF.items() if each != when.machine]
         return f"Take platform {' or '.join(platforms)}, or another version."
+    if when.runtime:
+        return "Remove it, or take flavour devel."
     if not when.glibc_below:
         return "Remove it."
     own = target.base.distribution.name

@@ -175,6 +175,8 @@ def _labels(target: Target, lock: Lock) -> dict[str, str]:
     }
     for name, version in target.components.items():
         labels[f"{NAMESPACE}.{name.replace('_', '-')}"] = version
+    if target.without_compiler:
+        labels[f"{NAMESPACE}.flavour"] = target.flavour
     if target.unverified:
         labels[f"{NAMESPACE}.unverified"] = target.unverified
     if target.cann.interim:

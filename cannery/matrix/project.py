@@ -96,7 +96,8 @@ def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = 
     """The targets that match any of ``patterns`` (ids or globs) and all ``conditions``.
 
     A condition is as in ``python=3.9``: a component and a version of it, or the front part of one,
-    or ``chip=910b``, ``platform=linux/arm64``, ``architecture=arm64`` or ``application=vllm``;
+    or ``chip=910b``, ``platform=linux/arm64``, ``architecture=arm64``, ``flavour=runtime`` or
+    ``application=vllm``;
     ``cann`` is the toolkit. The order is that of the matrix.
 
     Raises:
@@ -156,6 +157,7 @@ def _qualities(target: Target) -> dict[str, str]:
         **target.components,
         "cann": target.cann.version,
         "chip": target.chip,
+        "flavour": target.flavour,
         "platform": target.platform,
         "architecture": target.docker_arch,
         "application": target.application.component if target.application else "",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from cannery.matrix.families import MAX_TARGETS, Expanded, expand_families
 from cannery.matrix.judgement import Judgement
 from cannery.matrix.passed import has_passed, keep, stamp_of
 from cannery.matrix.wheels import read_requirements
-from cannery.model import Matrix, Target
+from cannery.model import Flavour, Matrix, Target
 from cannery.syntax.yaml_limits import read_limited
 from cannery.syntax.yaml_reader import Section, parse_yaml
 
@@ -36,6 +35,9 @@ _LONGEST = 128 - len(_SIMULATED)
 """A tag has at most 128 characters (OCI distribution specification 1.1)."""
 
 _PLATFORMS = ("linux/arm64", "linux/amd64")
+_FLAVOURS = {str(each): each for each in (Flavour.DEVEL, Flavour.RUNTIME)}
+"""Those that a target can name; APP follows from its application."""
+
 _FROM_SCHEMA_1 = (
     "Rename 'tools' to 'build_base', 'stacks' to 'applications' and 'stack' to 'application', "
     "then write 'schema: 2'."
@@ -155,15 +157,6 @@ def _found(top: Section) -> tuple[list[tuple[str, Section]], list[str]]:
     return found, [f"families: {value}" for value in expanded.unused]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Texts:
-    """What a target says of itself."""
-
-    summary: str
-    unverified: str
-    platform: str
-
-
 def _target(
     name: str, section: Section, definitions: Definitions, compat: Compat | None
 ) -> Target | None:
@@ -172,7 +165,7 @@ def _target(
     base = section.choose("base", definitions.bases, "base")
     python = section.choose("python", definitions.pythons, "python")
     inner = section.section("cann")
-    cann = choose_cann(inner, definitions, texts.platform, compat) if inner else None
+    cann = choose_cann(inner, definitions, texts["platform"], compat) if inner else None
     wheels = _wheels(section, definitions)
     leave_out = _leave_out(section, definitions)
     section.done()
@@ -182,18 +175,16 @@ def _target(
     if own_base != base.name:
         what = f"{python.name} comes with base {own_base}, not {base.name}."
         section.wrong("python", what, definitions.pythons_for(base, python))
-    if not texts.platform:
+    if not texts["platform"]:
         return None
     return Target(
         id=name,
-        summary=texts.summary,
-        platform=texts.platform,
         base=base,
         build_base=definitions.build_base,
         python=python,
         leave_out=leave_out,
-        unverified=texts.unverified,
         span=section.problems.span(section.node),
+        **texts,
         **_cann(cann),
         **wheels,
     )
@@ -213,7 +204,8 @@ def _check_id(name: str, section: Section) -> None:
         section.problems.add(section.node, what, fix)
 
 
-def _texts(section: Section) -> _Texts:
+def _texts(section: Section) -> dict[str, Any]:
+    """What a target says of itself."""
     summary = section.text("summary")
     unverified = section.text("unverified", required=False)
     for key, text in (("summary", summary), ("unverified", unverified)):
@@ -222,7 +214,13 @@ def _texts(section: Section) -> _Texts:
             what = f"{key!r} must not have quotes, backslashes, '$' or line breaks."
             section.wrong(key, what)
     platform = section.choose("platform", {name: name for name in _PLATFORMS}, "platform")
-    return _Texts(summary=summary, unverified=unverified, platform=platform or "")
+    flavour = section.choose("flavour", _FLAVOURS, "flavour", default=Flavour.DEVEL)
+    return {
+        "summary": summary,
+        "unverified": unverified,
+        "platform": platform or "",
+        "without_compiler": flavour is Flavour.RUNTIME,
+    }
 
 
 def _cann(choice: CannChoice) -> dict[str, Any]:
