@@ -13,7 +13,7 @@ from cannery.syntax.cann_version import CannVersion
 NONE = "none"
 """The value of targets that have no such component."""
 
-FACETS = ("python", "torch", "cann", "chip", "application")
+FACETS = ("python", "torch", "cann", "chip", "application", "flavour")
 
 
 def facets(target: Target) -> dict[str, str]:
@@ -24,6 +24,7 @@ def facets(target: Target) -> dict[str, str]:
         "cann": target.cann.version,
         "chip": target.chip,
         "application": target.application.component if target.application else NONE,
+        "flavour": target.flavour,
     }
 
 

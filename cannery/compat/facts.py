@@ -75,10 +75,9 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class When:
-    """Conditions under which a row holds; one that is None or empty always does.
+    """Conditions under which a row holds; one that is None, False or empty always does.
 
-    ``requirement`` must be required, ``without`` not; the base's glibc is under ``glibc_below``,
-    and with ``runtime`` there is no compiler.
+    ``requirement`` must be required, ``without`` not; the base's glibc is under ``glibc_below``.
     """
 
     cann: CannRange | None = None
@@ -88,7 +87,7 @@ class When:
     without: Requirement | None = None
     glibc_below: tuple[int, ...] = ()
     machine: str = ""
-    runtime: bool = False
+    without_compiler: bool = False
     pythons: tuple[str, ...] = ()
 
 

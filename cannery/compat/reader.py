@@ -154,7 +154,7 @@ def when(section: Section) -> facts.When:
         without=optional(section, "without", parse_requirement),
         glibc_below=optional(section, "glibc_below", _glibc) or (),
         machine=optional(section, "machine", _machine) or "",
-        runtime=section.flag("runtime"),
+        without_compiler=section.flag("runtime"),
         pythons=optional(section, "pythons", python_range) or (),
     )
 
