@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gathers what could be new in matrix.yaml: pairs, applications, and targets to remove."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cannery.compat import parse_compat
+from cannery.compat.makers_table import TableRow, new_rows, read_table
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.execute.fetch.page import read_page
+from cannery.execute.package_index import ask
+from cannery.files import read_text
+from cannery.matrix.ended import Ended, ended_targets
+from cannery.matrix.index_questions import KEYS, questions
+from cannery.matrix.project import Project
+from cannery.matrix.propose_applications import application_questions, propose_applications
+from cannery.matrix.propose_pairs import Proposed, propose_pairs
+from cannery.matrix.text import MatrixText
+from cannery.matrix.versions import find_uses
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposals:
+    """What could be new. ``files`` are the files that change, each with its new text."""
+
+    rows: tuple[TableRow, ...]
+    proposed: tuple[Proposed, ...]
+    ended: tuple[Ended, ...]
+    files: Mapping[Path, str]
+
+
+def propose(project: Project, source: PackageIndex, table: str, today: str) -> Proposals:
+    """Everything that could be new, by ``source`` and the makers' ``table`` if there is one.
+
+    ``today`` is a day as in 2026-11-22.
+
+    Raises:
+        MatrixError: matrix.yaml, compat.yaml or the table is wrong.
+        EngineError: the package index or the table cannot be had.
+        FileError: a file cannot be read.
+    """
+    compat_file = project.matrix_file.with_name("compat.yaml")
+    before = {path: read_text(path) for path in (project.matrix_file, compat_file)}
+    matrix, compat = project.matrix(), project.compat()
+    rows: list[TableRow] = []
+    after = dict(before)
+    if table:
+        rows = new_rows(read_table(read_page(table, source.ca), table), compat)
+        after[compat_file] = _with_rows(before[compat_file], rows, table, today)
+        compat = parse_compat(after[compat_file], compat_file.name)
+    text = before[project.matrix_file]
+    asked = questions(find_uses(text, matrix, KEYS), [*matrix.targets], compat)
+    asked = [each for each in asked if each.package != "deepspeed"]
+    answers = ask([*asked, *application_questions(matrix)], source)
+    proposed = [*propose_pairs(text, matrix, compat, answers, today)]
+    text = proposed[-1].addition.text if proposed else text
+    proposed += propose_applications(text, matrix, compat, answers)
+    after[project.matrix_file] = proposed[-1].addition.text if proposed else text
+    return Proposals(
+        rows=tuple(rows),
+        proposed=tuple(proposed),
+        ended=tuple(ended_targets(matrix, compat, today)),
+        files={path: new for path, new in after.items() if new != before[path]},
+    )
+
+
+def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> str:
+    """compat.yaml's ``text`` with ``rows``, and with the table as their source."""
+    if not rows:
+        return text
+    parts = urlsplit(table)
+    address = f"address: {parts.hostname}{parts.path}, " if parts.hostname else ""
+    name = f"torch-npu-{today}"
+    source = (
+        f'{name}: {{rank: 1, kind: maker, date: {today}, cite: "{Path(parts.path).name} of '
+        f'Ascend/pytorch", {address}about: its rows that were new on this day}}'
+    )
+    compat = MatrixText(text, "compat.yaml")
+    compat.add(("sources",), (source,))
+    compat.add(("torch_npu",), [row.line(name) for row in rows])
+    return compat.text
