@@ -99,7 +99,7 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
         console.say(f"{said}; nothing was written; add --write to add them")
     else:
         write_files(found.files)
-        console.say(f"{said} added; now run: python build.py lock, and then: build.py render")
+        console.say(f"{said} added, with locks; now run: python build.py render")
 
 
 def _update_bases(project: Project, options: UpdateOptions) -> None:

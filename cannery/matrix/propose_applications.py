@@ -13,16 +13,15 @@ from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
-from cannery.compat.facts import Compat
 from cannery.errors import MatrixError
 from cannery.matrix.index_questions import Answers, Question, runtime_of
 from cannery.matrix.propose_pairs import Proposed
-from cannery.matrix.siblings import Addition, AxisValue, NewValue, axis_values, with_value
+from cannery.matrix.siblings import Addition, AxisValue, Known, NewValue, axis_values, with_value
 from cannery.matrix.text import MatrixText
 from cannery.model import Application, Matrix, Target
 from cannery.syntax.specifiers import normal_name, parse_requirements
 
-_ANCHOR = re.compile(r"(?<=: )&[\w-]+ ")
+_ANCHOR = re.compile(r"(?<=[\s\[{,])&[\w-]+ ")
 _HAND = "Its targets are in no family, or none writes them out: add one by hand."
 
 
@@ -52,12 +51,10 @@ def application_questions(matrix: Matrix) -> list[Question]:
     return sorted({question for used in _used(matrix) for question in used.questions()})
 
 
-def propose_applications(
-    text: str, matrix: Matrix, compat: Compat, answers: Answers
-) -> Iterator[Proposed]:
+def propose_applications(text: str, matrix: Matrix, known: Known) -> Iterator[Proposed]:
     """One proposal for each newer version, each for the ``text`` of the one before it."""
     for used in _used(matrix):
-        old, new = used.application.version, used.newest(answers)
+        old, new = used.application.version, used.newest(known.answers)
         if not new:
             continue
         named = f"{used.package} {new}, as {used.application.name}"
@@ -72,7 +69,7 @@ def propose_applications(
         for like in values:
             what = f"{named}: {like.name} of family {like.family}."
             try:
-                addition = _added(text, like, used, (old, new), compat)
+                addition = _added(text, like, used, (old, new), known)
                 text = addition.text
                 yield Proposed(what=what, addition=addition)
             except MatrixError as error:
@@ -126,7 +123,7 @@ def _version(application: Application) -> Version:
 
 
 def _added(
-    text: str, like: AxisValue, used: _Used, versions: tuple[str, str], compat: Compat
+    text: str, like: AxisValue, used: _Used, versions: tuple[str, str], known: Known
 ) -> Addition:
     """``text`` with a value beside ``like``, and with the new application if it lacks that.
 
@@ -141,6 +138,9 @@ def _added(
     def change(place: tuple[str, ...], before: str) -> str:
         if place == ("application",):
             return new_name
+        if place == ("unverified",):
+            # It was said of the old version.
+            return ""
         return before.replace(old, new) if place == ("summary",) else before
 
     matrix = MatrixText(text)
@@ -148,7 +148,7 @@ def _added(
     has_it = new_name in matrix.keys("applications")
     also = [] if has_it else [(("applications",), copied)]
     renamed, value = _renamed(like.name, old, new), like.changed(change)
-    return with_value(text, NewValue(name=renamed, value=value, like=like, also=also), compat)
+    return with_value(text, NewValue(name=renamed, value=value, like=like, also=also), known)
 
 
 def _renamed(name: str, old: str, new: str) -> str:
@@ -163,4 +163,6 @@ def _copied(lines: Sequence[str], new_name: str, versions: tuple[str, str]) -> t
     old, new = versions
     changed = [line.replace(f"=={old}", f"=={new}") for line in lines[1:]]
     changed = [re.sub(rf"^(\s*version: ){re.escape(old)}$", rf"\g<1>{new}", e) for e in changed]
-    return (f"{new_name}:", *(_ANCHOR.sub("", line) for line in changed))
+    # No two anchors may have the same name.
+    plain = (e if e.lstrip().startswith("#") else _ANCHOR.sub("", e) for e in changed)
+    return (f"{new_name}:", *plain)

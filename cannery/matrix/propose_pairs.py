@@ -14,11 +14,18 @@ from cannery.compat.nearest import Combination, is_published
 from cannery.errors import MatrixError
 from cannery.extras import EXTRAS
 from cannery.matrix.choice import Choice, layout_of
-from cannery.matrix.index_questions import Answers, Question, runtime_of
 from cannery.matrix.propose_cann import cann_of
-from cannery.matrix.siblings import Addition, AxisValue, Change, NewValue, axis_values, with_value
+from cannery.matrix.siblings import (
+    Addition,
+    AxisValue,
+    Change,
+    Known,
+    NewValue,
+    axis_values,
+    with_value,
+)
 from cannery.matrix.text import Entry, MatrixText
-from cannery.model import Matrix, Target
+from cannery.model import Matrix
 from cannery.options.matrix import NewOptions
 from cannery.syntax.cann_version import CannVersion
 
@@ -35,14 +42,13 @@ class Proposed:
     problem: str = ""
 
 
-def propose_pairs(
-    text: str, matrix: Matrix, compat: Compat, answers: Answers, today: str
-) -> Iterator[Proposed]:
+def propose_pairs(text: str, matrix: Matrix, known: Known, today: str) -> Iterator[Proposed]:
     """One proposal for each new pair, each for the ``text`` of the one before it.
 
     A pair is new if its CANN is newer than that of every target with its torch, or its torch than
     all. A torch whose maintenance ended before ``today`` is left out.
     """
+    compat = known.compat
     ended = {
         row.version for row in compat.lifetimes if row.component == "torch_npu" and row.ends < today
     } - {row.version for row in compat.lifetimes if not row.ends}
@@ -57,7 +63,7 @@ def propose_pairs(
             f"as {like.name} of family {like.family}."
         )
         try:
-            addition = _added(text, like, found, compat, answers)
+            addition = _added(text, like, found, known)
         except MatrixError as error:
             nothing = Addition(text=text, targets=(), refused={})
             yield Proposed(what=what, addition=nothing, problem=str(error))
@@ -114,41 +120,26 @@ def _keys(value: AxisValue) -> set[str]:
     return {str(key.value) for key, _ in value.node.value}
 
 
-def _added(
-    text: str, like: AxisValue, found: Combination, compat: Compat, answers: Answers
-) -> Addition:
+def _added(text: str, like: AxisValue, found: Combination, known: Known) -> Addition:
     """``text`` with the pair ``found`` beside the value ``like``.
 
     Raises:
         MatrixError: it cannot be written.
     """
-    matrix, chip = MatrixText(text), like.get("cann", "chip")
+    compat, matrix, chip = known.compat, MatrixText(text), like.get("cann", "chip")
     choice = Choice(
         combination=found, layout=layout_of(found.cann, compat), deepspeed="", apex="", notes=()
     )
     options = NewOptions(python=found.python, cann=str(found.cann), chip=chip)
     cann, _, entries = cann_of(choice, options, compat, matrix)
     wheel = _torch_wheel(matrix, like.get("torch"), found.torch)
-
-    def refusal(target: Target) -> str:
-        if target.torch_npu_wheel or _has(target, answers):
-            return ""
-        on = f"Python {target.python.minor} and {target.machine}"
-        return f"the package index has no torch_npu {target.torch_npu} for {on}."
-
     new = NewValue(
         name=_name(like, found.torch, cann),
         value=like.changed(_change(like, found, cann, compat)),
         like=like,
         also=[*entries, *wheel],
-        refusal=refusal,
     )
-    return with_value(text, new, compat)
-
-
-def _has(target: Target, answers: Answers) -> bool:
-    question = Question(package="torch_npu", runtime=runtime_of(target))
-    return Version(target.torch_npu) in answers.get(question, ())
+    return with_value(text, new, known)
 
 
 def _name(like: AxisValue, torch: str, cann: str) -> str:

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import yaml
+from packaging.version import Version
 
 from cannery.compat import judge, passes
 from cannery.compat.facts import Compat
 from cannery.errors import MatrixError, Problem
 from cannery.matrix.families import filled
+from cannery.matrix.index_questions import Answers, Question, runtime_of
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.text import Entry, MatrixText
 from cannery.model import Target
@@ -108,18 +110,29 @@ def _flow(node: yaml.Node, change: Change, place: tuple[str, ...]) -> str:
 class NewValue:
     """A value ``name`` to add beside the value ``like``, with the text ``value``.
 
-    The definitions ``also`` are added before it. ``refusal`` says why a target cannot be had, or
-    returns "".
+    The definitions ``also`` are added before it.
     """
 
     name: str
     value: str
     like: AxisValue
     also: Sequence[Entry] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What new targets are judged by.
+
+    ``answers`` are those of a package index, and ``refusal`` says why a target that compat.yaml
+    allows cannot be had, or returns "".
+    """
+
+    compat: Compat
+    answers: Answers
     refusal: Callable[[Target], str] = lambda _: ""
 
 
-def with_value(text: str, new: NewValue, compat: Compat) -> Addition:
+def with_value(text: str, new: NewValue, known: Known) -> Addition:
     """``text`` with the value ``new``.
 
     Raises:
@@ -132,19 +145,30 @@ def with_value(text: str, new: NewValue, compat: Compat) -> Addition:
     matrix.add(("families", like.family, "axes", like.axis), (f"{new.name}: {new.value}",))
     after = parse_matrix(matrix.text, _NAME).targets
     added = [target for target in after.values() if target.id not in before]
-    reasons = {target.id: _refusal(target, compat) or new.refusal(target) for target in added}
+    reasons = {target.id: _refusal(target, known) for target in added}
     refused = {target: why for target, why in reasons.items() if why}
     kept = tuple(target for target in reasons if target not in refused)
     if not kept:
         return Addition(text=text, targets=(), refused=refused)
     _exclude(matrix, like, new.name, refused)
-    _require_same(parse_matrix(matrix.text, _NAME, compat).targets, before, kept)
+    _require_same(parse_matrix(matrix.text, _NAME, known.compat).targets, before, kept)
     return Addition(text=matrix.text, targets=kept, refused=refused)
 
 
-def _refusal(target: Target, compat: Compat) -> str:
-    found = (each for each in judge(target, compat) if not passes(each, target))
-    return next((f"{each.text} {each.fix}".strip() for each in found), "")
+def _refusal(target: Target, known: Known) -> str:
+    found = (each for each in judge(target, known.compat) if not passes(each, target))
+    said = next((f"{each.text} {each.fix}".strip() for each in found), "")
+    return said or _missing(target, known.answers) or known.refusal(target)
+
+
+def _missing(target: Target, answers: Answers) -> str:
+    if not target.torch_npu or target.torch_npu_wheel:
+        return ""
+    question = Question(package="torch_npu", runtime=runtime_of(target))
+    if Version(target.torch_npu) in answers.get(question, ()):
+        return ""
+    on = f"Python {target.python.minor} on {target.machine}"
+    return f"the package index has no torch_npu {target.torch_npu} for {on}."
 
 
 def _exclude(matrix: MatrixText, like: AxisValue, name: str, refused: Iterable[str]) -> None:

@@ -55,7 +55,7 @@ class MatrixText:
     def add(self, path: Sequence[str], entry: Sequence[str]) -> None:
         """Append ``entry``, whose first line has no indent, to the mapping or list at ``path``."""
         node = self._at(path)
-        if isinstance(node, yaml.SequenceNode):
+        if isinstance(node, yaml.SequenceNode) and node.value:
             self._extend(path, node, entry)
             return
         if node is None and len(path) == 1:
@@ -81,9 +81,9 @@ class MatrixText:
         parent = self._at(path[:-1])
         keys = {key.value: key for key, _ in parent.value} if parent else {}
         is_alias = path[-1] in keys and node.start_mark.index < keys[path[-1]].start_mark.index
-        if not node.value or is_alias:
+        if is_alias:
             where = ".".join(path)
-            what = f"cannot add to {where} in {self._name}: it is empty, or an alias."
+            what = f"cannot add to {where} in {self._name}: it is an alias."
             raise MatrixError(Problem(what=what, fix=f"Write {where} as [a, b], then retry."))
         lines = self._lines()
         if not node.flow_style:

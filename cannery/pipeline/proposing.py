@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from cannery import console
 from cannery.compat import parse_compat
 from cannery.compat.makers_table import TableRow, new_rows, read_table
+from cannery.errors import MatrixError
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.execute.fetch.page import read_page
+from cannery.execute.lock import lock_build_requirements, lock_target
 from cannery.execute.package_index import ask
 from cannery.files import read_text
 from cannery.matrix.ended import Ended, ended_targets
@@ -19,8 +22,10 @@ from cannery.matrix.index_questions import KEYS, questions
 from cannery.matrix.project import Project
 from cannery.matrix.propose_applications import application_questions, propose_applications
 from cannery.matrix.propose_pairs import Proposed, propose_pairs
+from cannery.matrix.siblings import Known
 from cannery.matrix.text import MatrixText
 from cannery.matrix.versions import find_uses
+from cannery.model import Target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,16 +61,50 @@ def propose(project: Project, source: PackageIndex, table: str, today: str) -> P
     asked = questions(find_uses(text, matrix, KEYS), [*matrix.targets], compat)
     asked = [each for each in asked if each.package != "deepspeed"]
     answers = ask([*asked, *application_questions(matrix)], source)
-    proposed = [*propose_pairs(text, matrix, compat, answers, today)]
+    locks = _Locks(project, source)
+    known = Known(compat=compat, answers=answers, refusal=locks.refusal)
+    proposed = [*propose_pairs(text, matrix, known, today)]
     text = proposed[-1].addition.text if proposed else text
-    proposed += propose_applications(text, matrix, compat, answers)
+    proposed += propose_applications(text, matrix, known)
     after[project.matrix_file] = proposed[-1].addition.text if proposed else text
+    targets = [name for each in proposed for name in each.addition.targets]
     return Proposals(
         rows=tuple(rows),
         proposed=tuple(proposed),
         ended=tuple(ended_targets(matrix, compat, today)),
-        files={path: new for path, new in after.items() if new != before[path]},
+        files={path: new for path, new in after.items() if new != before[path]}
+        | locks.texts(targets),
     )
+
+
+class _Locks:
+    """The locks of new targets. A target that cannot be locked is refused."""
+
+    def __init__(self, project: Project, source: PackageIndex) -> None:
+        self._project, self._source = project, source
+        self._made: dict[str, dict[Path, str]] = {}
+
+    def refusal(self, target: Target) -> str:
+        """Lock ``target``; why that cannot be done, or "".
+
+        Raises:
+            EngineError: uv or the package index failed.
+        """
+        project, source = self._project, self._source
+        console.say(f"resolving the packages of {target.id}")
+        try:
+            made = {project.lock(target): lock_target(project, target, (), source)}
+            if target.built_wheels:
+                path = project.build_requirements_lock(target)
+                made[path] = lock_build_requirements(project, target, (), source)
+        except MatrixError as error:
+            return " ".join(error.problems[0].what.split())
+        self._made[target.id] = made
+        return ""
+
+    def texts(self, targets: Iterable[str]) -> dict[Path, str]:
+        """The files of the locks of ``targets``, each with its text."""
+        return {path: text for name in targets for path, text in self._made[name].items()}
 
 
 def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> str:
