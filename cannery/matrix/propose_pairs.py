@@ -32,6 +32,8 @@ from cannery.syntax.cann_version import CannVersion
 _KEYS = {"summary", "cann", "torch", "torch_npu", *EXTRAS}
 """What a value has that is a pair and nothing else."""
 
+_NO_FAMILY = "No family has pairs as the values of an axis: 'build.py new' adds a single target."
+
 
 @dataclass(frozen=True, kw_only=True)
 class Proposed:
@@ -55,17 +57,16 @@ def propose_pairs(text: str, matrix: Matrix, known: Known, today: str) -> Iterat
     for found in _new(matrix, compat):
         if found.torch in ended:
             continue
+        pair = f"PyTorch {found.torch} with torch_npu {found.torch_npu} on CANN {found.cann}"
         like = _like(text, found)
+        nothing = Addition(text=text, targets=(), refused={})
         if like is None:
+            yield Proposed(what=f"{pair}.", addition=nothing, problem=_NO_FAMILY)
             continue
-        what = (
-            f"PyTorch {found.torch} with torch_npu {found.torch_npu} on CANN {found.cann}, "
-            f"as {like.name} of family {like.family}."
-        )
+        what = f"{pair}, as {like.name} of family {like.family}."
         try:
             addition = _added(text, like, found, known)
         except MatrixError as error:
-            nothing = Addition(text=text, targets=(), refused={})
             yield Proposed(what=what, addition=nothing, problem=str(error))
             continue
         text = addition.text

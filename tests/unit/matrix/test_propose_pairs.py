@@ -99,3 +99,10 @@ def test_a_matrix_that_cannot_be_edited_is_left_alone() -> None:
     [found] = proposals(text)
     assert found.addition.text == text
     assert "it is not an indented mapping" in found.problem
+
+
+def test_without_a_family_of_pairs_it_is_left_to_people() -> None:
+    text = TEXT.replace("          torchvision: 0.23.0\n", "          deepspeed: 0.18.4\n")
+    [found] = proposals(text)
+    assert found.addition.text == text
+    assert "'build.py new' adds a single target" in found.problem
