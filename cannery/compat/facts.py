@@ -75,9 +75,8 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class When:
-    """Conditions under which a row holds; one that is None, False or empty always does.
-
-    ``requirement`` must be required, ``without`` not; the base's glibc is under ``glibc_below``.
+    """Conditions of a row: ``requirement`` is required, ``without`` is not, the base's glibc is
+    under ``glibc_below``, and so on. One that is None, False or empty always holds.
     """
 
     cann: CannRange | None = None
@@ -88,6 +87,7 @@ class When:
     glibc_below: tuple[int, ...] = ()
     machine: str = ""
     without_compiler: bool = False
+    usual_index: bool = False
     pythons: tuple[str, ...] = ()
 
 

@@ -34,7 +34,7 @@ def holds(when: When, subject: Subject) -> bool:
 
 
 def _is_there(when: When, target: Target) -> bool:
-    """Whether the target's interpreter, machine, glibc and compiler are those of the conditions.
+    """Whether the target's interpreter, machine, glibc and the rest are those of the conditions.
 
     A glibc that is not known, as in an image without it, is below no bound.
     """
@@ -45,6 +45,7 @@ def _is_there(when: When, target: Target) -> bool:
         minor in (when.pythons or (minor,)),
         machine == (when.machine or machine),
         target.without_compiler or not when.without_compiler,
+        not when.usual_index or not (target.torch_index or target.torch_wheel),
     )
     return all(known) and not is_new
 

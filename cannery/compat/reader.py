@@ -155,6 +155,7 @@ def when(section: Section) -> facts.When:
         glibc_below=optional(section, "glibc_below", _glibc) or (),
         machine=optional(section, "machine", _machine) or "",
         without_compiler=section.flag("runtime"),
+        usual_index=section.flag("usual_index"),
         pythons=optional(section, "pythons", python_range) or (),
     )
 
