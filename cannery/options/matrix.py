@@ -123,12 +123,13 @@ class UpdateOptions(TargetOptions):
             conflicts=("deepspeed", "bases", "snapshot", "targets", "where"),
         ),
     )
-    table: str = field(
-        default="",
+    table: tuple[str, ...] = field(
+        default=(),
         metadata=option(
             metavar="FILE",
-            help="with --new, a makers' table of torch_npu (COMPATIBILITY.md) as a file or an "
-            "https address; --write adds its new rows to compat.yaml",
+            help="with --new, the table of torch_npu (COMPATIBILITY.md) or of vllm-ascend "
+            "(versioning_policy.md) as a file or an https address; --write adds its new rows to "
+            "compat.yaml",
             conflicts=("deepspeed", "bases", "snapshot", "targets", "where"),
         ),
     )

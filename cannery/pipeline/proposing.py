@@ -38,8 +38,8 @@ class Proposals:
     files: Mapping[Path, str]
 
 
-def propose(project: Project, source: PackageIndex, table: str, today: str) -> Proposals:
-    """Everything that could be new, by ``source`` and the makers' ``table`` if there is one.
+def propose(project: Project, source: PackageIndex, tables: Iterable[str], today: str) -> Proposals:
+    """Everything that could be new, by ``source`` and the makers' ``tables``.
 
     ``today`` is a day as in 2026-11-22.
 
@@ -53,10 +53,11 @@ def propose(project: Project, source: PackageIndex, table: str, today: str) -> P
     matrix, compat = project.matrix(), project.compat()
     rows: list[TableRow] = []
     after = dict(before)
-    if table:
-        rows = new_rows(read_table(read_page(table, source.ca), table), compat)
-        after[compat_file] = _with_rows(before[compat_file], rows, table, today)
+    for table in filter(None, tables):
+        more = new_rows(read_table(read_page(table, source.ca), table), compat)
+        after[compat_file] = _with_rows(after[compat_file], more, table, today)
         compat = parse_compat(after[compat_file], compat_file.name)
+        rows += more
     text = before[project.matrix_file]
     asked = questions(find_uses(text, matrix, KEYS), [*matrix.targets], compat)
     asked = [each for each in asked if each.package != "deepspeed"]
@@ -113,12 +114,16 @@ def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> s
         return text
     parts = urlsplit(table)
     address = f"address: {parts.hostname}{parts.path}, " if parts.hostname else ""
-    name = f"torch-npu-{today}"
+    is_project = any(row.app for row in rows)
+    name = f"vllm-ascend-{today}" if is_project else f"torch-npu-{today}"
+    maker = "vllm-project/vllm-ascend" if is_project else "Ascend/pytorch"
     source = (
-        f'{name}: {{rank: 1, kind: maker, date: {today}, cite: "{Path(parts.path).name} of '
-        f'Ascend/pytorch", {address}about: its rows that were new on this day}}'
+        f"{name}: {{rank: {4 if is_project else 1}, kind: {'project' if is_project else 'maker'}, "
+        f'date: {today}, cite: "{Path(parts.path).name} of {maker}", {address}'
+        "about: its rows that were new on this day}"
     )
     compat = MatrixText(text, "compat.yaml")
-    compat.add(("sources",), (source,))
+    if name not in compat.keys("sources"):
+        compat.add(("sources",), (source,))
     compat.add(("torch_npu",), [row.line(name) for row in rows])
     return compat.text

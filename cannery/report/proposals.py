@@ -24,7 +24,9 @@ def proposals(
 def _rows(rows: list[TableRow]) -> list[str]:
     if not rows:
         return []
-    pairs = (f"    torch_npu {each.torch_npu} for CANN {each.cann}" for each in rows)
+    pairs = (
+        f"    torch_npu {each.torch_npu} for CANN {each.cann} {each.app}".rstrip() for each in rows
+    )
     return ["The table has rows that compat.yaml lacks:", *pairs]
 
 

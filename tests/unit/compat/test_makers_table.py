@@ -34,6 +34,15 @@ ROW = "torch: 2.9.0, torch_npu: 2.9.0.post9, cann: 9.1.1"
 BETA = "torch: 1.11.0, torch_npu: 1.11.0rc9, cann: 6.0.1"
 
 
+VLLM = """\
+| vLLM Ascend | vLLM | Python | Stable CANN | PyTorch/torch_npu | Triton Ascend |
+|---|---|---|---|---|---|
+| v0.24.0 | v0.24.0 | >= 3.10, < 3.13 | 9.1.1 | 2.10.0 / 2.10.0.post6 | 3.2.2 |
+| v0.18.0rc1 | v0.18.0 | >= 3.10, < 3.12 | 8.5.1 | 2.9.0 / 2.9.0 | 3.2.0 |
+| main | abc, v0.25.0 tag | >= 3.10, < 3.13 | 9.1.1 | 2.10.0 / 2.10.0.post6 | |
+"""
+
+
 def lines(text: str) -> list[str]:
     return [row.line("table") for row in read_table(text, "table.md")]
 
@@ -47,6 +56,16 @@ def test_the_table_of_today() -> None:
 
 def test_the_table_in_english() -> None:
     assert lines(ENGLISH) == [f"{{{ROW}, branch: v2.9.0-26.3.0, source: table}}"]
+
+
+def test_the_table_of_vllm_ascend() -> None:
+    rows = read_table(VLLM, "table.md")
+    assert [row.app for row in rows] == ["vllm-ascend v0.24.0", "vllm-ascend v0.18.0rc1"]
+    [new] = new_rows(rows, COMPAT)
+    assert new.line("table") == (
+        "{torch: 2.10.0, torch_npu: 2.10.0.post6, cann: 9.1.1, pythons: 3.10-3.12, "
+        "app: vllm-ascend v0.24.0, triton_ascend: 3.2.2, source: table}"
+    )
 
 
 def test_rows_that_are_known_or_rejected_are_not_new() -> None:

@@ -15,7 +15,7 @@ from cannery.matrix.project import Project
 from cannery.model import Target
 from cannery.pipeline import proposing
 from cannery.pipeline.proposing import Proposals, propose
-from tests.unit.compat.test_makers_table import CHINESE
+from tests.unit.compat.test_makers_table import CHINESE, VLLM
 from tests.unit.matrices import OWN_FACTS
 from tests.unit.new_targets import TEXT, answers
 
@@ -40,8 +40,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return Project(root=tmp_path)
 
 
-def found_in(project: Project, table: str = "") -> Proposals:
-    return propose(project, PackageIndex(ca=None, index_url=""), table, "2026-09-01")
+def found_in(project: Project, *tables: str) -> Proposals:
+    return propose(project, PackageIndex(ca=None, index_url=""), tables, "2026-09-01")
 
 
 def test_a_new_target_comes_with_its_lock(project: Project) -> None:
@@ -90,6 +90,21 @@ def test_new_rows_of_a_table_are_used_and_cited(project: Project, tmp_path: Path
         'cite: "COMPATIBILITY.md of Ascend/pytorch"'
     ) in text
     assert str(tmp_path) not in text
+
+
+def test_a_table_of_a_project_is_cited_as_one(project: Project, tmp_path: Path) -> None:
+    table = tmp_path / "versioning_policy.md"
+    table.write_text(VLLM, encoding="utf-8")
+    found = found_in(project, str(table), "")
+    text = found.files[tmp_path / "compat.yaml"]
+    assert "vllm-ascend-2026-09-01: {rank: 4, kind: project," in text
+    assert [row.app for row in found.rows] == ["vllm-ascend v0.24.0"]
+    # A second table of the same day has the same source.
+    (tmp_path / "compat.yaml").write_text(text, encoding="utf-8")
+    table.write_text(VLLM.replace("v0.24.0 | v0.24.0", "v0.24.1 | v0.24.0"), encoding="utf-8")
+    again = found_in(project, str(table)).files[tmp_path / "compat.yaml"]
+    assert again.count("  vllm-ascend-2026-09-01: ") == 1
+    assert again.count("source: vllm-ascend-2026-09-01}") == 2
 
 
 @pytest.mark.parametrize(
