@@ -20,11 +20,29 @@ import pytest
 
 from cannery.execute.engine.containers import LABEL_TEST
 from cannery.plan.journal import Entry, Progress, read_journal
+from tests.faults.small_checkout import OPTIONS
 
-from .conftest import MAIN, ROOT, Built
+from .conftest import MAIN, ROOT, Built, rename_images
 
 NAMES = "cannery-killed"
 """How images are called here, so that those of other tests stay what they are."""
+
+HELD = "CANNERY_TEST_HELD"
+"""With this variable, the checks last until their container is removed."""
+
+CHECKS = f"""\
+import os
+import pytest
+
+def test_python(host):
+    if os.environ.get("{HELD}"):
+        host.run("sleep infinity")
+    assert host.file("/usr/bin/python3").exists
+
+@pytest.mark.device
+def test_device(host):
+    assert "910B" in host.check_output("npu-smi info")
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +79,7 @@ class Copy:
             process = subprocess.Popen(
                 # A shell's background jobs ignore SIGINT, and so does what they start.
                 ["env", "--default-signal=INT", *self.argv("--target", MAIN, "--simulate", *words)],
-                env={**os.environ, "PYTHONFAULTHANDLER": "1"},
+                env={**os.environ, "PYTHONFAULTHANDLER": "1", HELD: "yes"},
                 stderr=said,
                 start_new_session=True,
             )
@@ -100,12 +118,11 @@ def copy(main: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy
         shutil.copytree(ROOT / name, root / name)
     for name in ("build.py", "matrix.yaml", "compat.yaml"):
         shutil.copy2(ROOT / name, root / name)
-    shutil.copytree(ROOT / "tests" / "image", root / "tests" / "image")
-    place = root / "cannery" / "image" / "names.py"
-    text = place.read_text(encoding="utf-8")
-    renamed = text.replace('_LOCAL = "cannery"', f'_LOCAL = "{NAMES}"')
-    assert renamed != text
-    place.write_text(renamed, encoding="utf-8")
+    for name, text in {"conftest.py": OPTIONS, "os/test_os.py": CHECKS}.items():
+        path = root / "tests" / "image" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    rename_images(root, NAMES)
     found = Copy(root=root)
     yield found
     for tag in found.named():

@@ -164,7 +164,8 @@ def test_it_is_pulled_and_checked_by_an_engine_that_has_nothing(
         assert other.docker("image", "ls", "--quiet") == ""
         other.docker("--config", str(site.login), "pull", "--platform", "linux/arm64", pushed)
         words = ["test", "--target", MAIN, "--simulate", "--image", pushed]
-        site.run(*words, DOCKER_HOST=other.host)
+        # 'image' runs all checks of the same bytes; one that needs the device is enough here.
+        site.run(*words, "--component", "torch_npu", DOCKER_HOST=other.host)
     project = Project(root=ROOT)
     target = project.matrix().targets[MAIN]
     report = report_path(project, target, pushed, simulated=True)
