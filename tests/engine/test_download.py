@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +14,8 @@ from cannery.matrix.first_use import with_sha256
 from tests.fetch.fetches import digest
 from tests.fetch.server import Fault, Files, serving
 
-from .conftest import ROOT, Built, rename_images
+from .conftest import Built, rename_images
+from .small_copy import copy_checkout
 from .vendor import PATHS, run, tree
 
 COMPONENTS = ("toolkit", "kernels", "nnal")
@@ -33,11 +32,7 @@ def server() -> Iterator[Files]:
 def checkout(tmp_path: Path, main: Built, server: Files) -> Path:
     """A checkout that knows the sha256 of the files of CANN, and that ``server`` has them."""
     root = tmp_path / "checkout"
-    left_out = shutil.ignore_patterns(".[!d]*", "artifacts", "node_modules", "__pycache__")
-    shutil.copytree(ROOT, root, ignore=left_out)
-    made = main.simulated.artifacts.parent
-    # Links, because a second simulator would have to be compiled.
-    shutil.copytree(made, root / made.relative_to(ROOT), symlinks=True, copy_function=os.link)
+    copy_checkout(root, main)
     rename_images(root, NAMES)
     matrix = root / "matrix.yaml"
     text = matrix.read_text(encoding="utf-8")

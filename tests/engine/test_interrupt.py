@@ -20,29 +20,12 @@ import pytest
 
 from cannery.execute.engine.containers import LABEL_TEST
 from cannery.plan.journal import Entry, Progress, read_journal
-from tests.faults.small_checkout import OPTIONS
 
 from .conftest import MAIN, ROOT, Built, rename_images
+from .small_copy import HELD, write_checks
 
 NAMES = "cannery-killed"
 """How images are called here, so that those of other tests stay what they are."""
-
-HELD = "CANNERY_TEST_HELD"
-"""With this variable, the checks last until their container is removed."""
-
-CHECKS = f"""\
-import os
-import pytest
-
-def test_python(host):
-    if os.environ.get("{HELD}"):
-        host.run("sleep infinity")
-    assert host.file("/usr/bin/python3").exists
-
-@pytest.mark.device
-def test_device(host):
-    assert "910B" in host.check_output("npu-smi info")
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +101,7 @@ def copy(main: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy
         shutil.copytree(ROOT / name, root / name)
     for name in ("build.py", "matrix.yaml", "compat.yaml"):
         shutil.copy2(ROOT / name, root / name)
-    for name, text in {"conftest.py": OPTIONS, "os/test_os.py": CHECKS}.items():
-        path = root / "tests" / "image" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_checks(root)
     rename_images(root, NAMES)
     found = Copy(root=root)
     yield found
