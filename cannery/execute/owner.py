@@ -16,15 +16,27 @@ _MAKING = ".making-"
 
 
 def own_mark() -> str:
-    """A unique mark of this process: the machine, the process id and its start time."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
+    """A unique mark of this process: where its id is valid, the id and its start time."""
+    return f"{_place()}:{os.getpid()}:{_started(os.getpid())}"
+
+
+def _place() -> str:
+    """The machine and its namespace of process ids.
+
+    A container with the machine's network has its name, too, and sees other processes.
+    """
+    try:
+        namespace = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return socket.gethostname()
+    return f"{socket.gethostname()}-{namespace}"
 
 
 def is_gone(mark: str) -> bool:
-    """Whether ``mark`` belongs to a process of this machine that has ended."""
+    """Whether ``mark`` belongs to a process that would be seen here, and has ended."""
     host, _, rest = mark.rpartition(":")[0].rpartition(":")
     started = mark.rpartition(":")[2]
-    if host != socket.gethostname() or not rest.isdigit() or not started:
+    if host != _place() or not rest.isdigit() or not started:
         return False
     return _started(int(rest)) != started
 
