@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cannery.cache import Cache, inputs_of
 from cannery.errors import did_you_mean
 from cannery.extras import EXTRAS, TRITON_ASCEND
 from cannery.matrix.cann_choice import CannChoice, choose_cann
@@ -15,7 +16,6 @@ from cannery.matrix.definitions import Definitions, read_definitions
 from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.families import MAX_TARGETS, Expanded, expand_families
 from cannery.matrix.judgement import Judgement
-from cannery.matrix.passed import has_passed, keep, stamp_of
 from cannery.matrix.wheels import read_requirements
 from cannery.model import Flavour, Matrix, Target
 from cannery.syntax.yaml_limits import read_limited
@@ -34,6 +34,9 @@ _SIMULATED = "-sim"
 _LONGEST = 128 - len(_SIMULATED)
 """A tag has at most 128 characters (OCI distribution specification 1.1)."""
 
+_PASSED = "passed"
+"""The name of the cache's entry for the last matrix that passed."""
+
 _PLATFORMS = ("linux/arm64", "linux/amd64")
 _FLAVOURS = {str(each): each for each in (Flavour.DEVEL, Flavour.RUNTIME)}
 """Those that a target can name; APP follows from its application."""
@@ -44,10 +47,11 @@ _FROM_SCHEMA_1 = (
 )
 
 
-def load_matrix(path: Path, passed: Path | None = None) -> Matrix:
+def load_matrix(path: Path, cache: Cache | None = None) -> Matrix:
     """Read the matrix in ``path`` and judge its targets by the compat.yaml in the same folder.
 
-    The file ``passed`` remembers what passed, and what passed is not judged again.
+    Judging takes most of the time, and a matrix that passed is the same with and without the facts:
+    the ``cache`` remembers which has passed, and that one is not judged again.
 
     Raises:
         FileError: one of them cannot be read.
@@ -55,13 +59,13 @@ def load_matrix(path: Path, passed: Path | None = None) -> Matrix:
     """
     text = read_limited(path, path.name)
     facts = read_facts(path)
-    if passed is None:
+    if cache is None:
         return parse_matrix(text, path.name, parse_facts(facts))
-    stamp = stamp_of(text, facts)
-    if has_passed(stamp, passed):
+    inputs = inputs_of([text, facts])
+    if cache.get(_PASSED, inputs) is not None:
         return parse_matrix(text, path.name)
     matrix = parse_matrix(text, path.name, parse_facts(facts))
-    keep(stamp, passed)
+    cache.keep(_PASSED, inputs)
     return matrix
 
 
