@@ -17,16 +17,28 @@ _MAKING = ".making-"
 
 def own_mark() -> str:
     """A unique mark of this process: the machine, the process id and its start time."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
+    return f"{_machine()}:{os.getpid()}:{_started(os.getpid())}"
 
 
 def is_gone(mark: str) -> bool:
     """Whether ``mark`` belongs to a process of this machine that has ended."""
-    host, _, rest = mark.rpartition(":")[0].rpartition(":")
+    machine, _, rest = mark.rpartition(":")[0].rpartition(":")
     started = mark.rpartition(":")[2]
-    if host != socket.gethostname() or not rest.isdigit() or not started:
+    if machine != _machine() or not rest.isdigit() or not started:
         return False
     return _started(int(rest)) != started
+
+
+def _machine() -> str:
+    """Where process ids have the same meaning as here.
+
+    A container with the network of its host has the host's name, but process ids of its own.
+    """
+    try:
+        namespace = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        namespace = 0
+    return f"{socket.gethostname()}:{namespace}"
 
 
 @contextmanager
