@@ -31,10 +31,11 @@ NONE: Mapping[str, str] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A repository in a registry that speaks HTTP."""
+    """A repository in a registry that speaks HTTP; ``login`` is a user with a password."""
 
     host: str
     repository: str
+    login: tuple[str, str] | None = None
 
     @property
     def name(self) -> str:
@@ -42,11 +43,13 @@ class Place:
 
     def put_blob(self, content: bytes) -> dict[str, Any]:
         base = f"http://{self.host}/v2/{self.repository}/blobs/uploads/"
-        begun = requests.post(base, timeout=30)
+        begun = requests.post(base, auth=self.login, timeout=30)
         begun.raise_for_status()
         digest = digest_of(content)
         more = {"digest": digest}
-        done = requests.put(begun.headers["Location"], data=content, params=more, timeout=30)
+        done = requests.put(
+            begun.headers["Location"], data=content, params=more, auth=self.login, timeout=30
+        )
         done.raise_for_status()
         return {"digest": digest, "size": len(content)}
 
@@ -57,6 +60,7 @@ class Place:
             f"http://{self.host}/v2/{self.repository}/manifests/{version or digest}",
             data=content,
             headers={"Content-Type": media_type},
+            auth=self.login,
             timeout=30,
         )
         done.raise_for_status()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.workflow_jobs.github import Ran
-from tests.workflow_jobs.scenarios import GITLAB, SCENARIOS, WITHOUT_SCENARIO, Scenario
+from tests.workflow_jobs.scenarios import GITLAB, SCENARIOS, Scenario
 from tests.workflow_jobs.stand_ins import ACTIONS, OTHERS
 from tests.workflows.steps import ROOT
 
@@ -52,8 +52,6 @@ def text() -> str:
         )
         jobs = ", ".join(f"{job}: {result}" for job, result in found.items()) or "none is started"
         lines.append(f"| {each.name} | {each.event} ({file}) | {jobs} |")
-    missing = ", ".join(f"`{workflow}/{job}`" for workflow, job in sorted(WITHOUT_SCENARIO))
-    lines += ["", f"No scenario runs these jobs yet: {missing}."]
     lines += ["", "## Replaced", "", "| replaced | by | because |", "|--|--|--|"]
     lines += [
         f"| action `{name}` | a stand-in that {does} | it needs GitHub |"
