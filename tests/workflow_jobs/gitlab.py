@@ -52,7 +52,8 @@ def run(place: Place, variables: Mapping[str, str], env: Mapping[str, str]) -> d
         *(IMAGE, "bash", "-euc", script, "bash", str(PROGRAM), "--no-color", "--concurrency=1"),
         *("--ignore-predefined-vars", ",".join(given), *options),
     ]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # What it says on stderr could get into the middle of a line with a result.
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     results = {}
     for line in process.stdout:
