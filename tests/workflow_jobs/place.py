@@ -69,7 +69,12 @@ class Place:
     def environment(self) -> Mapping[str, str]:
         """What every job has besides the variables of its service."""
         temp = str(self.root / "temp")
-        folders = {"TMPDIR": temp, "RUNNER_TEMP": temp, "UV_CACHE_DIR": f"{temp}/uv"}
+        folders = {
+            "TMPDIR": temp,
+            "RUNNER_TEMP": temp,
+            "UV_CACHE_DIR": f"{temp}/uv",
+            "ZIG_GLOBAL_CACHE_DIR": f"{temp}/zig",
+        }
         return {**TRUST, **folders, "JOBS_FOLDER": str(self.root)}
 
     @property
