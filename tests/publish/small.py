@@ -90,7 +90,11 @@ def put_image(place: Place, text: str, labels: Mapping[str, str] = NONE) -> dict
 
 
 def put_index(
-    place: Place, image: Mapping[str, Any], said: Mapping[str, Mapping[str, Any]], tag: str
+    place: Place,
+    image: Mapping[str, Any],
+    said: Mapping[str, Mapping[str, Any]],
+    tag: str,
+    annotations: Mapping[str, str] = NONE,
 ) -> str:
     """Push an index of ``image`` and the predicates ``said`` of it, by type; its digest."""
     name = subject_name(place.name, tag, "linux/arm64")
@@ -103,4 +107,5 @@ def put_index(
         place.put_manifest(manifest, MANIFEST)
         entries = [image, index_entry(image["digest"], manifest)]
     index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}
-    return place.put_manifest(index, INDEX, tag)
+    more = {"annotations": dict(annotations)} if annotations else {}
+    return place.put_manifest(index | more, INDEX, tag)

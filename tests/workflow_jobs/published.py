@@ -9,6 +9,7 @@ import zipfile
 
 import requests
 
+from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.publish.attestation import SPDX
 from cannery.publish.inventory import Inventory, Origin, Package
@@ -45,9 +46,10 @@ def tags(place: Place) -> list[str]:
 
 def unrecorded(place: Place, count: int = 4) -> None:
     """Publish an image, and ``count`` others of which no record tells."""
+    repository = _repository(place)
     for number in range(count):
-        repository = _repository(place)
-        small.put_index(repository, small.put_image(repository, str(number)), {}, f"old-{number}")
+        image = small.put_image(repository, str(number))
+        small.put_index(repository, image, {}, f"old-{number}", {f"{NAMESPACE}.target": TARGET})
     published(place)
 
 
