@@ -20,7 +20,7 @@ nox.options.sessions = [
 
 MAIN = "py39-torch231-cann8t39"
 SECOND = "py39-torch210-cann8rc2"
-OTHER_MACHINES = "tests/engine/test_other_machines.py"
+OTHER_MACHINES = ["tests/engine/test_other_machines.py", "tests/engine/test_real_targets.py"]
 # A build with sanitizers needs the glibc of the machine that it is for.
 GLIBC_TEST = "tests/simulator/test_libraries.py::test_an_old_glibc_is_enough"
 CORES = ("--numprocesses", "auto", "--dist")
@@ -242,20 +242,22 @@ def applications(session: nox.Session) -> None:
 def engine(session: nox.Session) -> None:
     """Tests with an engine, and negative controls; uses the images that 'image' builds."""
     # -rs: what is not run here is said.
-    arguments = ["--quiet", "-rs", "--durations=10", f"--ignore={OTHER_MACHINES}"]
+    arguments = ["--quiet", "-rs", "--durations=10", *CORES, "loadfile"]
+    arguments += [f"--ignore={each}" for each in OTHER_MACHINES]
     session.run("pytest", *arguments, "tests/engine", "tests/faults", *session.posargs)
 
 
 @nox.session(name="other-machines")
 def other_machines(session: nox.Session) -> None:
-    """Build the main target on engines of their own: equal layers, and no secret is left."""
-    session.run("pytest", "--quiet", "--durations=10", OTHER_MACHINES, *session.posargs)
+    """Build real targets on engines of their own: equal layers, no network, no secret is left."""
+    session.run("pytest", "--quiet", "--durations=10", *OTHER_MACHINES, *session.posargs)
 
 
 @nox.session
 def publish(session: nox.Session) -> None:
     """push, promote and prune with a real registry, including failures; after 'image'."""
-    session.run("pytest", "--quiet", "--durations=10", "tests/publish", *session.posargs)
+    arguments = ["--quiet", "--durations=10", *CORES, "loadfile"]
+    session.run("pytest", *arguments, "tests/publish", *session.posargs)
 
 
 @nox.session

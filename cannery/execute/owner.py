@@ -16,29 +16,29 @@ _MAKING = ".making-"
 
 
 def own_mark() -> str:
-    """A unique mark of this process: the machine, the process id and its start time."""
-    return f"{_machine()}:{os.getpid()}:{_started(os.getpid())}"
+    """A unique mark of this process: where its id is valid, the id and its start time."""
+    return f"{_place()}:{os.getpid()}:{_started(os.getpid())}"
 
 
-def is_gone(mark: str) -> bool:
-    """Whether ``mark`` belongs to a process of this machine that has ended."""
-    machine, _, rest = mark.rpartition(":")[0].rpartition(":")
-    started = mark.rpartition(":")[2]
-    if machine != _machine() or not rest.isdigit() or not started:
-        return False
-    return _started(int(rest)) != started
+def _place() -> str:
+    """The machine and its namespace of process ids.
 
-
-def _machine() -> str:
-    """Where process ids have the same meaning as here.
-
-    A container with the network of its host has the host's name, but process ids of its own.
+    A container with the machine's network has its name, too, and sees other processes.
     """
     try:
         namespace = Path("/proc/self/ns/pid").stat().st_ino
     except OSError:
-        namespace = 0
-    return f"{socket.gethostname()}:{namespace}"
+        return socket.gethostname()
+    return f"{socket.gethostname()}-{namespace}"
+
+
+def is_gone(mark: str) -> bool:
+    """Whether ``mark`` belongs to a process that would be seen here, and has ended."""
+    host, _, rest = mark.rpartition(":")[0].rpartition(":")
+    started = mark.rpartition(":")[2]
+    if host != _place() or not rest.isdigit() or not started:
+        return False
+    return _started(int(rest)) != started
 
 
 @contextmanager

@@ -49,5 +49,6 @@ export PIP_CONSTRAINT="${PIP_CONSTRAINT-/usr/local/share/cannery/constraints.txt
 export UV_CONSTRAINT="${UV_CONSTRAINT-/usr/local/share/cannery/constraints.txt}"
 export TASK_QUEUE_ENABLE="${TASK_QUEUE_ENABLE-1}"
 export OMP_NUM_THREADS="${OMP_NUM_THREADS-1}"
+export TVM_FFI_DISABLE_TORCH_C_DLPACK="${TVM_FFI_DISABLE_TORCH_C_DLPACK-1}"
 unset -f cannery_prepend
 unset cannery_old

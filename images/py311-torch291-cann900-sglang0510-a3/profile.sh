@@ -47,5 +47,6 @@ cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/nnal/atb/latest/atb/cxx_abi_1
 cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/nnal/atb/latest/atb/cxx_abi_1/lib"
 export PIP_CONSTRAINT="${PIP_CONSTRAINT-/usr/local/share/cannery/constraints.txt}"
 export UV_CONSTRAINT="${UV_CONSTRAINT-/usr/local/share/cannery/constraints.txt}"
+export TVM_FFI_DISABLE_TORCH_C_DLPACK="${TVM_FFI_DISABLE_TORCH_C_DLPACK-1}"
 unset -f cannery_prepend
 unset cannery_old

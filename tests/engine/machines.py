@@ -44,7 +44,7 @@ class Machine:
         return Said(code=done.returncode, text=done.stdout + done.stderr)
 
 
-def _load_bases(engine: Engine, archive: Path) -> None:
+def load_bases(engine: Engine, archive: Path) -> None:
     """Bring the bases of the main target, which elsewhere are pulled by their digests."""
     target = Project(root=ROOT).matrix().targets[MAIN]
     names = {ensure_base(*each) for each in bases(target).values()}
@@ -65,5 +65,5 @@ def machine(folder: Path, number: int, password: str = "pass") -> Iterator[Machi
         engine(folder, number, containerd=True) as started,
         proxy(address, "builder", password, settings),
     ):
-        _load_bases(started, folder / "bases.tar")
+        load_bases(started, folder / "bases.tar")
         yield Machine(clone=clone, engine=started, address=address, settings=settings)

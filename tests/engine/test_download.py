@@ -3,23 +3,23 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from cannery.execute.engine import client as engine
+from cannery.image.names import image_tag
 from cannery.matrix.first_use import with_sha256
 from tests.fetch.fetches import digest
 from tests.fetch.server import Fault, Files, serving
 
-from .conftest import ROOT, Built
+from .conftest import Built, rename_images
+from .small_copy import copy_checkout
 from .vendor import PATHS, run, tree
 
 COMPONENTS = ("toolkit", "kernels", "nnal")
+NAMES = "cannery-downloaded"
 
 
 @pytest.fixture
@@ -32,11 +32,8 @@ def server() -> Iterator[Files]:
 def checkout(tmp_path: Path, main: Built, server: Files) -> Path:
     """A checkout that knows the sha256 of the files of CANN, and that ``server`` has them."""
     root = tmp_path / "checkout"
-    left_out = shutil.ignore_patterns(".[!d]*", "artifacts", "node_modules", "__pycache__")
-    shutil.copytree(ROOT, root, ignore=left_out)
-    made = main.simulated.artifacts.parent
-    # Links, because a second simulator would have to be compiled.
-    shutil.copytree(made, root / made.relative_to(ROOT), symlinks=True, copy_function=os.link)
+    copy_checkout(root, main)
+    rename_images(root, NAMES)
     matrix = root / "matrix.yaml"
     text = matrix.read_text(encoding="utf-8")
     for component in COMPONENTS:
@@ -54,16 +51,8 @@ def build_py(root: Path, *words: str) -> str:
     return run(sys.executable, str(root / "build.py"), *words)
 
 
-@pytest.fixture
-def kept_name(main: Built) -> Iterator[str]:
-    """The name of the main target's image, which is that of the same image afterwards."""
-    before = engine.image_id(main.image)
-    yield main.image
-    run("docker", "tag", before, main.image)
-
-
 def test_cann_has_the_files_that_the_packages_of_the_folder_install(
-    main: Built, server: Files, checkout: Path, kept_name: str, tmp_path: Path
+    main: Built, server: Files, checkout: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "empty").mkdir()
     expected = tree(main.image, main.target.platform, *PATHS)
@@ -72,7 +61,7 @@ def test_cann_has_the_files_that_the_packages_of_the_folder_install(
     words = ("--source", "download", "--artifacts", str(tmp_path / "empty"), "--no-test")
     cache = ("--cache", str(tmp_path / "cache"))
     build_py(checkout, "build", "--target", main.target.id, "--simulate", *words, *cache)
-    image = engine.image_id(kept_name)
+    image = f"{NAMES}:{image_tag(main.target.id, simulate=True)}"
     try:
         names = [request.path for request in server.requests]
         assert {*names} == {main.target.artifacts[each].name for each in COMPONENTS}

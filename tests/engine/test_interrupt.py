@@ -21,7 +21,8 @@ import pytest
 from cannery.execute.engine.containers import LABEL_TEST
 from cannery.plan.journal import Entry, Progress, read_journal
 
-from .conftest import MAIN, ROOT, Built
+from .conftest import MAIN, ROOT, Built, rename_images
+from .small_copy import HELD, write_checks
 
 NAMES = "cannery-killed"
 """How images are called here, so that those of other tests stay what they are."""
@@ -61,7 +62,7 @@ class Copy:
             process = subprocess.Popen(
                 # A shell's background jobs ignore SIGINT, and so does what they start.
                 ["env", "--default-signal=INT", *self.argv("--target", MAIN, "--simulate", *words)],
-                env={**os.environ, "PYTHONFAULTHANDLER": "1"},
+                env={**os.environ, "PYTHONFAULTHANDLER": "1", HELD: "yes"},
                 stderr=said,
                 start_new_session=True,
             )
@@ -100,12 +101,8 @@ def copy(main: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy
         shutil.copytree(ROOT / name, root / name)
     for name in ("build.py", "matrix.yaml", "compat.yaml"):
         shutil.copy2(ROOT / name, root / name)
-    shutil.copytree(ROOT / "tests" / "image", root / "tests" / "image")
-    place = root / "cannery" / "image" / "names.py"
-    text = place.read_text(encoding="utf-8")
-    renamed = text.replace('_LOCAL = "cannery"', f'_LOCAL = "{NAMES}"')
-    assert renamed != text
-    place.write_text(renamed, encoding="utf-8")
+    write_checks(root)
+    rename_images(root, NAMES)
     found = Copy(root=root)
     yield found
     for tag in found.named():

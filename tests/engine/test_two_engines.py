@@ -8,11 +8,12 @@ from a context, bound files, a cache folder, and linked layers.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -21,20 +22,24 @@ from cannery.execute.engine import client as local
 from cannery.execute.engine.builder import check_cache_export, find_builder
 from cannery.execute.engine.images import local_images
 from cannery.execute.registry.published import published_key, published_repository
-from cannery.image.bake_file import Caches, ImageBuild
+from cannery.image.bake_file import Caches
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
-from tests.engine.two_engines import DOCKERFILE, Baked, World, layers, using
 
 from .engines import buildkit_socket, engine, registry
+from .two_engines import DOCKERFILE, Baked, Gate, World, docker, layers, using
+
+_OF_OTHERS = re.compile(r"^[#:]|cannery-t|\bbr-")
+"""Lines of comments and counters, of engines of other tests, and of networks of containers."""
 
 
-def _around() -> str:
+def _around() -> list[str]:
     """What another engine could spoil for the one that runs here."""
-    rules = subprocess.run(["iptables-save"], capture_output=True, text=True, check=True).stdout
-    kept = [line for line in rules.splitlines() if not line.startswith(("#", ":"))]
-    link = subprocess.run(["ip", "-4", "-o", "addr"], capture_output=True, text=True, check=True)
-    return "\n".join([*kept, link.stdout])
+    found = []
+    for argv in (["iptables-save"], ["ip", "-4", "-o", "addr"]):
+        said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+        found += [line for line in said.splitlines() if not _OF_OTHERS.search(line)]
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +132,9 @@ def test_only_what_changed_is_made_anew(world: World, built: Baked) -> None:
 def test_a_build_that_fails_leaves_the_others(world: World, built: Baked) -> None:
     builds = world.builds(torch="one that fails")
     broken = builds[0].dockerfile.with_name("Dockerfile.broken")
-    text = DOCKERFILE.replace("cp /tmp/wheels.txt", "sleep 1; echo no such wheel; false #")
+    text = DOCKERFILE.replace("cp /tmp/wheels.txt", "echo no such wheel; false #")
     broken.write_text(text, encoding="utf-8")
-    builds[0] = ImageBuild(**{**vars(builds[0]), "dockerfile": broken})
+    builds[0] = replace(builds[0], dockerfile=broken)
     with using(world.first):
         baked, heard = world.cook(builds, Caches())
     assert {*baked.images} == {"two"}
@@ -140,26 +145,19 @@ def test_a_build_that_fails_leaves_the_others(world: World, built: Baked) -> Non
     assert not [name for name in heard.done if name.startswith("one wheels")]
 
 
-def slow_second(world: World, torch: str) -> list[ImageBuild]:
-    """Two builds of which the second takes seconds longer, on an engine that has built them too."""
-    one, two = world.builds(torch=f"{torch} {uuid4()}")
-    slow = two.dockerfile.with_name("Dockerfile.slow")
-    slow.write_text(DOCKERFILE.replace("cp /tmp/wheels.txt", "sleep 15; cp /tmp/wheels.txt"))
-    return [one, ImageBuild(**{**vars(two), "dockerfile": slow})]
-
-
 @pytest.mark.parametrize("store", ["containerd", "overlay2"])
 def test_an_image_is_told_of_while_another_is_built(world: World, store: str) -> None:
-    builds = slow_second(world, f"{store} is told of early")
     if store == "containerd":
+        gate = Gate(site=world, docker=world.first.docker)
         with using(world.first):
-            _, heard = world.cook(builds, Caches())
+            baked, heard = world.cook(gate.builds(), Caches(), when_built=gate.open)
     elif local.uses_containerd():
         pytest.skip("the engine that runs here keeps images in containerd's store")
     else:
-        _, heard = world.cook(builds, Caches())
-        for image in heard.images.values():
-            subprocess.run(["docker", "image", "rm", image], check=True, capture_output=True)
+        gate = Gate(site=world, docker=docker)
+        baked, heard = world.cook(gate.builds(), Caches(), when_built=gate.open)
+        docker("image", "rm", *heard.images.values())
+    assert not baked.failures
     assert heard.order.index("one is there") < heard.order.index("two wheels-torch 1/1")
 
 
@@ -180,31 +178,31 @@ def test_an_engine_without_that_store_cannot_write_a_cache_and_can_read_one(
     caches = Caches(sources=(f"{world.registry}/cache",))
     baked, _ = world.cook(world.builds(torch="for the engine that runs here"), caches)
     assert not baked.failures
-    for image in baked.images.values():
-        subprocess.run(["docker", "image", "rm", image], check=True, capture_output=True)
+    docker("image", "rm", *baked.images.values())
 
 
 def test_a_remote_builder(world: World, built: Baked, tmp_path: Path) -> None:
     """Its images are loaded into the engine that runs here, where they are checked."""
     name = f"cannery-test-{world.registry.rpartition(':')[2]}"
     with buildkit_socket(world.second, tmp_path) as address:
-        create = ["docker", "buildx", "create", "--name", name, "--driver", "remote", address]
-        subprocess.run(create, check=True, capture_output=True)
+        docker("buildx", "create", "--name", name, "--driver", "remote", address)
         try:
             builder = find_builder(name)
             assert not builder.local
             layout = base.as_layout(world.base, tmp_path / "bases")
-            builds = slow_second(world, "remote")
-            contexts = {**builds[0].contexts, world.base: layout}
-            elsewhere = [ImageBuild(**{**vars(each), "contexts": contexts}) for each in builds]
+            gate = Gate(site=world, docker=world.second.docker)
+            elsewhere = [
+                replace(each, contexts={**each.contexts, world.base: layout})
+                for each in gate.builds()
+            ]
             caches = Caches(
                 sources=(f"{world.registry}/remote",), destinations=(f"{world.registry}/remote",)
             )
-            baked, heard = world.cook(elsewhere, caches, builder)
+            baked, heard = world.cook(elsewhere, caches, builder, gate.open)
             assert not baked.failures
             assert heard.order.index("one is there") < heard.order.index("two wheels-torch 1/1")
             for name_, image in baked.images.items():
                 assert local_images([image])[image].labels[LABEL] == f"sha256:{name_}"
-                subprocess.run(["docker", "image", "rm", image], check=True, capture_output=True)
+                docker("image", "rm", image)
         finally:
-            subprocess.run(["docker", "buildx", "rm", name], check=True, capture_output=True)
+            docker("buildx", "rm", name)

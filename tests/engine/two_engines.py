@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -43,6 +45,14 @@ COPY --link --from=wheels-torch /layer/ /
 ENV HOME=/root
 """
 
+CACHE = "/root/.cache/uv"
+"""The cache folder of the step wheels-torch, which all builds of an engine share."""
+
+OPENING = """\
+FROM {base}
+RUN --mount=type=cache,target={cache} touch {cache}/{gate}
+"""
+
 
 @dataclass
 class Heard:
@@ -53,11 +63,14 @@ class Heard:
     images: dict[str, str] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     """Steps that ended, and images that were there, one after the other."""
+    when_built: Callable[[str], None] = lambda _: None
+    """Is called with the name of an image that is there."""
 
     def built(self, target: str, image: str) -> None:
         assert target not in self.images
         self.images[target] = image
         self.order.append(f"{target} is there")
+        self.when_built(target)
 
     def __call__(self, target: str, event: Event, _: tuple[int, int]) -> None:
         if "] RUN" in event.step or "] COPY" in event.step:
@@ -100,9 +113,13 @@ class Site:
         return found
 
     def cook(
-        self, builds: list[ImageBuild], caches: Caches, builder: Builder | None = None
+        self,
+        builds: list[ImageBuild],
+        caches: Caches,
+        builder: Builder | None = None,
+        when_built: Callable[[str], None] = lambda _: None,
     ) -> tuple[Baked, Heard]:
-        heard = Heard()
+        heard = Heard(when_built=when_built)
         settings = BakeSettings(
             builder=builder or find_builder(""),
             source=PackageIndex(ca=None, index_url=""),
@@ -127,6 +144,41 @@ class Baked:
 
     images: dict[str, str]
     failures: Failures
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """Two builds, of which the second ends a step only once the image of the first is there.
+
+    Without that it fails after a minute. ``docker`` runs docker on the engine that builds.
+    """
+
+    site: Site
+    docker: Callable[..., object]
+    name: str = field(default_factory=lambda: str(uuid4()))
+
+    def builds(self) -> list[ImageBuild]:
+        one, two = self.site.builds(torch=self.name)
+        held = two.dockerfile.with_name("Dockerfile.held")
+        gate = f"{CACHE}/{self.name}"
+        wait = f"for try in $(seq 600); do if [ -e {gate} ]; then break; fi; sleep 0.1; done"
+        step = f"{wait}; rm {gate} || exit 1; cp /tmp/wheels.txt"
+        text = DOCKERFILE.replace("cp /tmp/wheels.txt", step)
+        held.write_text(text, encoding="utf-8")
+        return [one, replace(two, dockerfile=held)]
+
+    def open(self, target: str) -> None:
+        if target == "one":
+            folder = self.site.folder / self.name
+            folder.mkdir()
+            text = OPENING.format(base=self.site.base, cache=CACHE, gate=self.name)
+            (folder / "Dockerfile").write_text(text, encoding="utf-8")
+            self.docker("buildx", "build", "--builder", "default", "--quiet", str(folder))
+
+
+def docker(*words: str) -> None:
+    """Run docker on the engine that runs here."""
+    subprocess.run(["docker", *words], check=True, capture_output=True)
 
 
 @contextmanager

@@ -158,13 +158,15 @@ def test_the_record_tells_what_it_is(site: Site, pushed: str) -> None:
 
 
 def test_it_is_pulled_and_checked_by_an_engine_that_has_nothing(
-    site: Site, pushed: str, tmp_path: Path
+    site: Site, pushed: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with engine(tmp_path, ENGINE_NUMBER, containerd=False) as other:
+    # The path of a socket may have 107 characters.
+    with engine(tmp_path_factory.mktemp("other"), ENGINE_NUMBER, containerd=False) as other:
         assert other.docker("image", "ls", "--quiet") == ""
         other.docker("--config", str(site.login), "pull", "--platform", "linux/arm64", pushed)
         words = ["test", "--target", MAIN, "--simulate", "--image", pushed]
-        site.run(*words, DOCKER_HOST=other.host)
+        # 'image' runs all checks of the same bytes; one that needs the device is enough here.
+        site.run(*words, "--component", "torch_npu", DOCKER_HOST=other.host)
     project = Project(root=ROOT)
     target = project.matrix().targets[MAIN]
     report = report_path(project, target, pushed, simulated=True)

@@ -13,7 +13,7 @@ case $1 in
   lora | full) options="--stage sft --dataset numbers --finetuning_type $1" ;;
   export) options="--stage sft --dataset numbers --finetuning_type lora" ;;
   dpo)
-    rate=1e-3
+    rate=3e-4
     options="--stage dpo --dataset pairs --finetuning_type full --pref_beta 0.5"
     ;;
   zero3)

@@ -197,9 +197,12 @@ def test_users_checks_that_find_no_device(machine: Machine, tmp_path: Path) -> N
     assert one(found, "own/test_x.py::test_d").standing is Standing.NOT_RUN
 
 
-def test_a_component(machine: Machine) -> None:
-    run(components=("torch",))
-    assert machine.pytest[0][1][0] == str(PROJECT.root / "tests" / "image" / "torch")
+@pytest.mark.parametrize(("components", "folder"), [((), "."), (("torch",), "torch")])
+def test_the_checks_of_all_components_or_of_one(
+    machine: Machine, components: tuple[str, ...], folder: str
+) -> None:
+    run(components=components)
+    assert machine.pytest[0][1][0] == str(PROJECT.root / "tests" / "image" / folder)
 
 
 def test_a_probe_that_hangs(machine: Machine) -> None:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch_operators.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,18 +14,43 @@
 namespace npusim {
 namespace {
 
+// A pipe: writing from an address that cannot be read is an error. process_vm_readv would do with
+// one call, but QEMU does not have it.
+class Pipe {
+ public:
+  Pipe() {
+    if (pipe2(ends_, O_CLOEXEC) != 0) throw Error(kInternalError, "a pipe cannot be opened");
+  }
+  ~Pipe() {
+    close(ends_[0]);
+    close(ends_[1]);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  // Copies `size` bytes; false if they cannot be read.
+  bool copy(uintptr_t from, char* to, size_t size) {
+    const auto expected = static_cast<ssize_t>(size);
+    return write(ends_[1], reinterpret_cast<const void*>(from), size) == expected &&
+           read(ends_[0], to, size) == expected;
+  }
+
+ private:
+  int ends_[2];
+};
+
 // The text at an address that may be no address at all: a signature that is declared wrongly must
 // end in an error.
 std::string copiedText(const char* text) {
   if (text == nullptr) throw Error(kAclnnNullPointer, "a text is missing (null)");
   const uintptr_t page = static_cast<uintptr_t>(getpagesize());
+  Pipe pipe;
   std::string copy;
   char part[256];
   auto at = reinterpret_cast<uintptr_t>(text);
   while (copy.size() < 65536) {
     const size_t size = std::min<size_t>(sizeof part, page - at % page);
-    iovec local{part, size}, remote{reinterpret_cast<void*>(at), size};
-    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != static_cast<ssize_t>(size)) break;
+    if (!pipe.copy(at, part, size)) break;
     const size_t length = strnlen(part, size);
     copy.append(part, length);
     if (length < size) return copy;

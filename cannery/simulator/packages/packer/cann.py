@@ -68,7 +68,7 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
         tree.add_directory(f"{root}/{fill(directory, spec)}")
     for path, text in layout.tree_files.items():
         tree.add_file(f"{root}/{path}", text)
-    add_compiler(tree, root, f"{root}/{spec.arch}-linux/bin")
+    add_modules(tree, root, f"{root}/{spec.arch}-linux/bin")
     for path, target in layout.tree_links.items():
         tree.add_link(f"{root}/{fill(path, spec)}", fill(target, spec))
     for path, target in layout.links.items():
@@ -96,8 +96,8 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
     )
 
 
-def add_compiler(tree: Tree, root: str, programs: str) -> None:
-    """The modules of the operator compiler, and the program that starts it."""
+def add_modules(tree: Tree, root: str, programs: str) -> None:
+    """pyACL, the modules of the operator compiler, and the program that starts it."""
     source = PACKAGES / "toolkit"
     for path in sorted(source.glob("*/*.py")):
         name = path.relative_to(source)

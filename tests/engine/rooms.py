@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An empty engine in a network namespace that has no route, with a checkout that builds there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cannery.image.layers import layers_of
+from cannery.image.lock import parse_lock
+from cannery.image.names import image_name
+from cannery.matrix.project import Project
+from cannery.model import Target
+
+from .conftest import Said
+from .engines import Engine, engine, without_route
+
+Image = dict[str, Any]
+Layers = dict[str, str]
+"""Stage to digest."""
+
+_LEFT_OUT = shutil.ignore_patterns(".cannery", ".git", ".venv", "node_modules", "__pycache__")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """A checkout and its engine; ``inside`` are the words that run a command in its network."""
+
+    checkout: Path
+    engine: Engine
+    inside: tuple[str, ...] = ()
+
+    def build_py(self, *arguments: str, **more: str) -> Said:
+        """What build.py ended with; ``more`` is added to its environment."""
+        done = subprocess.run(
+            [*self.inside, sys.executable, str(self.checkout / "build.py"), *arguments],
+            env={**os.environ, "DOCKER_HOST": self.engine.host, **more},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr
+        return Said(code=done.returncode, text=done.stdout + done.stderr)
+
+    def inspected(self, name: str) -> Image:
+        """What the engine says of an image."""
+        found: Image = json.loads(self.engine.docker("image", "inspect", name))[0]
+        return found
+
+    def layers(self, target: Target, name: str = "") -> Layers:
+        """The layers of an image of ``target``, by default of the simulated one."""
+        text = (self.checkout / "images" / target.id / "Dockerfile").read_text(encoding="utf-8")
+        stages = re.findall(r"^COPY --link --from=(\S+) /layer/ /$", text, re.MULTILINE)
+        image = self.inspected(name or image_name(target.id, simulate=True))
+        return dict(zip(["base", *stages], image["RootFS"]["Layers"], strict=True))
+
+    def from_bundle(self, bundle: Path, *targets: Target) -> Said:
+        """Build and check everything in ``bundle``, which are ``targets``."""
+        assert self.engine.docker("images", "--all", "--quiet") == ""
+        said = self.build_py("--from-bundle", str(bundle))
+        assert said.code == 0, said.text[-4000:]
+        for target in targets:
+            name = image_name(target.id, simulate=True)
+            assert f"{name} is ready" in said.text
+            self.engine.docker("image", "inspect", name)
+        assert " 0 failed" in said.text
+        return said
+
+
+@contextmanager
+def room(folder: Path, number: int, checkout: Path) -> Iterator[Room]:
+    """A room below ``folder`` with a copy of ``checkout``; ``number`` tells it from others."""
+    shutil.copytree(checkout, folder / "checkout", ignore=_LEFT_OUT)
+    with (
+        without_route(number) as inside,
+        engine(folder, number, containerd=True, inside=inside) as started,
+    ):
+        yield Room(checkout=folder / "checkout", engine=started, inside=inside)
+
+
+def identities(project: Project, target: Target) -> dict[str, str]:
+    """Layer to its identity as a plan has it."""
+    lock = parse_lock(project.lock(target).read_text(encoding="utf-8"))
+    return {layer.name: layer.identity for layer in layers_of(target, lock)}
+
+
+def equal_layers(project: Project, one: Target, other: Target) -> set[str]:
+    """The layers that the images of two targets have in common, by what they are made from."""
+    own, others = identities(project, one), identities(project, other)
+    return {"base", *(name for name in own if own[name] == others.get(name))}
+
+
+def equal(one: Layers, other: Layers) -> set[str]:
+    """The layers that are the same bytes in two images."""
+    return {name.removeprefix("layer-") for name in one if one[name] == other.get(name)}

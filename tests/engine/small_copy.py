@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A copy of this checkout whose images are small: few packages, wheels without content, two checks.
+
+All else is as it is here: the matrix, the Dockerfiles' stages, and the simulated packages.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from cannery.execute.bundle.gateway import Gateway, Recorded, serving
+from cannery.execute.bundle.wheels import LIST, Locked, download, listed
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.files import read_text
+from cannery.image.file_hashes import sha256_of
+from cannery.image.lock import LockedFile, LockedWheel, parse_lock, with_files
+from cannery.matrix.project import Project
+from tests.faults.small_checkout import OPTIONS, wheel
+
+from .conftest import ROOT, Built
+
+HELD = "CANNERY_TEST_HELD"
+"""With this variable, the checks last until their container is removed."""
+
+CHECKS = f"""\
+import os
+import pytest
+
+def test_python(host):
+    if os.environ.get("{HELD}"):
+        host.run("sleep infinity")
+    assert host.file("/usr/bin/python3").exists
+
+@pytest.mark.device
+def test_device(host):
+    assert "910B" in host.check_output("npu-smi info")
+"""
+
+PACKAGES = ("ca-certificates", "python3")
+"""The Debian packages of a small image."""
+
+_LEFT_OUT = shutil.ignore_patterns(".[!d]*", "artifacts", "node_modules", "__pycache__")
+_PACKAGES = "in layer.packages %}"
+_BUILD_STAGE = ("--python-version", "3.11")
+
+
+def write_checks(root: Path) -> None:
+    """Give the checkout ``root`` checks that take a second."""
+    folder = root / "tests" / "image"
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "os").mkdir(parents=True)
+    (folder / "conftest.py").write_text(OPTIONS, encoding="utf-8")
+    (folder / "os" / "test_os.py").write_text(CHECKS, encoding="utf-8")
+
+
+def copy_checkout(root: Path, *simulated: Built) -> None:
+    """Copy this checkout to ``root``, with the simulated packages of some targets."""
+    shutil.copytree(ROOT, root, ignore=_LEFT_OUT)
+    for each in simulated:
+        made = each.simulated.artifacts.parent
+        # Links, because a second simulator would have to be compiled.
+        place = root / made.relative_to(ROOT)
+        shutil.copytree(made, place, symlinks=True, copy_function=os.link)
+
+
+@contextmanager
+def small_copy(root: Path, built: Sequence[Built], packages: PackageIndex) -> Iterator[str]:
+    """Make ``root`` a copy in which the targets ``built`` are small; the address of its index."""
+    copy_checkout(root, *built)
+    write_checks(root)
+    project, wheels = Project(root=root), root.parent / "wheels"
+    _shorten(project.templates / "packages_apt.j2")
+    _make_index(project, built, packages, wheels)
+    words = [word for each in built for word in ("--target", each.target.id)]
+    argv = [sys.executable, str(root / "build.py"), "render", *words]
+    subprocess.run(argv, check=True, capture_output=True)
+    with serving(Gateway("127.0.0.1", wheels, Recorded(wheels))) as gateway:
+        yield f"{gateway.address}/simple"
+
+
+def _shorten(template: Path) -> None:
+    """Leave two packages in the first layer of an image."""
+    text = template.read_text(encoding="utf-8")
+    found = text.replace(_PACKAGES, f"in {[*PACKAGES]} %}}", 1)
+    assert found != text
+    template.write_text(found, encoding="utf-8")
+
+
+def _make_index(
+    project: Project, built: Sequence[Built], packages: PackageIndex, folder: Path
+) -> None:
+    """Download what the steps of a build run, and make all other wheels that the locks name."""
+    stage = read_text(project.build_lock)
+    wanted = [Locked(name="the build stage", text=stage, options=_BUILD_STAGE)]
+    locks = [parse_lock(read_text(project.lock(each.target))) for each in built]
+    for lock, each in zip(locks, built, strict=True):
+        python = ("--python-version", each.target.python.version)
+        sdists = [own.requirement for own in lock.wheels if _is_sdist(own)]
+        wanted.append(Locked(name=each.target.id, text="\n".join(sdists), options=python))
+    download(wanted, folder, packages)
+    # They are also those of build.py itself.
+    (project.root / "requirements.txt").write_text(stage, encoding="utf-8")
+    found = {name: dict(files) for name, files in listed(folder).items()}
+    for lock, each in zip(locks, built, strict=True):
+        files = {own.name: [_made(folder, file) for file in own.files] for own in lock.wheels}
+        for name, own in files.items():
+            found.setdefault(name, {}).update({file.name: file.sha256 for file in own})
+        project.lock(each.target).write_text(with_files(lock.text, files), encoding="utf-8")
+    (folder / LIST).write_text(json.dumps(found), encoding="utf-8")
+
+
+def _is_sdist(package: LockedWheel) -> bool:
+    return not any(name.endswith(".whl") for name in package.file_names)
+
+
+def _made(folder: Path, file: LockedFile) -> LockedFile:
+    """The ``file``, which is made without content unless it was downloaded."""
+    if not (folder / file.name).exists():
+        (folder / file.name).write_bytes(wheel(file.name))
+    return LockedFile(name=file.name, sha256=sha256_of(folder / file.name))
