@@ -12,6 +12,7 @@ import pytest
 
 from tests.workflow_jobs import page, stand_ins
 from tests.workflow_jobs.github import ACTIONS, used_actions
+from tests.workflow_jobs.gitlab import results_in
 from tests.workflow_jobs.scenarios import GITLAB as GITLAB_FILE
 from tests.workflow_jobs.scenarios import SCENARIOS, Scenario
 from tests.workflows.steps import GITLAB, MAIN, ROOT, WORKFLOWS
@@ -45,6 +46,15 @@ def test_steps_that_ran_are_those_of_the_workflow(each: Scenario) -> None:
         assert {*steps} <= {
             step.get("name", step.get("uses", "").split("@")[0]) for step in written
         }, job
+
+
+def test_results_of_a_pipeline_are_read() -> None:
+    lines = [
+        *(" PASS  plan   \n", "\x1b[41m FAIL \x1b[0m build\n", " PASS  [build] -> build 1/1\n"),
+        *("  > nox > PASS\n", " WARN  downstream pipeline is experimental in gitlab-ci-local\n"),
+    ]
+    found = [results_in(line) for line in lines]
+    assert found == [{"plan": "success"}, {"build": "failure"}, {}, {}, {}]
 
 
 def test_every_action_of_others_has_a_stand_in() -> None:
