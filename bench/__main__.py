@@ -61,7 +61,7 @@ _EPILOG = """\
 figures:
   a  cold build                         f  bytes pushed and pulled for a second target
   b  rebuild with nothing changed       g  image size
-  c  rebuild after one library moved    h  render --check, its growth, --help, list
+  c  rebuild after one library moved    h  render --check, and commands that only look
   d  second target of a family          i  the image tests
   e  all targets that can be built here, in one build: time and bytes
   j  the unit tests                     k  cold build with packages of real size
@@ -216,7 +216,7 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
         CanneryError: a figure cannot be measured.
     """
     if "h" in letters:
-        yield figures_text.commands(work.project, work.runs)
+        yield figures_text.commands(work.project, work.runs, work.targets[0].id)
         yield figures_text.rendering(work.project, work.runs)
     if "j" in letters:
         yield figures_text.unit_tests(Project(root=ROOT))

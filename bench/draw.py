@@ -27,9 +27,9 @@ ORDER = (
     "pushed",
     "size",
     "check",
+    "check-anew",
     "growth",
-    "help",
-    "list",
+    *("help", "list", "explain", "check-matrix", "plan", "plan-all"),
     "unit",
     "tests",
     *(

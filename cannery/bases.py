@@ -30,11 +30,23 @@ use (such as DeepSpeed's operators), programs that CANN's installers and npu-smi
 client for DeepSpeed's launcher."""
 
 
+LIBRARIES = "libraries"
+"""What the first layer of an image without a compiler asks for: libraries that come with the
+compiler or with header files otherwise, and that packages and CANN may be linked with."""
+
+_COMPILER = ("compiler", "aio", "numa")
+"""Those of ``EVERY_IMAGE`` that only a compiler uses."""
+
+_HEADERS = ("-dev", "-devel")
+"""How the names of packages with header files end, in Debian's and in RPM's distributions."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Distribution:
     """A distribution, or distributions with the same names of packages.
 
-    ``packages`` maps what a layer asks for (``EVERY_IMAGE``, ``PYTHON``) to names of packages.
+    ``packages`` maps what a layer asks for (``EVERY_IMAGE``, ``LIBRARIES``, ``PYTHON``) to names of
+    packages.
     ``site_packages`` is the folder in which the base's own interpreter finds installed packages;
     it has ``{minor}``. ``bootstrapped`` says whether a stand-in for its image can be made of its
     packages, and ``native_python`` whether the building machine can have the same interpreter from
@@ -54,6 +66,19 @@ class Distribution:
         What has no entry in ``packages`` is itself the name of a package.
         """
         return tuple(sorted({each for name in wanted for each in self.packages.get(name, (name,))}))
+
+    def first_packages(self, *, own_python: bool, compiler: bool) -> tuple[str, ...]:
+        """The sorted names of the packages of the first layer of an image.
+
+        ``own_python`` says whether the interpreter is the base's. Without ``compiler`` there is
+        no package with header files either.
+        """
+        python = (PYTHON,) if own_python else ()
+        if compiler:
+            return self.packages_for(*EVERY_IMAGE, *python)
+        wanted = [name for name in EVERY_IMAGE if name not in _COMPILER]
+        packages = self.packages_for(*wanted, LIBRARIES, *python)
+        return tuple(each for each in packages if not each.endswith(_HEADERS))
 
 
 @dataclass(frozen=True, kw_only=True)

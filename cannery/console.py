@@ -17,6 +17,7 @@ from typing import Literal
 Kind = Literal["", "error", "warning", "ok"]
 """The kind of a message, which decides on its colour; "" has none."""
 
+_COLUMNS = 80
 _start = time.monotonic()
 _COLOURS = {"error": "31", "warning": "33", "ok": "32"}
 _writers: list[Callable[[str], None]] = []
@@ -24,12 +25,18 @@ _writers: list[Callable[[str], None]] = []
 
 def width() -> int:
     """The columns of the terminal that stdout is, and 0 for a file or a pipe."""
-    if not sys.stdout.isatty():
-        return 0
-    # Imported here, because it takes a few milliseconds.
-    import shutil
+    return terminal_width() if sys.stdout.isatty() else 0
 
-    return shutil.get_terminal_size().columns
+
+def terminal_width() -> int:
+    """The columns of the terminal, or 80: those of shutil, whose import takes milliseconds."""
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdecimal() and int(asked):
+        return int(asked)
+    columns = 0
+    with suppress(ValueError, OSError):
+        columns = os.get_terminal_size(sys.__stdout__.fileno()).columns if sys.__stdout__ else 0
+    return columns or _COLUMNS
 
 
 def say(message: str, kind: Kind = "") -> None:

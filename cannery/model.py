@@ -29,6 +29,17 @@ class DeviceKind(StrEnum):
     NPU = "npu"
 
 
+class Flavour(StrEnum):
+    """What an image is for. The flavours of an environment have the same layers but the first."""
+
+    RUNTIME = "runtime"
+    """For running only: the first layer has no compiler and no header files."""
+    DEVEL = "devel"
+    """With a compiler, for extensions that are built on first use."""
+    APP = "app"
+    """DEVEL with an application."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Application:
     """What people run on an environment: a trainer, a server, an evaluator.
@@ -93,9 +104,17 @@ class Target:
     """Patterns of paths that its layers go without; ``*`` matches a '/' too."""
     vendor_image: str = ""
     """The image from which a build takes CANN; empty if it installs CANN's packages."""
+    without_compiler: bool = False
     unverified: str = ""
     """Why it is built although compat.yaml does not know that it works; shown wherever it is."""
     span: Span
+
+    @property
+    def flavour(self) -> Flavour:
+        """What the image is for; one with an application is for running it."""
+        if self.without_compiler:
+            return Flavour.RUNTIME
+        return Flavour.APP if self.application else Flavour.DEVEL
 
     @property
     def docker_arch(self) -> str:

@@ -19,7 +19,7 @@ from cannery.errors import Span
 from cannery.model import MACHINE_OF, Target
 from cannery.sources import File
 from cannery.syntax.specifiers import normal_name
-from cannery.wheels import VendorWheel
+from cannery.wheels import TorchIndex, VendorWheel
 
 _FILE = File(name="installed.run", origin="")
 _ARCHIVE = File(name="installed.tar.gz", origin="")
@@ -32,6 +32,9 @@ _SYSTEM = Distribution(
     native_python=False,
 )
 """The rules for bases are about matrix.yaml's, and what they say is left out."""
+
+_INDEX = TorchIndex(name="image", url="", local="")
+"""Where the torch of an image is from cannot be seen."""
 
 _TAGS = "py3-none-any"
 _FULL = 3
@@ -76,6 +79,7 @@ def as_target(
         chip=chip,
         with_nnal=bool(cann.nnal),
         torch=torch,
+        torch_index=_INDEX,
         torch_npu=torch_npu_version(found, compat),
         deepspeed=_public(found.versions.get("deepspeed", "")),
         requirements=tuple(_requirements(found, compat)),

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple
 
 from cannery.compat import Finding
 from cannery.image.layers import Layer
@@ -16,19 +19,35 @@ from cannery.publish.records import Record, latest
 from cannery.report.results import Result, verdicts
 
 _EXAMPLE = "registry.example.com"
+_NEAREST = 20
+"""How many other targets with the same layers are listed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerEntry:
-    """One layer of a target. ``also`` are the other targets that share it.
+    """One layer of a target. ``users`` are all targets that have it.
 
     ``size`` is the number of bytes to pull; None if no image was published.
     """
 
     name: str
     identity: str
-    also: tuple[str, ...]
+    users: tuple[str, ...]
     size: int | None
+
+    @property
+    def is_shared(self) -> bool:
+        return len(self.users) > 1
+
+
+class Shares(NamedTuple):
+    """Those other targets that have most of a target's layers, each with these layers.
+
+    ``more`` is the number of the others that have any of them.
+    """
+
+    nearest: dict[str, tuple[LayerEntry, ...]]
+    more: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,11 +123,13 @@ class Entry:
         return verdicts(self.results)
 
     @property
-    def shares(self) -> dict[str, tuple[LayerEntry, ...]]:
-        """Other target to the layers that both have; most layers first."""
-        others = dict.fromkeys(each for layer in self.layers for each in layer.also)
-        found = {o: tuple(layer for layer in self.layers if o in layer.also) for o in others}
-        return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+    def shares(self) -> Shares:
+        """The other targets with the same layers; those with most of them come first."""
+        counts = Counter(chain.from_iterable(layer.users for layer in self.layers))
+        del counts[self.id]
+        nearest = [other for other, _ in counts.most_common(_NEAREST)]
+        found = {o: tuple(layer for layer in self.layers if o in layer.users) for o in nearest}
+        return Shares(nearest=found, more=len(counts) - len(found))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +184,7 @@ def _layers(
         LayerEntry(
             name=layer.name,
             identity=layer.identity,
-            also=tuple(each for each in users.get(layer.identity, ()) if each != target.id),
+            users=users.get(layer.identity, (target.id,)),
             size=sizes.get(layer.name),
         )
         for layer in layers

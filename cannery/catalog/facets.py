@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 
 from packaging.version import InvalidVersion, Version
@@ -13,7 +14,7 @@ from cannery.syntax.cann_version import CannVersion
 NONE = "none"
 """The value of targets that have no such component."""
 
-FACETS = ("python", "torch", "cann", "chip", "application")
+FACETS = ("python", "torch", "cann", "chip", "application", "flavour")
 
 
 def facets(target: Target) -> dict[str, str]:
@@ -24,6 +25,7 @@ def facets(target: Target) -> dict[str, str]:
         "cann": target.cann.version,
         "chip": target.chip,
         "application": target.application.component if target.application else NONE,
+        "flavour": target.flavour,
     }
 
 
@@ -54,12 +56,10 @@ def age(facet: str, value: str) -> tuple[int, ...]:
 
 def places(targets: Iterable[Target]) -> Mapping[str, dict[str, int]]:
     """Facet to target id to its position when the newest version is first."""
-    every = list(targets)
-    return {
-        name: {
-            target.id: sum(age(name, facets(other)[name]) < own for other in every)
-            for target in every
-            for own in [age(name, facets(target)[name])]
-        }
-        for name in ("torch", "cann")
-    }
+    every = {target.id: facets(target) for target in targets}
+    found = {}
+    for name in ("torch", "cann"):
+        ages = {id_: age(name, own[name]) for id_, own in every.items()}
+        ordered = sorted(ages.values())
+        found[name] = {id_: bisect_left(ordered, own) for id_, own in ages.items()}
+    return found

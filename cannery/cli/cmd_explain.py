@@ -22,6 +22,6 @@ def run(given: Given, project: Project) -> int:
     options = read(ExplainOptions, given, project)
     return show(
         lambda: judged(project, [*options.names, *options.targets], options.where),
-        lambda found: "\n\n".join(explanation(*each, _WIDTH) for each in found),
+        lambda found: "\n\n".join(explanation(each, _WIDTH) for each in found),
         as_json=options.format == "json",
     )

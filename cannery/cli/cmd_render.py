@@ -5,18 +5,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cannery import console
 from cannery.cli.common import read
 from cannery.errors import counted
 from cannery.files import exclusive, write_files
-from cannery.image.doctor_facts import facts_file
-from cannery.image.drift import Difference, compare, compare_file, require_in_sync
-from cannery.image.render import Renderer
-from cannery.matrix.project import Project, select
-from cannery.model import Target
+from cannery.matrix.project import IN_SYNC, RENDERED, Project
 from cannery.options.given import Given
 from cannery.options.matrix import RenderOptions
+
+if TYPE_CHECKING:
+    from cannery.image.drift import Difference
+    from cannery.model import Target
 
 
 def run(given: Given, project: Project) -> int:
@@ -28,9 +29,8 @@ def run(given: Given, project: Project) -> int:
     """
     options = read(RenderOptions, given, project)
     if options.check:
-        targets, difference, _ = _compared(project, options)
-        require_in_sync(project, difference, "python build.py render")
-        console.say(f"images/ is in sync ({counted(len(targets), 'target')})", "ok")
+        count = _check(project, options)
+        console.say(f"images/ is in sync ({counted(count, 'target')})", "ok")
         return 0
     # Two runs at once would take each other's temporary files for strays, and remove files twice.
     with exclusive(project.state / "render.lock"):
@@ -48,10 +48,35 @@ def run(given: Given, project: Project) -> int:
     return 0
 
 
+def _check(project: Project, options: RenderOptions) -> int:
+    """The number of targets that were compared, now or when what they depend on was the same.
+
+    Raises:
+        OutOfSyncError: something differs.
+    """
+    inputs = project.rendering_inputs()
+    if project.cache.get(IN_SYNC, inputs) is not None:
+        return len(project.selected_ids(options.targets or ["*"], options.where))
+    # Imported here and below, because none of it is needed to see that no file has changed.
+    from cannery.image.drift import require_in_sync
+
+    targets, difference, _ = _compared(project, options)
+    require_in_sync(project, difference, "python build.py render")
+    if len(targets) == len(project.selected_ids(["*"], [])):
+        for entry in (RENDERED, IN_SYNC):
+            project.cache.keep(entry, inputs)
+    return len(targets)
+
+
 def _compared(
     project: Project, options: RenderOptions
 ) -> tuple[list[Target], Difference, dict[Path, str]]:
     """The selected targets, and the files that are written: their differences and their texts."""
+    from cannery.image.doctor_facts import facts_file
+    from cannery.image.drift import compare, compare_file
+    from cannery.image.render import Renderer
+    from cannery.matrix.project import select
+
     matrix = project.matrix()
     targets = select(matrix, options.targets or ["*"], options.where)
     renderer = Renderer(project)

@@ -11,7 +11,8 @@ from itertools import groupby
 
 from cannery import console
 from cannery.cli.common import existing, read
-from cannery.errors import MatrixError, OutOfSyncError, Problem
+from cannery.errors import MatrixError, OutOfSyncError, Problem, counted
+from cannery.execute.clock import now
 from cannery.execute.engine.buildx import PackageIndex, package_index
 from cannery.execute.package_index import ask
 from cannery.files import read_text, write_files
@@ -42,6 +43,9 @@ def run(given: Given, project: Project) -> int:
         _update_bases(project, options)
         return 0
     source = _source(options)
+    if options.new or options.table:
+        _propose(project, options, source)
+        return 0
     matrix = project.matrix()
     chosen = [each.id for each in select(matrix, options.targets or ["*"], options.where)]
     compat = project.compat()
@@ -68,6 +72,34 @@ def run(given: Given, project: Project) -> int:
     else:
         _write(project, text, matrix, moves)
     return 0
+
+
+def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
+    """Print proposals of whole targets; with --write add them.
+
+    Raises:
+        OutOfSyncError: with --check, there are some.
+        MatrixError, EngineError, FileError: as ``propose``; then no file has changed.
+    """
+    # Imported here, because comparing versions reads no page.
+    from cannery.pipeline.proposing import propose
+    from cannery.report.proposals import proposals
+
+    found = propose(project, source, options.table, now()[:10])
+    if text := proposals(found.rows, found.proposed, found.ended):
+        print(text)
+    targets = [name for each in found.proposed for name in each.addition.targets]
+    said = f"{counted(len(targets), 'new target')}, {counted(len(found.rows), 'new row')}"
+    if options.check and (found.rows or found.proposed):
+        what = f"matrix.yaml and compat.yaml lack {said}."
+        raise OutOfSyncError(Problem(what=what, fix="What to do is said with each."))
+    if not found.files:
+        console.say("there is nothing new that --write would add")
+    elif not options.write:
+        console.say(f"{said}; nothing was written; add --write to add them")
+    else:
+        write_files(found.files)
+        console.say(f"{said} added, with locks; now run: python build.py render")
 
 
 def _update_bases(project: Project, options: UpdateOptions) -> None:

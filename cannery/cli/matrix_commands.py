@@ -83,9 +83,9 @@ MATRIX_COMMANDS = (
         description="Asks the package index for torch, torch_npu and DeepSpeed, and shows which "
         "versions are newer than those in matrix.yaml and compat.yaml, and which targets they "
         "would change. No index names the CANN that a torch_npu needs: where compat.yaml has no "
-        "row for it, you are asked to add one.",
-        reads="matrix.yaml, compat.yaml, and the package index",
-        writes="with --write matrix.yaml",
+        "row for it, you are asked to add one. --new proposes whole targets.",
+        reads="matrix.yaml, compat.yaml, and the package index; with --table a makers' table",
+        writes="with --write matrix.yaml; with --table also compat.yaml",
         example="update --check",
         options=("matrix.UpdateOptions",),
     ),

@@ -6,9 +6,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import NoReturn
 
-from cannery import __version__
+from cannery import __version__, console
 from cannery.cli.arguments import add_options
 from cannery.cli.command import Command
 from cannery.cli.commands import COMMANDS
@@ -53,10 +54,22 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid value {value!r}. {hint}".rstrip())
 
 
-class _Help(argparse.HelpFormatter):
+class _Overview(argparse.RawDescriptionHelpFormatter):
+    """The help of build.py itself.
+
+    Every parser makes one, which would import shutil for the width of the terminal.
+    """
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=max(console.terminal_width() - 2, 11))
+
+
+class _Help(_Overview):
+    """The help of a command."""
+
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         """Keep the lines of ``text`` apart, and fold those that are not commands."""
-        fill = super()._fill_text
+        fill = partial(argparse.HelpFormatter._fill_text, self)  # noqa: SLF001 - is overridden
         lines = text.split("\n")
         return "\n".join(
             line if line.startswith(" ") else fill(line, width, indent) for line in lines
@@ -102,7 +115,7 @@ def _parser(*names: str) -> argparse.ArgumentParser:
         prog="build.py",
         description="Builds and checks container images for Huawei Ascend NPUs.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Overview,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"cannery {__version__}")

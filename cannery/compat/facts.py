@@ -75,9 +75,8 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class When:
-    """Conditions under which a row holds; one that is None or empty always does.
-
-    ``requirement`` must be required, ``without`` not; the base's glibc is under ``glibc_below``.
+    """Conditions of a row: ``requirement`` is required, ``without`` is not, the base's glibc is
+    under ``glibc_below``, and so on. One that is None, False or empty always holds.
     """
 
     cann: CannRange | None = None
@@ -87,6 +86,8 @@ class When:
     without: Requirement | None = None
     glibc_below: tuple[int, ...] = ()
     machine: str = ""
+    without_compiler: bool = False
+    usual_index: bool = False
     pythons: tuple[str, ...] = ()
 
 
@@ -275,7 +276,7 @@ class Rejected(Row):
 
 @dataclass(frozen=True, kw_only=True)
 class Compat:
-    """All of compat.yaml."""
+    """All of compat.yaml; ``cann_python`` is what CANN's own Python parts require."""
 
     sources: Mapping[str, Source]
     suites: tuple[Suite, ...]
@@ -295,6 +296,5 @@ class Compat:
     lifetimes: tuple[Lifetime, ...]
     rejected: tuple[Rejected, ...]
     cann_python: tuple[str, ...]
-    """The requirements of CANN's own Python parts."""
     cann_python_by: str
     """Who names them, as rows are cited."""

@@ -64,12 +64,6 @@ def judge_lifetimes(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def has_ended(finding: Finding, today: str) -> bool:
-    """Whether ``finding`` is about a maintenance that ended before the day ``today``."""
-    rows = [row for row in finding.rows if isinstance(row, Lifetime)]
-    return any(row.ends < today for row in rows if row.ends)
-
-
 def _rows(compat: Compat, component: str, version: str) -> tuple[Lifetime, ...]:
     return best_first(
         [row for row in compat.lifetimes if (row.component, row.version) == (component, version)]

@@ -51,12 +51,13 @@ def combinations(compat: Compat, chip: str, *, previews: bool = False) -> list[C
     return [
         Combination(python=python, torch=row.torch, torch_npu=row.torch_npu, cann=row.cann, row=row)
         for row in sorted(compat.pairings, key=lambda row: (row.rank, row.line))
-        if _is_published(row) and row.cann in with_kernels and (previews or not row.cann.is_preview)
+        if is_published(row) and row.cann in with_kernels and (previews or not row.cann.is_preview)
         for python in row.pythons
     ]
 
 
-def _is_published(row: Pairing) -> bool:
+def is_published(row: Pairing) -> bool:
+    """Whether an index can have its torch_npu, and it is no beta."""
     if not row.torch_npu or row.beta:
         return False
     version = Version(row.torch_npu)

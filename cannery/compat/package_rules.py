@@ -34,14 +34,19 @@ def holds(when: When, subject: Subject) -> bool:
 
 
 def _is_there(when: When, target: Target) -> bool:
-    """Whether the target's interpreter, machine and glibc are those of the conditions.
+    """Whether the target's interpreter, machine, glibc and the rest are those of the conditions.
 
     A glibc that is not known, as in an image without it, is below no bound.
     """
     glibc = target.base.glibc
     is_new = when.glibc_below and (not glibc or _numbers(glibc) >= when.glibc_below)
     minor, machine = target.python.minor, target.machine
-    known = (minor in (when.pythons or (minor,)), machine == (when.machine or machine))
+    known = (
+        minor in (when.pythons or (minor,)),
+        machine == (when.machine or machine),
+        target.without_compiler or not when.without_compiler,
+        not when.usual_index or not (target.torch_index or target.torch_wheel),
+    )
     return all(known) and not is_new
 
 
@@ -82,6 +87,8 @@ def _instead(subject: Subject, when: When) -> str:
     if when.machine:
         platforms = [f"linux/{name}" for name, each in MACHINE_OF.items() if each != when.machine]
         return f"Take platform {' or '.join(platforms)}, or another version."
+    if when.without_compiler:
+        return "Remove it, or take flavour devel."
     if not when.glibc_below:
         return "Remove it."
     own = target.base.distribution.name

@@ -154,6 +154,8 @@ def when(section: Section) -> facts.When:
         without=optional(section, "without", parse_requirement),
         glibc_below=optional(section, "glibc_below", _glibc) or (),
         machine=optional(section, "machine", _machine) or "",
+        without_compiler=section.flag("runtime"),
+        usual_index=section.flag("usual_index"),
         pythons=optional(section, "pythons", python_range) or (),
     )
 

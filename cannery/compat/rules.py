@@ -233,9 +233,9 @@ def _judge_known_bad(subject: Subject) -> list[Finding]:
             component="target",
             verdict=Verdict.FORBIDDEN,
             text=f"This combination fails: {row.why}.",
-            key="python" if row.python_below else "torch_npu",
+            key=_key_of(row),
             rows=(row,),
-            pairs=not row.python_below,
+            pairs=_key_of(row) == "torch_npu",
         )
         for row in subject.compat.known_bad
         if _is_bad(subject, row)
@@ -255,6 +255,13 @@ def _judge_rejected(target: Target, compat: Compat) -> list[Finding]:
         for row in compat.rejected
         if (row.torch, row.torch_npu) == (target.torch, target.torch_npu)
     ]
+
+
+def _key_of(row: KnownBad) -> str:
+    """The key of a target that is to be changed."""
+    if row.python_below:
+        return "python"
+    return "torch" if row.when.usual_index or row.when.requirement else "torch_npu"
 
 
 def _is_bad(subject: Subject, row: KnownBad) -> bool:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from cannery.bases import EVERY_IMAGE, PYTHON, PythonSource
+from cannery.bases import PythonSource
 from cannery.extras import TRITON_ASCEND
 from cannery.image.components import EVERY_LAYER, components_of
 from cannery.image.environment import full_environment
@@ -23,7 +23,7 @@ from cannery.image.record import interpreter_paths
 from cannery.image.requirements import BUILT, sdists
 from cannery.image.weights import weight_of
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
-from cannery.model import Target
+from cannery.model import Flavour, Target
 from cannery.sources import File
 from cannery.wheels import BuiltWheel
 
@@ -144,8 +144,8 @@ def _has_own_python(target: Target) -> bool:
 
 
 def _system_packages(target: Target) -> tuple[str, ...]:
-    python = (PYTHON,) if _has_own_python(target) else ()
-    return target.base.distribution.packages_for(*EVERY_IMAGE, *python)
+    own, compiler = _has_own_python(target), target.flavour is not Flavour.RUNTIME
+    return target.base.distribution.first_packages(own_python=own, compiler=compiler)
 
 
 def _system_inputs(target: Target) -> list[object]:

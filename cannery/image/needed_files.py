@@ -48,16 +48,18 @@ def files_of_build(target: Target, *, simulate: bool, with_cann: bool = False) -
     }
 
 
-def missing_files(
-    target: Target, folder: Path, *, simulate: bool, with_cann: bool = False
-) -> dict[str, str]:
-    """Name to origin of the files that a build of ``target`` needs but ``folder`` does not have.
-
-    The origin says so if the file can be fetched.
-    """
+def needed_origins(target: Target, *, simulate: bool, with_cann: bool = False) -> dict[str, str]:
+    """Name to origin of the ``needed_files``; the origin says so if the file can be fetched."""
     needed = needed_files(target, simulate=simulate, with_cann=with_cann).values()
     return {
         file.name: file.origin + ("; can be fetched" if file.is_downloadable else "")
         for file in needed
-        if not (folder / file.name).is_file()
     }
+
+
+def missing_files(
+    target: Target, folder: Path, *, simulate: bool, with_cann: bool = False
+) -> dict[str, str]:
+    """Those of the ``needed_origins`` whose files ``folder`` does not have."""
+    needed = needed_origins(target, simulate=simulate, with_cann=with_cann)
+    return {name: origin for name, origin in needed.items() if not (folder / name).is_file()}

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cannery.errors import FileError, Problem
+from cannery.matrix.file_names import FACTS
 from cannery.syntax.yaml_limits import read_limited
 
 if TYPE_CHECKING:
     from cannery.compat import Compat
-
-FACTS = "compat.yaml"
 
 
 def read_facts(matrix: Path) -> str:

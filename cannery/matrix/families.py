@@ -117,7 +117,7 @@ def _expand(name: str, family: Section, expanded: Expanded) -> None:
     found: dict[str, Section] = {}
     kept = _kept(axes, excluded, included)
     for combination in kept:
-        target = _fill(rule, combination)
+        target = filled(rule, combination)
         parts = _Parts(problems=family.problems)
         if common:
             parts.add(common, f"common of {name}")
@@ -173,7 +173,8 @@ def _unknown_field(rule: str, axes: _Axes) -> str | None:
     return None
 
 
-def _fill(rule: str, combination: dict[str, str]) -> str:
+def filled(rule: str, combination: Mapping[str, str]) -> str:
+    """The id of the target of ``combination``, which maps each axis to the name of a value."""
     # Not rule.format(), which takes a name apart at its dots and has its own use for numbers.
     parts = string.Formatter().parse(rule)
     return "".join(text + ("" if axis is None else combination[axis]) for text, axis, *_ in parts)

@@ -9,7 +9,8 @@ from dataclasses import replace
 from cannery.bases import Base
 from cannery.cann import CannRelease
 from cannery.errors import MatrixError, Problem, did_you_mean
-from cannery.matrix.settings import NAME, Settings
+from cannery.matrix.file_names import SETTINGS
+from cannery.matrix.settings import Settings
 from cannery.model import Matrix, Target
 
 Mirrors = Mapping[str, tuple[str, ...]]
@@ -78,9 +79,9 @@ def _unknown(settings: Settings, targets: Iterable[Target]) -> Iterator[Problem]
     releases: dict[str, CannRelease] = {each.cann.version: each.cann for each in targets}
     for version, images in settings.images.items():
         if version not in releases:
-            what = f"{NAME}: images: no target uses CANN {version}."
+            what = f"{SETTINGS}: images: no target uses CANN {version}."
             yield Problem(what=what, fix=did_you_mean(version, releases))
             continue
         for chip in images.keys() - set(releases[version].chips):
-            what = f"{NAME}: images.{version}: CANN {version} has no kernels for chip {chip!r}."
+            what = f"{SETTINGS}: images.{version}: CANN {version} has no kernels for chip {chip!r}."
             yield Problem(what=what, fix=did_you_mean(chip, releases[version].chips))

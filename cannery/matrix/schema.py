@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cannery.cache import Cache, inputs_of
 from cannery.errors import did_you_mean
 from cannery.extras import EXTRAS, TRITON_ASCEND
 from cannery.matrix.cann_choice import CannChoice, choose_cann
@@ -16,9 +16,8 @@ from cannery.matrix.definitions import Definitions, read_definitions
 from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.families import MAX_TARGETS, Expanded, expand_families
 from cannery.matrix.judgement import Judgement
-from cannery.matrix.passed import has_passed, keep, stamp_of
 from cannery.matrix.wheels import read_requirements
-from cannery.model import Matrix, Target
+from cannery.model import Flavour, Matrix, Target
 from cannery.syntax.yaml_limits import read_limited
 from cannery.syntax.yaml_reader import Section, parse_yaml
 
@@ -35,17 +34,24 @@ _SIMULATED = "-sim"
 _LONGEST = 128 - len(_SIMULATED)
 """A tag has at most 128 characters (OCI distribution specification 1.1)."""
 
+_PASSED = "passed"
+"""The name of the cache's entry for the last matrix that passed."""
+
 _PLATFORMS = ("linux/arm64", "linux/amd64")
+_FLAVOURS = {str(each): each for each in (Flavour.DEVEL, Flavour.RUNTIME)}
+"""Those that a target can name; APP follows from its application."""
+
 _FROM_SCHEMA_1 = (
     "Rename 'tools' to 'build_base', 'stacks' to 'applications' and 'stack' to 'application', "
     "then write 'schema: 2'."
 )
 
 
-def load_matrix(path: Path, passed: Path | None = None) -> Matrix:
+def load_matrix(path: Path, cache: Cache | None = None) -> Matrix:
     """Read the matrix in ``path`` and judge its targets by the compat.yaml in the same folder.
 
-    The file ``passed`` remembers what passed, and what passed is not judged again.
+    Judging takes most of the time, and a matrix that passed is the same with and without the facts:
+    the ``cache`` remembers which has passed, and that one is not judged again.
 
     Raises:
         FileError: one of them cannot be read.
@@ -53,13 +59,13 @@ def load_matrix(path: Path, passed: Path | None = None) -> Matrix:
     """
     text = read_limited(path, path.name)
     facts = read_facts(path)
-    if passed is None:
+    if cache is None:
         return parse_matrix(text, path.name, parse_facts(facts))
-    stamp = stamp_of(text, facts)
-    if has_passed(stamp, passed):
+    inputs = inputs_of([text, facts])
+    if cache.get(_PASSED, inputs) is not None:
         return parse_matrix(text, path.name)
     matrix = parse_matrix(text, path.name, parse_facts(facts))
-    keep(stamp, passed)
+    cache.keep(_PASSED, inputs)
     return matrix
 
 
@@ -155,15 +161,6 @@ def _found(top: Section) -> tuple[list[tuple[str, Section]], list[str]]:
     return found, [f"families: {value}" for value in expanded.unused]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Texts:
-    """What a target says of itself."""
-
-    summary: str
-    unverified: str
-    platform: str
-
-
 def _target(
     name: str, section: Section, definitions: Definitions, compat: Compat | None
 ) -> Target | None:
@@ -172,7 +169,7 @@ def _target(
     base = section.choose("base", definitions.bases, "base")
     python = section.choose("python", definitions.pythons, "python")
     inner = section.section("cann")
-    cann = choose_cann(inner, definitions, texts.platform, compat) if inner else None
+    cann = choose_cann(inner, definitions, texts["platform"], compat) if inner else None
     wheels = _wheels(section, definitions)
     leave_out = _leave_out(section, definitions)
     section.done()
@@ -182,18 +179,16 @@ def _target(
     if own_base != base.name:
         what = f"{python.name} comes with base {own_base}, not {base.name}."
         section.wrong("python", what, definitions.pythons_for(base, python))
-    if not texts.platform:
+    if not texts["platform"]:
         return None
     return Target(
         id=name,
-        summary=texts.summary,
-        platform=texts.platform,
         base=base,
         build_base=definitions.build_base,
         python=python,
         leave_out=leave_out,
-        unverified=texts.unverified,
         span=section.problems.span(section.node),
+        **texts,
         **_cann(cann),
         **wheels,
     )
@@ -213,7 +208,8 @@ def _check_id(name: str, section: Section) -> None:
         section.problems.add(section.node, what, fix)
 
 
-def _texts(section: Section) -> _Texts:
+def _texts(section: Section) -> dict[str, Any]:
+    """What a target says of itself."""
     summary = section.text("summary")
     unverified = section.text("unverified", required=False)
     for key, text in (("summary", summary), ("unverified", unverified)):
@@ -222,7 +218,13 @@ def _texts(section: Section) -> _Texts:
             what = f"{key!r} must not have quotes, backslashes, '$' or line breaks."
             section.wrong(key, what)
     platform = section.choose("platform", {name: name for name in _PLATFORMS}, "platform")
-    return _Texts(summary=summary, unverified=unverified, platform=platform or "")
+    flavour = section.choose("flavour", _FLAVOURS, "flavour", default=Flavour.DEVEL)
+    return {
+        "summary": summary,
+        "unverified": unverified,
+        "platform": platform or "",
+        "without_compiler": flavour is Flavour.RUNTIME,
+    }
 
 
 def _cann(choice: CannChoice) -> dict[str, Any]:

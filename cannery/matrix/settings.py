@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 from cannery.errors import MatrixError, Problem, Span, did_you_mean
 from cannery.files import read_text
 from cannery.matrix.file_definitions import is_header, is_reference, is_url
+from cannery.matrix.file_names import SETTINGS
 from cannery.sources import DEFAULT_ORDER, Address, CannSource
 
 T = TypeVar("T")
 
-NAME = "cannery.toml"
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9._/-]+)?")
 _AT = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
 
@@ -50,7 +50,7 @@ def read_settings(root: Path) -> Settings:
         FileError: it cannot be read.
     """
     try:
-        text = read_text(root / NAME)
+        text = read_text(root / SETTINGS)
     except FileNotFoundError:
         return Settings()
     # Imported here, because most checkouts have no such file.
@@ -71,7 +71,7 @@ def _not_toml(text: str, said: str) -> Problem:
     place = _AT.search(said)
     line, column = (place[1], place[2]) if place and place[1] else (text.count("\n") + 1, 1)
     what = f"the file is not TOML: {_AT.sub('', said).strip().lower() or 'nested too deeply'}."
-    return Problem(what=what, where=Span(file=NAME, line=int(line), column=int(column)))
+    return Problem(what=what, where=Span(file=SETTINGS, line=int(line), column=int(column)))
 
 
 class _Table:
@@ -85,7 +85,7 @@ class _Table:
 
     def wrong(self, key: str, what: str, fix: str = "") -> None:
         place = f"{self._name}.{key}" if self._name else key
-        self._problems.append(Problem(what=f"{NAME}: {place}: {what}", fix=fix))
+        self._problems.append(Problem(what=f"{SETTINGS}: {place}: {what}", fix=fix))
 
     def _take(self, key: str, kind: type[T], noun: str, default: T) -> T:
         self._known.append(key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds entries to the text of matrix.yaml and keeps its comments, blank lines and order."""
+"""Adds entries to the text of matrix.yaml or compat.yaml; keeps comments, blank lines and order."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import yaml
 from cannery.errors import MatrixError, Problem
 
 Entry = tuple[tuple[str, ...], tuple[str, ...]]
-"""Where in matrix.yaml something is added, and its lines; to a list of texts, its new items."""
+"""Where in the file something is added, and its lines; to a list, its new items."""
 
 
 class MatrixText:
-    """The text of a matrix.yaml that has loaded without problems.
+    """The text of the file ``name``, which has loaded without problems.
 
     Raises:
         MatrixError: it is not made of block mappings where something is to be added.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, name: str = "matrix.yaml") -> None:
         self.text = text
+        self._name = name
         self._root: yaml.Node | None = None
 
     def keys(self, *path: str) -> list[str]:
@@ -42,10 +43,19 @@ class MatrixText:
         items = node.value if isinstance(node, yaml.SequenceNode) else []
         return [str(item.value) for item in items if isinstance(item, yaml.ScalarNode)]
 
+    def lines(self, *path: str) -> list[str]:
+        """The lines of the entry at ``path``, which is one of a block, without its indent."""
+        parent = self._at(path[:-1])
+        assert isinstance(parent, yaml.MappingNode)
+        key, value = next(pair for pair in parent.value if pair[0].value == path[-1])
+        first, indent = key.start_mark.line, key.start_mark.column
+        last = max(key.end_mark.line, _last_line(value))
+        return [line[indent:].rstrip("\r\n") for line in self._lines()[first : last + 1]]
+
     def add(self, path: Sequence[str], entry: Sequence[str]) -> None:
         """Append ``entry``, whose first line has no indent, to the mapping or list at ``path``."""
         node = self._at(path)
-        if isinstance(node, yaml.SequenceNode) and len(path) > 1:
+        if isinstance(node, yaml.SequenceNode) and node.value:
             self._extend(path, node, entry)
             return
         if node is None and len(path) == 1:
@@ -54,7 +64,7 @@ class MatrixText:
         if not isinstance(node, yaml.MappingNode) or node.flow_style or not node.value:
             where = ".".join(path)
             fix = f"Write {where} as an indented mapping with at least one key, then retry."
-            what = f"cannot add to {where} in matrix.yaml: it is not an indented mapping."
+            what = f"cannot add to {where} in {self._name}: it is not an indented mapping."
             raise MatrixError(Problem(what=what, fix=fix))
         lines = self._lines()
         indent = node.value[0][0].start_mark.column
@@ -71,11 +81,16 @@ class MatrixText:
         parent = self._at(path[:-1])
         keys = {key.value: key for key, _ in parent.value} if parent else {}
         is_alias = path[-1] in keys and node.start_mark.index < keys[path[-1]].start_mark.index
-        if not node.flow_style or not node.value or is_alias:
+        if is_alias:
             where = ".".join(path)
-            what = f"cannot add to {where} in matrix.yaml: it is not a list in brackets."
+            what = f"cannot add to {where} in {self._name}: it is an alias."
             raise MatrixError(Problem(what=what, fix=f"Write {where} as [a, b], then retry."))
         lines = self._lines()
+        if not node.flow_style:
+            block = [f"- {each}" for each in items]
+            indent = node.start_mark.column
+            self._insert(lines, _last_line(node) + 1, block, indent=indent, spaced=False)
+            return
         line = lines[node.end_mark.line]
         end = line.rindex("]", 0, node.end_mark.column)
         lines[node.end_mark.line] = f"{line[:end]}, {', '.join(items)}{line[end:]}"

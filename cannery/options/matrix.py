@@ -114,6 +114,25 @@ class UpdateOptions(TargetOptions):
             conflicts=("check", "deepspeed", "bases"),
         ),
     )
+    new: bool = field(
+        default=False,
+        metadata=option(
+            help="instead, propose whole targets: for new pairs of torch and CANN, and for newer "
+            "applications; --write adds them to families of matrix.yaml. Targets that are no "
+            "longer maintained are named for removal",
+            conflicts=("deepspeed", "bases", "snapshot", "targets", "where"),
+        ),
+    )
+    table: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            metavar="FILE",
+            help="with --new, the table of torch_npu (COMPATIBILITY.md) or of vllm-ascend "
+            "(versioning_policy.md) as a file or an https address; --write adds its new rows to "
+            "compat.yaml",
+            conflicts=("deepspeed", "bases", "snapshot", "targets", "where"),
+        ),
+    )
     check: bool = field(
         default=False,
         metadata=option(

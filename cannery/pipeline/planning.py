@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 
 from cannery import console
 from cannery.errors import ArtifactError, CanneryError, EngineError, UsageError
@@ -15,12 +15,11 @@ from cannery.image.artifacts import check_artifacts
 from cannery.image.content_key import LABEL, SIMULATOR
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.file_hashes import Hashes
-from cannery.image.layers import Layer
 from cannery.image.names import image_name, image_tag
 from cannery.image.needed_files import CANN, missing_files, needed_files
 from cannery.image.render import Rendered, Renderer
 from cannery.image.simulator_spec import recipe
-from cannery.matrix.project import Project
+from cannery.matrix.project import RENDERED, Project
 from cannery.model import Target
 from cannery.options.build import BuildOptions, PlanOptions
 from cannery.pipeline.fetching import Provided
@@ -67,9 +66,9 @@ def make_plan(
     provided = selection.provided or Provided(folder=options.artifacts)
     renderer = Renderer(project)
     rendered = _rendered(project, renderer, selection)
-    layers = {name: each.layers for name, each in rendered.items()}
-    targets, elsewhere = _shard(selection, layers)
+    targets, elsewhere = _shard(selection, rendered)
     component = plan_options.if_changed
+    layers = {target.id: rendered(target.id).layers for target in targets} if component else {}
     change = change_of(component, targets, layers) if component else None
     planned = Planned(
         plan=Plan(steps=()),
@@ -86,7 +85,7 @@ def make_plan(
             (planned.unavailable if skip else planned.failures)[target.id] = error
         else:
             planned.ready[target.id] = Ready(
-                rendered=rendered[target.id], context=renderer.context, hashes=found
+                rendered=rendered(target.id), context=renderer.context, hashes=found
             )
     steps = _steps(project, targets, planned, options, plan_options)
     hashes.keep()
@@ -95,22 +94,30 @@ def make_plan(
     return replace(planned, plan=plan)
 
 
-def _rendered(project: Project, renderer: Renderer, selection: Selection) -> dict[str, Rendered]:
-    """Id to rendered target; their files are the same as on the disk."""
-    found = {target.id: renderer.render(target) for target in selection.targets}
+def _rendered(
+    project: Project, renderer: Renderer, selection: Selection
+) -> Callable[[str], Rendered]:
+    """Gives the rendered target with an id; its files are the same as on the disk."""
+    targets = {target.id: target for target in selection.targets}
+    inputs = project.rendering_inputs()
+    if project.cache.get(RENDERED, inputs) is not None:
+        return cache(lambda name: renderer.committed(targets[name]))
+    found = {name: renderer.render(target) for name, target in targets.items()}
     every = {path: text for each in found.values() for path, text in each.paths(project).items()}
-    one = f" --target {selection.targets[0].id}" if len(selection.targets) == 1 else ""
+    one = f" --target {selection.targets[0].id}" if len(targets) == 1 else ""
     require_in_sync(project, compare(project, every), f"python build.py render{one}")
-    return found
+    if len(targets) == len(selection.matrix.targets):
+        project.cache.keep(RENDERED, inputs)
+    return found.__getitem__
 
 
 def _shard(
-    selection: Selection, layers: Mapping[str, Sequence[Layer]]
+    selection: Selection, rendered: Callable[[str], Rendered]
 ) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """The targets of the shard, and the ids of the others."""
     if not selection.shard:
         return selection.targets, ()
-    items = [target_cost(target.id, layers[target.id]) for target in selection.targets]
+    items = [target_cost(target.id, rendered(target.id).layers) for target in selection.targets]
     ours = set(divide_targets(items, selection.shard.count)[selection.shard.index - 1])
     here = tuple(target for target in selection.targets if target.id in ours)
     return here, tuple(target.id for target in selection.targets if target.id not in ours)

@@ -15,11 +15,10 @@ from pathlib import Path
 import yaml
 
 from cannery.errors import MatrixError, Problem
+from cannery.matrix.project import VERIFIED
 from cannery.model import DeviceKind
 from cannery.publish.records import Tested
 from cannery.syntax.yaml_reader import Section, read_yaml
-
-FOLDER = "verified"
 
 _HEAD = "# Written by 'python build.py build --record'. Do not edit.\n"
 _SCHEMA = 1
@@ -58,7 +57,7 @@ class Verified:
 
 def path_of(root: Path, target: str) -> Path:
     """The file of ``target`` in the checkout ``root``."""
-    return root / FOLDER / f"{target}.yaml"
+    return root / VERIFIED / f"{target}.yaml"
 
 
 def updated(before: Iterable[Verified], run: Iterable[Verified]) -> tuple[Verified, ...]:
@@ -111,7 +110,7 @@ def read_verified(root: Path, targets: Iterable[str]) -> dict[str, tuple[Verifie
 
 
 def _read(path: Path) -> tuple[Verified, ...]:
-    return read_yaml(path, f"{FOLDER}/{path.name}", _results)
+    return read_yaml(path, f"{VERIFIED}/{path.name}", _results)
 
 
 def _results(top: Section) -> tuple[Verified, ...]:

@@ -21,6 +21,7 @@ from cannery.model import Target
 from cannery.options.matrix import NewOptions
 from cannery.publish.policy import Publishing
 from cannery.report.judged import explained, summary
+from cannery.report.judged_document import finding_document, target_document
 from tests.campaign.meaning import Meaning, names_of, plain, rows
 from tests.campaign.probes import of_definitions, of_row
 
@@ -167,10 +168,10 @@ def _cited(compat: Compat, source: Source) -> list[Row]:
 def explain(targets: Iterable[Target], compat: Compat) -> list[str]:
     """What check, explain and run say of ``targets``."""
     judged = [(target, judge(target, compat)) for target in targets]
-    lines = summary(judged, "2026-11-22")
+    lines = summary([target_document(*each) for each in judged], "2026-11-22")
     for target, findings in judged:
         for each in findings:
-            lines += [*explained(each, 100), str(each.verdict), each.fix]
+            lines += [*explained(finding_document(each), 100), str(each.verdict), each.fix]
         for version in ("0.0.1", "99.0.0"):
             said = driver.judge(version, target, compat)
             lines.append(str(said) if isinstance(said, Problem) else said)

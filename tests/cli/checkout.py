@@ -125,14 +125,14 @@ class Checkout:
 
     def state(self) -> dict[str, str]:
         """Every file that says something, with its mode and a hash of its content."""
-        unsaid = {".cannery/render.lock", ".cannery/passed"}
+        unsaid = (".cannery/render.lock", ".cannery/cache/", ".cannery/templates/")
         found = {}
         for folder, folders, names in os.walk(self.root):
             folders[:] = [name for name in folders if name != "__pycache__"]
             for name in names:
                 path = os.path.join(folder, name)  # noqa: PTH118 - a Path takes twice as long
                 said = path[len(str(self.root)) + 1 :]
-                if said not in unsaid and not said.startswith(".cannery/templates/"):
+                if not said.startswith(unsaid):
                     found[said] = _state(path)
         return found
 

@@ -97,7 +97,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 @pytest.fixture
 def checkout(original: Checkout, tmp_path: Path) -> Checkout:
     """A copy to do anything to; it has no code, so that only ``run`` works on it."""
-    return copy([*READ, ".cannery/passed"], original.root, tmp_path / "checkout")
+    return copy([*READ, ".cannery/cache/passed"], original.root, tmp_path / "checkout")
 
 
 @pytest.fixture

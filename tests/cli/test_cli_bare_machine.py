@@ -35,8 +35,10 @@ def test_without_the_requirements(program: Checkout, words: list[str]) -> None:
     _, build, *_ = program.argv()
     code, out, err = said(sys.executable, "-S", build, *words)
     assert (code, out) == (6, ""), err
-    assert err == (
-        f"build.py: {sys.executable} has no module 'yaml'. Install the requirements of "
+    first, missing, rest = err.split("'", 2)
+    assert missing in ("packaging", "yaml")
+    assert first + rest == (
+        f"build.py: {sys.executable} has no module . Install the requirements of "
         f"build.py:\n    {sys.executable} -m pip install -r {program.root}/requirements.txt\n"
         "or into a virtual environment:\n"
         f"    bash {program.root}/setup.sh --venv && . {program.root}/.venv/bin/activate\n"

@@ -9,9 +9,9 @@ import pytest
 
 from cannery.catalog.gather import gather
 from cannery.catalog.readme import inserted, table
-from cannery.matrix.project import Project
+from cannery.matrix.project import VERIFIED, Project
 from cannery.pipeline.recording import state_keys
-from cannery.report.verified import FOLDER, path_of, read_verified
+from cannery.report.verified import path_of, read_verified
 from tests.policy.test_policy_sources import LONGEST_FILE, ROOT, SPDX, read, sources
 
 FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("cannery/catalog/")]
@@ -27,7 +27,7 @@ def test_the_readme_is_in_sync(project: Project) -> None:
 def test_every_recorded_result_is_of_a_target(project: Project) -> None:
     targets = project.matrix().targets
     read_verified(ROOT, targets)
-    files = {path.name for path in (ROOT / FOLDER).glob("*")}
+    files = {path.name for path in (ROOT / VERIFIED).glob("*")}
     assert files <= {path_of(ROOT, name).name for name in targets}
 
 

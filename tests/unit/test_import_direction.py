@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -16,7 +17,18 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
-    *("errors", "extras", "sources", "bases", "wheels", "cann", "model", "console", "files"),
+    *(
+        "errors",
+        "extras",
+        "sources",
+        "bases",
+        "wheels",
+        "cann",
+        "model",
+        "console",
+        "files",
+        "cache",
+    ),
     *(
         "options",
         "syntax",
@@ -58,10 +70,16 @@ def room(module: str) -> str:
     return [*module.split("."), ""][1]
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
     """Every module that ``path`` imports, wherever in the file."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    found: set[str] = set()
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -69,7 +87,7 @@ def imports(path: Path) -> set[str]:
             assert node.module
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= {name if name in MODULES else node.module for name in inner}
-    return found
+    return frozenset(found)
 
 
 def test_every_module_has_a_room() -> None:
@@ -94,10 +112,9 @@ def test_what_is_left_of_execute_does_not_touch_the_world(module: str) -> None:
     allowed = {"time", "environ"} if module == "cannery.console" else set()
     names = imports(MODULES[module]) - {"urllib.parse"}
     assert {name.split(".")[0] for name in names} & WORLD <= allowed
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
     touched = {
         node.attr
-        for node in ast.walk(tree)
+        for node in ast.walk(tree(MODULES[module]))
         if isinstance(node, ast.Attribute) and node.attr in OF_OS | {"cwd", "home", "expanduser"}
     }
     assert touched <= allowed

@@ -45,7 +45,7 @@ READ: dict[str, Mapping[str, str]] = {
     "release/publish/Publish": {**VALUES, **REGISTRY},
     "retention/prune/Prune": {**REGISTRY, "REMOVE": "yes"},
     "update/update/Install requirements": {},
-    "update/update/Compare with the package index": {},
+    "update/update/Compare with the package index": {"TABLE": ""},
     "update/update/Lock": {},
     "update/scan/Install requirements": {},
     "update/scan/Scan": {**REGISTRY, "ADVISORIES": "https://osv.example.com"},

@@ -26,6 +26,9 @@ from cannery.report.verification import Check, DeviceRun, Verification
 PLUGIN = "cannery.execute.engine.pytest_report"
 """The pytest plugin with the options and the report that these runs need."""
 
+_COMPILER_CHECK = "tests/image/os/test_os.py::test_tools_for_building_extensions"
+"""The check that an image without a compiler cannot pass."""
+
 _NO_TESTS = 5
 """pytest's exit code if it has found none."""
 
@@ -101,6 +104,7 @@ def checks_in(
     folders = [str(folder_of_checks(project) / component) for component in only]
     words = folders or [str(folder_of_checks(project))]
     words += ["--simulated"] if subject.simulated else []
+    words += [f"--deselect={_COMPILER_CHECK}"] if subject.target.without_compiler else []
     words += ["--record", str(project.images / subject.target.id / "target.json")]
     words += ["--rootdir", str(project.root)]
     return pytest_in(project, container, kind, words)

@@ -191,7 +191,7 @@ def test_an_image_older_than_the_matrix_says_so(checkout: Checkout) -> None:
 
 def test_the_data_are_what_the_script_chooses_by(checkout: Checkout, found: list[Entry]) -> None:
     data = parsed(checkout, found).data
-    assert data["facets"] == ["python", "torch", "cann", "chip", "application"]
+    assert data["facets"] == ["python", "torch", "cann", "chip", "application", "flavour"]
     full, bare = data["images"]
     assert full["facets"] == {
         "python": "3.9",
@@ -199,6 +199,7 @@ def test_the_data_are_what_the_script_chooses_by(checkout: Checkout, found: list
         "cann": "8.0.RC2",
         "chip": "910b",
         "application": "none",
+        "flavour": "devel",
     }
     for word in ("full", "everything there is", "cann 8.0.rc2", "libc6 2.31-13", "latest"):
         assert (word in full["words"]) == (word != "latest")

@@ -10,7 +10,8 @@ import pytest
 from cannery.errors import MatrixError
 from cannery.matrix.facts import parse_facts
 from cannery.model import Target
-from tests.unit.compat_targets import BASE, GOOD, changed, problems
+from cannery.wheels import TorchIndex
+from tests.unit.compat_targets import BASE, GOOD, cann, changed, problems, python
 from tests.unit.matrices import OWN_FACTS, edited
 
 NEWER = replace(BASE, name="debian-12", image="debian:12@sha256:0", suite="bookworm", glibc="2.36")
@@ -49,7 +50,11 @@ def test_a_platform_without_wheels_names_the_other() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("machine: x86_64", "machine: x86", "there is no machine 'x86'. Did you mean 'x86_64'?"),
+        (
+            "machine: x86_64, source",
+            "machine: x86, source",
+            "there is no machine 'x86'. Did you mean 'x86_64'?",
+        ),
         (
             "vllm-ascend==0.23.0, glibc_below: 2.34",
             "vllm-ascend==0.23.0, glibc_below: new",
@@ -62,3 +67,23 @@ def test_a_wrong_condition(old: str, new: str, said: str) -> None:
     with pytest.raises(MatrixError) as caught:
         parse_facts(text)
     assert said in str(caught.value)
+
+
+def changed_torch(**changes: object) -> list[str]:
+    """What is wrong with torch 2.10.0 on CANN 9.1.0, so changed."""
+    pair = {"torch": "2.10.0", "torch_npu": "2.10.0.post4", "python": python("3.11.9")}
+    plain = {"apex": None, "deepspeed": "", "cann": cann("9.1.0")}
+    return problems(changed(**{**pair, **plain, "base": NEWER, **changes}))
+
+
+def test_torch_for_x86_64_is_for_cuda_in_the_usual_index() -> None:
+    [said] = changed_torch(platform="linux/amd64")
+    assert "name an index of builds for the CPU with torch_index, or take platform linux" in said
+    index = TorchIndex(name="cpu", url="https://example.com/cpu", local="cpu")
+    assert changed_torch(platform="linux/amd64", torch_index=index) == []
+    assert changed_torch() == []
+
+
+def test_an_application_whose_pin_contradicts_the_pair() -> None:
+    said = changed_torch(requirements=("sglang==0.5.10.post1", "protobuf>=5.26.0"))
+    assert any("SGLang 0.5.10.post1 requires torch 2.9.1" in each for each in said)

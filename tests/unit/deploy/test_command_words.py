@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+from typing import Any
 
 import pytest
 import yaml
@@ -53,6 +54,15 @@ def test_a_shell_gets_the_words_that_were_meant(command: list[str], folder: str)
     words = read.split("\0")[:-1]
     assert words[-len(command) :] == command
     assert f"/{folder}:/data" in words
+
+
+def test_every_kind_of_value_is_kept() -> None:
+    long = "x" * 2000
+    data: dict[str, Any] = {
+        "a": [1, True, None, 1.5, "1", [], {}, [[]], [{"b": {}, "c": []}]],
+        long: {long: long},
+    }
+    assert [*yaml.safe_load_all(dump([data, [data]]))] == [data, [data]]
 
 
 @given(words=COMMANDS)

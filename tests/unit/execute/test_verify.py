@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from cannery.errors import EngineError
 from cannery.execute.engine import containers, verify
 from cannery.model import DeviceKind
-from tests.unit.matrices import Checkout
+from tests.unit.matrices import CHECKOUT, Checkout
 
 ONE = {"title": "a check", "outcome": "failed", "why": "no"}
 
@@ -47,3 +48,25 @@ def test_the_container_was_stopped_meanwhile(
     fails(monkeypatch, "exited")
     with pytest.raises(EngineError, match=r"broken off.*c1 is not running: it is exited"):
         verify.pytest_in(checkout.project, "c1", DeviceKind.NONE, [])
+
+
+@pytest.mark.parametrize("without_compiler", [True, False])
+def test_an_image_without_a_compiler_is_not_checked_for_one(
+    monkeypatch: pytest.MonkeyPatch, checkout: Checkout, *, without_compiler: bool
+) -> None:
+    asked: list[str] = []
+
+    def run(argv: Sequence[str], **_: object) -> tuple[int, str]:
+        asked.extend(argv)
+        Path(argv[argv.index("--report") + 1]).write_text("{}", encoding="utf-8")
+        return 0, ""
+
+    monkeypatch.setattr(verify, "run", run)
+    target = replace(checkout.matrix.targets["full"], without_compiler=without_compiler)
+    subject = verify.Subject(target=target, image="sha256:1", name="full")
+    verify.checks_in(checkout.project, subject, "c1", DeviceKind.NONE)
+    left_out = [word.partition("=")[2] for word in asked if word.startswith("--deselect=")]
+    assert len(left_out) == without_compiler
+    for name in left_out:
+        path, _, check = name.partition("::")
+        assert f"def {check}(" in (CHECKOUT / path).read_text(encoding="utf-8")

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import cannery.compat
+from cannery import cache as caches
+from cannery.cache import Cache
 from cannery.errors import CanneryError, FileError
-from cannery.matrix import passed as memory
 from cannery.matrix.schema import load_matrix
 from tests.unit.matrices import edited, make_checkout
 
@@ -33,64 +34,58 @@ def judgements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_equal_files_are_judged_once(matrix: Path, judgements: list[str]) -> None:
-    passed = matrix.parent / "state" / "passed"
-    first = load_matrix(matrix, passed)
-    assert load_matrix(matrix, passed) == first
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(folder=tmp_path / "state" / "cache")
+
+
+def test_equal_files_are_judged_once(matrix: Path, cache: Cache, judgements: list[str]) -> None:
+    first = load_matrix(matrix, cache)
+    assert load_matrix(matrix, cache) == first
     assert judgements == ["compat.yaml"]
     assert load_matrix(matrix) == first
     assert judgements == ["compat.yaml"] * 2
 
 
 @pytest.mark.parametrize("name", ["matrix.yaml", "compat.yaml"])
-def test_a_changed_file_is_judged(matrix: Path, judgements: list[str], name: str) -> None:
-    passed = matrix.parent / "passed"
-    load_matrix(matrix, passed)
+def test_a_changed_file_is_judged(
+    matrix: Path, cache: Cache, judgements: list[str], name: str
+) -> None:
+    load_matrix(matrix, cache)
     path = matrix.parent / name
     path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    load_matrix(matrix, passed)
+    load_matrix(matrix, cache)
     assert len(judgements) == 2
 
 
 def test_changed_code_judges_anew(
-    matrix: Path, judgements: list[str], monkeypatch: pytest.MonkeyPatch
+    matrix: Path,
+    cache: Cache,
+    judgements: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    passed = matrix.parent / "passed"
-    load_matrix(matrix, passed)
-    monkeypatch.setattr(memory, "_JUDGING", ("compat/*.py",))
-    load_matrix(matrix, passed)
+    load_matrix(matrix, cache)
+    monkeypatch.setattr(caches, "PROGRAM", tmp_path / "other")
+    caches.forget_program()
+    load_matrix(matrix, cache)
+    monkeypatch.undo()
+    caches.forget_program()
     assert len(judgements) == 2
 
 
-def test_what_was_refused_is_refused_again(tmp_path: Path) -> None:
+def test_what_was_refused_is_refused_again(tmp_path: Path, cache: Cache) -> None:
     text = edited("deepspeed: 0.15.0", "deepspeed: 0.99.0")
-    passed = tmp_path / "passed"
     matrix = make_checkout(tmp_path).project.root / "matrix.yaml"
     matrix.write_text(text, encoding="utf-8")
     for _ in range(2):
         with pytest.raises(CanneryError, match=r"deepspeed 0\.99\.0"):
-            load_matrix(matrix, passed)
-    assert not passed.exists()
+            load_matrix(matrix, cache)
+    assert not cache.folder.exists()
 
 
-def test_without_facts_nothing_passes(matrix: Path) -> None:
-    passed = matrix.parent / "passed"
-    load_matrix(matrix, passed)
+def test_without_facts_nothing_passes(matrix: Path, cache: Cache) -> None:
+    load_matrix(matrix, cache)
     (matrix.parent / "compat.yaml").unlink()
     with pytest.raises(FileError, match=r"compat\.yaml"):
-        load_matrix(matrix, passed)
-
-
-@pytest.mark.parametrize("content", [b"", b"\xff", b"passed"])
-def test_another_content_of_the_memory_is_no_pass(
-    matrix: Path, judgements: list[str], content: bytes
-) -> None:
-    passed = matrix.parent / "passed"
-    passed.write_bytes(content)
-    load_matrix(matrix, passed)
-    assert len(judgements) == 1
-
-
-def test_a_memory_that_cannot_be_written_is_no_error(matrix: Path) -> None:
-    (matrix.parent / "file").touch()
-    assert load_matrix(matrix, matrix.parent / "file" / "passed").targets
+        load_matrix(matrix, cache)

@@ -95,7 +95,14 @@ def test_a_missing_chip_is_added_to_the_declared_ones() -> None:
     assert "nnal" not in cann
 
 
-def test_a_list_in_lines_is_not_changed() -> None:
+def test_a_missing_chip_is_added_to_a_list_in_lines() -> None:
+    text, _ = proposed(torch="2.7.1", cann="8.3.RC2", chip="a3")
+    assert "      - 910b\n      - a3\n" in text
+
+
+def test_a_list_that_is_an_alias_is_not_changed() -> None:
+    text = edited("    chips: [910b]  # the usual one", "    chips: &chips [910b]", TEXT)
+    text = edited("    chips:\n      - 910b\n", "    chips: *chips\n", text)
     with pytest.raises(MatrixError) as caught:
-        proposed(torch="2.7.1", cann="8.3.RC2", chip="a3")
+        proposed(text, torch="2.7.1", cann="8.3.RC2", chip="a3")
     assert "cannot add to cann.8.3.RC2.chips in matrix.yaml" in str(caught.value)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proposes targets for the pairs of torch and CANN that compat.yaml has and no target has. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from packaging.version import Version
+
+from cannery.compat.facts import Compat, Pairing
+from cannery.compat.nearest import Combination, is_published
+from cannery.errors import MatrixError
+from cannery.extras import EXTRAS
+from cannery.matrix.choice import Choice, layout_of
+from cannery.matrix.propose_cann import cann_of
+from cannery.matrix.siblings import (
+    Addition,
+    AxisValue,
+    Change,
+    Known,
+    NewValue,
+    axis_values,
+    with_value,
+)
+from cannery.matrix.text import Entry, MatrixText
+from cannery.model import Matrix
+from cannery.options.matrix import NewOptions
+from cannery.syntax.cann_version import CannVersion
+
+_KEYS = {"summary", "cann", "torch", "torch_npu", *EXTRAS}
+"""What a value has that is a pair and nothing else."""
+
+_NO_FAMILY = "No family has pairs as the values of an axis: 'build.py new' adds a single target."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposed:
+    """A proposal: ``what`` says it, and ``problem`` why nothing can be written for it, or ""."""
+
+    what: str
+    addition: Addition
+    problem: str = ""
+
+
+def propose_pairs(text: str, matrix: Matrix, known: Known, today: str) -> Iterator[Proposed]:
+    """One proposal for each new pair, each for the ``text`` of the one before it.
+
+    A pair is new if its CANN is newer than that of every target with its torch, or its torch than
+    all. A torch whose maintenance ended before ``today`` is left out.
+    """
+    compat = known.compat
+    ended = {
+        row.version for row in compat.lifetimes if row.component == "torch_npu" and row.ends < today
+    } - {row.version for row in compat.lifetimes if not row.ends}
+    for found in _new(matrix, compat):
+        if found.torch in ended:
+            continue
+        pair = f"PyTorch {found.torch} with torch_npu {found.torch_npu} on CANN {found.cann}"
+        like = _like(text, found)
+        nothing = Addition(text=text, targets=(), refused={})
+        if like is None:
+            yield Proposed(what=f"{pair}.", addition=nothing, problem=_NO_FAMILY)
+            continue
+        what = f"{pair}, as {like.name} of family {like.family}."
+        try:
+            addition = _added(text, like, found, known)
+        except MatrixError as error:
+            yield Proposed(what=what, addition=nothing, problem=str(error))
+            continue
+        text = addition.text
+        yield Proposed(what=what, addition=addition)
+
+
+def _new(matrix: Matrix, compat: Compat) -> list[Combination]:
+    """The newest new pair of each torch, oldest torch first."""
+    used: dict[str, set[CannVersion]] = {}
+    for target in matrix.targets.values():
+        if target.torch:
+            cann = target.cann.nearest_public if target.cann.interim else target.cann.version
+            used.setdefault(target.torch, set()).add(CannVersion.parse(cann))
+    last = max(map(Version, used), default=Version("0"))
+    best: dict[str, Pairing] = {}
+    for row in compat.pairings:
+        if row.is_makers and is_published(row) and not row.cann.is_preview:
+            best[row.torch] = max(row, best.get(row.torch, row), key=_age)
+    return [
+        Combination(python="", torch=torch, torch_npu=row.torch_npu, cann=row.cann, row=row)
+        for torch, row in sorted(best.items(), key=lambda item: Version(item[0]))
+        if (row.cann > max(used[torch]) if torch in used else Version(torch) > last)
+    ]
+
+
+def _age(row: Pairing) -> tuple[CannVersion, Version]:
+    return row.cann, Version(row.torch_npu)
+
+
+def _like(text: str, found: Combination) -> AxisValue | None:
+    """The value most like the new pair: one of the same torch, else of the newest; newest CANN."""
+    pairs = [
+        value
+        for value in axis_values(text)
+        if {"cann", "torch", "torch_npu"} <= _keys(value) <= _KEYS
+        and value.get("cann", "chip") == "910b"
+        and "flavour" not in MatrixText(text).keys("families", value.family, "common")
+    ]
+    return max(
+        pairs,
+        key=lambda value: (
+            value.get("torch") == found.torch,
+            CannVersion.parse(value.get("cann", "toolkit")),
+            Version(value.get("torch")),
+            len(_keys(value)),
+        ),
+        default=None,
+    )
+
+
+def _keys(value: AxisValue) -> set[str]:
+    return {str(key.value) for key, _ in value.node.value}
+
+
+def _added(text: str, like: AxisValue, found: Combination, known: Known) -> Addition:
+    """``text`` with the pair ``found`` beside the value ``like``.
+
+    Raises:
+        MatrixError: it cannot be written.
+    """
+    compat, matrix, chip = known.compat, MatrixText(text), like.get("cann", "chip")
+    choice = Choice(
+        combination=found, layout=layout_of(found.cann, compat), deepspeed="", apex="", notes=()
+    )
+    options = NewOptions(python=found.python, cann=str(found.cann), chip=chip)
+    cann, _, entries = cann_of(choice, options, compat, matrix)
+    wheel = _torch_wheel(matrix, like.get("torch"), found.torch)
+    new = NewValue(
+        name=_name(like, found.torch, cann),
+        value=like.changed(_change(like, found, cann, compat)),
+        like=like,
+        also=[*entries, *wheel],
+    )
+    return with_value(text, new, known)
+
+
+def _name(like: AxisValue, torch: str, cann: str) -> str:
+    """The name of ``like`` with the new versions, as torch290-cann911."""
+    old = {"torch": like.get("torch"), "cann": like.get("cann", "toolkit")}
+    name = like.name
+    for key, version in (("torch", torch), ("cann", cann)):
+        name = name.replace(key + _short(old[key]), key + _short(version))
+    return name
+
+
+def _short(version: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", re.sub(r"\.0\.(?=RC|T)", "", version).lower())
+
+
+def _change(like: AxisValue, found: Combination, cann: str, compat: Compat) -> Change:
+    old_torch, old_cann = like.get("torch"), like.get("cann", "toolkit")
+    new = {"torch": found.torch, "torch_npu": found.torch_npu}
+
+    def change(place: tuple[str, ...], text: str) -> str:
+        key = place[-1]
+        if place[0] == "cann":
+            return text if key == "chip" else cann
+        if key == "summary":
+            return text.replace(old_torch, found.torch).replace(old_cann, cann)
+        if key in EXTRAS and old_torch != found.torch:
+            return _beside(EXTRAS[key], found.torch, compat)
+        return new.get(key, text)
+
+    return change
+
+
+def _beside(package: str, torch: str, compat: Compat) -> str:
+    """The version of ``package`` that compat.yaml pins for ``torch``; "" leaves it out."""
+    for row in compat.packages:
+        pinned = row.when.torch is not None and row.when.torch.contains(torch)
+        if row.package == package and row.pin is not None and pinned:
+            return next((each.version for each in row.pin if each.operator == "=="), "")
+    return ""
+
+
+def _torch_wheel(matrix: MatrixText, old: str, new: str) -> Iterable[Entry]:
+    """The wheel of the new torch, where the old one is in no index."""
+    declared: Mapping[str, str] = {
+        key: matrix.value("torch_wheels", old, key).replace(old, new) for key in ("file", "origin")
+    }
+    if not declared["file"] or new in matrix.keys("torch_wheels"):
+        return []
+    needs = ", ".join(matrix.items("torch_wheels", old, "requirements"))
+    lines = [f"{new}:", *(f'  {key}: "{text}"' for key, text in declared.items())]
+    return [(("torch_wheels",), (*lines, f"  requirements: [{needs}]"))]

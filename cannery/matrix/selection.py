@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Selects targets by patterns of ids and by conditions on their qualities."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from cannery.errors import Problem, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from cannery.model import Target
+
+Qualities = Mapping[str, str]
+"""What conditions compare: components and the like, each with its version or name."""
+
+
+def select_ids(
+    known: Mapping[str, Qualities], patterns: Sequence[str], conditions: Sequence[str]
+) -> list[str]:
+    """The ids that match any of ``patterns`` (ids or globs) and all ``conditions``.
+
+    ``known`` maps every id to its qualities, in the order of the matrix, which the result has, too.
+
+    A condition is as in ``python=3.9``: a component and a version of it, or the front part of one,
+    or ``chip=910b``, ``platform=linux/arm64``, ``architecture=arm64``, ``flavour=runtime`` or
+    ``application=vllm``; ``cann`` is the toolkit.
+
+    Raises:
+        UsageError: naming every pattern that fits no target and every condition that makes no
+            sense, or because nothing is left.
+    """
+    problems = [
+        Problem(what=f"there is no target {pattern!r}.", fix=_nearest(pattern, known))
+        for pattern in patterns
+        if not fnmatch.filter(known, pattern)
+    ]
+    keys = {key for qualities in known.values() for key in qualities}
+    for condition in conditions:
+        key, equals, _ = condition.partition("=")
+        if not equals:
+            what = f"invalid condition {condition!r}."
+            problems.append(Problem(what=what, fix="Write it as in python=3.9."))
+        elif key not in keys:
+            problems.append(Problem(what=f"targets have no {key!r}.", fix=did_you_mean(key, keys)))
+    if problems:
+        raise UsageError(problems)
+    found = [
+        name
+        for name, qualities in known.items()
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+        and all(_holds(qualities, condition) for condition in conditions)
+    ]
+    if not found:
+        asked = " ".join([*patterns, *conditions])
+        values = [_values(condition, known.values()) for condition in conditions]
+        hint = " ".join([*filter(None, values), "'build.py list' shows all."])
+        raise UsageError(Problem(what=f"no target is selected by {asked}.", fix=hint))
+    return found
+
+
+def _values(condition: str, targets: Iterable[Qualities]) -> str:
+    """The values of the key of ``condition``, if it holds for none of ``targets``."""
+    if any(_holds(qualities, condition) for qualities in targets):
+        return ""
+    key, _, wanted = condition.partition("=")
+    values = dict.fromkeys(qualities.get(key, "") for qualities in targets)
+    return did_you_mean(wanted, sorted(filter(None, values)))
+
+
+def _nearest(pattern: str, ids: Collection[str]) -> str:
+    """A sentence that offers the id or pattern that ``pattern`` probably stands for."""
+    lower = pattern.lower()
+    alike = [name for name in ids if fnmatch.fnmatchcase(name.lower(), lower)]
+    if not alike:
+        return did_you_mean(pattern, ids)
+    meant = lower if fnmatch.filter(ids, lower) else alike[0]
+    return f"Upper and lower case differ. Did you mean {meant!r}?"
+
+
+def qualities_of(target: Target) -> dict[str, str]:
+    """What conditions compare of ``target``."""
+    return {
+        **target.components,
+        "cann": target.cann.version,
+        "chip": target.chip,
+        "flavour": target.flavour,
+        "platform": target.platform,
+        "architecture": target.docker_arch,
+        "application": target.application.component if target.application else "",
+    }
+
+
+def _holds(qualities: Qualities, condition: str) -> bool:
+    key, _, wanted = condition.partition("=")
+    version = qualities.get(key, "")
+    # As in 2.1.0.post6, 0.1+ascend, and the kernels of a release for a chip: "8.0.RC2 (910b)".
+    after = version[len(wanted) : len(wanted) + 1]
+    return version == wanted or (wanted != "" and version.startswith(wanted) and after in ".+ ")

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gathers what could be new in matrix.yaml: pairs, applications, and targets to remove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cannery import console
+from cannery.compat import parse_compat
+from cannery.compat.makers_table import TableRow, new_rows, read_table
+from cannery.errors import MatrixError
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.execute.fetch.page import read_page
+from cannery.execute.lock import lock_build_requirements, lock_target
+from cannery.execute.package_index import ask
+from cannery.files import read_text
+from cannery.matrix.ended import Ended, ended_targets
+from cannery.matrix.index_questions import KEYS, questions
+from cannery.matrix.project import Project
+from cannery.matrix.propose_applications import application_questions, propose_applications
+from cannery.matrix.propose_pairs import Proposed, propose_pairs
+from cannery.matrix.siblings import Known
+from cannery.matrix.text import MatrixText
+from cannery.matrix.versions import find_uses
+from cannery.model import Target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposals:
+    """What could be new. ``files`` are the files that change, each with its new text."""
+
+    rows: tuple[TableRow, ...]
+    proposed: tuple[Proposed, ...]
+    ended: tuple[Ended, ...]
+    files: Mapping[Path, str]
+
+
+def propose(project: Project, source: PackageIndex, tables: Iterable[str], today: str) -> Proposals:
+    """Everything that could be new, by ``source`` and the makers' ``tables``.
+
+    ``today`` is a day as in 2026-11-22.
+
+    Raises:
+        MatrixError: matrix.yaml, compat.yaml or the table is wrong.
+        EngineError: the package index or the table cannot be had.
+        FileError: a file cannot be read.
+    """
+    compat_file = project.matrix_file.with_name("compat.yaml")
+    before = {path: read_text(path) for path in (project.matrix_file, compat_file)}
+    matrix, compat = project.matrix(), project.compat()
+    rows: list[TableRow] = []
+    after = dict(before)
+    for table in filter(None, tables):
+        more = new_rows(read_table(read_page(table, source.ca), table), compat)
+        after[compat_file] = _with_rows(after[compat_file], more, table, today)
+        compat = parse_compat(after[compat_file], compat_file.name)
+        rows += more
+    text = before[project.matrix_file]
+    asked = questions(find_uses(text, matrix, KEYS), [*matrix.targets], compat)
+    asked = [each for each in asked if each.package != "deepspeed"]
+    answers = ask([*asked, *application_questions(matrix)], source)
+    locks = _Locks(project, source)
+    known = Known(compat=compat, answers=answers, refusal=locks.refusal)
+    proposed = [*propose_pairs(text, matrix, known, today)]
+    text = proposed[-1].addition.text if proposed else text
+    proposed += propose_applications(text, matrix, known)
+    after[project.matrix_file] = proposed[-1].addition.text if proposed else text
+    targets = [name for each in proposed for name in each.addition.targets]
+    return Proposals(
+        rows=tuple(rows),
+        proposed=tuple(proposed),
+        ended=tuple(ended_targets(matrix, compat, today)),
+        files={path: new for path, new in after.items() if new != before[path]}
+        | locks.texts(targets),
+    )
+
+
+class _Locks:
+    """The locks of new targets. A target that cannot be locked is refused."""
+
+    def __init__(self, project: Project, source: PackageIndex) -> None:
+        self._project, self._source = project, source
+        self._made: dict[str, dict[Path, str]] = {}
+
+    def refusal(self, target: Target) -> str:
+        """Lock ``target``; why that cannot be done, or "".
+
+        Raises:
+            EngineError: uv or the package index failed.
+        """
+        project, source = self._project, self._source
+        console.say(f"resolving the packages of {target.id}")
+        try:
+            made = {project.lock(target): lock_target(project, target, (), source)}
+            if target.built_wheels:
+                path = project.build_requirements_lock(target)
+                made[path] = lock_build_requirements(project, target, (), source)
+        except MatrixError as error:
+            return " ".join(error.problems[0].what.split())
+        self._made[target.id] = made
+        return ""
+
+    def texts(self, targets: Iterable[str]) -> dict[Path, str]:
+        """The files of the locks of ``targets``, each with its text."""
+        return {path: text for name in targets for path, text in self._made[name].items()}
+
+
+def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> str:
+    """compat.yaml's ``text`` with ``rows``, and with the table as their source."""
+    if not rows:
+        return text
+    parts = urlsplit(table)
+    address = f"address: {parts.hostname}{parts.path}, " if parts.hostname else ""
+    is_project = any(row.app for row in rows)
+    name = f"vllm-ascend-{today}" if is_project else f"torch-npu-{today}"
+    maker = "vllm-project/vllm-ascend" if is_project else "Ascend/pytorch"
+    source = (
+        f"{name}: {{rank: {4 if is_project else 1}, kind: {'project' if is_project else 'maker'}, "
+        f'date: {today}, cite: "{Path(parts.path).name} of {maker}", {address}'
+        "about: its rows that were new on this day}"
+    )
+    compat = MatrixText(text, "compat.yaml")
+    if name not in compat.keys("sources"):
+        compat.add(("sources",), (source,))
+    compat.add(("torch_npu",), [row.line(name) for row in rows])
+    return compat.text

@@ -1,0 +1,51 @@
+# The image's ENV, for login shells: 'su -' and ssh start without it, 'bash -l' resets PATH.
+cannery_prepend() {
+    eval "cannery_old=\${$1-}"
+    case ":$cannery_old:" in
+        *":$2:"*) ;;
+        *) eval "export $1=\"\$2\${cannery_old:+:\$cannery_old}\"" ;;
+    esac
+}
+export ASCEND_TOOLKIT_HOME="${ASCEND_TOOLKIT_HOME-/usr/local/Ascend/cann-9.1.0}"
+export ASCEND_HOME_PATH="${ASCEND_HOME_PATH-/usr/local/Ascend/cann-9.1.0}"
+export ASCEND_AICPU_PATH="${ASCEND_AICPU_PATH-/usr/local/Ascend/cann-9.1.0}"
+export ASCEND_OPP_PATH="${ASCEND_OPP_PATH-/usr/local/Ascend/cann-9.1.0/opp}"
+export TOOLCHAIN_HOME="${TOOLCHAIN_HOME-/usr/local/Ascend/cann-9.1.0/toolkit}"
+cannery_prepend PYTHONPATH "/usr/local/share/cannery/python"
+cannery_prepend PYTHONPATH "/usr/local/Ascend/cann-9.1.0/opp/built-in/op_impl/ai_core/tbe"
+cannery_prepend PYTHONPATH "/usr/local/Ascend/cann-9.1.0/python/site-packages"
+cannery_prepend CMAKE_PREFIX_PATH "/usr/local/Ascend/cann-9.1.0/lib64/cmake"
+cannery_prepend CMAKE_PREFIX_PATH "/usr/local/Ascend/cann-9.1.0/toolkit/tools/tikicpulib/lib/cmake"
+export ATB_HOME_PATH="${ATB_HOME_PATH-/usr/local/Ascend/nnal/atb/latest/atb/cxx_abi_1}"
+export ATB_STREAM_SYNC_EVERY_KERNEL_ENABLE="${ATB_STREAM_SYNC_EVERY_KERNEL_ENABLE-0}"
+export ATB_STREAM_SYNC_EVERY_RUNNER_ENABLE="${ATB_STREAM_SYNC_EVERY_RUNNER_ENABLE-0}"
+export ATB_STREAM_SYNC_EVERY_OPERATION_ENABLE="${ATB_STREAM_SYNC_EVERY_OPERATION_ENABLE-0}"
+export ATB_OPSRUNNER_KERNEL_CACHE_LOCAL_COUNT="${ATB_OPSRUNNER_KERNEL_CACHE_LOCAL_COUNT-1}"
+export ATB_OPSRUNNER_KERNEL_CACHE_GLOABL_COUNT="${ATB_OPSRUNNER_KERNEL_CACHE_GLOABL_COUNT-5}"
+export ATB_WORKSPACE_MEM_ALLOC_ALG_TYPE="${ATB_WORKSPACE_MEM_ALLOC_ALG_TYPE-1}"
+export ATB_COMPARE_TILING_EVERY_KERNEL="${ATB_COMPARE_TILING_EVERY_KERNEL-0}"
+export ATB_SHARE_MEMORY_NAME_SUFFIX="${ATB_SHARE_MEMORY_NAME_SUFFIX-}"
+export ATB_MATMUL_SHUFFLE_K_ENABLE="${ATB_MATMUL_SHUFFLE_K_ENABLE-1}"
+export LCCL_DETERMINISTIC="${LCCL_DETERMINISTIC-0}"
+export LCCL_PARALLEL="${LCCL_PARALLEL-0}"
+cannery_prepend PATH "/usr/local/Ascend/cann-9.1.0/tools/msobjdump"
+cannery_prepend PATH "/usr/local/Ascend/cann-9.1.0/tools/show_kernel_debug_data"
+cannery_prepend PATH "/usr/local/Ascend/cann-9.1.0/tools/ascend_system_advisor/asys"
+cannery_prepend PATH "/usr/local/Ascend/cann-9.1.0/tools/profiler/bin"
+cannery_prepend PATH "/usr/local/Ascend/cann-9.1.0/tools/ccec_compiler/bin"
+cannery_prepend PATH "/usr/local/Ascend/cann-9.1.0/bin"
+cannery_prepend PATH "/usr/local/Ascend/nnal/atb/latest/atb/cxx_abi_1/bin"
+cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/driver/lib64/driver"
+cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/driver/lib64/common"
+cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/driver/lib64"
+cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/cann-9.1.0/opp/built-in/op_impl/ai_core/tbe/op_tiling/lib/linux/aarch64"
+cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/cann-9.1.0/lib64/plugin/nnengine"
+cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/cann-9.1.0/lib64/plugin/opskernel"
+cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/cann-9.1.0/lib64"
+cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/nnal/atb/latest/atb/cxx_abi_1/tests/atbopstest"
+cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/nnal/atb/latest/atb/cxx_abi_1/examples"
+cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/nnal/atb/latest/atb/cxx_abi_1/lib"
+export PIP_CONSTRAINT="${PIP_CONSTRAINT-/usr/local/share/cannery/constraints.txt}"
+export UV_CONSTRAINT="${UV_CONSTRAINT-/usr/local/share/cannery/constraints.txt}"
+unset -f cannery_prepend
+unset cannery_old

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands remember is never out of date: they say the same as without a memory."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.checkout import Checkout, Result
+
+TARGET = "py39-torch231-cann8t39"
+COMMANDS = [
+    ["list", "--verbose"],
+    ["check"],
+    ["explain", TARGET],
+    ["render", "--check"],
+    ["build", "--all", "--simulate", "--plan"],
+]
+
+
+def said(result: Result) -> tuple[int, str, list[str]]:
+    return result.code, result.out, result.messages
+
+
+def append(name: str, text: str = "\n") -> Callable[[Checkout], None]:
+    def appended(checkout: Checkout) -> None:
+        path = checkout.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+
+    return appended
+
+
+def place_files(checkout: Checkout) -> None:
+    """Put the files there that the simulator has no stand-in for."""
+    target = checkout.project.matrix().targets[TARGET]
+    for file in target.artifacts.values():
+        append(f"artifacts/{file.name}")(checkout)
+
+
+CHANGES: dict[str, Callable[[Checkout], object]] = {
+    "a summary": lambda each: each.edit("the one to take first", "the one to take last"),
+    "an error": append("matrix.yaml", "unknown: 1\n"),
+    "the facts": lambda each: each.edit("note: ", "note: New: ", "compat.yaml"),
+    "an error in the settings": append("cannery.toml", "[unknown]\n"),
+    "a rendered file": append(f"images/{TARGET}/Dockerfile"),
+    "a file beside it": append(f"images/{TARGET}/stray"),
+    "a file of another folder": append("images/stray/file"),
+    "the build context": append("cannery/image/context/seal-layer"),
+    "a template": append("cannery/image/templates/Dockerfile.j2", "# {{ target.id }}\n"),
+    "a lock": append(f"images/{TARGET}/requirements.lock", "unknown\n"),
+    "results": append(f"verified/{TARGET}.yaml", "unknown: 1\n"),
+    "a report": append(f".cannery/reports/cannery_{TARGET}-sim.json"),
+    "files of the vendor": place_files,
+    "no facts": lambda each: (each.root / "compat.yaml").unlink(),
+    "no matrix": lambda each: (each.root / "matrix.yaml").unlink(),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_says_the_same_again(checkout: Checkout, command: list[str]) -> None:
+    first = said(checkout.run(*command))
+    assert said(checkout.run(*command)) == first
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_after_a_change_commands_say_what_they_say_without_a_memory(
+    checkout: Checkout, change: str
+) -> None:
+    for command in COMMANDS:
+        checkout.run(*command).accepted()
+    CHANGES[change](checkout)
+    remembering = [said(checkout.run(*command)) for command in COMMANDS]
+    shutil.rmtree(checkout.root / ".cannery" / "cache")
+    for command, found in zip(COMMANDS, remembering, strict=True):
+        assert said(checkout.run(*command)) == found

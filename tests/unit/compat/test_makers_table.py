@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The makers' table of torch_npu, in the forms in which it was published."""
+
+from __future__ import annotations
+
+import pytest
+
+from cannery.compat.makers_table import new_rows, read_table
+from cannery.errors import MatrixError
+from tests.unit.compat_targets import COMPAT
+
+CHINESE = """\
+# 版本配套
+
+| 组件 | 推荐版本 |
+|:---:|:---:|
+| PyTorch | 2.12.0 |
+
+| TorchNPU 版本 | GitCode 分支 | PyTorch 版本 | CANN 版本 |
+|:----:|:----:|:----:|:----:|
+| 2.9.0.post9 | v2.9.0-26.3.0 | 2.9.0 | CANN 9.1.1 |
+| 1.11.0.rc9\uff08beta\uff09 | v1.11.0-3.0.0 | 1.11.0 | CANN 6.0.1 |
+
+| PyTorch 版本 | Python 版本 |
+|:----:|:----:|
+| PyTorch 2.9.0 | Python3.10, Python3.11, Python 3.13 |
+"""
+ENGLISH = """\
+| CANN Version | Supported PyTorch Version | Supported Extension Version | Github Branch |
+| --- | --- | --- | --- |
+| CANN 9.1.1 | 2.9.0 | 2.9.0.post9 | v2.9.0-26.3.0 |
+"""
+ROW = "torch: 2.9.0, torch_npu: 2.9.0.post9, cann: 9.1.1"
+BETA = "torch: 1.11.0, torch_npu: 1.11.0rc9, cann: 6.0.1"
+
+
+VLLM = """\
+| vLLM Ascend | vLLM | Python | Stable CANN | PyTorch/torch_npu | Triton Ascend |
+|---|---|---|---|---|---|
+| v0.24.0 | v0.24.0 | >= 3.10, < 3.13 | 9.1.1 | 2.10.0 / 2.10.0.post6 | 3.2.2 |
+| v0.18.0rc1 | v0.18.0 | >= 3.10, < 3.12 | 8.5.1 | 2.9.0 / 2.9.0 | 3.2.0 |
+| main | abc, v0.25.0 tag | >= 3.10, < 3.13 | 9.1.1 | 2.10.0 / 2.10.0.post6 | |
+"""
+
+
+def lines(text: str) -> list[str]:
+    return [row.line("table") for row in read_table(text, "table.md")]
+
+
+def test_the_table_of_today() -> None:
+    assert lines(CHINESE) == [
+        f"{{{ROW}, pythons: 3.10-3.13, branch: v2.9.0-26.3.0, source: table}}",
+        f"{{{BETA}, branch: v1.11.0-3.0.0, beta: true, source: table}}",
+    ]
+
+
+def test_the_table_in_english() -> None:
+    assert lines(ENGLISH) == [f"{{{ROW}, branch: v2.9.0-26.3.0, source: table}}"]
+
+
+def test_the_table_of_vllm_ascend() -> None:
+    rows = read_table(VLLM, "table.md")
+    assert [row.app for row in rows] == ["vllm-ascend v0.24.0", "vllm-ascend v0.18.0rc1"]
+    [new] = new_rows(rows, COMPAT)
+    assert new.line("table") == (
+        "{torch: 2.10.0, torch_npu: 2.10.0.post6, cann: 9.1.1, pythons: 3.10-3.12, "
+        "app: vllm-ascend v0.24.0, triton_ascend: 3.2.2, source: table}"
+    )
+
+
+def test_rows_that_are_known_or_rejected_are_not_new() -> None:
+    known = "| CANN 9.1.0 | 2.9.0 | 2.9.0.post6 | v2.9.0-26.1.0 |\n"
+    rejected = "| CANN 5.0.3 | 1.8.1 | 1.5.0.post3 | 2.0.3.tr5 |\n"
+    rows = new_rows(read_table(ENGLISH + known + rejected, "table.md"), COMPAT)
+    assert [row.torch_npu for row in rows] == ["2.9.0.post9"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "<html>log in</html>", "| a | b |\n|--|--|\n| 1 | 2 |\n", ENGLISH.splitlines()[0]]
+)
+def test_a_page_without_the_table(text: str) -> None:
+    with pytest.raises(MatrixError, match="page has no table with columns for PyTorch, TorchNPU"):
+        read_table(text, "page")
+
+
+def test_rows_that_cannot_be_read_are_all_named() -> None:
+    wrong = "| soon | 2.9.0 | 2.9.0.post9 | x |\n| CANN 9.1.1 | 2.9 or so | 2.9.0 | x |\n| CANN |\n"
+    with pytest.raises(MatrixError) as caught:
+        read_table(ENGLISH + wrong, "table.md")
+    places = [str(each.where) for each in caught.value.problems]
+    assert places == ["table.md:4:1", "table.md:5:1"]
+    assert "Correct it in a copy of the table" in str(caught.value)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images of the flavour runtime, which have no compiler."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import MatrixError
+from cannery.image.layers import layers_of
+from cannery.image.lock import parse_lock
+from cannery.image.render import Renderer
+from cannery.matrix.distributions import load_distributions
+from cannery.matrix.project import select
+from cannery.model import Flavour
+from tests.unit.compat_targets import changed, problems
+from tests.unit.matrices import Checkout, edited, load, lock_for
+
+TEXT = edited("    torch: 2.3.1\n", "    torch: 2.3.1\n    flavour: runtime\n")
+
+
+@pytest.mark.parametrize("name", ["debian", "ubuntu", "openeuler"])
+@pytest.mark.parametrize("own_python", [True, False])
+def test_the_first_layer_has_no_compiler_and_no_headers(name: str, *, own_python: bool) -> None:
+    distribution = load_distributions()[name]
+    devel = {*distribution.first_packages(own_python=own_python, compiler=True)}
+    runtime = {*distribution.first_packages(own_python=own_python, compiler=False)}
+    assert {*distribution.packages["compiler"]} <= devel - runtime
+    assert not [each for each in runtime if each.endswith(("-dev", "-devel"))]
+    assert runtime - devel == {*distribution.packages["libraries"]}
+    assert ("python3" in runtime) == own_python
+
+
+def test_all_other_layers_are_those_of_the_sister(tmp_path: Path) -> None:
+    devel = load(tmp_path).targets["full"]
+    runtime = replace(devel, without_compiler=True)
+    lock = parse_lock(lock_for(devel))
+    pairs = zip(layers_of(devel, lock), layers_of(runtime, lock), strict=True)
+    assert [one.name for one, other in pairs if one.identity != other.identity] == ["os"]
+
+
+def test_the_dockerfile_and_a_label_say_so(checkout: Checkout, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    full = load(tmp_path / "other", TEXT).targets["full"]
+    checkout.lock(full, lock_for(full))
+    renderer = Renderer(checkout.project)
+    text = renderer.render(full).files["Dockerfile"]
+    assert 'io.cannery.flavour="runtime"' in text
+    assert "# Flavour runtime: without a compiler" in text
+    assert "g++" not in text
+    assert "lavour" not in renderer.render(checkout.matrix.targets["full"]).files["Dockerfile"]
+
+
+def test_targets_are_selected_by_their_flavour(tmp_path: Path) -> None:
+    matrix = load(tmp_path, TEXT)
+    assert [each.id for each in select(matrix, ["*"], ["flavour=runtime"])] == ["full"]
+    assert matrix.targets["bare"].flavour is Flavour.DEVEL
+
+
+@pytest.mark.parametrize("name", ["runtme", "app"])
+def test_an_unknown_flavour_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(MatrixError, match=f"there is no flavour '{name}'"):
+        load(tmp_path, edited("flavour: runtime", f"flavour: {name}", TEXT))
+
+
+def test_triton_ascend_needs_a_compiler() -> None:
+    extras = {"triton_ascend": "3.2.0"}
+    [said] = [
+        each
+        for each in problems(changed(without_compiler=True, extras=extras))
+        if "it calls g++" in each
+    ]
+    assert "Remove it, or take flavour devel." in said
+    assert not [each for each in problems(changed(extras=extras)) if "it calls g++" in each]
