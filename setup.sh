@@ -158,6 +158,8 @@ ensure_test_tools() {
   command -v cosign >/dev/null || apt_install_newer cosign
   command -v docker-registry >/dev/null || install_registry
   command -v chromium >/dev/null || command -v google-chrome >/dev/null || install_browser
+  # The Node of the Python package playwright is linked with it, and Debian's compiler brings it.
+  /sbin/ldconfig -p | grep -q 'libatomic\.so\.1 ' || apt_install libatomic1
 }
 
 # Installs packages that Debian has from 13 on.

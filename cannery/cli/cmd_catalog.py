@@ -13,12 +13,12 @@ from cannery.catalog.gather import gather
 from cannery.catalog.page import page
 from cannery.catalog.readme import inserted, table
 from cannery.cli.common import read
-from cannery.errors import EngineError, OutOfSyncError, Problem, file_error
+from cannery.errors import OutOfSyncError, Problem, file_error
 from cannery.files import read_text, write_files
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import CatalogOptions
-from cannery.pipeline.images import simulated_host
+from cannery.pipeline.devices import made_host
 from cannery.pipeline.recording import state_keys
 
 
@@ -59,12 +59,7 @@ def _read(path: Path) -> str:
 
 def _host(project: Project, entry: Entry) -> Path | None:
     """The simulated driver on which a simulated image runs, if this machine has it."""
-    if not entry.simulated:
-        return None
-    try:
-        return simulated_host(project, entry.target)
-    except EngineError:
-        return None
+    return made_host(project, entry.target) if entry.simulated else None
 
 
 def _require_equal(before: str, after: str, name: str) -> None:

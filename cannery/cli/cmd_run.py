@@ -10,21 +10,21 @@ from typing import NoReturn
 
 from cannery import console
 from cannery.cli.common import read, selected
-from cannery.compat.facts import Compat
 from cannery.deploy import formats
 from cannery.deploy.run_spec import cards_of
 from cannery.deploy.workload import Workload
 from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute import preflight as host
 from cannery.execute.engine import client as engine
+from cannery.execute.engine.buildx import package_index
+from cannery.execute.engine.simulator import simulated
 from cannery.image.names import image_name
 from cannery.image.simulator_spec import DEVICES
 from cannery.matrix.project import Project
-from cannery.model import Target
 from cannery.options.given import Given
 from cannery.options.run import RunOptions
 from cannery.options.shared import RequiredTargetOptions
-from cannery.pipeline.images import simulated_host
+from cannery.pipeline.devices import simulated_host
 
 
 def run(given: Given, project: Project) -> int:
@@ -40,34 +40,47 @@ def run(given: Given, project: Project) -> int:
         names = ", ".join(target.id for target in targets)
         raise UsageError(f"run needs a single target; {len(targets)} are selected: {names}.")
     target = targets[0]
-    simulated = simulated_host(project, target) if options.simulate else None
+    tree = simulated(project, target).host if options.simulate else None
     workload = Workload(
         image=options.image or image_name(target.id, simulate=options.simulate),
         target=target,
-        cards=_cards(options, simulated),
+        cards=_cards(options, tree),
         nodes=options.nodes,
         runtime=options.runtime,
-        simulate_host=simulated,
+        simulate_host=tree,
         shm_size=options.shm_size,
         user=options.user,
         read_only=options.read_only,
         mounts=_mounts(options.mounts),
         command=options.command,
     )
+    workload.check(options.format)
+    if not (options.print or _for_other_hosts(options)):
+        _run(workload, project, builds=not options.image)
+    _print(options, workload)
+    return 0
+
+
+def _print(options: RunOptions, workload: Workload) -> None:
+    """Print how ``workload`` is started, which makes nothing.
+
+    Raises:
+        EngineError: there is no simulated driver, or the engine could not run it.
+    """
+    tree = workload.simulate_host
+    if tree and not tree.is_dir():
+        what = "the simulated driver does not exist, or the simulator has changed since."
+        fix = f"This makes it: python build.py run --target {workload.target.id} --simulate true"
+        raise EngineError(Problem(what=what, fix=fix))
     if _for_other_hosts(options):
         print(formats.text(options.format, workload), end="")
         if options.elsewhere and not options.image:
             note = f"{workload.image} is a local name. Name an image in a registry with --image."
             console.say(note, "warning")
-        return 0
-    workload.check("shell")
-    if not options.print:
-        build = "" if options.image else _build_command(target, simulated)
-        _run(workload, project.compat(), build=build)
+        return
     if workload.ascend:
         _ask_for_runtime()
     print(formats.shell(workload, host.devices_here(workload)), end="")
-    return 0
 
 
 def _for_other_hosts(options: RunOptions) -> bool:
@@ -116,10 +129,6 @@ def _cards(options: RunOptions, simulated: Path | None) -> tuple[int, ...]:
     return cards[:number]
 
 
-def _build_command(target: Target, simulated: Path | None) -> str:
-    return f"python build.py --target {target.id}" + (" --simulate" if simulated else "")
-
-
 def _ask_for_runtime() -> None:
     """Refuse what the engine here could not run; where there is none, it is for another host."""
     try:
@@ -133,15 +142,19 @@ def _ask_for_runtime() -> None:
         raise EngineError(problem)
 
 
-def _run(workload: Workload, facts: Compat | None, *, build: str) -> NoReturn:
-    """Become ``docker run``, if this host can do it."""
-    found = host.check_host(workload, facts, build=build)
+def _run(workload: Workload, project: Project, *, builds: bool) -> NoReturn:
+    """Become ``docker run``, if this host can do it; ``builds`` if build.py builds the image."""
+    target, simulates = workload.target, bool(workload.simulate_host)
+    command = f"python build.py --target {target.id}" + (" --simulate" if simulates else "")
+    found = host.check_host(workload, project.compat(), build=command if builds else "")
     for note in found.notes:
         console.say(note, "warning")
     if found.problems:
         raise EngineError(found.problems)
+    if simulates:
+        simulated_host(project, target, package_index(None, ""))
     spec = formats.run_spec(workload, host.devices_here(workload))
-    argv = spec.docker_argv(workload.image, workload.target.platform, workload.command)
+    argv = spec.docker_argv(workload.image, target.platform, workload.command)
     if os.isatty(0):
         argv[2:2] = ["--interactive", "--tty"]
     try:

@@ -20,7 +20,8 @@ from cannery.options.given import Given
 from cannery.options.run import CheckedTargetOptions, CheckImageOptions
 from cannery.pipeline.auditing import Request, audit
 from cannery.pipeline.checking import CheckOptions, Detail, check
-from cannery.pipeline.images import device_specs, simulated_host
+from cannery.pipeline.devices import simulated_host
+from cannery.pipeline.images import device_specs
 from cannery.report.audit_json import to_json
 from cannery.report.audit_text import to_text
 from cannery.report.junit import to_junit
@@ -78,6 +79,7 @@ def run(given: Given, project: Project) -> int:
     Raises:
         UsageError: --image or --component says what cannot be.
         EngineError: an image does not exist.
+        BuildError: the simulated driver cannot be made.
         VerificationError: a check failed.
     """
     options = read(CheckImageOptions, given, project)
@@ -87,7 +89,7 @@ def run(given: Given, project: Project) -> int:
     if options.image and len(targets) > 1:
         raise UsageError(f"--image needs a single target; {len(targets)} are selected.")
     _check_components(options, project)
-    ca = package_index(existing(options.ca), "").ca
+    index = package_index(existing(options.ca), "")
     for target in targets:
         name = options.image or image_name(target.id, simulate=options.simulate)
         image = engine.image_id(name)
@@ -99,13 +101,13 @@ def run(given: Given, project: Project) -> int:
                     fix=f"Build it: python build.py --target {target.id}{flag}",
                 )
             )
-        host = simulated_host(project, target) if options.simulate else None
+        host = simulated_host(project, target, index) if options.simulate else None
         check(
             project,
             Subject(target=target, image=image, name=name),
             device_specs(host),
             CheckOptions(
-                ca=ca,
+                ca=index.ca,
                 only=options.components,
                 detail=Detail.CHECKS if options.verbose else Detail.COMPONENTS,
             ),

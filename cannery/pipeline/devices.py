@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device on which an image of any origin is tested."""
+"""The simulated driver of a target, and the device on which an image of any origin is tested."""
 
 from __future__ import annotations
 
@@ -9,12 +9,26 @@ from cannery.audit.found import Found
 from cannery.audit.result import Result, Standing
 from cannery.deploy.run_spec import RunSpec, npu_device, simulated_device
 from cannery.errors import EngineError, Problem
-from cannery.execute.engine.buildx import package_index
-from cannery.execute.engine.simulator import simulate as make_simulated
-from cannery.execute.engine.simulator import simulated
+from cannery.execute.engine.buildx import PackageIndex, package_index
+from cannery.execute.engine.simulator import make_simulated, simulated
 from cannery.image.simulator_spec import DEVICES
 from cannery.matrix.project import Project
-from cannery.model import SIMULATED_CHIPS, DeviceKind
+from cannery.model import SIMULATED_CHIPS, DeviceKind, Target
+
+
+def made_host(project: Project, target: Target) -> Path | None:
+    """The simulated driver tree that containers of ``target`` mount; None if it does not exist."""
+    host = simulated(project, target).host
+    return host if host.is_dir() else None
+
+
+def simulated_host(project: Project, target: Target, source: PackageIndex) -> Path:
+    """The simulated driver tree that containers of ``target`` mount, made if it does not exist.
+
+    Raises:
+        CanneryError: it cannot be made.
+    """
+    return made_host(project, target) or make_simulated(project, target, source).host
 
 
 def device_for(
@@ -28,7 +42,7 @@ def device_for(
     """
     stand_ins = bool(found.cann and found.cann.stand_ins)
     if simulate and stand_ins:
-        return simulated_device(_simulated_host(project, machine, found)), []
+        return simulated_device(_host_for(project, machine, found)), []
     if simulate:
         why = "The CANN of the image is the vendor's, which cannot use the simulated driver."
         fix = "Test it on a machine with an NPU, without --simulate."
@@ -55,7 +69,7 @@ def cards_of_spec(spec: RunSpec) -> int:
     return sum(name.isdigit() for name in names)
 
 
-def _simulated_host(project: Project, machine: str, found: Found) -> Path:
+def _host_for(project: Project, machine: str, found: Found) -> Path:
     """The simulated driver tree for the image's chip, which is made if there is none yet."""
     chips = found.cann.chips if found.cann else ()
     own = str(found.own_record.get("id", ""))
@@ -66,13 +80,11 @@ def _simulated_host(project: Project, machine: str, found: Found) -> Path:
     ]
     # Its own first: the driver is that of a chip, but the simulator is tested target by target.
     targets.sort(key=lambda each: each.id != own)
-    for target in targets:
-        if (host := simulated(project, target).host).is_dir():
-            return host
-    for target in targets:
-        if not target.real_artifacts:
-            index = package_index(None, "")
-            return make_simulated(project, target, index, project.artifacts).host
+    hosts = filter(None, (made_host(project, each) for each in targets))
+    if host := next(hosts, None):
+        return host
+    if targets:
+        return simulated_host(project, targets[0], package_index(None, ""))
     known = " and ".join(SIMULATED_CHIPS)
     what = f"there is no simulated device for {machine} and chip {', '.join(chips) or 'unknown'}."
     raise EngineError(Problem(what=what, fix=f"There are devices for {known} in matrix.yaml."))

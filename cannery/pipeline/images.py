@@ -6,34 +6,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from cannery.deploy.run_spec import RunSpec, no_device, npu_device, simulated_device
-from cannery.errors import EngineError, Problem
 from cannery.execute.engine.images import Images
-from cannery.execute.engine.simulator import simulated
 from cannery.image import vendor_image
 from cannery.image.checks import checks_digest
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
-from cannery.model import DeviceKind, Target
+from cannery.model import DeviceKind
 from cannery.plan.plan import Local
 from cannery.report.stored import report_text
 from cannery.report.verification import passed_on
-
-
-def simulated_host(project: Project, target: Target) -> Path:
-    """The simulated driver tree, made by an earlier build, that a container of ``target`` mounts.
-
-    Raises:
-        EngineError: it has not been made.
-    """
-    host = simulated(project, target).host
-    if not host.is_dir():
-        raise EngineError(
-            Problem(
-                what="the simulated driver does not exist, or the simulator has changed since.",
-                fix=f"Run: python build.py --target {target.id} --simulate",
-            )
-        )
-    return host
 
 
 def device_specs(host: Path | None) -> list[RunSpec]:

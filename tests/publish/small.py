@@ -31,10 +31,11 @@ NONE: Mapping[str, str] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A repository in a registry that speaks HTTP."""
+    """A repository in a registry that speaks HTTP; ``login`` is a user with a password."""
 
     host: str
     repository: str
+    login: tuple[str, str] | None = None
 
     @property
     def name(self) -> str:
@@ -42,11 +43,13 @@ class Place:
 
     def put_blob(self, content: bytes) -> dict[str, Any]:
         base = f"http://{self.host}/v2/{self.repository}/blobs/uploads/"
-        begun = requests.post(base, timeout=30)
+        begun = requests.post(base, auth=self.login, timeout=30)
         begun.raise_for_status()
         digest = digest_of(content)
         more = {"digest": digest}
-        done = requests.put(begun.headers["Location"], data=content, params=more, timeout=30)
+        done = requests.put(
+            begun.headers["Location"], data=content, params=more, auth=self.login, timeout=30
+        )
         done.raise_for_status()
         return {"digest": digest, "size": len(content)}
 
@@ -57,6 +60,7 @@ class Place:
             f"http://{self.host}/v2/{self.repository}/manifests/{version or digest}",
             data=content,
             headers={"Content-Type": media_type},
+            auth=self.login,
             timeout=30,
         )
         done.raise_for_status()
@@ -86,7 +90,11 @@ def put_image(place: Place, text: str, labels: Mapping[str, str] = NONE) -> dict
 
 
 def put_index(
-    place: Place, image: Mapping[str, Any], said: Mapping[str, Mapping[str, Any]], tag: str
+    place: Place,
+    image: Mapping[str, Any],
+    said: Mapping[str, Mapping[str, Any]],
+    tag: str,
+    annotations: Mapping[str, str] = NONE,
 ) -> str:
     """Push an index of ``image`` and the predicates ``said`` of it, by type; its digest."""
     name = subject_name(place.name, tag, "linux/arm64")
@@ -99,4 +107,5 @@ def put_index(
         place.put_manifest(manifest, MANIFEST)
         entries = [image, index_entry(image["digest"], manifest)]
     index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}
-    return place.put_manifest(index, INDEX, tag)
+    more = {"annotations": dict(annotations)} if annotations else {}
+    return place.put_manifest(index | more, INDEX, tag)

@@ -10,6 +10,7 @@ import argparse
 import shutil
 import sys
 import traceback
+from dataclasses import replace
 
 from tests.workflow_jobs import github, gitlab, page
 from tests.workflow_jobs.place import FOLDER, Place, build_runner, place
@@ -23,6 +24,7 @@ def _run(scenario: Scenario, where: Place) -> github.Ran:
     Raises:
         AssertionError: a result or an effect is not the expected one.
     """
+    where = replace(where, more=scenario.variables)
     where.start_over(scenario.change)
     env = environment(scenario, where)
     if scenario.workflow == GITLAB:

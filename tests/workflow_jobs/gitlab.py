@@ -15,7 +15,9 @@ from tests.workflows.steps import ROOT
 
 FOLDER = ROOT / "npm" / "gitlab-ci-local"
 PROGRAM = FOLDER / "node_modules" / "gitlab-ci-local" / "dist" / "index.js"
-_RESULT = re.compile(r"^ *(PASS|FAIL|WARN) +(?:\S+ -> )?(.+?) *$")
+_RESULT = re.compile(r"^ *(PASS|FAIL) +([^\[ ].*?) *$")
+"""A job with its result. A line of a child pipeline begins with [JOB], the job that started it."""
+
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -52,15 +54,21 @@ def run(place: Place, variables: Mapping[str, str], env: Mapping[str, str]) -> d
         *(IMAGE, "bash", "-euc", script, "bash", str(PROGRAM), "--no-color", "--concurrency=1"),
         *("--ignore-predefined-vars", ",".join(given), *options),
     ]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # What it says on stderr could get into the middle of a line with a result.
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     results = {}
     for line in process.stdout:
         print(line, end="", flush=True)
-        if match := _RESULT.match(_COLOUR.sub("", line)):
-            results[match[2]] = "success" if match[1] == "PASS" else "failure"
+        results |= results_in(line)
     process.wait()
     return results
+
+
+def results_in(line: str) -> dict[str, str]:
+    """The job that ``line`` has the result of, with the result; empty for any other line."""
+    match = _RESULT.match(_COLOUR.sub("", line))
+    return {match[2]: "success" if match[1] == "PASS" else "failure"} if match else {}
 
 
 def _node() -> Iterator[str]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import trustme
@@ -35,12 +35,13 @@ TRUST = dict.fromkeys(
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """What the jobs of a run share."""
+    """What the jobs of a run share; ``more`` are variables that only those of one scenario have."""
 
     root: Path
     service: Service
     registry: Server
     pair: Pair
+    more: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def workspace(self) -> Path:
@@ -55,7 +56,8 @@ class Place:
         """The variables of the repository, as docs/ci.md lists them."""
         host = self.registry.host
         vendor = str(self.root / "vendor")
-        return {"CANNERY_ARTIFACTS": vendor, "CANNERY_REGISTRY": host, "CANNERY_STAGING": host}
+        own = {"CANNERY_ARTIFACTS": vendor, "CANNERY_REGISTRY": host, "CANNERY_STAGING": host}
+        return {**own, **self.more}
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -67,7 +69,12 @@ class Place:
     def environment(self) -> Mapping[str, str]:
         """What every job has besides the variables of its service."""
         temp = str(self.root / "temp")
-        folders = {"TMPDIR": temp, "RUNNER_TEMP": temp, "UV_CACHE_DIR": f"{temp}/uv"}
+        folders = {
+            "TMPDIR": temp,
+            "RUNNER_TEMP": temp,
+            "UV_CACHE_DIR": f"{temp}/uv",
+            "ZIG_GLOBAL_CACHE_DIR": f"{temp}/zig",
+        }
         return {**TRUST, **folders, "JOBS_FOLDER": str(self.root)}
 
     @property
@@ -84,13 +91,15 @@ class Place:
             *(*own, *hosts),
         ]
 
-    def start_over(self, change: Callable[[Path], None] | None = None) -> None:
-        """Make the clone and the server's repository anew.
+    def start_over(self, change: Callable[[Place], None]) -> None:
+        """Make the clone, the server's repository and the registry anew.
 
-        The last commit changes the main target back, and also has ``change``.
+        The last commit changes the main target back, and also has what ``change`` does.
         """
+        self.service.start_over()
         repository = self.root / "server" / f"{REPOSITORY}.git"
-        for path in (self.workspace, repository, self.artifacts, self.root / "site"):
+        images = self.root / "registry" / "data"
+        for path in (self.workspace, repository, self.artifacts, self.root / "site", images):
             shutil.rmtree(path, ignore_errors=True)
         for path in (self.workspace, repository.parent, self.artifacts):
             path.mkdir(parents=True, exist_ok=True)
@@ -105,8 +114,8 @@ class Place:
             for command in ("render", "catalog"):
                 argv = [sys.executable, "build.py", command]
                 subprocess.run(argv, cwd=self.workspace, check=True, capture_output=True)
-            if change and each == text:
-                change(self.workspace)
+            if each == text:
+                change(self)
             commit(self.workspace)
         git(self.root, "clone", "--quiet", "--bare", str(self.workspace), str(repository))
         git(repository, "config", "uploadpack.allowAnySHA1InWant", "true")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that stands in for the service's git and API, with TLS, and records requests."""
+"""A server with TLS that stands in for the service's git and API, and for one with advisories."""
 
 from __future__ import annotations
 
@@ -24,16 +24,24 @@ from tests.workflow_jobs.graphql import PullRequests
 ADDRESS = "127.0.0.43"
 """The loopback address of the server, so that port 443 of others stays free."""
 
-HOSTS = ("github.com", "api.github.com")
+_ADVISORIES_HOST = "advisories.example.com"
+ADVISORIES = f"https://{_ADVISORIES_HOST}"
+HOSTS = ("github.com", "api.github.com", _ADVISORIES_HOST)
 TOKEN = "ghs_stand-in"
 
 
 @dataclass
 class Service:
-    """Repositories below ``root``, and the pull requests of one of them."""
+    """Repositories below ``root``, the pull requests of one of them, and archives by path."""
 
     root: Path
     pull_requests: PullRequests = field(default_factory=PullRequests)
+    advisories: dict[str, bytes] = field(default_factory=dict)
+
+    def start_over(self) -> None:
+        """Forget the pull requests and the advisories."""
+        self.pull_requests = PullRequests()
+        self.advisories.clear()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -51,7 +59,11 @@ class _Handler(BaseHTTPRequestHandler):
                 body += self.rfile.read(size)
                 self.rfile.readline()
             self.rfile.readline()
-        if self.headers["Host"].split(":")[0].startswith("api."):
+        host = self.headers["Host"].split(":")[0]
+        if host == _ADVISORIES_HOST:
+            found = self.server.service.advisories.get(self.path)
+            self.send(200 if found else 404, found or b"")
+        elif host.startswith("api."):
             self.api(body)
         else:
             self.git(body)

@@ -70,6 +70,14 @@ OTHERS = (
         "the jobs push to a company's own",
     ),
     (
+        "the images that `scan`, `rebuild` and `prune` find in the registry",
+        (
+            "images of one small file, with the SBOM and the record of one; the advisory about a "
+            "package in it is made up, and a server on loopback has it"
+        ),
+        "an image of a target takes minutes to push, and OSV cannot be reached",
+    ),
+    (
         "GitLab's server and runner",
         "gitlab-ci-local, with its shell executor, in such a container",
         "gitlab-runner needs a server of GitLab, and neither is in Debian",

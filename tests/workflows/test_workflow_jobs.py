@@ -12,8 +12,9 @@ import pytest
 
 from tests.workflow_jobs import page, stand_ins
 from tests.workflow_jobs.github import ACTIONS, used_actions
+from tests.workflow_jobs.gitlab import results_in
 from tests.workflow_jobs.scenarios import GITLAB as GITLAB_FILE
-from tests.workflow_jobs.scenarios import SCENARIOS, WITHOUT_SCENARIO, Scenario
+from tests.workflow_jobs.scenarios import SCENARIOS, Scenario
 from tests.workflows.steps import GITLAB, MAIN, ROOT, WORKFLOWS
 
 KEYS = {"stages", "workflow", "default"}
@@ -30,7 +31,7 @@ def test_every_job_is_in_a_scenario() -> None:
         for job, result in each.results.items()
         if result == "success"
     }
-    assert found | WITHOUT_SCENARIO == EVERY
+    assert found == EVERY
 
 
 def test_recorded_results_are_the_expected_ones() -> None:
@@ -45,6 +46,15 @@ def test_steps_that_ran_are_those_of_the_workflow(each: Scenario) -> None:
         assert {*steps} <= {
             step.get("name", step.get("uses", "").split("@")[0]) for step in written
         }, job
+
+
+def test_results_of_a_pipeline_are_read() -> None:
+    lines = [
+        *(" PASS  plan   \n", "\x1b[41m FAIL \x1b[0m build\n", " PASS  [build] -> build 1/1\n"),
+        *("  > nox > PASS\n", " WARN  downstream pipeline is experimental in gitlab-ci-local\n"),
+    ]
+    found = [results_in(line) for line in lines]
+    assert found == [{"plan": "success"}, {"build": "failure"}, {}, {}, {}]
 
 
 def test_every_action_of_others_has_a_stand_in() -> None:

@@ -59,14 +59,8 @@ def simulate(
     """
     needed = needed or target.real_artifacts
     check_artifacts(target, real, needed, simulated=True)
-    made = simulated(project, target)
+    made = make_simulated(project, target, source)
     folder = made.artifacts.parent
-    if not folder.exists():
-        console.say(f"{target.id}: compiling the software device and making its packages")
-        try:
-            _make(project, target, source, folder)
-        except OSError as error:
-            raise file_error("write", folder, error) from error
     try:
         if needed.keys() - target.real_artifacts.keys():
             own = replace(made, artifacts=folder / "with-cann")
@@ -78,6 +72,26 @@ def simulate(
             link_or_copy(real / file.name, made.artifacts / file.name)
     except OSError as error:
         raise file_error("write", made.artifacts, error) from error
+    return made
+
+
+def make_simulated(project: Project, target: Target, source: PackageIndex) -> Simulated:
+    """Make the simulated driver tree of ``target``, and its packages, unless they exist.
+
+    The files that have no stand-in are not needed for it, and are not put there.
+
+    Raises:
+        EngineError, BuildError: as ``execute``.
+        FileError: the files cannot be written.
+    """
+    made = simulated(project, target)
+    folder = made.host.parent
+    if not folder.exists():
+        console.say(f"{target.id}: compiling the software device and making its packages")
+        try:
+            _make(project, target, source, folder)
+        except OSError as error:
+            raise file_error("write", folder, error) from error
     return made
 
 

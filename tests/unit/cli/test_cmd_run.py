@@ -4,15 +4,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from cannery.cli import cmd_run
 from cannery.cli.parser import parse
-from cannery.errors import EngineError, UsageError
+from cannery.errors import EngineError, Problem, UsageError
+from cannery.execute import preflight
 from cannery.execute.engine import client as engine
+from cannery.execute.preflight import Findings
 from cannery.matrix.project import Project
+from cannery.model import Target
+from cannery.pipeline import devices
 from tests.unit.matrices import CHECKOUT
+
+TARGET = "py39-torch231-cann8t39"
 
 Run = Callable[..., int]
 
@@ -22,7 +30,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(cmd_run, "cards_of", lambda: (0, 2))
 
     def type_in(*words: str) -> int:
-        target = ["run", "--target", "py39-torch231-cann8t39"]
+        target = ["run", "--target", TARGET]
         _, given = parse([*target, *words])
         return cmd_run.run(given, Project(root=CHECKOUT))
 
@@ -67,3 +75,53 @@ def test_without_an_engine_the_runtime_is_believed(
     said = capsys.readouterr()
     assert "--runtime ascend" in said.out
     assert "no engine answers here" in said.err
+
+
+class Started(Exception):  # noqa: N818 - in the place of a program that takes over
+    """docker would run now."""
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The targets whose simulated driver is made; none exists, and this host can run an image."""
+    asked: list[str] = []
+    tree = SimpleNamespace(host=tmp_path / "driver")
+
+    def make(_: object, target: Target, *__: object) -> SimpleNamespace:
+        asked.append(target.id)
+        return tree
+
+    def start(*_: object) -> None:
+        raise Started
+
+    for module in (cmd_run, devices):
+        monkeypatch.setattr(module, "simulated", lambda *_: tree)
+    monkeypatch.setattr(devices, "make_simulated", make)
+    monkeypatch.setattr(preflight, "check_host", lambda *_, **__: Findings(problems=(), notes=()))
+    monkeypatch.setattr("os.execvp", start)
+    return asked
+
+
+def test_the_simulated_driver_is_made_before_the_container(run: Run, made: list[str]) -> None:
+    with pytest.raises(Started):
+        run("--simulate")
+    assert made == [TARGET]
+
+
+@pytest.mark.parametrize("words", [["--print"], ["--format", "compose"]])
+def test_a_text_makes_no_simulated_driver(run: Run, made: list[str], words: list[str]) -> None:
+    with pytest.raises(EngineError, match=f"does not exist.* run --target {TARGET} --simulate"):
+        run("--simulate", *words)
+    assert made == []
+
+
+def test_no_simulated_driver_is_made_for_a_host_that_cannot_run_it(
+    run: Run, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Findings(problems=(Problem(what="there is no image."),), notes=())
+    monkeypatch.setattr(preflight, "check_host", lambda *_, **__: found)
+    with pytest.raises(EngineError, match="there is no image"):
+        run("--simulate")
+    with pytest.raises(UsageError, match="invalid mount"):
+        run("--simulate", "--mount", "/data")
+    assert made == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device on which an image of any origin is tested."""
+"""The simulated driver of a target, and the device on which an image of any origin is tested."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 
 from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
 from cannery.errors import EngineError
+from cannery.execute.engine.buildx import PackageIndex
 from cannery.image.simulator_spec import DEVICES
 from cannery.model import DeviceKind, Target
 from cannery.pipeline import devices
-from cannery.pipeline.devices import cards_of_spec, device_for
+from cannery.pipeline.devices import cards_of_spec, device_for, made_host, simulated_host
 from tests.unit.audits import PROJECT, TARGET, found_with
 
 
@@ -32,6 +33,16 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(devices, "simulated", simulated)
     monkeypatch.setattr(devices, "make_simulated", make)
     return asked
+
+
+def test_the_driver_of_a_target_is_made_once(made: list[str], tmp_path: Path) -> None:
+    target, index = PROJECT.matrix().targets[TARGET], PackageIndex(ca=None, index_url="")
+    assert made_host(PROJECT, target) is None
+    assert simulated_host(PROJECT, target, index) == tmp_path / TARGET
+    assert made == [TARGET]
+    (tmp_path / TARGET).mkdir()
+    assert made_host(PROJECT, target) == simulated_host(PROJECT, target, index) == tmp_path / TARGET
+    assert made == [TARGET]
 
 
 def test_the_driver_of_the_own_target_is_made(made: list[str], tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(auditing, "hardware", lambda *_: "a machine")
     for name in ("probe", "pytest_in", "run_check"):
         monkeypatch.setattr(auditing, name, getattr(made, name))
-    monkeypatch.setattr(devices, "_simulated_host", lambda *_: Path("/host"))
+    monkeypatch.setattr(devices, "_host_for", lambda *_: Path("/host"))
     monkeypatch.setattr(devices, "npu_device", lambda: None)
     return made
 
