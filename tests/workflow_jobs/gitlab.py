@@ -57,7 +57,7 @@ def run(place: Place, variables: Mapping[str, str], env: Mapping[str, str]) -> d
     # What it says on stderr could get into the middle of a line with a result.
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     assert process.stdout
-    results = {}
+    results: dict[str, str] = {}
     for line in process.stdout:
         print(line, end="", flush=True)
         results |= results_in(line)
