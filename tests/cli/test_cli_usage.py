@@ -190,7 +190,7 @@ def test_a_container_where_there_is_no_npu(original: Checkout) -> None:
 
 def test_a_container_on_a_device_that_was_not_made(original: Checkout) -> None:
     original.run("run", "--target", TARGETS[2], "--simulate", "--print").refused(
-        6, f"Run: python build.py --target {TARGETS[2]} --simulate"
+        6, f"python build.py run --target {TARGETS[2]} --simulate true"
     )
 
 
