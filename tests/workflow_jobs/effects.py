@@ -62,9 +62,10 @@ def older_with_request(place: Place) -> None:
 
 
 def _request(place: Place, branch: str) -> str:
-    """The text of the only pull request, which is for ``branch``."""
-    [request] = place.service.pull_requests.opened
-    assert (request["baseRefName"], request["headRefName"]) == ("main", branch)
+    """The text of the only pull request for ``branch``."""
+    opened = place.service.pull_requests.opened
+    [request] = [each for each in opened if each["headRefName"] == branch]
+    assert request["baseRefName"] == "main"
     return str(request["body"])
 
 
