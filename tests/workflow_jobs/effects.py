@@ -23,8 +23,11 @@ def _server(place: Place) -> Path:
 
 
 def _changed(place: Place, branch: str) -> set[str]:
-    """The files that differ between the default branch and ``branch`` on the server."""
-    names = git(_server(place), "diff", "--name-only", "main", branch)
+    """The files that the only commit of a job to ``branch`` changes.
+
+    act takes the last commit of an earlier job in the same run for the event's.
+    """
+    names = git(_server(place), "diff", "--name-only", f"{branch}~1", branch)
     return set(names.splitlines())
 
 
