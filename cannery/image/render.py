@@ -104,7 +104,8 @@ class Renderer:
         """``target`` with the files on the disk, which must be known to be what is rendered."""
         lock = read_lock(self._project, target)
         folder = self._project.images / target.id
-        files = {path.name: read_text(path) for path in sorted(folder.iterdir())}
+        # Not a folder: git leaves empty ones.
+        files = {path.name: read_text(path) for path in sorted(folder.iterdir()) if path.is_file()}
         return Rendered(target=target, lock=lock, layers=layers_of(target, lock), files=files)
 
     def _dockerfile(self, target: Target, layers: tuple[Layer, ...], lock: Lock) -> str:

@@ -49,6 +49,7 @@ CHANGES: dict[str, Callable[[Checkout], object]] = {
     "a rendered file": append(f"images/{TARGET}/Dockerfile"),
     "a file beside it": append(f"images/{TARGET}/stray"),
     "a file of another folder": append("images/stray/file"),
+    "an empty folder": lambda each: (each.root / "images" / TARGET / "empty").mkdir(),
     "the build context": append("cannery/image/context/seal-layer"),
     "a template": append("cannery/image/templates/Dockerfile.j2", "# {{ target.id }}\n"),
     "a lock": append(f"images/{TARGET}/requirements.lock", "unknown\n"),
