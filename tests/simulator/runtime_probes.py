@@ -184,9 +184,33 @@ def set_stream_attribute() -> object:
     return Acl().code("aclrtSetStreamAttribute", None, 1, None)
 
 
+def bounded_text() -> object:
+    """Codes and buffers of a text that fits and of one that does not."""
+    library = Acl().library
+
+    def print_to(size: int, count: int, text: bytes) -> object:
+        out = ctypes.create_string_buffer(b"?" * 16)
+        sizes = ctypes.c_size_t(size), ctypes.c_size_t(count)
+        return [library.snprintf_s(out, *sizes, b"%s", text), out.value.decode()]
+
+    def copy_to(size: int, text: bytes | None) -> object:
+        out = ctypes.create_string_buffer(b"?" * 16)
+        return [library.strcpy_s(out, ctypes.c_size_t(size), text), out.value.decode()]
+
+    return {
+        "printed": [
+            print_to(8, 7, b"seven.."),
+            print_to(8, 99, b"eight..."),
+            print_to(8, 3, b"four"),
+        ],
+        "copied": [copy_to(4, b"abc"), copy_to(4, b"abcd"), copy_to(4, None)],
+    }
+
+
 PROBES: dict[str, Callable[..., object]] = {
     probe.__name__: probe
     for probe in (
+        bounded_text,
         register_host_memory,
         release,
         set_stream_attribute,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 
 import pytest
@@ -59,3 +60,10 @@ def test_a_profile_says_once_that_it_is_empty(host: Host) -> None:
     codes, said = host.run("profile")
     assert codes == [0, 0]
     assert said.count("a simulated device has no profiling data") == 1
+
+
+def test_a_text_never_leaves_its_buffer(host: Host) -> None:
+    assert host.ask("bounded_text") == {
+        "printed": [[7, "seven.."], [-1, ""], [-1, "fou"]],
+        "copied": [[0, "abc"], [errno.ERANGE, ""], [errno.EINVAL, ""]],
+    }

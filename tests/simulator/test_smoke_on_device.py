@@ -31,12 +31,24 @@ def _has_torch_npu() -> None:
         pytest.skip("CANNERY_TORCH_PYTHON has no torch_npu")
 
 
-def smoke(built: Path, folder: Path, **changes: str) -> tuple[dict[str, Check], str]:
-    """The checks by name, and what was printed."""
+GRAPH = """
+import torch, torch_npu
+import torch_npu.dynamo.torchair as torchair
+twice = torch.compile(lambda x: x * 2, backend=torchair.get_npu_backend(), dynamic=False)
+try:
+    twice(torch.ones(3).npu())
+except Exception as error:
+    print(error)
+"""
+
+
+def run(
+    built: Path, folder: Path, script: str, **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs ``script`` on the device; its output and errors are one text."""
     assert PYTHON is not None
-    settings = {"CANNERY_SMOKE": '{"simulated": true, "cards": 2, "seconds": 240}', **changes}
-    done = subprocess.run(
-        [PYTHON, "-c", SCRIPT.read_text(encoding="utf-8")],
+    return subprocess.run(
+        [PYTHON, "-c", script],
         env={**environment(built, folder), **settings},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -44,6 +56,12 @@ def smoke(built: Path, folder: Path, **changes: str) -> tuple[dict[str, Check], 
         timeout=300,
         check=True,
     )
+
+
+def smoke(built: Path, folder: Path, **changes: str) -> tuple[dict[str, Check], str]:
+    """The checks by name, and what was printed."""
+    settings = {"CANNERY_SMOKE": '{"simulated": true, "cards": 2, "seconds": 240}', **changes}
+    done = run(built, folder, SCRIPT.read_text(encoding="utf-8"), **settings)
     items = read_items(done.stdout)
     found = judge_items(items, device_in(items, simulated=False))
     return {each.name: each for each in found}, done.stdout
@@ -65,3 +83,9 @@ def test_wrong_products_are_found(built: Path, tmp_path: Path) -> None:
     assert checks["matmul/float32"].standing is Standing.FAILED
     assert checks["training"].standing is Standing.FAILED
     assert checks["memory"].standing is Standing.PASSED
+
+
+def test_torchair_says_that_there_is_no_graph_engine(built: Path, tmp_path: Path) -> None:
+    """Its libraries load: vllm-ascend imports it even where it runs no graph."""
+    done = run(built, tmp_path, GRAPH)
+    assert "CANN's graph engine is not simulated" in done.stdout

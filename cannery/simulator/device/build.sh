@@ -82,8 +82,8 @@ python3 "$here/torch/gen_entries.py" >"$work/torch_entries.cpp"
 library libascendcl.so "$out/toolkit/lib64/libascendcl.so" "$work"/*.o
 mkdir -p "$out/toolkit/lib64/npusim_torch"
 cp "$here"/torch/npusim_torch/*.py "$here"/torch/npusim_torch/*.ops "$out/toolkit/lib64/npusim_torch"
-for name in hccl acl_op_compiler ge_runner graph acl_tdt_channel opapi msprofiler ascend_dump \
-  ms_tools_ext mspti; do
+for name in hccl acl_op_compiler ge_runner graph fmk_parser ascend_protobuf acl_tdt_channel opapi \
+  msprofiler ascend_dump ms_tools_ext mspti; do
   ln -sf libascendcl.so "$out/toolkit/lib64/lib$name.so"
 done
 
