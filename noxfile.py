@@ -176,7 +176,7 @@ def operators(session: nox.Session) -> None:
     """Operators that PyTorch carries out, and 'smoke' on the device; needs CANNERY_TORCH_PYTHON."""
     if not os.environ.get("CANNERY_TORCH_PYTHON"):
         session.error("set CANNERY_TORCH_PYTHON to a Python that has torch and numpy")
-    tests = ["tests/simulator/test_torch_operators.py", "tests/simulator/test_smoke_on_device.py"]
+    tests = ["tests/simulator/test_torch_operators.py", "tests/simulator/test_torch_npu_on_device.py"]
     session.run("pytest", "--quiet", *tests, *session.posargs)
 
 

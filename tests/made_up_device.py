@@ -8,7 +8,8 @@ from pathlib import Path
 FILES = (
     "toolkit/lib64/libnpusim.so",
     "toolkit/devlib/libascend_hal.so",
-    "nnal/lib/libatb.so",
+    "nnal/cxx_abi_0/libatb.so",
+    "nnal/cxx_abi_1/libatb.so",
     "driver/lib64/driver/libascend_hal.so",
     "driver/bin/npu-smi",
 )

@@ -15,6 +15,8 @@ from cannery.errors import UsageError
 SOURCE = Path(__file__).parents[2] / "cannery" / "simulator" / "device"
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend910b"
 LIBRARY = "toolkit/lib64/libascendcl.so"
+FOLDERS = ("toolkit/lib64", "nnal/cxx_abi_1")
+"""Of libraries. The wheels of torch that are run here have the newer C++ ABI."""
 CANN = "9.1.0"
 """The newest release of the targets that have a software device."""
 
@@ -46,7 +48,7 @@ def environment(device: Path, folder: Path, cann: str = CANN) -> dict[str, str]:
     for needed in (info.parent, folder / "runtime", folder / "compiler"):
         needed.mkdir(exist_ok=True)
     info.write_text(f"version={cann}\n")
-    libraries = [str(device / "toolkit" / "lib64"), str(driver / "lib64" / "driver")]
+    libraries = [*(str(device / name) for name in FOLDERS), str(driver / "lib64" / "driver")]
     settings = {
         **os.environ,
         "LD_LIBRARY_PATH": ":".join(libraries),

@@ -34,7 +34,7 @@ from cannery.simulator.wheel.facts import facts_of
 
 PAGE = archive.ROOT / "docs" / "simulator-releases.md"
 CACHE = archive.ROOT / ".cannery" / "releases"
-LIBRARIES = {"libascendcl": "toolkit/lib64", "libatb": "nnal/lib"}
+LIBRARIES = {"libascendcl": "toolkit/lib64", "libatb": "nnal/cxx_abi_1"}
 
 Readings = dict[str, list[Reading]]
 

@@ -101,7 +101,7 @@ def test_a_device_of_another_machine_is_refused(
 ) -> None:
     copy = tmp_path / "device"
     shutil.copytree(device, copy, symlinks=True)
-    (copy / "nnal/lib/libatb.so").write_bytes(ELF_OF_ANOTHER)
+    (copy / "nnal/cxx_abi_0/libatb.so").write_bytes(ELF_OF_ANOTHER)
     with pytest.raises(PackError, match="ELF machine 40"):
         archive.wheel(copy, MACHINE, facts)
 

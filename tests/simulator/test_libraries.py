@@ -20,7 +20,8 @@ LIBRARIES = {
     "toolkit/lib64/libascendcl.so": "libascendcl.so",
     "toolkit/devlib/libascend_hal.so": "libascend_hal.so",
     "driver/lib64/driver/libascend_hal.so": "libascend_hal.so",
-    "nnal/lib/libatb.so": "libatb.so",
+    "nnal/cxx_abi_0/libatb.so": "libatb.so",
+    "nnal/cxx_abi_1/libatb.so": "libatb.so",
 }
 VENDOR_PREFIXES = (
     "acl",
@@ -72,7 +73,7 @@ def test_the_soname_is_the_vendor_s(built: Path, file: str) -> None:
 
 
 def test_every_symbol_that_the_wheels_need_is_there(built: Path) -> None:
-    files = {"libascendcl": "toolkit/lib64/libascendcl.so", "libatb": "nnal/lib/libatb.so"}
+    files = {"libascendcl": "toolkit/lib64/libascendcl.so", "libatb": "nnal/cxx_abi_1/libatb.so"}
     found = {library: exports(built / file) for library, file in files.items()}
     lines = (DEVICE / "symbols.txt").read_text().splitlines()
     needed = [line.split() for line in lines if not line.startswith("#")]
@@ -93,7 +94,8 @@ def test_every_operator_has_both_of_its_functions(built: Path) -> None:
     [
         "toolkit/lib64/libascendcl.so",
         "driver/lib64/driver/libascend_hal.so",
-        "nnal/lib/libatb.so",
+        "nnal/cxx_abi_0/libatb.so",
+        "nnal/cxx_abi_1/libatb.so",
         "driver/bin/npu-smi",
     ],
 )

@@ -18,7 +18,7 @@ aarch64 | x86_64) ;;
   ;;
 esac
 here="$(cd "$(dirname "$0")" && pwd)"
-mkdir -p "$out/toolkit/lib64" "$out/toolkit/devlib" "$out/nnal/lib" \
+mkdir -p "$out/toolkit/lib64" "$out/toolkit/devlib" "$out/nnal/cxx_abi_0" "$out/nnal/cxx_abi_1" \
   "$out/driver/lib64/driver" "$out/driver/bin"
 out="$(cd "$out" && pwd)"
 work="$(mktemp -d)"
@@ -87,7 +87,10 @@ for name in hccl acl_op_compiler ge_runner graph fmk_parser ascend_protobuf acl_
   ln -sf libascendcl.so "$out/toolkit/lib64/lib$name.so"
 done
 
-library libatb.so "$out/nnal/lib/libatb.so" "$work/atb_stubs.cpp" "$here/core/missing.cpp"
+for abi in 0 1; do
+  library libatb.so "$out/nnal/cxx_abi_$abi/libatb.so" -D_GLIBCXX_USE_CXX11_ABI=$abi \
+    "$here"/atb/*.cpp "$work/atb_stubs.cpp" "$here/core/missing.cpp" "$out/toolkit/lib64/libascendcl.so"
+done
 library libascend_hal.so "$out/toolkit/devlib/libascend_hal.so" "$here/hal/stub.cpp"
 library libascend_hal.so "$out/driver/lib64/driver/libascend_hal.so" "$here/hal/driver.cpp" \
   "$here/hal/device_description.cpp" "$here/hal/usage.cpp" "$here/core/fault.cpp"

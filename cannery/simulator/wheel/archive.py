@@ -30,7 +30,8 @@ _SHIPPED = ("command", *(f"packages/{name}" for name in _OF_THE_PACKER))
 _COMPILED = (
     "toolkit/lib64/libascendcl.so",
     "toolkit/devlib/libascend_hal.so",
-    "nnal/lib/libatb.so",
+    "nnal/cxx_abi_0/libatb.so",
+    "nnal/cxx_abi_1/libatb.so",
     "driver/lib64/driver/libascend_hal.so",
     "driver/bin/npu-smi",
 )

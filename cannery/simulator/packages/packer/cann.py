@@ -134,13 +134,13 @@ def kernels(spec: Spec, entry: PackageSpec, layout: Layout) -> Package:
 
 
 def nnal(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Package:
-    """The same library under both C++ ABIs: set_env.sh chooses one by torch's."""
+    """The library in both C++ ABIs: set_env.sh chooses one by torch's."""
     version = version_of(entry, spec)
     root = f"nnal/atb/{version}"
     tree = Tree()
     for abi in CXX_ABIS:
         home = f"{root}/atb/cxx_abi_{abi}"
-        tree.add_copy(device / "nnal" / "lib", f"{home}/lib", spec.arch)
+        tree.add_copy(device / "nnal" / f"cxx_abi_{abi}", f"{home}/lib", spec.arch)
         take_out(tree, spec.lacks)
         for directory in ("bin", "examples", "include", "tests/atbopstest"):
             tree.add_directory(f"{home}/{directory}")

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The script of the smoke test with torch and torch_npu on the simulated device.
+"""torch_npu on the simulated device: the script of the smoke test, NNAL's operators, torchair.
 
 With CANNERY_TORCH_PYTHON, the path of a Python that has both; 'nox -s operators'.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -31,6 +32,8 @@ def _has_torch_npu() -> None:
         pytest.skip("CANNERY_TORCH_PYTHON has no torch_npu")
 
 
+LARGEST_ERROR = 1e-6
+"""Of float32, where the sums are computed in double."""
 GRAPH = """
 import torch, torch_npu
 import torch_npu.dynamo.torchair as torchair
@@ -43,12 +46,12 @@ except Exception as error:
 
 
 def run(
-    built: Path, folder: Path, script: str, **settings: str
+    built: Path, folder: Path, script: str, *arguments: str, **settings: str
 ) -> subprocess.CompletedProcess[str]:
     """Runs ``script`` on the device; its output and errors are one text."""
     assert PYTHON is not None
     return subprocess.run(
-        [PYTHON, "-c", script],
+        [PYTHON, "-W", "ignore", "-c", script, *arguments],
         env={**environment(built, folder), **settings},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -83,6 +86,21 @@ def test_wrong_products_are_found(built: Path, tmp_path: Path) -> None:
     assert checks["matmul/float32"].standing is Standing.FAILED
     assert checks["training"].standing is Standing.FAILED
     assert checks["memory"].standing is Standing.PASSED
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        ["rotary, halves", "cache", "paged attention", "prompts", "prompts, masked"],
+        ["rotary, neighbours", "cache in a graph"],
+    ],
+)
+def test_operators_of_nnal(built: Path, tmp_path: Path, cases: list[str]) -> None:
+    script = (TESTS / "simulator" / "atb_values.py").read_text(encoding="utf-8")
+    done = run(built, tmp_path, script, *cases)
+    errors = json.loads(done.stdout.splitlines()[-1])
+    assert {*errors} == {*cases}
+    assert max(errors.values()) < LARGEST_ERROR
 
 
 def test_torchair_says_that_there_is_no_graph_engine(built: Path, tmp_path: Path) -> None:
