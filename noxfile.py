@@ -173,10 +173,11 @@ def kills(session: nox.Session) -> None:
 
 @nox.session
 def operators(session: nox.Session) -> None:
-    """Operators that PyTorch carries out, and 'smoke' on the device; needs CANNERY_TORCH_PYTHON."""
+    """Operators of PyTorch and NNAL, and "smoke", on the device; needs CANNERY_TORCH_PYTHON."""
     if not os.environ.get("CANNERY_TORCH_PYTHON"):
         session.error("set CANNERY_TORCH_PYTHON to a Python that has torch and numpy")
-    tests = ["tests/simulator/test_torch_operators.py", "tests/simulator/test_torch_npu_on_device.py"]
+    names = ("test_torch_operators.py", "test_torch_npu_on_device.py")
+    tests = [f"tests/simulator/{name}" for name in names]
     session.run("pytest", "--quiet", *tests, *session.posargs)
 
 

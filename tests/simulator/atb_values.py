@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch_npu
@@ -17,15 +18,13 @@ TOKENS, HEADS, KEY_HEADS, SIZE = 5, 4, 2, 8
 BLOCKS, BLOCK = 6, 4
 SCALE = SIZE**-0.5
 
-Tensor = torch.Tensor
 
-
-def error(device: Tensor, expected: Tensor) -> float:
+def error(device: Any, expected: Any) -> float:
     """The largest difference, of which NaN is the largest."""
     return float((device.cpu().double() - expected).abs().nan_to_num(torch.inf).max())
 
 
-def attention(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | float = 0.0) -> Tensor:
+def attention(query: Any, keys: Any, values: Any, mask: Any = 0.0) -> Any:
     """Of [tokens, heads, size], with fewer heads of keys than of queries."""
     keys, values = (x.repeat_interleave(HEADS // KEY_HEADS, 1) for x in (keys, values))
     scores = torch.einsum("qhd,khd->hqk", query, keys) * SCALE + mask
