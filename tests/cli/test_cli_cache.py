@@ -17,6 +17,7 @@ COMMANDS = [
     ["explain", TARGET],
     ["render", "--check"],
     ["build", "--all", "--simulate", "--plan"],
+    ["build", "--target", TARGET, "--simulate", "--plan"],
 ]
 
 
@@ -71,6 +72,7 @@ def test_a_command_says_the_same_again(checkout: Checkout, command: list[str]) -
 def test_after_a_change_commands_say_what_they_say_without_a_memory(
     checkout: Checkout, change: str
 ) -> None:
+    place_files(checkout)
     for command in COMMANDS:
         checkout.run(*command).accepted()
     CHANGES[change](checkout)

@@ -83,6 +83,16 @@ def paged() -> float:
     return error(out, torch.cat(expected))
 
 
+def linear() -> float:
+    """The product is added to what is there."""
+    x, weight = torch.randn(7, 3).bfloat16(), torch.randn(7, 5).bfloat16()
+    total = torch.randn(3, 5)
+    expected = total.double() + x.double().T @ weight.double()
+    out = total.npu()
+    torch_npu._npu_matmul_add_fp32(x.npu(), weight.npu(), out)
+    return error(out, expected)
+
+
 def prompts(*, masked: bool) -> float:
     """Two prompts, one after the other, without a mask and with a causal one."""
     lengths = torch.tensor([2, 3], dtype=torch.int32)
@@ -128,6 +138,7 @@ CASES: dict[str, Callable[[], float]] = {
     "rotary, neighbours": lambda: rotary(neighbours=True),
     "cache": cache,
     "paged attention": paged,
+    "linear": linear,
     "prompts": lambda: prompts(masked=False),
     "prompts, masked": lambda: prompts(masked=True),
     "cache in a graph": replayed,

@@ -91,7 +91,7 @@ def test_wrong_products_are_found(built: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "cases",
     [
-        ["rotary, halves", "cache", "paged attention", "prompts", "prompts, masked"],
+        ["rotary, halves", "cache", "paged attention", "linear", "prompts", "prompts, masked"],
         ["rotary, neighbours", "cache in a graph"],
     ],
 )

@@ -15,8 +15,6 @@ using Status = int32_t;
 using npusim::DataType;
 using npusim::Stream;
 
-constexpr int32_t kFractalNz = 29;
-
 struct Dims {
   int64_t sizes[8];
   uint64_t count;
@@ -81,6 +79,14 @@ template <class Param>
 Status CreateOperation(const Param& param, Operation** operation);
 
 namespace infer {
+
+struct LinearParam {
+  bool transposeA;
+  bool transposeB;
+  bool hasBias;
+  int32_t outDataType;
+  bool enAccum;
+};
 
 struct RopeParam {
   int32_t rotaryCoeff;
