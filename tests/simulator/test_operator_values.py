@@ -195,3 +195,13 @@ def test_the_size_of_a_format(
 def test_a_format_for_other_tensors_is_an_error(host: Host) -> None:
     failure = host.ask("format_of", "[2, 3]", "half", "3")
     assert "format 3 does not fit a tensor of 2 dimensions" in failure["message"]
+
+
+def test_convolution_takes_padding_in_pairs(host: Host) -> None:
+    """In front of and behind each dimension: one row above, one column on the right."""
+    image, weight = ["float", [1, 1, 2, 2], [1, 2, 3, 4]], ["float", [1, 1, 1, 1], [2]]
+    one = ["ints", [1, 1]]
+    geometry = (one, ["ints", [1, 0, 0, 1]], one, ["b", False], ["ints", [0, 0]], ["i", 1])
+    out = zeros("float", 1, 1, 3, 3)
+    found = compute(host, "aclnnConvolution", image, weight, None, *geometry, out, ["i", 0])
+    assert found == [[0, 0, 0, 2, 4, 0, 6, 8, 0]]

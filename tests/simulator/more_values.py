@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of half precision and of the older interface, against numpy in float64."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .torch_probes import Client, described
+from .torch_values import numbers
+
+HIDDEN = 3
+
+
+def older(client: Client, name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+    """What an operator of the older interface gives, into arrays like `outputs`."""
+    given = [described(client, each, on_host=False) for each in inputs]
+    found = [described(client, each, on_host=False) for each in outputs]
+    handles = [
+        (ctypes.c_void_p * len(each))(*(item[at].value for item in each))
+        for each in (given, found)
+        for at in (0, 1)
+    ]
+    client.acl.call(
+        "aclopCompileAndExecute",
+        ctypes.c_char_p(name.encode()),
+        len(given),
+        *handles[:2],
+        len(found),
+        *handles[2:],
+        ctypes.c_void_p(client.acl.library.aclopCreateAttr()),
+        0,
+        0,
+        None,
+        None,
+    )
+    return [
+        np.frombuffer(client.acl.download(item[2], like.nbytes), like.dtype).reshape(like.shape)
+        for item, like in zip(found, outputs, strict=True)
+    ]
+
+
+def recurrence(x: Any, w_ih: Any, w_hh: Any, b: Any, h: Any, c: Any) -> list[Any]:
+    """The states and gates of an LSTM at every step: h, c, i, g, f, o."""
+    rows = []
+    for step in x:
+        i, f, g, o = np.split(step @ w_ih + h @ w_hh + b, 4, 1)
+        i, f, o = (1 / (1 + np.exp(-gate)) for gate in (i, f, o))
+        g = np.tanh(g)
+        c = f * c + i * g
+        h = o * np.tanh(c)
+        rows.append((h, c, i, g, f, o))
+    return [np.stack(part) for part in zip(*rows, strict=True)]
+
+
+def slope(function: Callable[[], float], array: Any) -> Any:
+    """The gradient of a number with respect to an array that the function reads."""
+    found = np.zeros(array.shape)
+    for at in np.ndindex(array.shape):
+        start, values = array[at], []
+        for step in (1e-5, -1e-5):
+            array[at] = start + step
+            values.append(function())
+        array[at] = start
+        found[at] = (values[0] - values[1]) / 2e-5
+    return found
+
+
+def lstm_gradients(client: Client, steps: int) -> float:
+    """Of an LSTM with a bias, which the operator is not given; one step has no dimension for it."""
+    shapes = ((steps, 2, 4), (4, 12), (HIDDEN, 12), (12,), (2, HIDDEN), (2, HIDDEN))
+    wide = [numbers(*shape).astype("f8") for shape in shapes]
+    h, c, *gates = recurrence(*wide)
+    dy, dh, dc = numbers(*h.shape), numbers(2, HIDDEN), numbers(2, HIDDEN)
+
+    def total() -> float:
+        states, cells, *_ = recurrence(*wide)
+        return float((states * dy).sum() + (states[-1] * dh).sum() + (cells[-1] * dc).sum())
+
+    x, w_ih, w_hh, b, h0, c0 = wide
+    first = x[0] if steps == 1 else x
+    inputs = [first, w_ih, w_hh, h, h0, c0, h, c, dy, dh, dc, *gates, np.tanh(c)]
+    order = [w_ih, w_hh, b, first, h0, c0]
+    single = [np.ascontiguousarray(each, "f4") for each in inputs]
+    found = older(client, "DynamicRNNV2Grad", single, [each.astype("f4") for each in order])
+    expected = [slope(total, each) for each in (w_ih, w_hh, b, x, h0, c0)]
+    return max(
+        float(np.abs(a - e.reshape(a.shape)).max()) for a, e in zip(found, expected, strict=True)
+    )
+
+
+def convolution_of_pairs(client: Client) -> float:
+    """The same padding in front and behind, in a convolution that is large enough for torch."""
+    x, weight = numbers(1, 2, 96, 96), numbers(2, 2, 1, 1)
+    out = client.zeros([1, 2, 98, 98])
+    one, pairs, none = client.ints([1, 1]), client.ints([1, 1, 1, 1]), client.ints([0, 0])
+    arrays = client.put(x), client.put(weight)
+    settings = (one, pairs, one, False, none, 1, out, ctypes.c_int8(0))
+    client.call("Convolution", *arrays, None, *settings)
+    expected = np.pad(
+        np.einsum("nchw,oc->nohw", x, weight[:, :, 0, 0]), ((0, 0), (0, 0), (1, 1), (1, 1))
+    )
+    return float(np.abs(out.read() - expected).max())
+
+
+def half_loss(client: Client) -> float:
+    """A sum of 5,000 losses, which would stop growing at 2,048 in half precision."""
+    x, target = np.full((5000, 2), -1, "f2"), np.zeros(5000, "i8")
+    loss, total = client.zeros([], "f2"), client.zeros([], "f2")
+    client.call("NLLLoss", client.put(x), client.put(target), None, 2, -100, loss, total)
+    return float(abs(loss.read() - 5000))
+
+
+def half_samples(client: Client) -> float:
+    """The gradient of one pixel that 3,000 samples read."""
+    image, grad = np.ones((1, 1, 1, 1), "f2"), np.ones((1, 1, 1, 3000), "f2")
+    grid = np.zeros((1, 1, 3000, 2), "f2")
+    grad_input, grad_grid = client.zeros(image.shape, "f2"), client.zeros(grid.shape, "f2")
+    arrays = (client.put(grad), client.put(image), client.put(grid))
+    both = (ctypes.c_bool * 2)(True, True)
+    mask = ctypes.c_void_p(client.acl.library.aclCreateBoolArray(both, ctypes.c_uint64(2)))
+    client.call("GridSampler2DBackward", *arrays, 0, 0, True, mask, grad_input, grad_grid)
+    return float(abs(grad_input.read().item() - 3000))
+
+
+def more_values() -> object:
+    """The largest error of each."""
+    client = Client()
+    return {
+        "gradients of one step": lstm_gradients(client, 1),
+        "gradients of three steps": lstm_gradients(client, 3),
+        "convolution": convolution_of_pairs(client),
+        "loss": half_loss(client),
+        "samples": half_samples(client),
+    }
