@@ -11,6 +11,7 @@ import numpy as np
 
 from .torch_probes import Client, described
 from .torch_values import numbers
+from .torch_values import softmax as softmax_of
 
 HIDDEN = 3
 
@@ -126,6 +127,46 @@ def half_samples(client: Client) -> float:
     return float(abs(grad_input.read().item() - 3000))
 
 
+def norms_of_zero(client: Client) -> float:
+    """A norm of 0 counts what is not 0: two of the first row, one of the second."""
+    x, out = np.array([[3, 4, 0], [0, 5, 0]], "f4"), client.zeros([2, 3])
+    client.call("Renorm", client.put(x), client.scalar(0.0), 0, client.scalar(1.0), out)
+    return float(np.abs(out.read() - [[1.5, 2, 0], [0, 5, 0]]).max())
+
+
+def vocabulary_loss(client: Client) -> float:
+    """The gradients of a loss over words 10 to 13 of a vocabulary, of which this card has no more.
+
+    The second target is on another card.
+    """
+    x, weight, grad = numbers(3, 5), numbers(4, 5), numbers(3)
+    target = np.array([11, 20, 13])
+    top, total, predicted, loss = (client.zeros([3]) for _ in range(4))
+    mask, place = client.zeros([1], "u1"), client.zeros([3], "i8")
+    logits, softmax = client.zeros([3, 4]), client.zeros([3, 4])
+    arrays = client.put(x), client.put(weight)
+    words = (client.put(target), 10, 13)
+    found = (top, total, predicted, mask, place, logits)
+    client.call("FusedLinearOnlineMaxSum", *arrays, *words, *found)
+    assert mask.read().tolist() == [0b01011111]
+    assert place.read().tolist() == [1, 0, 3]
+    sums = (top, total, predicted, 0.0)
+    client.call("FusedCrossEntropyLossWithMaxSum", *sums, None, None, logits, loss, softmax)
+    probable = softmax_of(x.astype("f8") @ weight.T)
+    expected = -np.log(probable[[0, 2], [1, 3]])
+    error = np.abs(loss.read()[[0, 2]] - expected).max()
+    changes = probable.copy()
+    changes[[0, 2], [1, 3]] -= 1
+    changes *= grad[:, None]
+    for sums_or_softmax in ((None, None, softmax), (top, total, None)):
+        outs = client.zeros([3, 5]), client.zeros([4, 5])
+        given = (client.put(grad), *arrays, mask, place, 0.0, *sums_or_softmax)
+        client.call("FusedLinearCrossEntropyLossGrad", *given, *outs)
+        for out, wanted in zip(outs, (changes @ weight, changes.T @ x), strict=True):
+            error = max(error, np.abs(out.read() - wanted).max())
+    return float(error)
+
+
 def more_values() -> object:
     """The largest error of each."""
     client = Client()
@@ -135,4 +176,6 @@ def more_values() -> object:
         "convolution": convolution_of_pairs(client),
         "loss": half_loss(client),
         "samples": half_samples(client),
+        "norms of zero": norms_of_zero(client),
+        "vocabulary": vocabulary_loss(client),
     }
