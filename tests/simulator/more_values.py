@@ -127,6 +127,14 @@ def half_samples(client: Client) -> float:
     return float(abs(grad_input.read().item() - 3000))
 
 
+def half_resize(client: Client) -> float:
+    """The gradient of one pixel that was stretched to 3,000."""
+    grad, out = np.ones((1, 1, 3000), "f2"), client.zeros([1, 1, 1], "f2")
+    sizes = client.ints([3000]), client.ints([1, 1, 1])
+    client.call("UpsampleLinear1dBackward", client.put(grad), *sizes, False, 0.0, out)
+    return float(abs(out.read().item() - 3000))
+
+
 def norms_of_zero(client: Client) -> float:
     """A norm of 0 counts what is not 0: two of the first row, one of the second."""
     x, out = np.array([[3, 4, 0], [0, 5, 0]], "f4"), client.zeros([2, 3])
@@ -176,6 +184,7 @@ def more_values() -> object:
         "convolution": convolution_of_pairs(client),
         "loss": half_loss(client),
         "samples": half_samples(client),
+        "resize": half_resize(client),
         "norms of zero": norms_of_zero(client),
         "vocabulary": vocabulary_loss(client),
     }
