@@ -73,21 +73,24 @@ class Progress:
         elif "case" in line:
             self.current, self.begun = line["case"], line["log"]
         elif "result" in line and self.current is not None:
-            self.note(line["result"])
+            self.note(line["result"], line["log"])
         elif "finished" in line:
             self.finished = True
 
-    def note(self, result: str) -> None:
-        """The result of the current case; without one it is that of the process."""
-        printed = "" if result == "pass" or result.startswith("skip") else self.printed()
+    def note(self, result: str, end: int | None = None) -> None:
+        """The result of the current case; without one it is that of the process.
+
+        The log of the case ends at `end`, or with the process.
+        """
+        printed = "" if result == "pass" or result.startswith("skip") else self.printed(end)
         self.found[self.current or "process"] = result + printed
         self.current = None
 
-    def printed(self) -> str:
+    def printed(self, end: int | None) -> str:
         """What the device and a failing program printed in the current case."""
         if self.log is None or not self.log.exists():
             return ""
-        text = self.log.read_bytes()[self.begun :].decode(errors="replace")
+        text = self.log.read_bytes()[self.begun : end].decode(errors="replace")
         lines = list(dict.fromkeys(line[:LINE] for line in text.splitlines() if TOLD.search(line)))
         return "".join(f"\n{line}" for line in lines[:LINES])
 

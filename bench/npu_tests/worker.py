@@ -18,6 +18,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,14 +50,19 @@ class Cases:
         self.log = log
         self.result = ""
 
+    def begin(self, case: str) -> None:
+        """Tell a case, and where in the log it begins."""
+        self.speaker.say(case=case, log=os.fstat(self.log).st_size)
+
+    def end(self, result: str) -> None:
+        """Tell its result, and where in the log it ends."""
+        self.speaker.say(result=result, log=os.fstat(self.log).st_size)
+
     def pytest_collectreport(self, report: Any) -> None:
         """A file that cannot be imported is one case."""
-        if report.failed:
-            self.speaker.say(case="import", log=0)
-            self.speaker.say(result=f"fail: {message(report)}")
-        elif report.skipped:
-            self.speaker.say(case="import", log=0)
-            self.speaker.say(result=f"skip: {message(report)}")
+        if not report.passed:
+            self.begin("import")
+            self.end(f"{'fail' if report.failed else 'skip'}: {message(report)}")
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Leave out what is done."""
@@ -65,7 +71,7 @@ class Cases:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.result = "pass"
-        self.speaker.say(case=name_of(nodeid), log=os.fstat(self.log).st_size)
+        self.begin(name_of(nodeid))
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Keep the first failure of a case; a part of it (a subtest) can fail too."""
@@ -85,7 +91,7 @@ class Cases:
 
     def pytest_runtest_logfinish(self) -> None:
         """Tell the result, and end the process if the device is of no more use."""
-        self.speaker.say(result=self.result)
+        self.end(self.result)
         if not computes():
             os._exit(POISONED)
 
@@ -141,12 +147,19 @@ def run(request: Line, speaker: Speaker) -> int:
     return 0
 
 
+def first_to_end() -> None:
+    """Where memory runs out, let the kernel end this process and none of the machine's others."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
 def serve(speaker: Speaker, warm: bool) -> int:
     """Run the files that the input names, one after the other."""
     for text in iter(sys.stdin.readline, ""):
         process = os.fork()
         if not process:
             os.setpgid(0, 0)
+            first_to_end()
             code = run(json.loads(text), speaker)
             if warm:  # to take down every module costs two seconds a file
                 os._exit(code)
