@@ -5,21 +5,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 from bench import machine
 from bench.device import host, outcomes, report, run
 from bench.program import run_program
-from cannery.errors import UsageError
 from cannery.files import write_files
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "simulator-operators.md"
-VERSIONS = (
-    "import torch, torch_npu;print(f'torch {torch.__version__}, torch_npu {torch_npu.__version__}')"
-)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -45,12 +40,7 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
     programs = run.Programs(
         arguments.python, host.environment(device.resolve(), folder, arguments.cann)
     )
-    asked = [programs.python, "-W", "ignore", "-c", VERSIONS]
-    versions = subprocess.run(
-        asked, env=programs.environment, capture_output=True, text=True, check=False
-    )
-    if versions.returncode:
-        raise UsageError(f"{programs.python} cannot import torch_npu:\n{versions.stderr[-1000:]}")
+    versions = host.versions(programs.python, programs.environment, arguments.cann)
     say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731 - one use
     results = {}
     for way in arguments.way or ("forward", "backward"):
@@ -59,8 +49,7 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
             write_files({arguments.json: json.dumps(results, indent=1) + "\n"})
     print(report.summary({way: outcomes.count(found) for way, found in results.items()}), end="")
     if arguments.only is None and arguments.way is None:
-        used = f"{versions.stdout.splitlines()[-1]}, and told to be CANN {arguments.cann}"
-        text = report.page(results, machine.described(machine.facts(emulated=False)), used)
+        text = report.page(results, machine.described(machine.facts(emulated=False)), versions)
         write_files({PAGE: text})
 
 

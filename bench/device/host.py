@@ -8,6 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from cannery.errors import UsageError
@@ -19,6 +20,10 @@ FOLDERS = ("toolkit/lib64", "nnal/cxx_abi_1")
 """Of libraries. The wheels of torch that are run here have the newer C++ ABI."""
 CANN = "9.1.0"
 """The newest release of the targets that have a software device."""
+
+VERSIONS = (
+    "import torch, torch_npu;print(f'torch {torch.__version__}, torch_npu {torch_npu.__version__}')"
+)
 
 
 def built(out: Path) -> Path:
@@ -59,3 +64,16 @@ def environment(device: Path, folder: Path, cann: str = CANN) -> dict[str, str]:
     }
     settings.pop("PYTHONPATH", None)
     return settings
+
+
+def versions(python: str, settings: Mapping[str, str], cann: str) -> str:
+    """What is measured: torch, torch_npu and the release of CANN.
+
+    Raises:
+        UsageError: there is no torch_npu.
+    """
+    asked = [python, "-W", "ignore", "-c", VERSIONS]
+    done = subprocess.run(asked, env=settings, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UsageError(f"{python} cannot import torch_npu:\n{done.stderr[-1000:]}")
+    return f"{done.stdout.splitlines()[-1]}, and told to be CANN {cann}"

@@ -195,3 +195,52 @@ def test_the_size_of_a_format(
 def test_a_format_for_other_tensors_is_an_error(host: Host) -> None:
     failure = host.ask("format_of", "[2, 3]", "half", "3")
     assert "format 3 does not fit a tensor of 2 dimensions" in failure["message"]
+
+
+def test_convolution_takes_padding_in_pairs(host: Host) -> None:
+    """In front of and behind each dimension: one row above, one column on the right."""
+    image, weight = ["float", [1, 1, 2, 2], [1, 2, 3, 4]], ["float", [1, 1, 1, 1], [2]]
+    one = ["ints", [1, 1]]
+    geometry = (one, ["ints", [1, 0, 0, 1]], one, ["b", False], ["ints", [0, 0]], ["i", 1])
+    out = zeros("float", 1, 1, 3, 3)
+    found = compute(host, "aclnnConvolution", image, weight, None, *geometry, out, ["i", 0])
+    assert found == [[0, 0, 0, 2, 4, 0, 6, 8, 0]]
+
+
+def test_dropout_keeps_what_a_draw_of_one_gives(host: Host) -> None:
+    seed, offset = ["i", 5], ["i", 12]
+    chance = ["scalar", 0.75]
+    (kept,) = compute(host, "aclnnInplaceBernoulli", zeros("float", 16), chance, seed, offset)
+    settings = (["ints", [16]], ["d", 0.25], seed, offset, ["i", 1])
+    (mask,) = compute(host, "aclnnDropoutGenMaskV2", *settings, zeros("int64", 2))
+    assert [int(byte) >> bit & 1 for byte in mask for bit in range(8)] == kept
+
+
+@pytest.mark.parametrize(
+    ("operator", "dtype", "settings"),
+    [
+        ("InplaceUniform", "float", (["d", 0.0], ["d", 2.0])),
+        ("InplaceNormal", "float", (["f", 0.0], ["f", 2.0])),
+        ("InplaceRandom", "int64", (["i", 3], ["i", 90])),
+    ],
+)
+def test_seed_and_offset_can_lie_on_the_device(
+    host: Host, operator: str, dtype: str, settings: tuple[Any, ...]
+) -> None:
+    """As in a graph, which adds to the offset."""
+    out = zeros(dtype, 8)
+    expected = compute(host, f"aclnn{operator}", out, *settings, ["i", 5], ["i", 12])
+    on_device = (["int64", [1], [5]], ["int64", [1], [10]], ["i", 2])
+    assert compute(host, f"aclnn{operator}Tensor", out, *settings, *on_device) == expected
+
+
+def test_a_graph_draws_samples_and_masks_by_a_seed_on_the_device(host: Host) -> None:
+    numbers, tensors = (["i", 5], ["i", 12]), (["int64", [1], [5]], ["int64", [1], [10]], ["i", 2])
+    row = (["float", [4], [1, 2, 3, 4]], ["i", 6], ["b", True])
+    (expected,) = compute(host, "aclnnMultinomial", *row, *numbers, zeros("int64", 6))
+    (found,) = compute(host, "aclnnMultinomialTensor", *row, *tensors, zeros("int64", 6))
+    assert found == expected
+    shape, kind = (["ints", [16]], ["d", 0.25]), ["i", 1]
+    (expected,) = compute(host, "aclnnDropoutGenMaskV2", *shape, *numbers, kind, zeros("int64", 2))
+    found = compute(host, "aclnnDropoutGenMaskV2Tensor", *shape, *tensors, kind, zeros("int64", 2))
+    assert found == [expected]

@@ -110,6 +110,13 @@ def test_the_table_is_right_in_float64(host: Host) -> None:
 
 
 @with_torch
+def test_recurrent_gradients_and_sums_of_half_precision_are_right(host: Host) -> None:
+    errors = ask(host, "more_values")
+    assert len(errors) >= 4
+    assert {name: error for name, error in errors.items() if error > 1e-3} == {}
+
+
+@with_torch
 def test_the_bench_takes_equal_elements_in_any_order() -> None:
     assert PYTHON is not None
     done = subprocess.run(

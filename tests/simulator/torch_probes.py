@@ -251,7 +251,7 @@ def host_inputs() -> object:
 
 
 def main() -> None:
-    from . import torch_values
+    from . import more_values, torch_values
 
     probes: Sequence[Callable[[], object]] = (
         strides,
@@ -263,6 +263,7 @@ def main() -> None:
         many_threads,
         found_shape,
         host_inputs,
+        more_values.more_values,
         torch_values.values,
     )
     name = sys.argv[1]

@@ -76,14 +76,24 @@ Shape spatial(const IntArray& values, size_t axes) {
   return values.items.size() == 1 ? Shape(axes, values.items[0]) : values.items;
 }
 
+// What is in front of each dimension. The sizes may also come in pairs, in front and behind; the
+// shape of the output tells what is behind.
+Shape before(const IntArray& padding, size_t axes) {
+  const size_t count = padding.items.size();
+  if (count == axes || count == 1) return spatial(padding, axes);
+  if (count != 2 * axes) {
+    throw Error(kAclnnInvalidParam, "this form of convolution padding is not simulated");
+  }
+  Shape first;
+  for (size_t axis = 0; axis < axes; ++axis) first.push_back(padding.items[2 * axis]);
+  return first;
+}
+
 Link linked(const Tensor& input, const Tensor& weight, const Tensor& output,
             const IntArray& stride, const IntArray& padding, const IntArray& dilation,
             bool transposed, int64_t groups) {
   const size_t axes = weight.shape.size() - 2;
-  if (padding.items.size() != axes && padding.items.size() != 1) {
-    throw Error(kAclnnInvalidParam, "this form of convolution padding is not simulated");
-  }
-  Geometry geometry{spatial(stride, axes), spatial(padding, axes), spatial(dilation, axes), groups};
+  Geometry geometry{spatial(stride, axes), before(padding, axes), spatial(dilation, axes), groups};
   const Link link = transposed ? Link{input.shape, output.shape, weight.shape, geometry}
                                : Link{output.shape, input.shape, weight.shape, geometry};
   link.requireFit();

@@ -131,13 +131,13 @@ void Multinomial(const Tensor& self, int64_t samples, bool replacement, int64_t 
   store(out, drawn);
 }
 
-// The mask has one bit for each element: 1 keeps it.
+// The mask has one bit for each element: 1 keeps it, just where InplaceBernoulli of 1 - p gives 1.
 void DropoutGenMaskV2(const IntArray&, double p, int64_t seed, int64_t offset, int,
                       const Tensor& mask) {
   Generator generator(seed, offset);
   Values<int64_t> bytes(mask.size(), 0);
   for (int64_t& byte : bytes) {
-    for (int bit = 0; bit < 8; ++bit) byte |= int64_t{generator.uniform() >= p} << bit;
+    for (int bit = 0; bit < 8; ++bit) byte |= int64_t{generator.uniform() < 1 - p} << bit;
   }
   store(mask, bytes);
 }
@@ -155,9 +155,39 @@ void DropoutDoMask(const Tensor& self, const Tensor& mask, double p, const Tenso
   store(out, values);
 }
 
+// In a graph, seed and offset lie on the device, where they may differ at each replay; the number
+// is how much an operator adds to the offset.
+int64_t only(const Tensor& tensor) { return load<int64_t>(tensor).at(0); }
+
+void InplaceUniformTensor(const Tensor& self, double from, double to, const Tensor& seed,
+                          const Tensor& offset, int64_t more) {
+  InplaceUniform(self, from, to, only(seed), only(offset) + more);
+}
+void InplaceNormalTensor(const Tensor& self, float mean, float deviation, const Tensor& seed,
+                         const Tensor& offset, int64_t more) {
+  InplaceNormal(self, mean, deviation, only(seed), only(offset) + more);
+}
+void InplaceRandomTensor(const Tensor& self, int64_t from, int64_t to, const Tensor& seed,
+                         const Tensor& offset, int64_t more) {
+  InplaceRandom(self, from, to, only(seed), only(offset) + more);
+}
+void MultinomialTensor(const Tensor& self, int64_t samples, bool replacement, const Tensor& seed,
+                       const Tensor& offset, int64_t more, const Tensor& out) {
+  Multinomial(self, samples, replacement, only(seed), only(offset) + more, out);
+}
+void DropoutGenMaskV2Tensor(const IntArray& shape, double p, const Tensor& seed,
+                            const Tensor& offset, int64_t more, int type, const Tensor& mask) {
+  DropoutGenMaskV2(shape, p, only(seed), only(offset) + more, type, mask);
+}
+
 }  // namespace
 
 ACLNN(InplaceUniform, InplaceUniform)
+ACLNN(InplaceUniformTensor, InplaceUniformTensor)
+ACLNN(InplaceNormalTensor, InplaceNormalTensor)
+ACLNN(InplaceRandomTensor, InplaceRandomTensor)
+ACLNN(MultinomialTensor, MultinomialTensor)
+ACLNN(DropoutGenMaskV2Tensor, DropoutGenMaskV2Tensor)
 ACLNN(InplaceNormal, InplaceNormal)
 ACLNN(NormalFloatFloat, NormalFloatFloat)
 ACLNN(NormalTensorTensor, NormalTensorTensor)

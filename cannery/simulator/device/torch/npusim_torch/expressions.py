@@ -18,6 +18,7 @@ NAMES = {
     "aten": torch.ops.aten,
     "F": torch.nn.functional,
     "math": math,
+    "widened": widened,
     **formulas.NAMES,
 }
 """What an expression can use besides its own parameters."""

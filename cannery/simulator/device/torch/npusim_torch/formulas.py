@@ -17,6 +17,7 @@ from . import (
     formulas_quantise,
     formulas_recurrent,
     formulas_rotary,
+    formulas_vocabulary,
 )
 
 MODULES: tuple[Any, ...] = (
@@ -31,5 +32,6 @@ MODULES: tuple[Any, ...] = (
     formulas_quantise,
     formulas_recurrent,
     formulas_rotary,
+    formulas_vocabulary,
 )
 NAMES = {name: getattr(module, name) for module in MODULES for name in module.__all__}

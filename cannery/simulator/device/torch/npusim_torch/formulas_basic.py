@@ -95,6 +95,15 @@ def many(function: Any, x: Any, dims: Any, keep: bool) -> Any:
     return x
 
 
+def renorm(x: Any, p: float, dim: int, largest: float) -> Any:
+    """Parts along a dimension, none with a larger norm; that of 0 counts what is not 0."""
+    if p > 0:
+        return aten.renorm(x, p, dim, largest)
+    others = [d for d in range(x.dim()) if d != dim % x.dim()]
+    norms = torch.linalg.vector_norm(x, p, others, keepdim=True)
+    return torch.where(norms > largest, x * (largest / (norms + 1e-7)), x)
+
+
 def histc(x: Any, bins: int, low: float, high: float) -> Any:
     if not x.is_floating_point():
         return torch.histc(x.double(), bins, low, high)
@@ -179,6 +188,7 @@ __all__ = [
     "max_pool2d_backward",
     "pair",
     "prelu_backward",
+    "renorm",
     "rounded",
     "rrelu",
     "subtracted",

@@ -49,6 +49,16 @@ def stft(
     return found if as_complex else torch.view_as_real(found)
 
 
+def per_axis(padding: Any, weight: Any) -> Any:
+    """One size of padding a dimension; where they come in pairs, both must be the same."""
+    if len(padding) != 2 * (weight.dim() - 2):
+        return padding
+    first, second = padding[::2], padding[1::2]
+    if first != second:
+        raise NotImplementedError("padding that differs in front and behind is not simulated")
+    return first
+
+
 def conv_tbc_backward(grad: Any, x: Any, weight: Any, bias: Any, pad: int) -> Any:
     return torch.ops.aten.conv_tbc_backward(grad, x, weight, bias, pad)
 
@@ -102,4 +112,12 @@ def deformable_conv2d(
     return (result if bias is None else result + bias.reshape(1, -1, 1, 1)), None
 
 
-__all__ = ["conv_tbc_backward", "deformable_conv2d", "fused_matmul", "linalg_qr", "stft", "svd"]
+__all__ = [
+    "conv_tbc_backward",
+    "deformable_conv2d",
+    "fused_matmul",
+    "linalg_qr",
+    "per_axis",
+    "stft",
+    "svd",
+]

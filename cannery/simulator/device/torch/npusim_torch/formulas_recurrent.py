@@ -139,12 +139,39 @@ def dynamic_rnn_backward(
 
 
 def dynamic_rnn_v2_backward(
-    x: Any, w_ih: Any, w_hh: Any, h0: Any, c0: Any, dy: Any, dh: Any, dc: Any, attrs: Any
+    x: Any, w_ih: Any, w_hh: Any, h0: Any, c0: Any, saved: Any, grads: Any, attrs: Any
 ) -> Any:
-    w = torch.cat((w_ih, w_hh))
-    b = w.new_zeros(w.shape[1])
-    dw, db, dx, dh0, dc0 = dynamic_rnn_backward(x, w, b, h0, c0, dy, dh, dc, None, attrs)
-    return dw[: len(w_ih)], dw[len(w_ih) :], db, dx, dh0, dc0
+    """Gradients of both weights, b, x and both first states, from what the forward pass saved.
+
+    `saved` are h, c and the gates i, g, f and o at every step. x of two dimensions is one step.
+    """
+    steps = x if x.dim() == 3 else x.unsqueeze(0)
+    batch, hidden = steps.shape[1], w_hh.shape[0]
+    h, c, i, g, f, o = (part.float().reshape(-1, batch, hidden) for part in saved)
+    dy, dh, dc = (part.float().reshape(-1, batch, hidden) for part in grads)
+    first_h, first_c = (s.float().reshape(batch, hidden) for s in (h0, c0))
+    order = list(range(len(steps)))
+    if attrs.get("direction") == "REDIRECTIONAL":
+        order.reverse()
+    dx = torch.zeros(steps.shape)
+    dw_ih, dw_hh = torch.zeros(w_ih.shape), torch.zeros(w_hh.shape)
+    db = torch.zeros(w_hh.shape[1])
+    total_h, total_c = dh[-1], dc[-1]
+    for number in reversed(range(len(order))):
+        step = order[number]
+        h_old, c_old = (
+            (h[order[number - 1]], c[order[number - 1]]) if number else (first_h, first_c)
+        )
+        gates = torch.cat((i[step], f[step], g[step], o[step]), 1)
+        change, total_c, bias = lstm_cell_backward(
+            dy[step] + total_h, total_c, c_old, c[step], gates
+        )
+        dx[step] = change @ w_ih.float().t()
+        total_h = change @ w_hh.float().t()
+        dw_ih += steps[step].float().t() @ change
+        dw_hh += h_old.t() @ change
+        db += bias
+    return dw_ih, dw_hh, db, dx, total_h, total_c
 
 
 __all__ = [
