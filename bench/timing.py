@@ -14,6 +14,9 @@ from bench.steps import Step, parse
 from cannery.errors import CanneryError, Problem
 from cannery.execute.process import stream
 
+TimeLeft = Callable[[], bool]
+"""Whether another sample may be taken."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
@@ -31,6 +34,8 @@ class Timed:
     lines: tuple[Line, ...]
     logs: tuple[Path, ...] = ()
     """Files with further output."""
+    stalled: float = 0.0
+    """The seconds for which a download stalled; 0 if none did."""
 
     @property
     def steps(self) -> list[Step]:
@@ -82,12 +87,25 @@ def once(argv: Sequence[str]) -> float:
     return elapsed
 
 
+def always() -> bool:
+    """No limit of time."""
+    return True
+
+
 def alternating(
-    runs: Sequence[int], sides: Sequence[Callable[[], float]]
+    runs: Sequence[int], sides: Sequence[Callable[[], float]], time_left: TimeLeft = always
 ) -> tuple[tuple[float, ...], ...]:
-    """Samples of each side, taken in turn (A B A B). A side with fewer runs joins later."""
+    """Samples of each side, taken in turn (A B A B). A side with fewer runs joins later.
+
+    Without time left there are fewer samples, but at least one of each side.
+    """
     samples: list[list[float]] = [[] for _ in sides]
     for number in range(max(runs)):
+        if number and not time_left():
+            for side, found in zip(sides, samples, strict=True):
+                if not found:
+                    found.append(side())
+            break
         for side, count, found in zip(sides, runs, samples, strict=True):
             if number >= max(runs) - count:
                 found.append(side())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench import checkout, storage
-from bench.__main__ import chosen
+from bench.arguments import chosen
 from bench.figures_image import by_device
 from bench.figures_text import exponent
 from bench.first_use import commands, first_use
