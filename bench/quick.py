@@ -65,7 +65,7 @@ def cold_and_second(session: Session, plan: Plan) -> list[Figure]:
     session.prepare([plan.main, plan.second])
     alone = session.ours_cold(plan.second)
     ours = session.ours_cold(plan.main)
-    after = session.ours(plan.second)
+    after = session.counted(session.ours(plan.second))
     baseline = session.baseline_beside_ours(plan.main)
     session.require_comparable(plan.main)
     detail = {

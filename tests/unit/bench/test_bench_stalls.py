@@ -15,11 +15,15 @@ from bench import session, stalls
 from bench.engine import Engine
 from bench.session import REPEATS, Session
 from bench.stalls import SECONDS, Judge, Sight, Watch
-from bench.timing import Timed
+from bench.timing import Line, Timed
+from cannery.errors import EngineError
 from cannery.execute.engine.buildx import PackageIndex
 from cannery.matrix.project import Project
+from cannery.model import Target
 
 GATEWAY = "10.208.0.1"
+ROOT = Path(__file__).resolve().parents[3]
+MAIN = Project(root=ROOT).matrix().targets["py39-torch231-cann8t39"]
 
 
 def followed(*steps: tuple[int, float, bool]) -> float:
@@ -174,12 +178,33 @@ def test_nothing_is_taken_again_when_the_time_is_up(building: Session) -> None:
     assert (building.repeated, building.stalled) == (0, 1)
 
 
+def test_the_baseline_is_built_beside_ours_or_again_on_an_empty_engine(
+    building: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = Line(at=0.0, text="#7 [os 1/2] RUN apt-get update\n")
+    done = [Line(at=1.0, text="#7 DONE 3.0s")]
+    stalled = iter([12.0, 0.0, 0.0])
+    emptied: list[bool] = []
+
+    def baseline(_self: Session, _target: Target) -> Timed:
+        return Timed(seconds=1.0, lines=(step, *done), stalled=next(stalled))
+
+    monkeypatch.setattr(Session, "baseline", baseline)
+    monkeypatch.setattr(Session, "cool", lambda _self: emptied.append(True))
+    building.baseline_beside_ours(MAIN)
+    assert (building.repeated, emptied) == (1, [True])
+    building.baseline_beside_ours(MAIN)
+    assert (building.repeated, emptied) == (1, [True])
+    done.append(Line(at=2.0, text="#7 CACHED"))
+    stalled = iter([0.0])
+    with pytest.raises(EngineError, match="not cold"):
+        building.baseline_beside_ours(MAIN)
+
+
 def test_a_build_is_watched(building: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     class Stalled(Watch):
         longest = 12.0
 
     monkeypatch.setattr(session, "Watch", Stalled)
     monkeypatch.setattr(session, "timed", lambda _argv, _log: Timed(seconds=1.0, lines=()))
-    target = Project(root=Path(__file__).resolve().parents[3]).matrix().targets
-    done = building.ours(next(iter(target.values())))
-    assert done.stalled == 12.0
+    assert building.ours(MAIN).stalled == 12.0
