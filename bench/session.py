@@ -12,12 +12,11 @@ from pathlib import Path
 from bench import baseline
 from bench.engine import Engine, hand_over
 from bench.stalls import Watch
-from bench.steps import reused
-from bench.timing import Timed, TimeLeft, always, timed
+from bench.timing import Timed, TimeLeft, always, require_cold, timed
 from cannery import console
 from cannery.bases import Base
 from cannery.deploy.run_spec import no_device, simulated_device
-from cannery.errors import BuildError, CanneryError, EngineError
+from cannery.errors import BuildError, CanneryError
 from cannery.execute.engine import client as docker
 from cannery.execute.engine.base import building_architecture, ensure_base
 from cannery.execute.engine.buildx import PackageIndex
@@ -122,7 +121,7 @@ class Session:
         """
         done = self._cooled(lambda: self.ours(*targets))
         # With several targets, one uses layers that another has built.
-        return _require_cold(done) if len(targets) == 1 else done
+        return require_cold(done) if len(targets) == 1 else done
 
     def ours_warm(self, *targets: Target) -> None:
         """See that ``targets`` have been built on this engine."""
@@ -149,14 +148,14 @@ class Session:
 
     def baseline_cold(self, target: Target) -> Timed:
         """One build of the baseline on an empty engine. Raises as ``ours_cold``."""
-        return _require_cold(self._cooled(lambda: self.baseline(target)))
+        return require_cold(self._cooled(lambda: self.baseline(target)))
 
     def baseline_beside_ours(self, target: Target) -> Timed:
         """The first build of the baseline, where our images are. Raises as ``ours_cold``.
 
         It can use none of our steps, and our images are still there for the next figure.
         """
-        done = _require_cold(self.baseline(target))
+        done = require_cold(self.baseline(target))
         if not done.stalled or not self.time_left():
             return self.counted(done)
         self.repeated += 1
@@ -292,12 +291,3 @@ def base_arguments(dockerfile: str) -> dict[str, tuple[str, bool]]:
         native = f"FROM --platform=$BUILDPLATFORM ${{{name}}}" in dockerfile
         found[name] = (image, native)
     return found
-
-
-def _require_cold(done: Timed) -> Timed:
-    if found := reused(done.steps):
-        names = "\n".join(found)
-        raise EngineError(f"the build was not cold; these steps came from a cache:\n{names}")
-    if not done.steps:
-        raise EngineError("the log of the cold build has no steps.")
-    return done

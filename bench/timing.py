@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.steps import Step, parse
-from cannery.errors import CanneryError, Problem
+from bench.steps import Step, parse, reused
+from cannery.errors import CanneryError, EngineError, Problem
 from cannery.execute.process import stream
 
 TimeLeft = Callable[[], bool]
@@ -70,6 +70,20 @@ def timed(argv: Sequence[str], log: Path) -> Timed:
         what = f"'{' '.join(argv[:6])} ...' failed ({code}). Its last lines:\n{said}\n"
         raise CanneryError(Problem(what=what, fix=f"The whole output is in {log}."))
     return Timed(seconds=seconds, lines=tuple(lines))
+
+
+def require_cold(done: Timed) -> Timed:
+    """``done``, if none of its steps came from a cache.
+
+    Raises:
+        EngineError: one did, or the log has no steps.
+    """
+    if found := reused(done.steps):
+        names = "\n".join(found)
+        raise EngineError(f"the build was not cold; these steps came from a cache:\n{names}")
+    if not done.steps:
+        raise EngineError("the log of the cold build has no steps.")
+    return done
 
 
 def once(argv: Sequence[str]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,7 +17,7 @@ from bench.__main__ import main
 from bench.arguments import parse
 from bench.figures import LETTERS, Work
 from bench.figures_build import Plan
-from bench.quick import Budget, Part
+from bench.quick import Budget
 from bench.result import Figure, Series
 from bench.session import Session
 from bench.timing import Timed, alternating
@@ -114,7 +115,7 @@ def figure(key: str) -> Figure:
 
 
 class Quick:
-    """A quick run with stand-ins; ``plans`` are what the parts after the first were given."""
+    """A quick run with stand-ins; ``plans`` are what the stages after the first were given."""
 
     def __init__(
         self, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, slow: bool = False
@@ -122,12 +123,9 @@ class Quick:
         self.session = StandIn(clock, slow=slow)
         self.plans: list[Plan] = []
         self._budget = Budget(clock=clock)
-        short = [
-            Part(letters=part.letters, measure=self._one(part.letters), least=part.least)
-            for part in quick.parts(0)[1:]
-        ]
-        parts = [quick.parts(0)[0], *short]
-        monkeypatch.setattr(quick, "parts", lambda _cold: parts)
+        short = [replace(stage, measure=self._one(stage.letters)) for stage in quick.stages(0)[1:]]
+        stages = [quick.stages(0)[0], *short]
+        monkeypatch.setattr(quick, "stages", lambda _cold: stages)
         monkeypatch.setattr(figures_text, "commands", lambda *_: iter([figure("help")]))
         monkeypatch.setattr(figures_text, "rendering_here", lambda *_: [figure("check")])
 
@@ -197,6 +195,18 @@ def test_what_there_is_no_time_for_is_named_with_the_reason(
     assert "figure (f) is left out: 0 s are left, and it takes about 60 s" in said
 
 
+def test_what_needs_images_needs_the_time_to_build_them(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = Quick(clock, monkeypatch)
+    clock.now += 250
+    assert [*one.run("bg")] == ["size", "unchanged"]
+    clock.now += 100
+    assert [*one.run("b")] == []
+    why = "370 s are left, and it takes about 445 s"
+    assert f"figure (b) is left out: {why}" in capsys.readouterr().err
+
+
 def test_nothing_is_built_for_figures_of_the_command_line(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,10 +216,10 @@ def test_nothing_is_built_for_figures_of_the_command_line(
 
 
 def test_every_figure_is_measured_or_left_out_for_a_reason() -> None:
-    measured = {letter for part in quick.parts(0) for letter in part.letters}
+    measured = {letter for stage in quick.stages(0) for letter in stage.letters}
     assert sorted([*measured, *quick.LEFT_OUT, "h"]) == LETTERS
     # What is needed at least leaves a reserve.
-    assert sum(part.least for part in quick.parts(0)) <= quick.TOTAL
+    assert sum(stage.least for stage in quick.stages(0)) <= quick.TOTAL
 
 
 def test_commands_are_measured_in_turn_with_python(monkeypatch: pytest.MonkeyPatch) -> None:
