@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from packaging.requirements import Requirement
-
 from cannery.errors import MatrixError, Problem, Span, some_of
 from cannery.image.requirements import (
     build_inputs_digest,
@@ -19,7 +17,7 @@ from cannery.image.requirements import (
     requirement_groups,
 )
 from cannery.model import Target
-from cannery.syntax.specifiers import normal_name, parse_requirements
+from cannery.syntax.specifiers import admits, normal_name, parse_requirement
 
 INPUTS = "# Inputs: "
 """The beginning of the line with the hash of a lock's inputs; see ``inputs_digest``."""
@@ -204,13 +202,14 @@ def check_lock(target: Target, lock: Lock) -> None:
     """
     locked = {wheel.name: wheel for wheel in lock.wheels}
     problems = []
-    over = {normal_name(each.name): each for each in parse_requirements(overrides(target))}
+    over = {normal_name(parse_requirement(text).name): text for text in overrides(target)}
     for group, texts in requirement_groups(target).items():
-        for requirement in parse_requirements(texts):
+        for text in texts:
+            requirement = parse_requirement(text)
             wheel = locked.get(normal_name(requirement.name))
             if wheel is None or group not in wheel.groups:
                 problems.append(f"{requirement} is not locked.")
-            elif not _admits(over.get(wheel.name, requirement), wheel):
+            elif not admits(over.get(wheel.name, text), wheel.version):
                 problems.append(f"{requirement} is locked as {wheel.version}.")
     if unclear := [wheel.name for wheel in lock.wheels if not wheel.has_one_file]:
         problems.append(f"it does not name the one file of {some_of(unclear, _SHOWN)}.")
@@ -235,8 +234,3 @@ def _check_build_lock(target: Target, lock: Lock) -> None:
 def _out_of_date(target: Target, name: str, problems: Iterable[str]) -> MatrixError:
     what = f"images/{target.id}/{name}: {' '.join(problems)}"
     return MatrixError(Problem(what=what, fix=f"Run 'python build.py lock --target {target.id}'."))
-
-
-def _admits(requirement: Requirement, wheel: LockedWheel) -> bool:
-    """Whether the locked version satisfies the requirement."""
-    return requirement.specifier.contains(wheel.version, prereleases=True)
