@@ -38,6 +38,8 @@ def _space() -> Iterator[None]:
         ip("-n", SPACE, "link", "set", "bench-stall1", "up")
         ip("-n", SPACE, "route", "add", "default", "via", GATEWAY)
         yield
+        # With the namespace it would go a while later, and the next one has the same name.
+        ip("link", "delete", "bench-stall0")
     finally:
         ip("netns", "delete", SPACE)
 
