@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from cannery import console
 from cannery.deploy.run_spec import RunSpec
@@ -134,13 +135,22 @@ def pytest_in(
         code, said = run(argv, cwd=project.root, capture=True)
         # 0: all passed; 1: some failed. Any other code is an error of pytest itself.
         good = (0, 1, _NO_TESTS) if may_be_empty else (0, 1)
-        if code not in good or not report.exists():
+        checks = _read(report) if code in good else None
+        if checks is None:
             what = f"the image tests could not be run (pytest ended with code {code}):\n{said}"
             raise CanneryError(what)
         if code == 1:
             _check_still_running(container)
-        checks = json.loads(report.read_text(encoding="utf-8"))
     return tuple(Check(name=name, **each) for name, each in checks.items())
+
+
+def _read(report: Path) -> dict[str, Any] | None:
+    """The outcomes by check; None if pytest did not write all of them, as on a full disk."""
+    try:
+        found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    return found
 
 
 def _check_still_running(container: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError
+from cannery.errors import CanneryError, EngineError
 from cannery.execute.engine import containers, verify
 from cannery.model import DeviceKind
 from tests.unit.matrices import CHECKOUT, Checkout
@@ -47,6 +47,20 @@ def test_the_container_was_stopped_meanwhile(
 ) -> None:
     fails(monkeypatch, "exited")
     with pytest.raises(EngineError, match=r"broken off.*c1 is not running: it is exited"):
+        verify.pytest_in(checkout.project, "c1", DeviceKind.NONE, [])
+
+
+def test_a_report_without_its_end_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, checkout: Checkout
+) -> None:
+    """As on a disk that is full."""
+
+    def run(argv: Sequence[str], **_: object) -> tuple[int, str]:
+        Path(argv[argv.index("--report") + 1]).write_text('{"os/test', encoding="utf-8")
+        return 0, "OSError: [Errno 28] No space left on device"
+
+    monkeypatch.setattr(verify, "run", run)
+    with pytest.raises(CanneryError, match=r"could not be run(.|\n)*No space left on device"):
         verify.pytest_in(checkout.project, "c1", DeviceKind.NONE, [])
 
 
