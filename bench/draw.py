@@ -6,38 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bench.limits import LIMITS, PASS_MS, Limit
 from bench.result import Figure
 from cannery.report.svg import dashed, document, label
-
-ORDER = (
-    "first-use",
-    "cold",
-    "real-cold",
-    "real-memory",
-    "real-disk",
-    "unchanged",
-    "unchanged-baseline",
-    "moved",
-    "moved-of-cold",
-    "second",
-    "set",
-    "set-bytes",
-    "set-bytes-engine",
-    "pulled",
-    "pushed",
-    "size",
-    "check",
-    "check-anew",
-    "growth",
-    *("help", "list", "explain", "check-matrix", "plan", "plan-all"),
-    "unit",
-    "tests",
-    *(
-        f"scale-{name}{suffix}"
-        for name in ("plan", "shard", "ci", "catalog", "prune")
-        for suffix in ("", "-memory", "-growth", "-memory-growth")
-    ),
-)
 
 _INTRO = """\
 # Benchmarks
@@ -55,9 +26,31 @@ locked wheels and the same vendor files; the simulated CANN packages are built b
 sides. They are small; in the figures that name a size they are padded with files, for both sides.
 An image of either side is compared only after `import torch, torch_npu` has worked in it.
 Both sides download packages from the same package index, which was a proxy near the machine; a
-slower index adds the same download time to both sides.
+slower index adds the same download time to both sides. A sample in which a download stalls (ten
+seconds without bytes in a container that waits for them) is thrown away and taken again, at most
+twice; the column "runs" says so.
+
+`python -m bench --quick` takes 12 minutes. It gives every ratio that is not hours, with fewer
+samples and its baseline in the same run, and says which figures that leaves out. Every run is a
+line of [bench/results/history.jsonl](../bench/results/history.jsonl); `python -m bench --history`
+draws it. `python -m bench --compare A B` compares two commits of it, or two files that `--out` has
+written, by the Mann-Whitney U test with Holm's correction.
+
+![figures by commit](bench-history.svg)
 
 """
+
+_BOUNDS = f"""\
+What each figure is bounded by. A command's limit is for a machine where `python -c pass` takes
+{PASS_MS} ms: its time is divided by that of `python -c pass` here, measured in turn, and multiplied
+by {PASS_MS} ms.
+
+| figure | limit | bounded by |
+|--|--|--|
+"""
+
+_NO_LIMIT = Limit(bounded_by="")
+"""That of a figure that only another version of the bench knows."""
 
 _WIDTH, _LEFT, _ROW, _BAR = 880, 400, 24, 380
 _FULL = 2.0
@@ -73,10 +66,28 @@ def page(results: Mapping[str, Any]) -> str:
         f"{machine['python']}; arm64 under emulation: {machine['emulation']}.\n\n"
     )
     header = "| | cannery | compared with | ratio | limit | met | runs | measured |\n"
-    lines = [_row(figure) for _, figure in _ordered(results)]
+    lines = [_row(key, figure) for key, figure in _ordered(results)]
     table = header + "|--|--|--|--|--|--|--|--|\n" + "".join(lines)
-    details = [_space(results), _details(results)]
+    details = [_bounds(results), _space(results), _details(results)]
     return _INTRO + "Medians, measured on " + said + table + "\n" + "\n".join(filter(None, details))
+
+
+def _bounds(results: Mapping[str, Any]) -> str:
+    """The limit of each figure, also of one that was not measured yet, and its cause."""
+    figures = results["figures"]
+    lines = []
+    for key, limit in LIMITS.items():
+        if limit.bounded_by:
+            title = figures[key]["title"] if key in figures else f"`{key}`, not measured yet"
+            lines.append(f"| {title} | {_limit(limit)} | {limit.bounded_by} |\n")
+    return _BOUNDS + "".join(lines)
+
+
+def _limit(limit: Limit) -> str:
+    """The limit in words; empty if there is none."""
+    if limit.at_most is None:
+        return ""
+    return f"{limit.at_most:.2f}" if limit.on == "ratio" else quantity(limit.at_most, limit.unit)
 
 
 def _space(results: Mapping[str, Any]) -> str:
@@ -97,23 +108,30 @@ def _space(results: Mapping[str, Any]) -> str:
 
 def _ordered(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     figures: Mapping[str, Mapping[str, Any]] = results["figures"]
-    known = [key for key in ORDER if key in figures]
+    known = [key for key in LIMITS if key in figures]
     return [(key, figures[key]) for key in [*known, *sorted(set(figures) - set(known))]]
 
 
-def _row(figure: Mapping[str, Any]) -> str:
+def _row(key: str, figure: Mapping[str, Any]) -> str:
     unit, reference = figure["unit"], figure["reference"]
     compared = f"{quantity(reference['median'], unit)} ({reference['what']})" if reference else ""
     ratio = "" if figure["ratio"] is None else f"{figure['ratio']:.2f}"
-    limit = figure["at_most"]
-    absolute = figure["limit_on"] == "value"
-    at_most = "" if limit is None else quantity(limit, unit) if absolute else f"{limit:.2f}"
-    verdict = {True: "yes", False: "**no**", None: ""}[figure["passed"]]
+    at_most = _limit(LIMITS.get(key, _NO_LIMIT))
+    verdict = {True: "yes", False: "**no**", None: ""}[_passed(key, figure)]
     runs = str(len(figure["ours"]["samples"]))
     if reference:
         runs += f", {len(reference['samples'])}"
+    runs += "".join(
+        f"; {figure[what]} {what}" for what in ("repeated", "stalled") if figure.get(what)
+    )
     cells = [figure["title"], quantity(figure["ours"]["median"], unit), compared, ratio, at_most]
     return f"| {' | '.join([*cells, verdict, runs, figure['date']])} |\n"
+
+
+def _passed(key: str, figure: Mapping[str, Any]) -> bool | None:
+    """Whether a stored figure is within today's limit."""
+    reference = figure["reference"]["median"] if figure["reference"] else None
+    return LIMITS.get(key, _NO_LIMIT).passed(figure["ours"]["median"], reference)
 
 
 def _details(results: Mapping[str, Any]) -> str:
@@ -151,18 +169,25 @@ def line(figure: Figure) -> str:
     if figure.reference and figure.ratio is not None:
         other = quantity(figure.reference.median, figure.unit)
         text += f", against {other} for {figure.reference.what} (ratio {figure.ratio:.3f})"
-    if figure.at_most is not None:
+    if figure.limit.at_most is not None:
         verdict = {True: "met", False: "EXCEEDED", None: "not comparable"}[figure.passed]
-        text += f"; limit {figure.at_most:g}: {verdict}"
-    return text
+        text += f"; limit {_limit(figure.limit)}"
+        if figure.limit.on == "scaled" and figure.ratio is not None:
+            text += f", here {figure.ratio * PASS_MS:.0f}"
+        text += f": {verdict}"
+    samples = [figure.ours.samples, *([figure.reference.samples] if figure.reference else [])]
+    counts = [f"samples: {', '.join(str(len(each)) for each in samples)}"]
+    counts += [f"{figure.repeated} repeated because a download stalled"] if figure.repeated else []
+    counts += [f"{figure.stalled} with a stalled download"] if figure.stalled else []
+    return f"{text} ({'; '.join(counts)})"
 
 
 def chart(results: Mapping[str, Any]) -> str:
     """docs/bench.svg: a bar for each figure whose limit is on the ratio."""
     bars = [
-        (figure["title"], figure["ratio"], figure["at_most"], figure["passed"])
-        for _, figure in _ordered(results)
-        if figure["ratio"] is not None and figure["limit_on"] == "ratio"
+        (figure["title"], figure["ratio"], LIMITS.get(key, _NO_LIMIT), _passed(key, figure))
+        for key, figure in _ordered(results)
+        if figure["ratio"] is not None and LIMITS.get(key, _NO_LIMIT).on == "ratio"
     ]
     height = _ROW * (len(bars) + 1) + 12
     one = _LEFT + _x(1.0)
@@ -172,9 +197,7 @@ def chart(results: Mapping[str, Any]) -> str:
     return document(_WIDTH, height, parts)
 
 
-def _bar(
-    top: int, title: str, ratio: float, at_most: float | None, passed: bool | None
-) -> list[str]:
+def _bar(top: int, title: str, ratio: float, limit: Limit, passed: bool | None) -> list[str]:
     colour = {True: "#2f7d4f", False: "#b3432b", None: "#5b7083"}[passed]
     end = _LEFT + _x(ratio)
     found = [
@@ -182,8 +205,8 @@ def _bar(
         f'<rect x="{_LEFT}" y="{top + 2}" width="{_x(ratio)}" height="14" fill="{colour}"/>',
         label(end + 6, top + 13, f"{ratio:.2f}"),
     ]
-    if at_most is not None:
-        mark = _LEFT + _x(at_most)
+    if limit.at_most is not None:
+        mark = _LEFT + _x(limit.at_most)
         line = f'<line x1="{mark}" y1="{top}" x2="{mark}" y2="{top + 18}"'
         found.append(f'{line} stroke="#111111" stroke-width="2"/>')
     return found

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.network import bridge, undisturbed
+from bench.network import BRIDGE, bridge, undisturbed
 from cannery import console
 from cannery.errors import EngineError, Problem
 from cannery.execute.process import run
@@ -40,10 +40,14 @@ _TIMEOUT = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """A running engine; ``outer`` has the variables that select the machine's own engine."""
+    """A running engine; ``outer`` has the variables that select the machine's own engine.
+
+    ``gateway`` is the address through which its containers reach the network.
+    """
 
     host: str
     outer: dict[str, str]
+    gateway: str = ""
 
     def images(self) -> dict[str, str]:
         """Name to id of all images with a name."""
@@ -80,18 +84,18 @@ def private_engine() -> Iterator[Engine]:
     if os.geteuid():
         raise EngineError("these figures need a separate engine, and starting one needs root.")
     outer = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
-    with _alone(), bridge() as link:
+    with _alone(), bridge() as gateway:
         DATA.mkdir(parents=True, exist_ok=True)
         root = Path(tempfile.mkdtemp(prefix="engine-", dir=DATA))
         process: subprocess.Popen[bytes] | None = None
         try:
-            process = _start(root, link)
+            process = _start(root)
             for name in _VARIABLES:
                 os.environ.pop(name, None)
             os.environ["DOCKER_HOST"] = f"unix://{RUN}/docker.sock"
             os.environ["BUILDX_BUILDER"] = "default"
             _wait(process, root)
-            yield Engine(host=os.environ["DOCKER_HOST"], outer=outer)
+            yield Engine(host=os.environ["DOCKER_HOST"], outer=outer, gateway=gateway)
         finally:
             with undisturbed():
                 for name in _VARIABLES:
@@ -117,8 +121,8 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def _start(root: Path, link: str) -> subprocess.Popen[bytes]:
-    settings = _settings(root, link)
+def _start(root: Path) -> subprocess.Popen[bytes]:
+    settings = _settings(root)
     config = root / "daemon.json"
     config.write_text(json.dumps(settings, indent=2), encoding="utf-8")
     console.say("starting the bench's engine")
@@ -136,7 +140,7 @@ def _start(root: Path, link: str) -> subprocess.Popen[bytes]:
             raise EngineError(Problem(what=what, fix="'bash setup.sh' installs it.")) from error
 
 
-def _settings(root: Path, link: str) -> dict[str, object]:
+def _settings(root: Path) -> dict[str, object]:
     try:
         own = json.loads(_CONFIG.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -147,7 +151,7 @@ def _settings(root: Path, link: str) -> dict[str, object]:
         "exec-root": str(RUN / "exec"),
         "pidfile": str(RUN / "dockerd.pid"),
         "hosts": [f"unix://{RUN}/docker.sock"],
-        "bridge": link,
+        "bridge": BRIDGE,
         "iptables": False,
         "ip6tables": False,
         "ip-masq": False,

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench import checkout, moves, storage
 from bench.result import Figure, Series
-from bench.session import Session
+from bench.session import REPEATS, Session
 from bench.steps import longest
-from bench.timing import Timed, alternating
+from bench.timing import Timed, TimeLeft, alternating, always
 from cannery import console
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine import client as docker
@@ -39,6 +39,7 @@ class Plan:
     slow_runs: int
     cold: float = 0.0
     real_size: int = 0
+    time_left: TimeLeft = always
 
 
 class _Last:
@@ -74,22 +75,26 @@ def cold(session: Session, plan: Plan) -> list[Figure]:
 
     ours, baseline = _Last(one_of_ours), _Last(one_baseline)
     samples = alternating((plan.runs, plan.slow_runs), (ours, baseline))
-    return [
-        Figure(
-            key="cold",
-            title="cold build",
-            unit="s",
-            ours=Series(what="build.py build", samples=samples[0]),
-            reference=Series(what="baseline", samples=samples[1]),
-            at_most=0.30,
-            detail={
-                "target": plan.main.id,
-                "steps": ours.detail,
-                "baseline_steps": baseline.detail,
-                "failed_builds": session.failed,
-            },
-        )
-    ]
+    detail = {
+        "target": plan.main.id,
+        "steps": ours.detail,
+        "baseline_steps": baseline.detail,
+        "failed_builds": session.failed,
+    }
+    return [cold_figure(samples, detail)]
+
+
+def cold_figure(samples: Sequence[Sequence[float]], detail: Mapping[str, Any]) -> Figure:
+    """Figure (a) from the samples of both sides."""
+    ours, baseline = map(tuple, samples)
+    return Figure(
+        key="cold",
+        title="cold build",
+        unit="s",
+        ours=Series(what="build.py build", samples=ours),
+        reference=Series(what="baseline", samples=baseline),
+        detail=detail,
+    )
 
 
 def unchanged(session: Session, plan: Plan) -> list[Figure]:
@@ -107,6 +112,7 @@ def unchanged(session: Session, plan: Plan) -> list[Figure]:
             lambda: session.bare(plan.main).seconds,
             lambda: session.baseline(plan.main).seconds,
         ),
+        plan.time_left,
     )
     ours = Series(what="build.py build", samples=samples[0])
     return [
@@ -116,7 +122,6 @@ def unchanged(session: Session, plan: Plan) -> list[Figure]:
             unit="s",
             ours=ours,
             reference=Series(what="docker buildx build", samples=samples[1]),
-            at_most=1.5,
             detail={"target": plan.main.id},
         ),
         Figure(
@@ -141,12 +146,16 @@ def moved(session: Session, plan: Plan) -> list[Figure]:
     lock = session.project.lock(plan.main).read_text(encoding="utf-8")
     folder = Path(tempfile.mkdtemp(prefix="moves-", dir=session.folder))
     version = plan.main.python.version
-    steps = moves.earlier(lock, moves.LIBRARY, version, plan.runs, folder)
+    # A sample that is taken again needs another version.
+    count = plan.runs * (1 + REPEATS)
+    steps = moves.earlier(lock, moves.LIBRARY, version, count, folder)
     copy = checkout.copied(session.project, folder / "checkout")
-    left, theirs = iter(steps), iter(steps[-plan.slow_runs :])
+    used: list[str] = []
+    left, theirs = iter(steps), iter(steps[plan.runs - plan.slow_runs :])
 
     def rebuild() -> Timed:
         step = next(left)
+        used.append(step.version)
         copy.lock(plan.main).write_text(moves.moved(lock, step), encoding="utf-8")
         checkout.render(copy, "--target", plan.main.id)
         done = session.ours(plan.main, root=copy.root)
@@ -161,21 +170,22 @@ def moved(session: Session, plan: Plan) -> list[Figure]:
         session.require_version(plan.main, image, step.name, step.version)
         return done
 
-    ours, baseline = _Last(rebuild), _Last(baseline_rebuild)
-    samples = alternating((plan.runs, plan.slow_runs), (ours, baseline))
+    ours = _Last(lambda: session.without_stall(rebuild))
+    baseline = _Last(lambda: session.without_stall(baseline_rebuild))
+    samples = alternating((plan.runs, plan.slow_runs), (ours, baseline), plan.time_left)
     shutil.rmtree(folder)
     detail = {"steps": ours.detail, "baseline_steps": baseline.detail}
-    return _moved_figures(plan, samples, steps, detail)
+    return _moved_figures(plan, samples, used, detail)
 
 
 def _moved_figures(
     plan: Plan,
     samples: tuple[tuple[float, ...], ...],
-    steps: list[moves.NewVersion],
+    versions: list[str],
     detail: Mapping[str, Any],
 ) -> list[Figure]:
     ours = Series(what="build.py build", samples=samples[0])
-    which = f"{moves.LIBRARY} to {', '.join(step.version for step in steps)}"
+    which = f"{moves.LIBRARY} to {', '.join(versions)}"
     found = [
         Figure(
             key="moved",
@@ -183,7 +193,6 @@ def _moved_figures(
             unit="s",
             ours=ours,
             reference=Series(what="baseline, same update", samples=samples[1]),
-            at_most=0.10,
             detail={"target": plan.main.id, "moved": which, **detail},
         )
     ]
@@ -207,23 +216,31 @@ def second(session: Session, plan: Plan) -> list[Figure]:
     alone: list[float] = []
     after: list[float] = []
     steps: dict[str, float] = {}
+
+    def after_first() -> Timed:
+        session.ours_cold(plan.main)
+        return session.ours(plan.second)
+
     for _ in range(plan.slow_runs):
         alone.append(session.ours_cold(plan.second).seconds)
-        session.ours_cold(plan.main)
-        done = session.ours(plan.second)
+        done = session.without_stall(after_first)
         after.append(done.seconds)
         steps = longest(done.steps)
-    return [
-        Figure(
-            key="second",
-            title="second target of a family, against its own cold build",
-            unit="s",
-            ours=Series(what=f"after {plan.main.id}", samples=tuple(after)),
-            reference=Series(what="alone, cold", samples=tuple(alone)),
-            at_most=0.35,
-            detail={"target": plan.second.id, "steps": steps},
-        )
-    ]
+    return [second_figure(plan, after, alone, steps)]
+
+
+def second_figure(
+    plan: Plan, after: Sequence[float], alone: Sequence[float], steps: Mapping[str, float]
+) -> Figure:
+    """Figure (d) from its samples."""
+    return Figure(
+        key="second",
+        title="second target of a family, against its own cold build",
+        unit="s",
+        ours=Series(what=f"after {plan.main.id}", samples=tuple(after)),
+        reference=Series(what="alone, cold", samples=tuple(alone)),
+        detail={"target": plan.second.id, "steps": steps},
+    )
 
 
 def all_targets(session: Session, plan: Plan) -> list[Figure]:
@@ -246,7 +263,6 @@ def all_targets(session: Session, plan: Plan) -> list[Figure]:
             unit="s",
             ours=Series(what="one build, cold", samples=(whole,)),
             reference=Series(what="one by one, each cold", samples=(sum(alone.values()),)),
-            at_most=0.6,
             detail={"seconds": alone, "failed_builds": session.failed},
         ),
         Figure(
@@ -255,7 +271,6 @@ def all_targets(session: Session, plan: Plan) -> list[Figure]:
             unit="bytes",
             ours=Series(what="distinct layers", samples=(storage.distinct(images),)),
             reference=summed,
-            at_most=0.5,
             detail={"bytes": sizes},
         ),
         Figure(

@@ -40,7 +40,6 @@ def transfer(session: Session, plan: Plan) -> list[Figure]:
             unit="bytes",
             ours=Series(what="new layers", samples=(new_bytes(second, first),)),
             reference=whole,
-            at_most=0.35,
             detail=detail,
         ),
         Figure(
@@ -91,8 +90,6 @@ def tests(session: Session, plan: Plan) -> list[Figure]:
             title="image tests of one target, on all kinds of device",
             unit="s",
             ours=Series(what="build.py test", samples=tuple(each.seconds for each in done)),
-            at_most=90,
-            limit_on="value",
             detail={"target": plan.main.id, "by_device": [by_device(d.lines) for d in done]},
         )
     ]

@@ -64,7 +64,6 @@ def cold(session: Session, plan: Plan) -> list[Figure]:
             unit="s",
             ours=Series(what="build.py build", samples=(ours.done.seconds,)),
             reference=Series(what="baseline", samples=(baseline.done.seconds,)),
-            at_most=0.30,
             detail=detail,
         ),
         Figure(
@@ -99,7 +98,6 @@ def disk(session: Session, plan: Plan) -> list[Figure]:
             unit="bytes",
             ours=Series(what="with a copy of the packages", samples=(added,)),
             reference=Series(what="installed files", samples=(plan.real_size,)),
-            at_most=2.2,
             detail={"target": plan.main.id, "packages_bytes": packages, "causes": causes},
         )
     ]

@@ -145,6 +145,4 @@ def _figures(key: str, title: str, what: str, measured: Mapping[int, Used]) -> I
             title=f"{title}: growth of the {of} up to {most} {what} (1 is linear)",
             unit="exponent",
             ours=Series(what="fitted exponent", samples=(exponent(values),)),
-            at_most=1.1,
-            limit_on="value",
         )

@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import log
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 from bench import checkout
 from bench.result import Figure, Series
-from bench.timing import alternating, once
+from bench.timing import TimeLeft, alternating, always, once
 from cannery import console
 from cannery.errors import CanneryError
 from cannery.matrix.project import Project
@@ -27,40 +28,37 @@ SIZES = (10, 100, 1000)
 _QUICK = 15
 
 
-def commands(project: Project, runs: int, target: str) -> list[Figure]:
+def commands(
+    project: Project, runs: int, target: str, shares: Callable[[], TimeLeft] = lambda: always
+) -> Iterator[Figure]:
     """Commands as whole processes, against a Python process that does nothing.
 
     No file has changed since the last time that they were run. A plan asks the engine, if one runs.
+    ``shares`` begins the time of a command.
     """
     plan = ("build", "--simulate", "--plan")
     of_lines = (
-        ("help", ["--help"], 80),
-        ("list", ["list"], 80),
-        ("explain", ["explain", target], 100),
-        ("check-matrix", ["check"], 100),
-        ("plan-all", [*plan, "--all"], 250),
-        ("plan", [*plan, "--target", target], 150),
+        ("help", ["--help"]),
+        ("list", ["list"]),
+        ("explain", ["explain", target]),
+        ("check-matrix", ["check"]),
+        ("plan-all", [*plan, "--all"]),
+        ("plan", [*plan, "--target", target]),
     )
     build = [sys.executable, str(project.root / "build.py")]
     nothing = partial(once, [sys.executable, "-c", "pass"])
-    found = []
-    for key, words, limit in of_lines:
+    for key, words in of_lines:
         ours = partial(once, [*build, *words])
         ours()
         count = max(runs, _QUICK)
-        samples = alternating((count, count), (ours, nothing))
-        found.append(
-            Figure(
-                key=key,
-                title=f"build.py {' '.join(words)}",
-                unit="ms",
-                ours=Series(what="whole process", samples=samples[0]),
-                reference=Series(what="python -c pass", samples=samples[1]),
-                at_most=limit,
-                limit_on="value",
-            )
+        samples = alternating((count, count), (ours, nothing), shares())
+        yield Figure(
+            key=key,
+            title=f"build.py {' '.join(words)}",
+            unit="ms",
+            ours=Series(what="whole process", samples=samples[0]),
+            reference=Series(what="python -c pass", samples=samples[1]),
         )
-    return found
 
 
 def rendering(project: Project, runs: int) -> list[Figure]:
@@ -68,6 +66,17 @@ def rendering(project: Project, runs: int) -> list[Figure]:
 
     The growth is that of rendering all targets anew.
     """
+    measured = _of_sizes(project, runs)
+    return [*_checks(measured[min(measured)]), _growth(measured)]
+
+
+def rendering_here(project: Project, runs: int) -> list[Figure]:
+    """``rendering`` of this matrix only, without its growth."""
+    return _checks(_inside(project, runs))
+
+
+def _of_sizes(project: Project, runs: int) -> dict[int, dict[str, Any]]:
+    """What inner.py measures with matrices of several sizes."""
     count = len(project.matrix().targets)
     measured: dict[int, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="bench-matrix-") as folder:
@@ -76,41 +85,37 @@ def rendering(project: Project, runs: int) -> list[Figure]:
             targets = checkout.grow(copy, times) if times > 1 else count
             console.say(f"measuring render --check with {targets} targets")
             measured[targets] = _inside(copy, max(runs, 3 if targets > 500 else 7))
-    here = measured[min(measured)]
-    loop = Series(what="bare loop, same process", samples=tuple(here["bare"]))
+    return measured
+
+
+def _checks(here: dict[str, Any]) -> list[Figure]:
+    titles = {
+        "check": f"render --check of all {here['targets']} targets, against a bare loop",
+        "check-one": "render --check after a change of one lock, against a bare loop",
+        "check-anew": "render --check, all targets rendered anew, against a bare loop",
+    }
     return [
         Figure(
-            key="check",
-            title=f"render --check of all {count} targets, against a bare loop",
+            key=key,
+            title=title,
             unit="ms",
-            ours=Series(what="render --check", samples=tuple(here["ours"])),
-            reference=loop,
-            at_most=1.3,
+            ours=Series(what="render --check", samples=tuple(here[key])),
+            reference=Series(what="bare loop, same process", samples=tuple(here["bare"])),
             detail={"filled": here["filled"]},
-        ),
-        Figure(
-            key="check-anew",
-            title="render --check after a change: all targets rendered, against a bare loop",
-            unit="ms",
-            ours=Series(what="render --check", samples=tuple(here["anew"])),
-            reference=loop,
-            at_most=2,
-        ),
-        _growth(measured),
+        )
+        for key, title in titles.items()
     ]
 
 
 def _growth(measured: dict[int, dict[str, Any]]) -> Figure:
     """How the time of rendering all targets anew grows with their number."""
-    medians = {n: statistics.median(found["anew"]) for n, found in measured.items()}
+    medians = {n: statistics.median(found["check-anew"]) for n, found in measured.items()}
     loops = {n: statistics.median(found["bare"]) for n, found in measured.items()}
     return Figure(
         key="growth",
         title=f"growth of rendering anew up to {max(medians)} targets (1 is linear)",
         unit="exponent",
         ours=Series(what="fitted exponent of the time", samples=(exponent(medians),)),
-        at_most=1.1,
-        limit_on="value",
         detail={
             "ms_per_target": {str(n): round(ms / n, 3) for n, ms in medians.items()},
             "bare_ms_per_target": {str(n): round(ms / n, 3) for n, ms in loops.items()},
@@ -129,8 +134,6 @@ def unit_tests(project: Project) -> list[Figure]:
             title="nox -s unit, on the cores of this machine",
             unit="s",
             ours=Series(what="whole process", samples=(seconds,)),
-            at_most=60,
-            limit_on="value",
         )
     ]
 

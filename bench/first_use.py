@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the README's two commands, from a fresh clone to a result on the device."""
+"""Measures the README's two commands, and .ci/run, from a fresh clone on a new machine."""
 
 from __future__ import annotations
 
@@ -38,31 +38,63 @@ def first_use(root: Path, folder: Path) -> list[Figure]:
         UsageError: this machine has some of the programs already.
         EngineError: a command failed.
     """
+    clone = _cloned(root, folder)
+    spent = []
+    try:
+        for command in commands((clone / "README.md").read_text(encoding="utf-8")):
+            seconds, said = _timed(["bash", "-c", command], clone)
+            spent.append(seconds)
+    finally:
+        _do(["bash", "setup.sh", "--stop"], clone)
+    if "npu:0" not in said:
+        raise EngineError(f"the container did not compute on the device. Output:\n{said[-500:]}")
+    titles = {
+        "first-command": "README's first command, from a fresh clone on a bare Debian 12",
+        "second-command": "README's second command, after the first",
+    }
+    return [
+        _figure(key, title, "s", seconds)
+        for (key, title), seconds in zip(titles.items(), spent, strict=True)
+    ]
+
+
+def ci(root: Path, folder: Path) -> list[Figure]:
+    """The minutes of ``.ci/run`` on a new machine, and again with what the first run has left.
+
+    Raises: as ``first_use``.
+    """
+    clone = _cloned(root, folder)
+    titles = {
+        "ci-first": ".ci/run, from a fresh clone on a bare Debian 12",
+        "ci-again": ".ci/run again, with what the first run has left",
+    }
+    return [
+        _figure(key, title, "min", _timed(["bash", ".ci/run"], clone)[0] / 60)
+        for key, title in titles.items()
+    ]
+
+
+def _figure(key: str, title: str, unit: str, sample: float) -> Figure:
+    ours = Series(what="whole process", samples=(sample,))
+    return Figure(key=key, title=title, unit=unit, ours=ours)
+
+
+def _cloned(root: Path, folder: Path) -> Path:
+    """A clone of the checkout ``root``, on a machine without the programs that it installs."""
     if there := [name for name in _INSTALLED if shutil.which(name)]:
         what = f"this machine is not new: {', '.join(there)} is installed."
         raise UsageError(Problem(what=what, fix="Measure on a bare Debian 12."))
     clone = folder / "cannery"
     _do(["git", "clone", "--quiet", str(root), str(clone)], folder)
-    spent = {}
-    try:
-        for command in commands((clone / "README.md").read_text(encoding="utf-8")):
-            console.say(command)
-            begun = time.monotonic()
-            said = _do(["bash", "-c", command], clone)
-            spent[command] = round(time.monotonic() - begun, 1)
-    finally:
-        _do(["bash", "setup.sh", "--stop"], clone)
-    if "npu:0" not in said:
-        raise EngineError(f"the container did not compute on the device. Output:\n{said[-500:]}")
-    return [
-        Figure(
-            key="first-use",
-            title="README's two commands, from a fresh clone on a bare Debian 12",
-            unit="s",
-            ours=Series(what="build, then run", samples=(sum(spent.values()),)),
-            detail={"seconds": spent},
-        )
-    ]
+    return clone
+
+
+def _timed(argv: list[str], folder: Path) -> tuple[float, str]:
+    """The seconds of a command, and its output."""
+    console.say(argv[-1])
+    begun = time.monotonic()
+    said = _do(argv, folder)
+    return round(time.monotonic() - begun, 1), said
 
 
 def _do(argv: list[str], folder: Path) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures: samples, medians, ratios, and whether a figure is within its limit.
+"""The figures: samples, medians, ratios, and whether a figure is within its limit (limits.py).
 
 Pure except for ``load`` and ``save``, which store the figures of one machine in a JSON file.
 """
@@ -11,14 +11,13 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from bench.limits import LIMITS, Limit, ratio_of
 from cannery.errors import FileError, Problem, file_error
 from cannery.files import write_files
 
 SCHEMA = 1
-
-LimitOn = Literal["ratio", "value"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +38,11 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One line of the report: our samples, the reference, and the limit.
+    """One line of the report: our samples and the reference. ``LIMITS`` has the limit of its key.
 
-    ``at_most`` limits the ratio of the two medians, or with ``limit_on="value"`` our median.
-    ``detail`` is stored with the figure and must be JSON.
+    ``repeated`` counts the samples that were thrown away and taken again, because a download
+    stalled, and ``stalled`` those in which one stalled and that are here all the same. ``detail``
+    is stored with the figure and must be JSON.
     """
 
     key: str
@@ -50,28 +50,27 @@ class Figure:
     unit: str
     ours: Series
     reference: Series | None = None
-    at_most: float | None = None
-    limit_on: LimitOn = "ratio"
+    repeated: int = 0
+    stalled: int = 0
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def limit(self) -> Limit:
+        return LIMITS[self.key]
 
     @property
     def ratio(self) -> float | None:
         """Our median divided by the reference's; None without a reference."""
-        if self.reference is None or self.reference.median == 0:
-            return None
-        return self.ours.median / self.reference.median
-
-    @property
-    def measured(self) -> float | None:
-        """The number that ``at_most`` limits."""
-        return self.ours.median if self.limit_on == "value" else self.ratio
+        return ratio_of(self.ours.median, self._compared)
 
     @property
     def passed(self) -> bool | None:
         """Whether the figure is within its limit; None without a limit or a reference."""
-        if self.at_most is None or self.measured is None:
-            return None
-        return self.measured <= self.at_most
+        return self.limit.passed(self.ours.median, self._compared)
+
+    @property
+    def _compared(self) -> float | None:
+        return self.reference.median if self.reference else None
 
     def to_json(self, *, date: str, commit: str) -> dict[str, Any]:
         """The figure's entry in the results file."""
@@ -81,9 +80,8 @@ class Figure:
             "ours": _series(self.ours),
             "reference": _series(self.reference) if self.reference else None,
             "ratio": None if self.ratio is None else _rounded(self.ratio),
-            "at_most": self.at_most,
-            "limit_on": self.limit_on,
-            "passed": self.passed,
+            "repeated": self.repeated,
+            "stalled": self.stalled,
             "date": date,
             "commit": commit,
             "detail": dict(self.detail),

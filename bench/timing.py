@@ -10,9 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.steps import Step, parse
-from cannery.errors import CanneryError, Problem
+from bench.steps import Step, parse, reused
+from cannery.errors import CanneryError, EngineError, Problem
 from cannery.execute.process import stream
+
+TimeLeft = Callable[[], bool]
+"""Whether another sample may be taken."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,8 @@ class Timed:
     lines: tuple[Line, ...]
     logs: tuple[Path, ...] = ()
     """Files with further output."""
+    stalled: float = 0.0
+    """The seconds for which a download stalled; 0 if none did."""
 
     @property
     def steps(self) -> list[Step]:
@@ -67,6 +72,20 @@ def timed(argv: Sequence[str], log: Path) -> Timed:
     return Timed(seconds=seconds, lines=tuple(lines))
 
 
+def require_cold(done: Timed) -> Timed:
+    """``done``, if none of its steps came from a cache.
+
+    Raises:
+        EngineError: one did, or the log has no steps.
+    """
+    if found := reused(done.steps):
+        names = "\n".join(found)
+        raise EngineError(f"the build was not cold; these steps came from a cache:\n{names}")
+    if not done.steps:
+        raise EngineError("the log of the cold build has no steps.")
+    return done
+
+
 def once(argv: Sequence[str]) -> float:
     """The duration of one run in milliseconds; its output is discarded.
 
@@ -82,12 +101,25 @@ def once(argv: Sequence[str]) -> float:
     return elapsed
 
 
+def always() -> bool:
+    """No limit of time."""
+    return True
+
+
 def alternating(
-    runs: Sequence[int], sides: Sequence[Callable[[], float]]
+    runs: Sequence[int], sides: Sequence[Callable[[], float]], time_left: TimeLeft = always
 ) -> tuple[tuple[float, ...], ...]:
-    """Samples of each side, taken in turn (A B A B). A side with fewer runs joins later."""
+    """Samples of each side, taken in turn (A B A B). A side with fewer runs joins later.
+
+    Without time left there are fewer samples, but at least one of each side.
+    """
     samples: list[list[float]] = [[] for _ in sides]
     for number in range(max(runs)):
+        if number and not time_left():
+            for side, found in zip(sides, samples, strict=True):
+                if not found:
+                    found.append(side())
+            break
         for side, count, found in zip(sides, runs, samples, strict=True):
             if number >= max(runs) - count:
                 found.append(side())

@@ -14,7 +14,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -55,6 +55,28 @@ def inputs_of(texts: Iterable[str], paths: Iterable[Path] = ()) -> Inputs:
     )
 
 
+def inputs_of_each(
+    texts: Mapping[str, str], folder: Path, shared: Iterable[Path]
+) -> dict[str, Inputs]:
+    """As ``inputs_of`` for each name of ``texts``: its text, the files below ``folder``/name, and
+    those that are ``shared`` by all. ``folder`` is looked at once, so a link in it is a link.
+    """
+    common = inputs_of([], shared)
+    prefix = f"{folder}{os.sep}"
+    found: dict[str, list[_State]] = {name: [] for name in texts}
+    for state in _states([str(folder)]):
+        name = state[0].removeprefix(prefix).partition(os.sep)[0]
+        if name in found:
+            found[name].append(state)
+    return {
+        name: Inputs(
+            digest=_hash((common.digest, texts[name], states)),
+            newest=max([common.newest, *map(_changed, states)]),
+        )
+        for name, states in found.items()
+    }
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cache:
     """The entries in ``folder``: one file each, a hash of the inputs and the text, and the text."""
@@ -63,12 +85,35 @@ class Cache:
 
     def get(self, name: str, inputs: Inputs) -> str | None:
         """The text that ``name`` was computed to from these ``inputs``; None if that is unknown."""
+        digest, text, written = self._entry(name)
+        known = written > inputs.newest and digest == _digest(inputs, text)
+        return text if known else None
+
+    def _entry(self, name: str) -> tuple[str, str, int]:
+        """The hash, the text and the time in ns of an entry; a hash that none has without one."""
         try:
-            content = _own_content(self.folder / name, newer_than=inputs.newest)
+            content, written = _own_content(self.folder / name)
             digest, _, text = content.decode().partition("\n")
         except (OSError, UnicodeDecodeError):
-            return None
-        return text if digest == _digest(inputs, text) else None
+            return "", "", 0
+        return digest, text, written
+
+    def noted(self, name: str, each: Mapping[str, Inputs]) -> set[str]:
+        """The keys that ``note`` was given with these inputs, if it is younger than them."""
+        digest, text, written = self._entry(name)
+        if digest != _digest(_NO_INPUTS, text):
+            return set()
+        known = json.loads(text)
+        return {
+            key
+            for key, inputs in each.items()
+            if written > inputs.newest and known.get(key) == inputs.digest
+        }
+
+    def note(self, name: str, each: Mapping[str, Inputs]) -> None:
+        """Note that what ``name`` stands for is true of each key with these inputs."""
+        digests = {key: inputs.digest for key, inputs in each.items()}
+        self.keep(name, _NO_INPUTS, json.dumps(digests, indent=0))
 
     def computed(self, name: str, inputs: Inputs, compute: Callable[[], T]) -> T:
         """What ``compute`` returns, which is plain data, or what it returned for these ``inputs``.
@@ -88,24 +133,28 @@ class Cache:
             write_files({self.folder / name: f"{_digest(inputs, text)}\n{text}"})
 
 
+_NO_INPUTS = Inputs(digest="")
+"""Those of an entry that has the inputs of each of its keys."""
+
+
 def _digest(inputs: Inputs, text: str) -> str:
     """What an entry begins with."""
     return hashlib.sha256(f"{inputs.digest} {text}".encode()).hexdigest()
 
 
-def _own_content(path: Path, *, newer_than: int) -> bytes:
-    """The content of a regular file that only this user may write.
+def _own_content(path: Path) -> tuple[bytes, int]:
+    """The content of a regular file that only this user may write, and its time in ns.
 
     Raises:
-        OSError: it is none, or is not newer than ``newer_than``.
+        OSError: it is none.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as stream:
         info = os.fstat(handle)
         others = info.st_uid != os.geteuid() or info.st_mode & _OTHERS_WRITE
-        if not stat.S_ISREG(info.st_mode) or others or info.st_mtime_ns <= newer_than:
+        if not stat.S_ISREG(info.st_mode) or others:
             raise PermissionError
-        return stream.read()
+        return stream.read(), info.st_mtime_ns
 
 
 @cache

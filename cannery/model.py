@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 from cannery.bases import Base, Python
 from cannery.cann import CannPackages, CannRelease
@@ -226,7 +227,7 @@ class Target:
         """Component name to the wheel that the build makes from an sdist."""
         return {name: each for name, each in self._wheels.items() if isinstance(each, BuiltWheel)}
 
-    @property
+    @cached_property
     def _wheels(self) -> dict[str, VendorWheel | BuiltWheel | None]:
         return {
             "torch": self.torch_wheel,

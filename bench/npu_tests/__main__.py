@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench import machine
 from bench.device import host
+from bench.device.run import Results
 from bench.npu_tests import report, run
 from bench.npu_tests.checkout import SUITES, commits, copied, ordered
 from bench.program import run_program
@@ -34,7 +35,22 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--minutes", type=float, help="begin no file after this time")
     options.add_argument("--jobs", type=int, default=2, help="files at a time (default: 2)")
     options.add_argument("--json", type=Path, help="also keep every case's result in this file")
+    options.add_argument(
+        "--resume", action="store_true", help="run only files of which --json has no results"
+    )
     return options
+
+
+def kept(place: Path | None) -> Results:
+    """The results of an earlier run.
+
+    Raises:
+        UsageError: there are none.
+    """
+    if place is None or not place.is_file():
+        raise UsageError("--resume needs --json FILE, with the results of an earlier run")
+    found: Results = json.loads(place.read_text(encoding="utf-8"))
+    return found
 
 
 def measured(arguments: argparse.Namespace, folder: Path) -> None:
@@ -53,6 +69,7 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
         run.Programs(arguments.python, settings, folder),
         ordered(every, arguments.only, arguments.seed),
         arguments.minutes,
+        kept(arguments.json) if arguments.resume else {},
     )
     for line in run_all.progress(arguments.jobs):
         print(line, file=sys.stderr, flush=True)

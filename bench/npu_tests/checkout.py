@@ -38,6 +38,11 @@ class File:
     place: Path
 
     @property
+    def name(self) -> str:
+        """What it is called in results."""
+        return f"{self.suite}/{self.path}"
+
+    @property
     def cold(self) -> bool:
         """Whether it may set variables before it imports torch_npu."""
         return bool(SETTINGS.search(self.place.read_text(encoding="utf-8")))

@@ -186,14 +186,18 @@ class Server:
 class Run:
     """The files in their order, and the cases of those that were begun in time."""
 
-    def __init__(self, programs: Programs, files: Sequence[File], minutes: float | None) -> None:
+    def __init__(
+        self, programs: Programs, files: Sequence[File], minutes: float | None, found: Results
+    ) -> None:
+        """Files that have results in ``found`` are not run again."""
         self.programs = programs
         self.count = len(files)
         self.end = None if minutes is None else time.monotonic() + 60 * minutes
         self.waiting = SimpleQueue[File]()
         for file in files:
-            self.waiting.put(file)
-        self.found: Results = {}
+            if file.name not in found:
+                self.waiting.put(file)
+        self.found = dict(found)
 
     def progress(self, jobs: int) -> Iterator[str]:
         """Run the files, a number of them at a time; tells of each when it is done."""
@@ -221,7 +225,7 @@ class Run:
                 file = self.waiting.get(block=False)
                 warm = warm.alive()
                 cases = self._cold(file) if file.cold else warm.cases(file)
-                done.put((f"{file.suite}/{file.path}", cases))
+                done.put((file.name, cases))
         except Empty:
             pass
         finally:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,13 +12,13 @@ from cannery import console
 from cannery.cli.common import read
 from cannery.errors import counted
 from cannery.files import exclusive, write_files
-from cannery.matrix.project import IN_SYNC, RENDERED, Project
+from cannery.matrix.project import EACH_IN_SYNC, IN_SYNC, RENDERED, Project, select
 from cannery.options.given import Given
 from cannery.options.matrix import RenderOptions
 
 if TYPE_CHECKING:
     from cannery.image.drift import Difference
-    from cannery.model import Target
+    from cannery.model import Matrix, Target
 
 
 def run(given: Given, project: Project) -> int:
@@ -34,7 +35,10 @@ def run(given: Given, project: Project) -> int:
         return 0
     # Two runs at once would take each other's temporary files for strays, and remove files twice.
     with exclusive(project.state / "render.lock"):
-        targets, difference, rendered = _compared(project, options)
+        matrix = project.matrix()
+        targets = select(matrix, options.targets or ["*"], options.where)
+        every = len(targets) == len(matrix.targets)
+        difference, rendered = _compared(project, matrix, targets, every=every)
         changed = {path: rendered[path] for path in difference.changed}
         write_files(changed, remove=difference.orphans)
     for verb, paths in (
@@ -55,36 +59,44 @@ def _check(project: Project, options: RenderOptions) -> int:
         OutOfSyncError: something differs.
     """
     inputs = project.rendering_inputs()
-    if project.cache.get(IN_SYNC, inputs) is not None:
+    if (count := project.cache.get(IN_SYNC, inputs)) is not None:
+        if not options.targets and not options.where:
+            return int(count)
         return len(project.selected_ids(options.targets or ["*"], options.where))
     # Imported here and below, because none of it is needed to see that no file has changed.
     from cannery.image.drift import require_in_sync
 
-    targets, difference, _ = _compared(project, options)
+    matrix = project.matrix()
+    targets = select(matrix, options.targets or ["*"], options.where)
+    every = len(targets) == len(matrix.targets)
+    each = project.inputs_of_targets(targets)
+    same = project.cache.noted(EACH_IN_SYNC, each)
+    changed = [target for target in targets if target.id not in same]
+    difference, _ = _compared(project, matrix, changed, every=every)
     require_in_sync(project, difference, "python build.py render")
-    if len(targets) == len(project.selected_ids(["*"], [])):
-        for entry in (RENDERED, IN_SYNC):
-            project.cache.keep(entry, inputs)
+    if every:
+        project.cache.keep(RENDERED, inputs)
+        project.cache.keep(IN_SYNC, inputs, str(len(targets)))
+        project.cache.note(EACH_IN_SYNC, each)
     return len(targets)
 
 
 def _compared(
-    project: Project, options: RenderOptions
-) -> tuple[list[Target], Difference, dict[Path, str]]:
-    """The selected targets, and the files that are written: their differences and their texts."""
+    project: Project, matrix: Matrix, targets: Iterable[Target], *, every: bool
+) -> tuple[Difference, dict[Path, str]]:
+    """The differences of the files of ``targets`` and of the doctor's facts, and all texts.
+
+    With ``every`` also files that belong to no target of ``matrix`` are differences.
+    """
     from cannery.image.doctor_facts import facts_file
     from cannery.image.drift import compare, compare_file
     from cannery.image.render import Renderer
-    from cannery.matrix.project import select
 
-    matrix = project.matrix()
-    targets = select(matrix, options.targets or ["*"], options.where)
     renderer = Renderer(project)
     rendered: dict[Path, str] = {}
     for target in targets:
         rendered |= renderer.render(target).paths(project)
-    every = len(targets) == len(matrix.targets)
     difference = compare(project, rendered, matrix.targets if every else ())
     facts, text = facts_file(project, matrix, project.compat())
     changed = {**difference.changed, **compare_file(project, facts, text)}
-    return targets, replace(difference, changed=changed), {**rendered, facts: text}
+    return replace(difference, changed=changed), {**rendered, facts: text}

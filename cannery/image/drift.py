@@ -89,8 +89,9 @@ def _diff(name: str, old: str | None, new: str) -> str:
 
 def _files(project: Project, folders: Sequence[Path], known: Collection[str]) -> Iterator[Path]:
     """Every file and link in ``folders`` and, with ``known``, those that belong to no target."""
+    own = {*folders}
     for entry in sorted(project.images.iterdir()) if project.images.is_dir() else ():
-        if entry in folders or (known and entry.name not in known):
+        if entry in own or (known and entry.name not in known):
             if entry.is_symlink() or not entry.is_dir():
                 yield entry
                 continue

@@ -7,9 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-
-from packaging.requirements import Requirement
+from functools import cache, cached_property
 
 from cannery.errors import MatrixError, Problem, Span, some_of
 from cannery.image.requirements import (
@@ -19,7 +17,7 @@ from cannery.image.requirements import (
     requirement_groups,
 )
 from cannery.model import Target
-from cannery.syntax.specifiers import normal_name, parse_requirements
+from cannery.syntax.specifiers import admits, normal_name, parse_requirement
 
 INPUTS = "# Inputs: "
 """The beginning of the line with the hash of a lock's inputs; see ``inputs_digest``."""
@@ -68,6 +66,11 @@ class LockedWheel:
             return ()
         pairs = zip(self.file_names, self.hashes, strict=True)
         return tuple(LockedFile(name=name, sha256=sha256) for name, sha256 in pairs)
+
+    @property
+    def has_one_file(self) -> bool:
+        """Whether ``files`` has one; this is asked of thousands of packages, and makes none."""
+        return len(self.file_names) == len(self.hash_lines) == 1
 
     def file_for(self, machine: str) -> LockedFile | None:
         """The one file that is installed on ``machine`` (``aarch64``); None if that is unknown."""
@@ -124,7 +127,8 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
 
     def close() -> None:
         if package:
-            wheels.append(_wheel(package, hashes, comments))
+            name, version = package["name"], package["version"]
+            wheels.append(_wheel(name, version, tuple(hashes), tuple(comments)))
         hashes.clear()
         comments.clear()
 
@@ -154,14 +158,18 @@ def _invalid(file: str, number: int, line: str) -> Problem:
     )
 
 
-def _wheel(package: re.Match[str], hashes: list[str], comments: list[str]) -> LockedWheel:
+@cache
+def _wheel(
+    name: str, version: str, hashes: tuple[str, ...], comments: tuple[str, ...]
+) -> LockedWheel:
+    """The package of these lines, of which the locks of a matrix have many in common."""
     parents = {via["parent"] for line in comments if (via := _VIA.match(line))}
     files = (line.removeprefix(_FILE) for line in comments if line.startswith(_FILE))
     groups = {p.removeprefix("-r ").removesuffix(".in") for p in parents if p.startswith("-r ")}
     return LockedWheel(
-        name=normal_name(package["name"]),
-        version=package["version"],
-        hash_lines=tuple(hashes),
+        name=normal_name(name),
+        version=version,
+        hash_lines=hashes,
         file_names=tuple(files),
         parents=frozenset(normal_name(p) for p in parents if not p.startswith("-r ")),
         groups=frozenset(groups),
@@ -194,14 +202,16 @@ def check_lock(target: Target, lock: Lock) -> None:
     """
     locked = {wheel.name: wheel for wheel in lock.wheels}
     problems = []
+    over = {normal_name(parse_requirement(text).name): text for text in overrides(target)}
     for group, texts in requirement_groups(target).items():
-        for requirement in parse_requirements(texts):
+        for text in texts:
+            requirement = parse_requirement(text)
             wheel = locked.get(normal_name(requirement.name))
             if wheel is None or group not in wheel.groups:
                 problems.append(f"{requirement} is not locked.")
-            elif not _admits(target, requirement, wheel):
+            elif not admits(over.get(wheel.name, text), wheel.version):
                 problems.append(f"{requirement} is locked as {wheel.version}.")
-    if unclear := [wheel.name for wheel in lock.wheels if len(wheel.files) != 1]:
+    if unclear := [wheel.name for wheel in lock.wheels if not wheel.has_one_file]:
         problems.append(f"it does not name the one file of {some_of(unclear, _SHOWN)}.")
     if not problems and lock.inputs != inputs_digest(target):
         problems.append("the requirements of the target have changed since it was locked.")
@@ -213,7 +223,7 @@ def check_lock(target: Target, lock: Lock) -> None:
 
 def _check_build_lock(target: Target, lock: Lock) -> None:
     problems = []
-    if unclear := [wheel.name for wheel in lock.wheels if len(wheel.files) != 1]:
+    if unclear := [wheel.name for wheel in lock.wheels if not wheel.has_one_file]:
         problems.append(f"it does not name the one file of {some_of(unclear, _SHOWN)}.")
     if not problems and lock.inputs != build_inputs_digest(target):
         problems.append("the build requirements of the target have changed since it was locked.")
@@ -224,10 +234,3 @@ def _check_build_lock(target: Target, lock: Lock) -> None:
 def _out_of_date(target: Target, name: str, problems: Iterable[str]) -> MatrixError:
     what = f"images/{target.id}/{name}: {' '.join(problems)}"
     return MatrixError(Problem(what=what, fix=f"Run 'python build.py lock --target {target.id}'."))
-
-
-def _admits(target: Target, requirement: Requirement, wheel: LockedWheel) -> bool:
-    """Whether the locked version satisfies the requirement, or the override that replaces it."""
-    over = {normal_name(each.name): each for each in parse_requirements(overrides(target))}
-    effective = over.get(wheel.name, requirement)
-    return effective.specifier.contains(wheel.version, prereleases=True)

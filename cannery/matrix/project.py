@@ -6,12 +6,12 @@ What reads the matrix is imported only where it is read: a command may know the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cannery.cache import Cache, Inputs, inputs_of
+from cannery.cache import Cache, Inputs, inputs_of, inputs_of_each
 from cannery.matrix.file_names import FACTS, MATRIX, SETTINGS
 from cannery.matrix.selection import qualities_of, select_ids
 
@@ -29,7 +29,11 @@ RENDERED = "rendered"
 """The entry of the cache that the folders of all targets are as rendered."""
 
 IN_SYNC = "in-sync"
-"""The entry that they are, that there are no others, and that the doctor has the same facts."""
+"""The entry that they are, that there are no others, and that the doctor has the same facts. Its
+text is the number of targets."""
+
+EACH_IN_SYNC = "each-in-sync"
+"""The entry of the targets whose folders are as rendered, by id."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +68,14 @@ class Project:
     def rendering_inputs(self) -> Inputs:
         """The state of all files that images/ is rendered from, and of those in it."""
         return self.inputs(self.images, self.templates, self.build_context)
+
+    def inputs_of_targets(self, targets: Iterable[Target]) -> dict[str, Inputs]:
+        """The state of what the folder of each target is rendered from, and of the folder, by id.
+
+        The lock is in the folder. The shared build context is no part of what is rendered.
+        """
+        texts = {target.id: repr(target) for target in targets}
+        return inputs_of_each(texts, self.images, [self.templates])
 
     @property
     def artifacts(self) -> Path:

@@ -33,8 +33,8 @@ _HARMLESS_FOLDERS = (
 _HARMLESS = (
     *(".gitignore", ".hadolint.yaml", "LICENSE", "compat.yaml", "noxfile.py", "publish.yaml"),
     *("action.yml", ".ci/run", ".ci/summary.py", ".github/dependabot.yml"),
-    *(f".github/workflows/{name}.yml" for name in ("npu", "pages", "release", "retention")),
-    ".github/workflows/update.yml",
+    *(f".github/workflows/{name}.yml" for name in ("bench", "npu", "pages", "release")),
+    *(f".github/workflows/{name}.yml" for name in ("retention", "update")),
 )
 """Files without influence on the contents, the build or the checks of images. compat.yaml allows or
 rejects targets, but does not change them. The workflow that builds is not in this list."""

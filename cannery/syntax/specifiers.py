@@ -49,6 +49,15 @@ def parse_requirement(text: str) -> Requirement:
     return found
 
 
+@cache
+def admits(text: str, version: str) -> bool:
+    """Whether the requirement ``text`` admits ``version``, which may be a pre-release.
+
+    Raises: as ``parse_requirement``.
+    """
+    return parse_requirement(text).specifier.contains(version, prereleases=True)
+
+
 def specifiers(text: str) -> SpecifierSet:
     """``text`` as bounds of versions.
 

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.checkout import Checkout, Result
 
 TARGET = "py39-torch231-cann8t39"
+OTHER = "py39-torch210-cann8rc2"
 COMMANDS = [
     ["list", "--verbose"],
     ["check"],
@@ -42,6 +43,20 @@ def place_files(checkout: Checkout) -> None:
         append(f"artifacts/{file.name}")(checkout)
 
 
+def move_behind_a_link(checkout: Checkout) -> None:
+    """The same files, below a link to their folder."""
+    folder = checkout.root / "images" / TARGET
+    folder.rename(checkout.root / "aside")
+    folder.symlink_to(checkout.root / "aside", target_is_directory=True)
+
+
+def two_changes(checkout: Checkout) -> None:
+    """One that is found, and then one of another target."""
+    append(f"images/{TARGET}/Dockerfile")(checkout)
+    assert checkout.run("render", "--check").code == 4
+    append(f"images/{OTHER}/profile.sh")(checkout)
+
+
 CHANGES: dict[str, Callable[[Checkout], object]] = {
     "a summary": lambda each: each.edit("the one to take first", "the one to take last"),
     "an error": append("matrix.yaml", "unknown: 1\n"),
@@ -57,6 +72,8 @@ CHANGES: dict[str, Callable[[Checkout], object]] = {
     "results": append(f"verified/{TARGET}.yaml", "unknown: 1\n"),
     "a report": append(f".cannery/reports/cannery_{TARGET}-sim.json"),
     "files of the vendor": place_files,
+    "a link": move_behind_a_link,
+    "two changes": two_changes,
     "no facts": lambda each: (each.root / "compat.yaml").unlink(),
     "no matrix": lambda each: (each.root / "matrix.yaml").unlink(),
 }

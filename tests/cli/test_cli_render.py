@@ -3,7 +3,11 @@ from __future__ import annotations
 
 import shutil
 
+import pytest
+
+from cannery.image.render import Rendered, Renderer
 from cannery.matrix.project import Project
+from cannery.model import Target
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"
@@ -35,6 +39,39 @@ def test_what_is_stale_is_shown_and_mended(checkout: Checkout) -> None:
     checkout.run("render").accepted(f"wrote {DOCKERFILE}", f"wrote images/{OTHER}/target.json")
     assert checkout.state() == before
     checkout.run("render", "--check").accepted()
+
+
+def rendered_by(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The targets that ``render --check`` renders, to find all in sync."""
+    found: list[str] = []
+    original = Renderer.render
+
+    def render(self: Renderer, target: Target) -> Rendered:
+        found.append(target.id)
+        return original(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Renderer, "render", render)
+        checkout.run("render", "--check").accepted("images/ is in sync")
+    return found
+
+
+def test_only_what_may_have_changed_is_rendered_again(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = {*checkout.project.matrix().targets}
+    assert {*rendered_by(checkout, monkeypatch)} == every
+    assert rendered_by(checkout, monkeypatch) == []
+    (checkout.root / "images" / TARGET / "requirements.lock").touch()
+    assert rendered_by(checkout, monkeypatch) == [TARGET]
+    # Another text of matrix.yaml, with the same targets.
+    checkout.edit("targets:", "targets: # all", "matrix.yaml")
+    assert rendered_by(checkout, monkeypatch) == []
+    checkout.edit("summary: PyTorch 2.3.1", "summary: The PyTorch 2.3.1")
+    checkout.run("render").accepted(f"wrote {DOCKERFILE}")
+    assert rendered_by(checkout, monkeypatch) == [TARGET]
+    (checkout.project.templates / "macros.j2").touch()
+    assert {*rendered_by(checkout, monkeypatch)} == every
 
 
 def test_a_change_of_the_matrix_shows_in_the_images_it_is_about(checkout: Checkout) -> None:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from cannery import cache as caches
-from cannery.cache import Cache, inputs_of
+from cannery.cache import Cache, Inputs, inputs_of, inputs_of_each
 
 NAME = "entry"
 
@@ -86,6 +86,46 @@ def test_a_change_is_noticed(cache: Cache, folder: Path, change: Callable[[Path]
     assert cache.get(NAME, before) == "text"
     change(folder)
     assert cache.get(NAME, inputs_of([], [folder])) is None
+
+
+EACH = {"below": "a text", "missing": "another"}
+
+
+def each_inputs(folder: Path, texts: Mapping[str, str] = EACH) -> dict[str, Inputs]:
+    return inputs_of_each(texts, folder, [folder / "first"])
+
+
+def test_what_was_noted_of_each_is_known_until_it_changes(cache: Cache, folder: Path) -> None:
+    assert cache.noted(NAME, each_inputs(folder)) == set()
+    cache.note(NAME, each_inputs(folder))
+    assert cache.noted(NAME, each_inputs(folder)) == {*EACH}
+    assert cache.noted(NAME, each_inputs(folder, {**EACH, "below": "new"})) == {"missing"}
+    assert cache.noted(NAME, each_inputs(folder, {"below": "a text", "new": ""})) == {"below"}
+    (folder / "missing").mkdir()
+    assert cache.noted(NAME, each_inputs(folder)) == {*EACH}
+    (folder / "missing" / "new").touch()
+    assert cache.noted(NAME, each_inputs(folder)) == {"below"}
+    # What all share.
+    in_place(folder)
+    assert cache.noted(NAME, each_inputs(folder)) == set()
+
+
+def test_a_folder_that_became_a_link_has_changed(cache: Cache, folder: Path) -> None:
+    cache.note(NAME, each_inputs(folder))
+    (folder / "below").rename(folder.with_name("aside"))
+    (folder / "below").symlink_to(folder.with_name("aside"), target_is_directory=True)
+    for _ in range(2):
+        assert cache.noted(NAME, each_inputs(folder)) == {"missing"}
+        cache.note(NAME, each_inputs(folder))
+
+
+def test_what_is_as_young_as_the_note_may_have_changed_since(cache: Cache, folder: Path) -> None:
+    cache.note(NAME, each_inputs(folder))
+    newest = each_inputs(folder)["below"].newest
+    os.utime(cache.folder / NAME, ns=(newest, newest))
+    assert "below" not in cache.noted(NAME, each_inputs(folder))
+    os.utime(cache.folder / NAME, ns=(newest, newest + 1))
+    assert cache.noted(NAME, each_inputs(folder)) == {*EACH}
 
 
 def test_the_file_that_a_link_leads_to_is_an_input(
@@ -177,6 +217,17 @@ def test_a_damaged_or_foreign_entry_is_computed_anew(
     assert cache.get(NAME, inputs) is None
     assert cache.computed(NAME, inputs, compute) == expected
     assert compute.times == 2
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_or_foreign_notes_are_none(
+    cache: Cache, folder: Path, damage: Callable[[Path], object]
+) -> None:
+    each = each_inputs(folder, {"a": "text"})
+    cache.note(NAME, each)
+    assert cache.noted(NAME, each) == {"a"}
+    damage(cache.folder / NAME)
+    assert cache.noted(NAME, each) == set()
 
 
 def test_an_entry_of_another_user_is_not_believed(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bench import draw
+from bench.limits import LIMITS
 from bench.result import Figure, Series, merged
 
 MACHINE = {
@@ -25,7 +26,7 @@ COLD = Figure(
     unit="s",
     ours=Series(what="build.py build", samples=(60.0, 62.0, 70.0)),
     reference=Series(what="baseline", samples=(310.0,)),
-    at_most=0.3,
+    repeated=1,
     detail={"steps": {"[os] a|b": 12.0}, "baseline_steps": {"[1/2] RUN pip": 200.0}},
 )
 SIZE = Figure(
@@ -40,8 +41,7 @@ HELP = Figure(
     title="build.py --help",
     unit="ms",
     ours=Series(what="whole process", samples=(91.0,)),
-    at_most=80,
-    limit_on="value",
+    reference=Series(what="python -c pass", samples=(11.0,)),
 )
 
 
@@ -53,9 +53,15 @@ def test_the_page_has_a_row_for_each_figure_in_a_fixed_order() -> None:
     text = draw.page(results(HELP, SIZE, COLD))
     rows = [line for line in text.splitlines() if line.endswith("| 2026-01-02 |")]
     assert rows == [
-        "| cold build | 62.0 s | 310.0 s (baseline) | 0.20 | 0.30 | yes | 3, 1 | 2026-01-02 |",
+        (
+            "| cold build | 62.0 s | 310.0 s (baseline) | 0.20 | 0.10 | **no** |"
+            " 3, 1; 1 repeated | 2026-01-02 |"
+        ),
         "| image <size> | 1.50 GB | 3.00 GB (baseline) | 0.50 |  |  | 1, 1 | 2026-01-02 |",
-        "| build.py --help | 91 ms |  |  | 80 ms | **no** | 1 | 2026-01-02 |",
+        (
+            "| build.py --help | 91 ms | 11 ms (python -c pass) | 8.27 | 80 ms | **no** | 1, 1 |"
+            " 2026-01-02 |"
+        ),
     ]
 
 
@@ -114,3 +120,21 @@ def test_the_page_says_where_the_bytes_are() -> None:
         in text
     )
     assert text.index("layers of CANN") < text.index("The longest steps")
+
+
+def test_a_figure_is_printed_with_its_limit_beside_it() -> None:
+    assert draw.line(COLD) == (
+        "cold build: 62.0 s, against 310.0 s for baseline (ratio 0.200); limit 0.10: EXCEEDED"
+        " (samples: 3, 1; 1 repeated because a download stalled)"
+    )
+    assert draw.line(HELP) == (
+        "build.py --help: 91 ms, against 11 ms for python -c pass (ratio 8.273); limit 80 ms,"
+        " here 91: EXCEEDED (samples: 1, 1)"
+    )
+
+
+def test_the_page_says_what_bounds_each_figure_also_one_that_was_not_measured() -> None:
+    text = draw.page(results(COLD))
+    assert f"| cold build | 0.10 | {LIMITS['cold'].bounded_by} |" in text
+    why = LIMITS["second-command"].bounded_by
+    assert f"| `second-command`, not measured yet | 15.0 s | {why} |" in text

@@ -11,6 +11,7 @@ import pytest
 
 from bench.device.run import Cases, Results
 from bench.npu_tests import groups, report, run
+from bench.npu_tests.__main__ import kept
 from bench.npu_tests.checkout import SUITES, File, copied, ordered
 from cannery.errors import UsageError
 
@@ -22,6 +23,7 @@ ABORTED = (
     "crash: exit -6\n  what():  The Inner error is reported as above.\n"
     "npusim: operator Swish is not simulated in its aclop form (error 100024)"
 )
+SETS = "import os\nos.environ['A'] = 'B'\ndef test_it(): pass\n"
 TESTS = """\
 import os, sys, time, types, unittest
 
@@ -116,16 +118,26 @@ def test_a_worker_that_has_ended_is_replaced(programs: run.Programs, tmp_path: P
 
 def test_all_files_are_run_until_the_time_is_over(programs: run.Programs, tmp_path: Path) -> None:
     # Files that may set variables are run in a process that has not imported torch_npu.
-    text = "import os\nos.environ['A'] = 'B'\ndef test_it(): pass\n"
-    files = [written(tmp_path, f"test_{number}.py", text) for number in range(3)]
+    files = [written(tmp_path, f"test_{number}.py", SETS) for number in range(3)]
     assert all(file.cold for file in files)
-    whole = run.Run(programs, files, None)
+    whole = run.Run(programs, files, None, {})
     assert len(list(whole.progress(2))) == 3
     assert whole.found == {
         f"op-plugin/test_{number}.py": {"test_it": "pass"} for number in range(3)
     }
-    over = run.Run(programs, files, 0)
+    over = run.Run(programs, files, 0, {})
     assert list(over.progress(1)) == []
+
+
+def test_a_run_can_go_on_where_an_earlier_one_ended(programs: run.Programs, tmp_path: Path) -> None:
+    place = tmp_path / "results.json"
+    with pytest.raises(UsageError, match="--resume needs --json FILE"):
+        kept(place)
+    place.write_text('{"op-plugin/test_0.py": {"test_it": "hang"}}')
+    files = [written(tmp_path, f"test_{number}.py", SETS) for number in range(2)]
+    rest = run.Run(programs, files, None, kept(place))
+    assert list(rest.progress(1)) == ["2 of 2: op-plugin/test_1.py: 1 of 1 pass"]
+    assert rest.found["op-plugin/test_0.py"] == {"test_it": "hang"}
 
 
 def test_the_tests_are_copied_and_the_seed_decides_their_order(tmp_path: Path) -> None:

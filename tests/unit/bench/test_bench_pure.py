@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from bench import checkout, storage
-from bench.__main__ import chosen
+from bench.arguments import chosen
 from bench.figures_image import by_device
 from bench.figures_text import exponent
-from bench.first_use import commands, first_use
+from bench.first_use import ci, commands, first_use
 from bench.machine import name
 from bench.moves import NewVersion, locked_version, moved
 from bench.network import free_subnet
@@ -234,6 +234,32 @@ def test_a_machine_with_an_engine_is_not_new(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match="not new: dockerd is installed"):
         first_use(ROOT, tmp_path)
+
+
+def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands take no time here: what is measured is the clock between their beginnings."""
+    now = [0.0]
+    spent = {"build.py --target": 200, " build.py run ": 10, ".ci/run": 600}
+    run: list[str] = []
+
+    def do(argv: list[str], _folder: Path) -> str:
+        command = " ".join(argv)
+        run.append(command)
+        now[0] += next((each for part, each in spent.items() if part in command), 1)
+        return "tensor([2., 2.], device='npu:0')"
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "cannery").mkdir()
+    (tmp_path / "cannery" / "README.md").write_text(readme, encoding="utf-8")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("bench.first_use._do", do)
+    monkeypatch.setattr("bench.first_use.time.monotonic", lambda: now[0])
+    found = {each.key: each.ours.median for each in first_use(ROOT, tmp_path)}
+    assert found == {"first-command": 200, "second-command": 10}
+    assert run[-1] == "bash setup.sh --stop"
+    assert [(each.key, each.ours.median, each.passed) for each in ci(ROOT, tmp_path)] == [
+        *(("ci-first", 10, True), ("ci-again", 10, True)),
+    ]
 
 
 def test_a_build_cache_by_what_it_is_for() -> None:

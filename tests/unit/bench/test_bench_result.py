@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bench.result import Figure, LimitOn, Series, load, merged, save
+from bench.limits import LIMITS, Limit, LimitOn
+from bench.result import Figure, Series, load, merged, save
 from cannery.errors import FileError
 
 
@@ -14,8 +15,6 @@ def figure(
     ours: tuple[float, ...] = (2.0, 1.0, 9.0),
     reference: tuple[float, ...] | None = (4.0,),
     *,
-    at_most: float | None = 0.5,
-    limit_on: LimitOn = "ratio",
     key: str = "cold",
 ) -> Figure:
     return Figure(
@@ -24,15 +23,12 @@ def figure(
         unit="s",
         ours=Series(what="ours", samples=ours),
         reference=Series(what="baseline", samples=reference) if reference else None,
-        at_most=at_most,
-        limit_on=limit_on,
     )
 
 
 def test_the_median_is_compared_and_not_the_mean() -> None:
     assert figure().ours.median == 2
     assert figure().ratio == 0.5
-    assert figure().passed is True
 
 
 @pytest.mark.parametrize(
@@ -42,13 +38,18 @@ def test_the_median_is_compared_and_not_the_mean() -> None:
         (0.49, "ratio", False),
         (2.0, "value", True),
         (1.9, "value", False),
+        # As if the reference's 4.0 were 11.
+        (5.5, "scaled", True),
+        (5.4, "scaled", False),
         (None, "ratio", None),
     ],
 )
-def test_a_limit_is_on_the_ratio_or_on_the_value(
-    at_most: float | None, limit_on: LimitOn, passed: bool | None
+def test_a_limit_is_on_the_ratio_on_the_value_or_on_that_of_a_usual_machine(
+    at_most: float | None, limit_on: LimitOn, passed: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert figure(at_most=at_most, limit_on=limit_on).passed is passed
+    limit = Limit(bounded_by="the network", at_most=at_most, on=limit_on)
+    monkeypatch.setitem(LIMITS, "cold", limit)
+    assert figure().passed is passed
 
 
 def test_nothing_to_compare_with_is_neither_good_nor_bad() -> None:
@@ -62,10 +63,10 @@ def test_a_series_without_samples_is_refused() -> None:
         Series(what="ours", samples=())
 
 
-def test_what_is_kept_tells_all_samples_and_the_verdict() -> None:
+def test_what_is_kept_tells_all_samples() -> None:
     kept = figure().to_json(date="2026-01-02", commit="abc")
     assert kept["ours"] == {"what": "ours", "median": 2.0, "samples": [2.0, 1.0, 9.0]}
-    assert (kept["ratio"], kept["at_most"], kept["passed"]) == (0.5, 0.5, True)
+    assert (kept["ratio"], kept["repeated"]) == (0.5, 0)
     assert (kept["date"], kept["commit"]) == ("2026-01-02", "abc")
 
 

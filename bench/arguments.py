@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of ``python -m bench``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from bench.figures import LETTERS, ON_ENGINE, WITHOUT_ENGINE
+from cannery.errors import UsageError, did_you_mean
+
+ROOT = Path(__file__).resolve().parent.parent
+MAIN = "py39-torch231-cann8t39"
+SECOND = "py39-torch231-cann8t39-ds0143"
+
+_EPILOG = """\
+figures:
+  a  cold build                         f  bytes pushed and pulled for a second target
+  b  rebuild with nothing changed       g  image size
+  c  rebuild after one library moved    h  render --check, and commands that only look
+  d  second target of a family          i  the image tests
+  e  all targets that can be built here, in one build: time and bytes
+  j  the unit tests                     k  cold build with packages of real size
+                                        l  disk space of packages of real size
+  m  1,000 targets and 10,000 tags: time and memory
+
+All figures but h, j and m start a separate engine. They need root, dockerd, iproute2, iptables and
+disk space (e: about 5 GB a target; k, l: 6 GB and 3.2 times --real-size). f and m need
+docker-registry. All figures together take hours under emulation; --quick takes 12 minutes, and
+says which figures that leaves out.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}. 'python -m bench --help' lists the options.")
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The options in ``argv``.
+
+    Raises:
+        UsageError: one is unknown, or has an impossible value.
+    """
+    parser = _Parser(
+        prog="python -m bench",
+        description="Compares this checkout with the usual way to build NPU images.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _figures(parser)
+    _results(parser)
+    options = parser.parse_args(argv)
+    if options.runs < 0:
+        raise UsageError("--runs must not be negative.")
+    if not 0 < options.real_size < float("inf"):
+        raise UsageError("--real-size must be a positive number.")
+    options.only = chosen(options.only)
+    return options
+
+
+def _figures(parser: argparse.ArgumentParser) -> None:
+    letters = ",".join(LETTERS)
+    parser.add_argument("--only", default=letters, metavar="a,b,...", help="measure only these")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="12 minutes: every ratio that is not hours, with fewer samples; docs/bench.md stays",
+    )
+    parser.add_argument(
+        "--runs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="samples of each figure (default: 3, or 1 if a sample takes many minutes)",
+    )
+    parser.add_argument("--target", default=MAIN, metavar="ID", help=f"default: {MAIN}")
+    parser.add_argument(
+        "--second",
+        default=SECOND,
+        metavar="ID",
+        help=f"a target with the same CANN (default: {SECOND})",
+    )
+    parser.add_argument(
+        "--real-size",
+        type=float,
+        default=4.5,
+        metavar="GB",
+        help="size of the installed toolkit and kernels in figures k and l (default: 4.5)",
+    )
+    parser.add_argument(
+        "--of", type=Path, default=ROOT, metavar="DIR", help="measure this checkout (default: own)"
+    )
+
+
+def _results(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="add the figures as a line to FILE and to nothing else; no limit fails the run",
+    )
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--first-use",
+        action="store_true",
+        help="measure only the README's two commands, on a machine without an engine",
+    )
+    instead.add_argument(
+        "--ci",
+        action="store_true",
+        help="measure only .ci/run, twice, on a machine without an engine",
+    )
+    instead.add_argument(
+        "--compare",
+        nargs=2,
+        metavar=("A", "B"),
+        help="measure nothing: a rank test of two files or commits; exit code 1 if B is slower",
+    )
+    instead.add_argument(
+        "--history",
+        action="store_true",
+        help="measure nothing, and draw the figures of all runs by commit",
+    )
+    instead.add_argument(
+        "--draw", action="store_true", help="measure nothing, and draw the stored results again"
+    )
+
+
+def chosen(text: str) -> list[str]:
+    """The letters of figures in ``text``, in the order in which they are measured.
+
+    Raises:
+        UsageError: a letter is unknown, or there is none.
+    """
+    letters = {letter.strip() for letter in text.split(",") if letter.strip()}
+    if unknown := sorted(letters - {*LETTERS}):
+        hint = did_you_mean(unknown[0], LETTERS)
+        raise UsageError(f"there is no figure {unknown[0]!r}. {hint}")
+    if not letters:
+        raise UsageError("--only names no figure.")
+    return [letter for letter in (*WITHOUT_ENGINE, *ON_ENGINE) if letter in letters]

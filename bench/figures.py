@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All figures by their letters, and what measures them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bench import figures_build, figures_image, figures_real, figures_scale, figures_text
+from bench.engine import private_engine
+from bench.figures_build import Plan
+from bench.result import Figure
+from bench.session import Session
+from bench.timing import TimeLeft, always
+from cannery import console
+from cannery.execute.engine.buildx import package_index
+from cannery.matrix.project import Project
+from cannery.model import Target
+
+Builds = Callable[[Session, Plan], list[Figure]]
+
+ON_ENGINE: dict[str, Builds] = {
+    "a": figures_build.cold,
+    "b": figures_build.unchanged,
+    "c": figures_build.moved,
+    "d": figures_build.second,
+    "f": figures_image.transfer,
+    "g": figures_image.size,
+    "i": figures_image.tests,
+    "k": figures_real.cold,
+    "l": figures_real.disk,
+    "e": figures_build.all_targets,
+}
+"""In this order, because a figure uses images that an earlier one has built; (e) removes them."""
+
+WITHOUT_ENGINE = ("h", "j", "m")
+LETTERS = sorted([*ON_ENGINE, *WITHOUT_ENGINE])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What to measure and where: ``project`` is a copy of the checkout ``of``.
+
+    ``cold`` returns the seconds of the baseline's cold build, or 0 if it was not measured yet.
+    """
+
+    project: Project
+    of: Project
+    runs: int
+    targets: tuple[Target, Target]
+    folder: Path
+    cold: Callable[[], float]
+    real_size: int
+
+    def plan(self, time_left: TimeLeft = always) -> Plan:
+        """The targets and the numbers of samples for the figures that need an engine."""
+        artifacts = self.project.artifacts
+        here = tuple(
+            target
+            for target in self.project.matrix().targets.values()
+            if all((artifacts / file.name).is_file() for file in target.real_artifacts.values())
+        )
+        return Plan(
+            main=self.targets[0],
+            second=self.targets[1],
+            all=here,
+            runs=self.runs or 3,
+            slow_runs=self.runs or 1,
+            cold=self.cold(),
+            real_size=self.real_size,
+            time_left=time_left,
+        )
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """Builds on an engine of their own.
+
+        Raises:
+            EngineError: it does not start, or another bench is running.
+        """
+        with private_engine() as engine:
+            yield Session(
+                project=self.project,
+                engine=engine,
+                source=package_index(None, ""),
+                folder=self.folder,
+                logs=self.of.state / "bench" / "logs",
+            )
+
+
+def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
+    """The figures of ``letters``, each as soon as it was measured.
+
+    Raises:
+        CanneryError: a figure cannot be measured.
+    """
+    if "h" in letters:
+        yield [*figures_text.commands(work.project, work.runs, work.targets[0].id)]
+        yield figures_text.rendering(work.project, work.runs)
+    if "j" in letters:
+        yield figures_text.unit_tests(work.of)
+    if "m" in letters:
+        yield figures_scale.commands(work.project)
+        yield figures_scale.prune(work.project)
+    if not (left := [letter for letter in letters if letter in ON_ENGINE]):
+        return
+    with work.session() as session:
+        for letter in left:
+            console.say(f"figure ({letter})")
+            yield with_stalls(session, work.plan(), ON_ENGINE[letter])
+
+
+def with_stalls(session: Session, plan: Plan, measure: Builds) -> list[Figure]:
+    """The figures that ``measure`` returns, with the number of stalled downloads meanwhile."""
+    repeated, stalled = session.repeated, session.stalled
+    found = measure(session, plan)
+    repeated, stalled = session.repeated - repeated, session.stalled - stalled
+    return [replace(figure, repeated=repeated, stalled=stalled) for figure in found]

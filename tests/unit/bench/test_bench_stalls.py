@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stalled download is noticed, and a slow installation is none; the sample is taken again."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Sequence
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+
+from bench import session, stalls
+from bench.engine import Engine
+from bench.session import REPEATS, Session
+from bench.stalls import SECONDS, Judge, Sight, Watch
+from bench.timing import Line, Timed
+from cannery.errors import EngineError
+from cannery.execute.engine.buildx import PackageIndex
+from cannery.matrix.project import Project
+from cannery.model import Target
+
+GATEWAY = "10.208.0.1"
+ROOT = Path(__file__).resolve().parents[3]
+MAIN = Project(root=ROOT).matrix().targets["py39-torch231-cann8t39"]
+
+
+def followed(*steps: tuple[int, float, bool]) -> float:
+    """The longest stall of a container, from what it did in each second."""
+    judge = Judge()
+    received, computed = 0, 0.0
+    for second, (new, busy, connected) in enumerate(steps):
+        received, computed = received + new, computed + busy
+        sight = Sight(at=second, received=received, computed=computed, connected=connected)
+        judge.see({"one": sight})
+    return judge.longest
+
+
+DOWNLOADS = (5_000_000, 0.2, True)
+WAITS = (0, 0.0, True)
+DRIPS = (500, 0.01, True)
+INSTALLS = (0, 0.9, True)
+SLEEPS = (0, 0.0, False)
+LONG = round(SECONDS) + 5
+
+
+@pytest.mark.parametrize(
+    ("steps", "stalled"),
+    [
+        ([DOWNLOADS] * LONG, False),
+        ([DOWNLOADS, *[WAITS] * LONG, DOWNLOADS], True),
+        ([*[WAITS] * LONG], True),
+        ([DOWNLOADS, *[DRIPS] * LONG, DOWNLOADS], True),
+        ([DOWNLOADS, *[WAITS] * 8, DOWNLOADS, *[WAITS] * 8, DOWNLOADS], False),
+        # A connection that is kept open meanwhile.
+        ([DOWNLOADS, *[INSTALLS] * LONG], False),
+        ([DOWNLOADS, *[SLEEPS] * LONG], False),
+    ],
+)
+def test_what_counts_as_a_stall(steps: list[tuple[int, float, bool]], stalled: bool) -> None:
+    assert bool(followed(*steps)) is stalled
+
+
+def test_the_longest_stall_is_told() -> None:
+    steps = [DOWNLOADS, *[WAITS] * 12, DOWNLOADS, *[WAITS] * 30, DOWNLOADS]
+    assert followed(*steps) == 30
+
+
+def test_a_process_that_ends_is_no_stall() -> None:
+    judge = Judge()
+    for second in range(LONG):
+        # Each second the process that computed before is gone.
+        computed = float(LONG - second)
+        sight = Sight(at=second, received=0, computed=computed, connected=True)
+        judge.see({"one": sight})
+    assert judge.longest == 0
+
+
+def test_a_container_that_is_gone_and_another_one_are_two() -> None:
+    judge = Judge()
+    for second in range(2 * LONG):
+        name = "one" if second < SECONDS - 2 else f"other {second // 5}"
+        judge.see({name: Sight(at=second, received=0, computed=0.0, connected=True)})
+    assert judge.longest == 0
+
+
+def process(proc: Path, pid: str, space: str, gateway: str, *, ticks: int = 0) -> None:
+    """A process as /proc shows it, with a connection to elsewhere and one to itself."""
+    folder = proc / pid
+    (folder / "ns").mkdir(parents=True)
+    (folder / "net").mkdir()
+    (folder / "ns" / "net").symlink_to(f"net:[{space}]")
+    [number] = struct.unpack("=I", IPv4Address(gateway).packed)
+    route = f"Iface Destination Gateway\neth0 00000000 {number:08X} 0003\n"
+    dev = "Inter-|   Receive\n face |bytes\n    lo: 999 1\n  eth0: 1234 5 0\n"
+    tcp = "  sl  local_address rem_address   st\n"
+    tcp += "   0: 0100007F:1F90 0100007F:D431 01 0\n   1: 0200D00A:D431 22D8B85D:01BB 01 0\n"
+    texts = {"route": route, "dev": dev, "tcp": tcp, "tcp6": "  sl\n"}
+    for name, text in texts.items():
+        (folder / "net" / name).write_text(text, encoding="utf-8")
+    words = ["S", *["0"] * 10, str(ticks), "0", *["0"] * 30]
+    (folder / "stat").write_text(f"{pid} (a (b) c) {' '.join(words)}\n", encoding="utf-8")
+
+
+def test_only_containers_of_the_bench_are_looked_at(tmp_path: Path) -> None:
+    ticks = os.sysconf("SC_CLK_TCK")
+    process(tmp_path, "self", "1", GATEWAY)
+    process(tmp_path, "10", "1", GATEWAY)
+    process(tmp_path, "11", "2", GATEWAY, ticks=ticks)
+    process(tmp_path, "12", "2", GATEWAY, ticks=2 * ticks)
+    process(tmp_path, "13", "3", "172.17.0.1")
+    (tmp_path / "uptime").touch()
+    [(name, sight)] = stalls.seen(GATEWAY, tmp_path).items()
+    assert name == "net:[2]"
+    assert (sight.received, sight.computed, sight.connected) == (1234, 3.0, True)
+
+
+@pytest.mark.parametrize(
+    ("row", "open_"),
+    [
+        ("0: 0200D00A:D431 22D8B85D:01BB 01", True),
+        ("0: 0200D00A:D431 22D8B85D:01BB 02", True),
+        ("0: 0200D00A:D431 22D8B85D:01BB 06", False),
+        ("0: 00000000:1F90 00000000:0000 0A", False),
+        ("0: 0100007F:1F90 0100007F:D431 01", False),
+    ],
+)
+def test_a_connection_counts_while_it_is_open_or_being_opened(row: str, open_: bool) -> None:
+    assert stalls.connected([row.split()]) is open_
+
+
+def test_this_machine_can_be_looked_at() -> None:
+    """Real /proc: no container is behind an address that is for documentation."""
+    assert stalls.seen("192.0.2.1") == {}
+    with Watch("192.0.2.1") as watch:
+        pass
+    assert watch.longest == 0
+
+
+@pytest.fixture
+def building(tmp_path: Path) -> Session:
+    return Session(
+        project=Project(root=tmp_path),
+        engine=Engine(host="", outer={}),
+        source=PackageIndex(ca=None, index_url=""),
+        folder=tmp_path,
+        logs=tmp_path,
+    )
+
+
+def builds(*stalled: float) -> Callable[[], Timed]:
+    """Builds that take 1, 2, ... seconds, in which a download stalls for so many."""
+    left = iter([Timed(seconds=n, lines=(), stalled=each) for n, each in enumerate(stalled, 1)])
+    return lambda: next(left)
+
+
+@pytest.mark.parametrize(
+    ("stalled", "kept", "repeated", "left"),
+    [
+        ((0,), 1, 0, 0),
+        ((12, 0), 2, 1, 0),
+        ((12, 30, 0), 3, 2, 0),
+        ((12, 30, 15, 0), 3, 2, 1),
+    ],
+)
+def test_a_sample_is_taken_again_and_that_is_counted(
+    building: Session, stalled: Sequence[float], kept: float, repeated: int, left: int
+) -> None:
+    assert REPEATS == 2
+    assert building.without_stall(builds(*stalled)).seconds == kept
+    assert (building.repeated, building.stalled) == (repeated, left)
+
+
+def test_nothing_is_taken_again_when_the_time_is_up(building: Session) -> None:
+    building.time_left = lambda: False
+    assert building.without_stall(builds(12, 0)).seconds == 1
+    assert (building.repeated, building.stalled) == (0, 1)
+
+
+def test_the_baseline_is_built_beside_ours_or_again_on_an_empty_engine(
+    building: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = Line(at=0.0, text="#7 [os 1/2] RUN apt-get update\n")
+    done = [Line(at=1.0, text="#7 DONE 3.0s")]
+    stalled = iter([12.0, 0.0, 0.0])
+    emptied: list[bool] = []
+
+    def baseline(_self: Session, _target: Target) -> Timed:
+        return Timed(seconds=1.0, lines=(step, *done), stalled=next(stalled))
+
+    monkeypatch.setattr(Session, "baseline", baseline)
+    monkeypatch.setattr(Session, "cool", lambda _self: emptied.append(True))
+    building.baseline_beside_ours(MAIN)
+    assert (building.repeated, emptied) == (1, [True])
+    building.baseline_beside_ours(MAIN)
+    assert (building.repeated, emptied) == (1, [True])
+    done.append(Line(at=2.0, text="#7 CACHED"))
+    stalled = iter([0.0])
+    with pytest.raises(EngineError, match="not cold"):
+        building.baseline_beside_ours(MAIN)
+
+
+def test_a_build_is_watched(building: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stalled(Watch):
+        longest = 12.0
+
+    monkeypatch.setattr(session, "Watch", Stalled)
+    monkeypatch.setattr(session, "timed", lambda _argv, _log: Timed(seconds=1.0, lines=()))
+    assert building.ours(MAIN).stalled == 12.0
