@@ -20,8 +20,10 @@ INNER_VERSION = "V000R000C00-simulated"
 TOOLKIT_PARTS = ("runtime", "compiler", "hccl", "opp", "toolkit", "aoe", "ncs")
 CXX_ABIS = (0, 1)
 
-# Sources that users compile. Both layouts have them here (HCCL performance tester, CANN 8.0 and 8.5).
+# Sources that users compile. Both layouts have them here (HCCL performance tester, CANN 8.0 and 8.5);
+# compat.yaml says which releases have none.
 HCCL_TEST = "tools/hccl_test"
+WITHOUT_HCCL_TEST = ("5.", "6.")
 
 # As runtime.xml of hicann/runtime has it: only the owner and the group may read these.
 MODE_INFO = 0o440
@@ -72,7 +74,8 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
     for path, text in layout.tree_files.items():
         tree.add_file(f"{root}/{path}", text)
     add_modules(tree, root, f"{root}/{spec.arch}-linux/bin")
-    add_tests(tree, f"{root}/{HCCL_TEST}")
+    if not spec.cann.startswith(WITHOUT_HCCL_TEST):
+        add_tests(tree, f"{root}/{HCCL_TEST}")
     for path, target in layout.tree_links.items():
         tree.add_link(f"{root}/{fill(path, spec)}", fill(target, spec))
     for path, target in layout.links.items():

@@ -11,6 +11,7 @@
 
 namespace hccl_test {
 
+// The command line, which is the same in all processes, is wrong.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

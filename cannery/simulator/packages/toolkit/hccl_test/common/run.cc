@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cann.h"
@@ -21,6 +22,8 @@ namespace {
 
 enum CopyKind { kToDevice = 1, kToHost = 2 };
 const double kMicro = 1e6, kGiga = 1e9;
+// mpirun can lose what a process says just before it aborts.
+const std::chrono::milliseconds kUntilHeard(300);
 
 void require(int code, const char* call) {
   if (code == 0) return;
@@ -56,10 +59,12 @@ int32_t cardOf(const Options& options, int local) {
   }
   const size_t wanted = options.npus != 0 ? options.npus : cards.size();
   const std::string has = "this node has " + std::to_string(cards.size()) + " cards";
-  if (wanted > cards.size()) throw UsageError("-p is " + std::to_string(wanted) + ", and " + has);
+  if (wanted > cards.size()) {
+    throw std::runtime_error("-p is " + std::to_string(wanted) + ", and " + has);
+  }
   if (static_cast<size_t>(local) >= wanted) {
-    throw UsageError("mpirun has started more processes here than -p says: " +
-                     std::to_string(wanted));
+    throw std::runtime_error("mpirun has started more processes here than -p says: " +
+                             std::to_string(wanted));
   }
   return static_cast<int32_t>(cards[static_cast<size_t>(local)]);
 }
@@ -225,10 +230,6 @@ void printHead(const Options& options) {
 
 // The exit code.
 int table(const Operation& operation, const Options& options, const Ranks& ranks) {
-  if (options.root >= static_cast<uint32_t>(ranks.ranks)) {
-    throw UsageError("-r is " + std::to_string(options.root) + ", and the last rank is " +
-                     std::to_string(ranks.ranks - 1));
-  }
   Test test(operation, options, ranks);
   if (ranks.rank == 0) printHead(options);
   int code = 0;
@@ -244,21 +245,42 @@ int table(const Operation& operation, const Options& options, const Ranks& ranks
   return code;
 }
 
+void requireRoot(const Options& options, const Ranks& ranks) {
+  if (options.root < static_cast<uint32_t>(ranks.ranks)) return;
+  throw UsageError("-r is " + std::to_string(options.root) + ", and the last rank is " +
+                   std::to_string(ranks.ranks - 1));
+}
+
+void say(const char* operation, const std::exception& error) {
+  std::fprintf(stderr, "%s_test: %s\n", operation, error.what());
+}
+
+// The exit code. Ends all ranks on a failure that only this one may have: they would wait for it.
+int runRank(const char* name, int count, char** words) {
+  const Ranks ranks;
+  try {
+    const Options options = readOptions(count, words);
+    requireRoot(options, ranks);
+    require(aclInit(nullptr), "aclInit");
+    const int code = table(findOperation(name), options, ranks);
+    aclFinalize();
+    return code;
+  } catch (const UsageError& error) {
+    if (ranks.rank == 0) say(name, error);
+    return 1;
+  } catch (const std::exception& error) {
+    say(name, error);
+    std::this_thread::sleep_for(kUntilHeard);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    return 1;
+  }
+}
+
 }  // namespace
 
 int runTest(const char* operation, int count, char** words) {
   MPI_Init(&count, &words);
-  int code = 1;
-  try {
-    const Options options = readOptions(count, words);
-    const Ranks ranks;
-    require(aclInit(nullptr), "aclInit");
-    code = table(findOperation(operation), options, ranks);
-    aclFinalize();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s_test: %s\n", operation, error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
+  const int code = runRank(operation, count, words);
   MPI_Finalize();
   return code;
 }
