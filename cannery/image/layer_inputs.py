@@ -38,7 +38,7 @@ def system_components(target: Target) -> list[str]:
 
 def more_packages(target: Target) -> dict[str, tuple[str, ...]]:
     """Component to what it asks for beside the first layer's packages."""
-    wanted = {HCCL_TEST: (MPI,)} if target.hccl_test else {}
+    wanted: dict[str, tuple[str, ...]] = {HCCL_TEST: (MPI,)} if target.hccl_test else {}
     application = target.application
     if application and application.packages:
         wanted[application.component] = application.packages

@@ -67,9 +67,10 @@ class Layer:
     ``stage`` is the Dockerfile's stage that has the layer's files below /layer. A change of any of
     ``components`` makes the layer anew. ``weight`` is its cost in seconds.
     ``artifact`` is the key of ``Target.artifacts`` whose ``file`` the layer is made from, ``after``
-    the stage that a CANN package is installed on or that has the MPI of the HCCL tests, and ``packages`` are the base's. ``built`` is a
-    wheel that is built from an sdist, with the wheels of the stages ``importable``. With ``plugin``
-    DeepSpeed's launcher is made to import its NPU plugin.
+    the stage that a CANN package is installed on, or that has MPI for the HCCL tests, and
+    ``packages`` are the base's. ``built`` is a wheel that is built from an sdist, with the wheels
+    of the stages ``importable``. With ``plugin`` DeepSpeed's launcher is made to import its NPU
+    plugin.
     """
 
     name: str

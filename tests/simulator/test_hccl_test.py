@@ -120,9 +120,7 @@ def test_the_cards_can_be_named(host: Host, compiled: Path) -> None:
         ("more", "'more' is not an option"),
     ],
 )
-def test_wrong_options_are_named(
-    host: Host, compiled: Path, options: str, complaint: str
-) -> None:
+def test_wrong_options_are_named(host: Host, compiled: Path, options: str, complaint: str) -> None:
     result = run(host, compiled / "reduce_test", options)
     assert result.returncode != 0
     assert complaint in result.stderr

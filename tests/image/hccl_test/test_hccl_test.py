@@ -52,7 +52,8 @@ def test_libraries(host: Host, devlib: str) -> None:
 
 @pytest.mark.device
 @pytest.mark.parametrize(
-    "options", ["all_reduce_test -d fp32 -o sum", "all_gather_test -d int8", "alltoall_test -d fp16"]
+    "options",
+    ["all_reduce_test -d fp32 -o sum", "all_gather_test -d int8", "alltoall_test -d fp16"],
 )
 def test_cards_exchange_data(host: Host, options: str) -> None:
     """Two processes, each with a card of its own, exchange data and find it right."""

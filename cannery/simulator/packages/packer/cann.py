@@ -20,7 +20,7 @@ INNER_VERSION = "V000R000C00-simulated"
 TOOLKIT_PARTS = ("runtime", "compiler", "hccl", "opp", "toolkit", "aoe", "ncs")
 CXX_ABIS = (0, 1)
 
-# Sources that users compile. Both layouts have them here (HCCL performance tester, CANN 8.0 and 8.5);
+# Sources that users compile, here in both layouts (HCCL performance tester, CANN 8.0 and 8.5).
 # compat.yaml says which releases have none.
 HCCL_TEST = "tools/hccl_test"
 WITHOUT_HCCL_TEST = ("5.", "6.")
