@@ -79,12 +79,12 @@ def test_its_stages(checkout: Checkout) -> None:
     text = files["Dockerfile"]
     assert "install-packages /before arm64 packages-hccl_test \\\n        libmpich-dev" in text
     assert "COPY --link --from=os /layer/ /" in stage(text, "builder")
-    build = stage(text, "hccl_test-built")
+    build = stage(text, "built-hccl_test")
     assert "COPY --link --from=packages-hccl_test /layer/ /" in build
     assert "RUN --network=none " in build
     assert "from=layer-toolkit,source=/layer/usr/local/Ascend,target=/usr/local/Ascend" in build
     assert "build-hccl-test /usr/local/Ascend/ascend-toolkit/latest /built" in build
-    assert "from=hccl_test-built,source=/built" in stage(text, "hccl_test")
+    assert "from=built-hccl_test,source=/built" in stage(text, "hccl_test")
     assert "COPY --link --from=hccl_test /layer/ /\nCOPY --link --from=guard" in text
     assert json.loads(files["target.json"])["components"]["hccl_test"] == "8.0.RC2"
 
@@ -111,7 +111,7 @@ def test_one_stage_builds_it_and_wheels(tmp_path: Path) -> None:
     served = replace(checkout.matrix.targets["served"], hccl_test=True)
     text = Renderer(checkout.project).render(served).files["Dockerfile"]
     assert text.count("FROM base AS builder\n") == 1
-    assert "FROM builder AS hccl_test-built\n" in text
+    assert "FROM builder AS built-hccl_test\n" in text
 
 
 def test_every_distribution_names_its_mpi() -> None:
