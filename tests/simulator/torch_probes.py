@@ -43,7 +43,8 @@ class Client:
         self.acl = Acl()
         for name in ("TensorList", "FloatArray", "BoolArray", "ScalarList"):
             getattr(self.acl.library, f"aclCreate{name}").restype = ctypes.c_void_p
-        self.acl.library.aclopCreateAttr.restype = ctypes.c_void_p
+        for name in ("aclopCreateAttr", "aclCreateTensorDesc", "aclCreateDataBuffer"):
+            getattr(self.acl.library, name).restype = ctypes.c_void_p
         self.acl.start()
 
     def put(self, array: Any, code: int | None = None) -> Memory:
@@ -213,7 +214,6 @@ def found_shape() -> object:
 def described(client: Client, values: Any, on_host: bool) -> tuple[ctypes.c_void_p, ...]:
     """The handles of a tensor for the older interface: its description and its memory."""
     library = client.acl.library
-    library.aclCreateTensorDesc.restype = library.aclCreateDataBuffer.restype = ctypes.c_void_p
     shape = int64s(values.shape)
     handle = ctypes.c_void_p(library.aclCreateTensorDesc(CODES["f4"], values.ndim, shape, 2))
     client.acl.call("aclSetTensorPlaceMent", handle, HOST_MEMORY if on_host else 0)
