@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cannery.deploy.run_spec import RunSpec, simulated_device
+from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
 from cannery.errors import BuildError
 from cannery.execute.engine.base import ensure_base
 from cannery.execute.engine.verify import Subject, verify
@@ -23,20 +23,20 @@ from cannery.report.verification import Verification
 
 from .conftest import Built, Said, Spoil, build_one
 
-TORCH_NPU = ["torch_npu"]
-
 
 def _failed(result: Verification) -> set[str]:
     return {check.name.split("::")[1] for _, check in result.failed}
 
 
-def _verify(project: Project, built: Built, image: str, spec: RunSpec) -> Verification:
-    return verify(
-        project,
-        Subject(target=built.target, image=image, name=image, simulated=True),
-        [spec],
-        only=TORCH_NPU,
-    )
+def _verify(
+    project: Project,
+    built: Built,
+    image: str,
+    *specs: RunSpec,
+    only: Sequence[str] = ("torch_npu",),
+) -> Verification:
+    subject = Subject(target=built.target, image=image, name=image, simulated=True)
+    return verify(project, subject, specs, only=only)
 
 
 @pytest.fixture
@@ -124,6 +124,30 @@ def test_wrong_product(project: Project, main: Built, spoil: Spoil) -> None:
     image = spoil(main.image, "ENV NPUSIM_FAULT=matmul", name="wrong-product")
     result = _verify(project, main, image, simulated_device(main.simulated.host))
     assert _failed(result) == {"test_matmul"}
+
+
+def test_probes_that_share_a_process_fail_one_by_one(
+    project: Project, main: Built, spoil: Spoil
+) -> None:
+    site = "/usr/local/lib/python3.9/dist-packages"
+    image = spoil(
+        main.image,
+        f"RUN rm -r {site}/decorator* /etc/Ascend/ascend_cann_install.info",
+        f"RUN echo 'raise ImportError(__name__)' >{site}/apex/amp/__init__.py",
+        f"RUN echo 'raise ImportError(__name__)' >{site}/deepspeed/__init__.py",
+        name="in-one-process",
+    )
+    components = ["apex", "deepspeed", "toolkit", "torch", "torch_npu"]
+    specs = [no_device(), simulated_device(main.simulated.host)]
+    result = _verify(project, main, image, *specs, only=components)
+    assert {(str(device), check.name) for device, check in result.failed} == {
+        ("none", "apex/test_apex.py::test_imports"),
+        ("none", "toolkit/test_toolkit.py::test_atc"),
+        ("none", "toolkit/test_toolkit.py::test_compiler_imports"),
+        ("none", "toolkit/test_toolkit.py::test_installer_record"),
+        ("simulated", "deepspeed/test_deepspeed.py::test_accelerator"),
+        ("simulated", "deepspeed/test_deepspeed.py::test_trains"),
+    }
 
 
 def test_no_driver(project: Project, main: Built) -> None:

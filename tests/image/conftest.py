@@ -26,6 +26,9 @@ ALWAYS = {"os", "python", "driver", "guard"}
 FITTING = {"derived": ("inherited", "any_image"), "foreign": ("any_image",)}
 """Origin of an image to the markers of the checks that fit it; all checks fit one of ours."""
 
+ON_DEVICE = {"device": {"driver", "toolkit", "torch_npu"}, "train": {"deepspeed"}}
+"""The probes that use the device, and the components whose checks ask them."""
+
 PROBES = Path(__file__).parent / "probes"
 
 DEVLIB = "LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$ASCEND_HOME_PATH/devlib"
@@ -56,6 +59,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=f"the target has no {component}"), append=False)
         elif item.get_closest_marker("torch") and "torch" not in record["components"]:
             item.add_marker(pytest.mark.skip(reason="the target has no torch"), append=False)
+    # While the modules are imported, the other checks run.
+    items.sort(key=lambda item: not {"imported", "torch_alone"}.isdisjoint(_fixtures(item)))
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    names: list[str] = getattr(item, "fixturenames", [])
+    return names
 
 
 @pytest.fixture(scope="session")
@@ -88,10 +98,17 @@ def host(request: pytest.FixtureRequest) -> Host:
 
 
 @pytest.fixture(scope="session")
-def trust(host: Host) -> str:
+def checked(request: pytest.FixtureRequest) -> frozenset[str]:
+    """The components that are checked in this container."""
+    items = (each for each in request.session.items if not each.get_closest_marker("skip"))
+    return frozenset(each.path.parent.name for each in items)
+
+
+@pytest.fixture(scope="session")
+def trust(facts: dict[str, Any]) -> str:
     """The variables that make a program in the container trust what the host trusts."""
-    path = "/run/cannery-ca.crt"
-    return f"PIP_CERT={path} SSL_CERT_FILE={path}" if host.file(path).exists else ""
+    path = facts["trusted"]
+    return f"PIP_CERT={path} SSL_CERT_FILE={path}" if path else ""
 
 
 @pytest.fixture(scope="session")
@@ -108,19 +125,13 @@ def start(host: Host) -> Iterator[Start]:
     """
 
     def run(name: str, *arguments: str, env: str) -> dict[str, Any]:
-        code = base64.b64encode((PROBES / f"{name}.py").read_bytes()).decode()
-        program = f"import base64; exec(base64.b64decode('{code}'))"
+        program = f"import base64; exec(base64.b64decode('{_encoded(name)}'))"
         result = host.run(
             (f"env {env} " if env else "") + "python3 -c %s" + " %s" * len(arguments),
             program,
             *arguments,
         )
-        lines = result.stdout.splitlines()
-        assert result.rc == 0 and lines, (
-            f"the probe {name} ended with {result.rc} and said:\n{result.stdout}{result.stderr}"
-        )
-        answer: dict[str, Any] = json.loads(lines[-1])
-        return {**answer, "stderr": result.stderr}
+        return _answer(name, result.rc, result.stdout, result.stderr)
 
     with ThreadPoolExecutor() as pool:
 
@@ -129,6 +140,18 @@ def start(host: Host) -> Iterator[Start]:
             return pool.submit(run, name, *arguments, env=env)
 
         yield submit
+
+
+def _encoded(name: str) -> str:
+    return base64.b64encode((PROBES / f"{name}.py").read_bytes()).decode()
+
+
+def _answer(name: str, code: int, stdout: str, stderr: str) -> dict[str, Any]:
+    lines = stdout.splitlines()
+    said = f"the probe {name} ended with {code} and said:\n{stdout}{stderr}"
+    assert code == 0 and lines, said
+    answer: dict[str, Any] = json.loads(lines[-1])
+    return {**answer, "stderr": stderr}
 
 
 @pytest.fixture(scope="session")
@@ -145,7 +168,7 @@ def facts(probe: Probe, record: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _look_before_touching(
-    request: pytest.FixtureRequest, device: str, start: Start, record: dict[str, Any]
+    request: pytest.FixtureRequest, device: str, start: Start, imports: tuple[str, ...]
 ) -> None:
     """Gather the facts before any check can leave something behind that would be one.
 
@@ -156,20 +179,54 @@ def _look_before_touching(
         return
     if request.config.getoption("--origin") != "foreign":
         request.getfixturevalue("facts")
-    items = [each for each in request.session.items if not each.get_closest_marker("skip")]
-    components = {each.path.parent.name for each in items}
-    if "torch_npu" in components:
-        start("imports", *_imports(record), env=DEVLIB)
-    if "torch" in components:
-        start("imports", "torch")
+    if imports:
+        start("imports", *imports, env=DEVLIB)
 
 
 @pytest.fixture(scope="session")
-def imported(probe: Probe, record: dict[str, Any]) -> dict[str, Any]:
-    """What comes of importing torch_npu, and what goes with it, where there is no driver."""
-    return probe("imports", *_imports(record), env=DEVLIB)
+def imports(record: dict[str, Any], checked: frozenset[str]) -> tuple[str, ...]:
+    """The modules that ``imported`` is about: torch first, because what it loads is noted."""
+    names: tuple[str, ...] = ()
+    if "torch_npu" in record["components"] and checked & {"torch", "torch_npu", "nnal", "apex"}:
+        names += ("torch", "torch_npu")
+    if "apex" in checked:
+        names += ("apex", "apex.amp")
+    return names + ("te", "tbe", "hccl") * ("toolkit" in checked)
 
 
-def _imports(record: dict[str, Any]) -> list[str]:
-    names = ["torch", "torch_npu"]
-    return names + ["apex", "apex.amp"] * ("apex" in record["components"])
+@pytest.fixture(scope="session")
+def imported(probe: Probe, imports: tuple[str, ...]) -> dict[str, Any]:
+    """What comes of importing torch_npu, and what goes with it, where there is no driver.
+
+    One process imports all of it, because torch alone takes seconds under emulation.
+    """
+    return probe("imports", *imports, env=DEVLIB)
+
+
+@pytest.fixture(scope="session")
+def torch_alone(
+    request: pytest.FixtureRequest, probe: Probe, record: dict[str, Any]
+) -> dict[str, Any]:
+    """What comes of importing torch where there is not even a stand-in for the driver.
+
+    It is the same as with devlib in the path of libraries, if nothing of devlib was loaded.
+    """
+    if "torch_npu" in record["components"]:
+        found: dict[str, Any] = request.getfixturevalue("imported")
+        if not found["torch"]["error"] and not found["of_devlib"]:
+            return found
+    return probe("imports", "torch")
+
+
+@pytest.fixture(scope="session")
+def on_device(probe: Probe, checked: frozenset[str]) -> Callable[[str], dict[str, Any]]:
+    """The answer of a probe that uses the device; all of them import torch_npu together."""
+    names = [name for name, components in ON_DEVICE.items() if components & checked]
+    asked = {"modules": ["torch", "torch_npu"], "probes": {each: _encoded(each) for each in names}}
+
+    def answer(name: str) -> dict[str, Any]:
+        all_of_them = probe("copies", json.dumps(asked))
+        own = all_of_them[name]
+        return _answer(name, own["code"], own["stdout"], all_of_them["stderr"] + own["stderr"])
+
+    return answer

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from cannery.execute.engine import checked_container
 from cannery.model import DeviceKind
 
 _OURS = "tests/image/"
@@ -29,8 +30,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the marker of checks that need a device, and the report."""
+    """Add the marker of checks that need a device, the way into the container, and the report."""
     config.addinivalue_line("markers", "device: needs a device")
+    checked_container.use()
     config.pluginmanager.register(Report(config.getoption("--report")), "cannery-report")
 
 
@@ -45,11 +47,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class Report:
-    """Writes what became of every check."""
+    """Writes what became of every check, or why the checks were ended."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.checks: dict[str, dict[str, str]] = {}
+        self.ended = ""
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
@@ -67,6 +70,11 @@ class Report:
         name = _CONTAINER.sub("[", item.nodeid.split(_OURS)[-1]).replace("[]", "")
         self.checks[name] = check
 
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Note why the checks were ended; pytest calls this for ``pytest.exit``, too."""
+        self.ended = str(excinfo.value)
+
     def pytest_sessionfinish(self) -> None:
         """Write the report."""
-        self.path.write_text(json.dumps(self.checks, indent=1), encoding="utf-8")
+        text = self.ended or json.dumps(self.checks, indent=1)
+        self.path.write_text(text, encoding="utf-8")

@@ -16,6 +16,7 @@ from cannery import console
 from cannery.deploy.run_spec import RunSpec
 from cannery.errors import CanneryError, EngineError, Problem
 from cannery.execute.engine import containers
+from cannery.execute.engine.not_started import NOT_STARTED
 from cannery.execute.hardware import hardware
 from cannery.execute.process import run
 from cannery.execute.threads import each_in_thread
@@ -32,6 +33,8 @@ _COMPILER_CHECK = "tests/image/os/test_os.py::test_tools_for_building_extensions
 
 _NO_TESTS = 5
 """pytest's exit code if it has found none."""
+
+_CHECK_AGAIN = "That says nothing about the image: check it again."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +127,7 @@ def pytest_in(
     ``may_be_empty`` says that there may be no test at all.
 
     Raises:
+        EngineError: the container, or a process in it, could not be started or was stopped.
         CanneryError: the checks could not be run.
     """
     with tempfile.TemporaryDirectory(prefix="cannery-test-") as folder:
@@ -133,6 +137,9 @@ def pytest_in(
         argv += ["--hosts", f"docker://{container}", "--device", str(kind)]
         argv += ["--report", str(report)]
         code, said = run(argv, cwd=project.root, capture=True)
+        if code == NOT_STARTED:
+            what = f"a process of the checks could not be started: {report.read_text()}"
+            raise EngineError(Problem(what=what, fix=_CHECK_AGAIN))
         # 0: all passed; 1: some failed. Any other code is an error of pytest itself.
         good = (0, 1, _NO_TESTS) if may_be_empty else (0, 1)
         checks = _read(report) if code in good else None
@@ -159,5 +166,5 @@ def _check_still_running(container: str) -> None:
         containers.check_running(container)
     except EngineError as error:
         what = "the checks were broken off, because the engine or their container was stopped"
-        fix = "That says nothing about the image: check it again."
-        raise EngineError(Problem(what=f"{what}: {error.problems[0].what}", fix=fix)) from error
+        what = f"{what}: {error.problems[0].what}"
+        raise EngineError(Problem(what=what, fix=_CHECK_AGAIN)) from error

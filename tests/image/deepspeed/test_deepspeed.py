@@ -18,17 +18,17 @@ def test_version(facts: Facts, record: Facts) -> None:
 
 @pytest.mark.any_image
 @pytest.mark.device
-def test_accelerator(probe: Any) -> None:
+def test_accelerator(on_device: Any) -> None:
     """DeepSpeed finds the NPU by itself, and talks over HCCL."""
-    answer = probe("train")
+    answer = on_device("train")
     assert (answer["accelerator"], answer["backend"]) == ("npu", "hccl")
     assert answer["device"] == "npu:0"
 
 
 @pytest.mark.any_image
 @pytest.mark.device
-def test_trains(probe: Any) -> None:
+def test_trains(on_device: Any) -> None:
     """Three ZeRO-2 steps lower the loss."""
-    losses = probe("train")["losses"]
+    losses = on_device("train")["losses"]
     assert len(losses) == 3 and all(math.isfinite(loss) for loss in losses)
     assert losses[0] > losses[1] > losses[2], losses

@@ -46,7 +46,7 @@ def _pip_install(host: Host, trust: str, *arguments: str) -> CommandResult:
 def _torch(host: Host, record: Facts) -> list[str]:
     return [
         name.removesuffix(".dist-info")
-        for name in host.file(record["site_packages"]).listdir()
+        for name in host.check_output("ls -1 %s", record["site_packages"]).splitlines()
         if name.startswith("torch-") and name.endswith(".dist-info")
     ]
 

@@ -24,7 +24,7 @@ def test_libraries(facts: Facts) -> None:
 
 @pytest.mark.inherited
 @pytest.mark.torch
-def test_abi_is_torch_s(probe: Any, facts: Facts) -> None:
+def test_abi_is_torch_s(torch_alone: Facts, facts: Facts) -> None:
     """The ABI of the chosen ATB build is the one that torch was compiled with."""
-    abi = int(probe("imports", "torch")["cxx11_abi"])
+    abi = int(torch_alone["cxx11_abi"])
     assert facts["environment"]["ATB_HOME_PATH"].endswith(f"cxx_abi_{abi}")

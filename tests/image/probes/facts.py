@@ -16,6 +16,8 @@ ASCEND = "/usr/local/Ascend"
 TEXT = re.compile(r"\.(py[ci]?|h|hpp|json|txt|md|yaml|cuh)$")
 LEFT_OVER = re.compile(r"\.(run|whl|tar\.gz|tgz)$")
 ATB = os.environ.get("ATB_HOME_PATH", "/nowhere") + "/lib"
+TRUSTED = "/run/cannery-ca.crt"
+TORCHAIR = RECORD["site_packages"] + "/torch_npu/dynamo/torchair"
 NOT_CHECKED = ("/proc", "/sys", "/dev", "/tmp", ASCEND + "/driver")
 NOT_OURS = ("/proc", "/sys", "/dev", "/run", ASCEND + "/driver")
 
@@ -191,6 +193,9 @@ print(
             "broken_scripts": broken_scripts(),
             "distributions": distributions(),
             "left_overs": left_overs(),
+            "trusted": TRUSTED if os.path.exists(TRUSTED) else "",
+            "torchair": os.path.exists(TORCHAIR),
+            "install_record": read("/etc/Ascend/ascend_cann_install.info"),
             "constraints": read(os.environ.get("PIP_CONSTRAINT", "")),
             "mount_points": {
                 path: [os.path.isdir(path), len(os.listdir(path)) if os.path.isdir(path) else 0]

@@ -22,6 +22,12 @@ def not_compiled():
             yield source
 
 
+def of_devlib():
+    """What this process has loaded of CANN's stand-ins for the driver."""
+    with open("/proc/self/maps") as stream:
+        return sorted({line.split()[-1] for line in stream if "/devlib/" in line})
+
+
 answer = {}
 for name in sys.argv[1:]:
     try:
@@ -29,6 +35,8 @@ for name in sys.argv[1:]:
         answer[name] = {"version": str(getattr(module, "__version__", "")), "error": ""}
     except BaseException as error:
         answer[name] = {"version": "", "error": "%s: %s" % (type(error).__name__, error)}
+    if name == "torch":
+        answer["of_devlib"] = of_devlib()
 if "torch" in sys.modules:
     torch = sys.modules["torch"]
     answer["cxx11_abi"] = bool(torch.compiled_with_cxx11_abi())

@@ -11,9 +11,9 @@ Facts = dict[str, Any]
 
 
 @pytest.mark.any_image
-def test_imports(probe: Any, record: Facts) -> None:
+def test_imports(torch_alone: Facts, record: Facts) -> None:
     """torch imports without a driver and without a profile, in the target's version."""
-    torch = probe("imports", "torch")["torch"]
+    torch = torch_alone["torch"]
     assert not torch["error"], torch["error"]
     assert torch["version"].split("+")[0] == record["components"]["torch"]
 

@@ -30,9 +30,9 @@ def test_no_device_is_found(imported: Facts) -> None:
     assert imported["npu_available"] is False
 
 
-def test_torchair(host: Host, record: Facts, devlib: str, simulated: bool) -> None:
+def test_torchair(host: Host, facts: Facts, devlib: str, simulated: bool) -> None:
     """Its graph compiler torchair imports, where the wheel has it."""
-    if not host.file(f"{record['site_packages']}/torch_npu/dynamo/torchair").exists:
+    if not facts["torchair"]:
         pytest.skip("the wheel has no torchair")
     if simulated:
         pytest.skip("the software device has no graph engine, which torchair is linked with")
@@ -42,27 +42,27 @@ def test_torchair(host: Host, record: Facts, devlib: str, simulated: bool) -> No
 
 @pytest.mark.any_image
 @pytest.mark.device
-def test_is_available(probe: Any) -> None:
+def test_is_available(on_device: Any) -> None:
     """``torch.npu.is_available()`` is True and there is a device."""
-    answer = probe("device")
+    answer = on_device("device")
     assert answer["available"] is True
     assert answer["count"] >= 1
 
 
 @pytest.mark.any_image
 @pytest.mark.device
-def test_the_device_says_what_it_is(probe: Any, device: str) -> None:
+def test_the_device_says_what_it_is(on_device: Any, device: str) -> None:
     """A simulated device says on stderr that it is one, once, and no other device does."""
-    said = probe("device")["stderr"]
+    said = on_device("device")["stderr"]
     notice = "cannery: simulated Ascend device; results say nothing about an NPU"
     assert said.count(notice) == (1 if device == "simulated" else 0), said
 
 
 @pytest.mark.any_image
 @pytest.mark.device
-def test_matmul(probe: Any) -> None:
+def test_matmul(on_device: Any) -> None:
     """The matmul snippet gives, on the NPU, the product that the CPU gives."""
-    matmul = probe("device")["matmul"]
+    matmul = on_device("device")["matmul"]
     assert "error" not in matmul, matmul
     assert matmul["device"] == "npu:0"
     assert matmul["shape"] == [100, 100]
@@ -71,9 +71,9 @@ def test_matmul(probe: Any) -> None:
 
 @pytest.mark.any_image
 @pytest.mark.device
-def test_random_tensor(probe: Any) -> None:
+def test_random_tensor(on_device: Any) -> None:
     """``torch.randn(10, device='npu:0')`` makes a tensor that can be printed."""
-    random = probe("device")["random"]
+    random = on_device("device")["random"]
     assert "error" not in random, random
     assert (random["device"], random["shape"]) == ("npu:0", [10])
     assert random["text"].startswith("tensor([")
@@ -81,7 +81,7 @@ def test_random_tensor(probe: Any) -> None:
 
 @pytest.mark.any_image
 @pytest.mark.device
-def test_numpy(probe: Any) -> None:
+def test_numpy(on_device: Any) -> None:
     """``.cpu().numpy()`` works, so numpy fits this torch."""
-    array = probe("device")["numpy"]
+    array = on_device("device")["numpy"]
     assert array == {"type": "ndarray", "values": [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""testinfra's way into a container, which ends the checks if the host cannot start a process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from testinfra.backend import BACKENDS
+from testinfra.backend.base import CommandResult
+from testinfra.backend.docker import DockerBackend
+
+from cannery.execute.engine.not_started import NOT_STARTED, is_not_started
+
+
+class CheckedContainer(DockerBackend):  # type: ignore[misc]  # testinfra has no types
+    """Runs commands in a container, and ends pytest if the host could not start one."""
+
+    # testinfra would start the container's Python to ask for it.
+    encoding = "UTF-8"
+
+    def run(self, command: str, *args: str, **kwargs: Any) -> CommandResult:
+        """Run a command of a check."""
+        result = super().run(command, *args, **kwargs)
+        said = (result.stdout_bytes + result.stderr_bytes).decode(errors="replace")
+        if is_not_started(result.rc, said):
+            pytest.exit(said.strip(), returncode=NOT_STARTED)
+        return result
+
+
+def use() -> None:
+    """Let testinfra use this class for all containers."""
+    BACKENDS["docker"] = f"{CheckedContainer.__module__}.{CheckedContainer.__name__}"

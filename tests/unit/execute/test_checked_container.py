@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that the host could not start says nothing about the image."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import EngineError
+from cannery.execute.engine import verify
+from cannery.execute.engine.not_started import NOT_STARTED, is_not_started
+from cannery.execute.engine.verify import PLUGIN
+from cannery.model import DeviceKind
+from tests.unit.audits import PROJECT
+
+OCI = "OCI runtime exec failed: exec failed: unable to start container process: "
+
+CHECKS = """\
+import concurrent.futures
+
+def test_a(host):
+    assert host.run("true").rc == 0
+
+def test_b(host):
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        assert pool.submit(host.run, "true").result().rc == 0
+
+def test_c(host):
+    assert host.check_output("cat /etc/motd") == "Gr\u00fc\u00dfe"
+"""
+
+DOCKER = """\
+#!/bin/sh
+test "$1 $2 $3" = "exec c1 /bin/sh" || exit 1
+case "$5" in
+    cat*) printf 'Gr\\303\\274\\303\\237e'; exit 0 ;;
+esac
+%s
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (126, f"{OCI}exec /bin/sh: bad address: unknown\r\n"),
+        (127, f"{OCI}error executing setns process: exit status 1: unknown\n"),
+        (255, "exec /bin/sh: bad address\n"),
+        (126, "/bin/sh: 1: python3: Bad address\n"),
+        (126, "Bad address: /bin/sh"),
+    ],
+)
+def test_the_host_could_not_start_it(code: int, said: str) -> None:
+    assert is_not_started(code, said)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (127, "/bin/sh: 1: atc: not found\n"),
+        (126, "/bin/sh: 1: /usr/local/bin/pip: Permission denied\n"),
+        (126, "/bin/sh: 1: /usr/local/bin/pip: Exec format error\n"),
+        (126, f'{OCI}exec: "/bin/sh": stat /bin/sh: no such file or directory: unknown\n'),
+        (126, f'{OCI}exec: "/bin/sh": permission denied: unknown\n'),
+        (1, "OSError: [Errno 14] Bad address\n"),
+        (0, f"{OCI}as a program of the image may print\n"),
+        (1, ""),
+    ],
+)
+def test_the_image_is_at_fault(code: int, said: str) -> None:
+    assert not is_not_started(code, said)
+
+
+def docker(monkeypatch: pytest.MonkeyPatch, folder: Path, does: str) -> None:
+    """Put a program ``docker`` first in PATH, whose ``exec c1 /bin/sh`` ``does`` this."""
+    program = folder / "bin" / "docker"
+    program.parent.mkdir()
+    program.write_text(DOCKER % does, encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+
+def checks(folder: Path) -> list[str]:
+    """The words that select the checks above."""
+    (folder / "test_mine.py").write_text(CHECKS, encoding="utf-8")
+    return [str(folder / "test_mine.py"), "--rootdir", str(folder)]
+
+
+@pytest.mark.parametrize("check", ["test_a", "test_b"])
+def test_pytest_ends_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, check: str) -> None:
+    docker(monkeypatch, tmp_path, f"echo '{OCI}exec /bin/sh: bad address: unknown'; exit 126")
+    argv = [sys.executable, "-m", "pytest", "-p", PLUGIN, "-p", "no:cacheprovider", "-k", check]
+    argv += [*checks(tmp_path), "--device", "none", "--report", str(tmp_path / "report.json")]
+    argv += ["--hosts", "docker://c1"]
+    done = subprocess.run(argv, cwd=PROJECT.root, capture_output=True, check=False)
+    assert done.returncode == NOT_STARTED, done
+
+
+def test_it_is_an_error_and_no_failed_check(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    docker(monkeypatch, tmp_path, f"echo '{OCI}exec /bin/sh: bad address: unknown'; exit 126")
+    with pytest.raises(EngineError, match=r"could not be started: OCI.*bad address") as caught:
+        verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, checks(tmp_path))
+    assert "says nothing about the image" in str(caught.value)
+
+
+def test_checks_that_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    docker(monkeypatch, tmp_path, "exit 0")
+    found = verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, checks(tmp_path))
+    assert {each.outcome for each in found} == {"passed"}, found
