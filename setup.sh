@@ -18,7 +18,7 @@ It can be run repeatedly: it changes nothing that works already.
 
   --venv    prepare only the virtual environment, for commands that need no engine
   --tests   also install the programs that this project's tests need: docker compose,
-            docker-registry, iproute2, cosign, and a browser with a Chinese font
+            docker-registry, iproute2, cosign, MPICH, and a browser with a Chinese font
   --stop    stop the engine, if this script has started it
 
 Exit codes: 0 ready (or the exit code of COMMAND), 2 invalid options, 6 the machine could not be
@@ -154,6 +154,7 @@ ensure_bootstrap_tools() {
 ensure_test_tools() {
   command -v apt-get >/dev/null || return 0
   command -v ip >/dev/null || apt_install iproute2
+  command -v mpicxx >/dev/null || apt_install libmpich-dev mpich
   docker compose version >/dev/null 2>&1 || apt_install_newer docker-compose
   command -v cosign >/dev/null || apt_install_newer cosign
   command -v docker-registry >/dev/null || install_registry

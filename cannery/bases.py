@@ -34,6 +34,9 @@ LIBRARIES = "libraries"
 """What the first layer of an image without a compiler asks for: libraries that come with the
 compiler or with header files otherwise, and that packages and CANN may be linked with."""
 
+MPI = "mpi"
+"""What the HCCL tests ask for: MPICH, which starts them, with its headers."""
+
 _COMPILER = ("compiler", "aio", "numa")
 """Those of ``EVERY_IMAGE`` that only a compiler uses."""
 
@@ -45,8 +48,8 @@ _HEADERS = ("-dev", "-devel")
 class Distribution:
     """A distribution, or distributions with the same names of packages.
 
-    ``packages`` maps what a layer asks for (``EVERY_IMAGE``, ``LIBRARIES``, ``PYTHON``) to names of
-    packages.
+    ``packages`` maps what a layer asks for (``EVERY_IMAGE``, ``LIBRARIES``, ``PYTHON``, ``MPI``) to
+    names of packages.
     ``site_packages`` is the folder in which the base's own interpreter finds installed packages;
     it has ``{minor}``. ``bootstrapped`` says whether a stand-in for its image can be made of its
     packages, and ``native_python`` whether the building machine can have the same interpreter from

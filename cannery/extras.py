@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Components that are one package of a package index each, which a target names by its version."""
+"""Components that a target names by themselves: most are one package of a package index each."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Mapping
 
 TRITON_ASCEND = "triton_ascend"
 """Its module has the name of triton's, whose files must not be installed over it; so it is last."""
+
+HCCL_TEST = "hccl_test"
+"""The toolkit's tests of collective communication: no package, but compiled from its sources."""
 
 BESIDE_TORCH: Mapping[str, str] = {"torchvision": "torchvision", "torchaudio": "torchaudio"}
 """Component to its package; these are built for one torch."""

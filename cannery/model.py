@@ -11,7 +11,7 @@ from functools import cached_property
 from cannery.bases import Base, Python
 from cannery.cann import CannPackages, CannRelease
 from cannery.errors import Span
-from cannery.extras import TRITON_ASCEND
+from cannery.extras import HCCL_TEST, TRITON_ASCEND
 from cannery.sources import File, Source
 from cannery.wheels import BuiltWheel, TorchIndex, VendorWheel
 
@@ -106,6 +106,8 @@ class Target:
     vendor_image: str = ""
     """The image from which a build takes CANN; empty if it installs CANN's packages."""
     without_compiler: bool = False
+    hccl_test: bool = False
+    """Whether it has the toolkit's tests of collective communication, compiled, and MPI."""
     unverified: str = ""
     """Why it is built although compat.yaml does not know that it works; shown wherever it is."""
     span: Span
@@ -191,6 +193,7 @@ class Target:
             "deepspeed_plugin": self.deepspeed_plugin.version if self.deepspeed_plugin else "",
         }
         found |= {name: each for name, each in self.extras.items() if name != TRITON_ASCEND}
+        found[HCCL_TEST] = self.cann.version if self.hccl_test else ""
         if self.application:
             found[self.application.component] = self.application.version
         found[TRITON_ASCEND] = self.extras.get(TRITON_ASCEND, "")

@@ -58,7 +58,8 @@ RULES = (
     Rule(
         "package",
         Blame.ABSENT,
-        r"(?:ModuleNotFoundError|ImportError): No module named|(?i:please install)",
+        r"(?:ModuleNotFoundError|ImportError): No module named|(?i:please install)"
+        r"|'' != \"torch\._native\.ops\.\w+\.triton",
         "The case needs a Python package that is not installed.",
     ),
     Rule(

@@ -31,7 +31,13 @@ _STYLES = ("base.css", "choose.css", "cards.css", "picture.css")
 _EARLY = ("early.js",)
 _SCRIPTS = ("select.js", "copy.js", "page.js")
 
-_NAMES = {"base": "OS", "python": "Python", "toolkit": "CANN", "nnal": "NNAL"}
+_NAMES = {
+    "base": "OS",
+    "python": "Python",
+    "toolkit": "CANN",
+    "nnal": "NNAL",
+    "hccl_test": "HCCL tests of CANN",
+}
 """Component to its name on the page, if that differs."""
 
 _SORTS = ("matrix", "torch", "cann", "size", "pushed")

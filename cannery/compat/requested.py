@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from packaging.requirements import Requirement
 
 from cannery.compat.finding import Place
-from cannery.extras import requirement_of
+from cannery.extras import HCCL_TEST, requirement_of
 from cannery.model import Target
 from cannery.syntax.specifiers import normal_name, parse_requirement, parse_requirements
 
@@ -29,7 +29,7 @@ def requested_of(target: Target, name: str) -> list[Requested]:
     """Every requirement on the package ``name``: the target's own, its application's, CANN's.
 
     Overrides of the application replace them all, and those for other Pythons remove them. The
-    version of a component is a requirement, too.
+    version of a component is a requirement, too, and so are the HCCL tests.
     """
     if (replaced := _overrides(target, name)) is not None:
         return replaced
@@ -38,6 +38,8 @@ def requested_of(target: Target, name: str) -> list[Requested]:
         for component, version in target.extras.items()
         if (each := parse_requirement(requirement_of(component, version))).name == name
     ]
+    if target.hccl_test and normal_name(HCCL_TEST) == name:
+        found.append(Requested(requirement=Requirement(name), key=HCCL_TEST, place=()))
     application = target.application
     shared = len(application.requirements) if application else 0
     for number, each in enumerate(parse_requirements(target.requirements)):

@@ -19,8 +19,8 @@ DOCTOR_FILES = (
 """The modules and data of the doctor."""
 
 CONTEXT_FILES = (
-    *("build-wheel", "compile-python", "download-sdist", "guard/cannery_guard.pth"),
-    *("guard/cannery_guard.py", "guard/sitecustomize.py"),
+    *("build-hccl-test", "build-wheel", "compile-python", "download-sdist"),
+    *("guard/cannery_guard.pth", "guard/cannery_guard.py", "guard/sitecustomize.py"),
     *("install-packages", "install-rpms", "install-wheels"),
     *("installer-shims", "native-python", "pack-doctor", "requirements.txt", "seal-layer"),
     *("split-lock", ".dockerignore", *(f"ascend_doctor/{name}" for name in DOCTOR_FILES)),

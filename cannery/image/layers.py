@@ -14,16 +14,22 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from cannery.bases import PythonSource
-from cannery.extras import TRITON_ASCEND
+from cannery.extras import HCCL_TEST, TRITON_ASCEND
 from cannery.image.components import EVERY_LAYER, components_of
 from cannery.image.environment import full_environment
+from cannery.image.layer_inputs import (
+    build_inputs,
+    more_packages,
+    system_components,
+    system_inputs,
+    system_packages,
+)
 from cannery.image.lock import Lock, LockedWheel
 from cannery.image.record import interpreter_paths
 from cannery.image.requirements import BUILT, sdists
 from cannery.image.weights import weight_of
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
-from cannery.model import Flavour, Target
+from cannery.model import Target
 from cannery.sources import File
 from cannery.wheels import BuiltWheel
 
@@ -44,7 +50,9 @@ class LayerKind(StrEnum):
     VENDOR_WHEEL = "vendor-wheel"
     """A wheel that is in no package index."""
     PACKAGES = "packages"
-    """Packages of the base's distribution for an application."""
+    """Packages of the base's distribution for an application, and MPI for the HCCL tests."""
+    HCCL_TEST = "hccl-test"
+    """Programs that are compiled from the toolkit's sources, with MPI."""
     SOURCE = "source"
     """A source archive, unpacked into /opt."""
     GUARD = "guard"
@@ -59,9 +67,10 @@ class Layer:
     ``stage`` is the Dockerfile's stage that has the layer's files below /layer. A change of any of
     ``components`` makes the layer anew. ``weight`` is its cost in seconds.
     ``artifact`` is the key of ``Target.artifacts`` whose ``file`` the layer is made from, ``after``
-    the stage that a CANN package is installed on, and ``packages`` are the base's. ``built`` is a
-    wheel that is built from an sdist, with the wheels of the stages ``importable``. With ``plugin``
-    DeepSpeed's launcher is made to import its NPU plugin.
+    the stage that a CANN package is installed on, or that has MPI for the HCCL tests, and
+    ``packages`` are the base's. ``built`` is a wheel that is built from an sdist, with the wheels
+    of the stages ``importable``. With ``plugin`` DeepSpeed's launcher is made to import its NPU
+    plugin.
     """
 
     name: str
@@ -112,7 +121,8 @@ def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
         *_vendor_wheels(target, (name for name in target.vendor_wheels if name not in late)),
         *_built_wheels(target, lock, early, built),
         *(_wheels(target, each) for each in between),
-        *_application_packages(target),
+        *_more_packages(target),
+        *_hccl_test(target),
         *(_wheels(target, each) for each in last),
         *_sources(target),
         *(_wheels(target, each) for each in triton),
@@ -133,49 +143,32 @@ def _layer(
     )
 
 
-def _build_inputs(target: Target) -> list[str]:
-    """Inputs of every layer: the build stage's base, and the paths that all layers leave out."""
-    return [target.build_base.image, *target.leave_out]
-
-
-def _has_own_python(target: Target) -> bool:
-    """Whether the interpreter is the base's own."""
-    return target.python.source is PythonSource.BASE
-
-
-def _system_packages(target: Target) -> tuple[str, ...]:
-    own, compiler = _has_own_python(target), target.flavour is not Flavour.RUNTIME
-    return target.base.distribution.first_packages(own_python=own, compiler=compiler)
-
-
-def _system_inputs(target: Target) -> list[object]:
-    version = target.python.version if _has_own_python(target) else ""
-    where = [_build_inputs(target), target.base.image, target.platform, version]
-    return [*where, _system_packages(target)]
-
-
-def _system_components(target: Target) -> list[str]:
-    return ["base", *(["python"] if _has_own_python(target) else [])]
-
-
 def _system(target: Target) -> Layer:
-    packages, components = _system_packages(target), _system_components(target)
-    return _layer("os", LayerKind.SYSTEM, _system_inputs(target), components, packages=packages)
+    packages, components = system_packages(target), system_components(target)
+    return _layer("os", LayerKind.SYSTEM, system_inputs(target), components, packages=packages)
 
 
-def _application_packages(target: Target) -> Iterable[Layer]:
-    application = target.application
-    if application and application.packages:
-        packages = target.base.distribution.packages_for(*application.packages)
-        inputs = [*_system_inputs(target), packages]
-        components = [*_system_components(target), application.component]
-        name = "packages-application"
+def _more_packages(target: Target) -> Iterable[Layer]:
+    """One layer, because each has the package manager's list of all that is installed."""
+    if wanted := more_packages(target):
+        packages = target.base.distribution.packages_for(*sum(wanted.values(), ()))
+        name = f"packages-{HCCL_TEST}" if [*wanted] == [HCCL_TEST] else "packages-application"
+        inputs = [*system_inputs(target), packages]
+        components = [*system_components(target), *wanted]
         yield _layer(name, LayerKind.PACKAGES, inputs, components, packages=packages)
+
+
+def _hccl_test(target: Target) -> Iterable[Layer]:
+    if target.hccl_test:
+        [mpi], [toolkit, *_] = _more_packages(target), _cann(target)
+        inputs, components = [mpi.inputs, toolkit.inputs], [HCCL_TEST, "toolkit"]
+        components += system_components(target)
+        yield _layer(HCCL_TEST, LayerKind.HCCL_TEST, inputs, components, after=mpi.stage)
 
 
 def _python(target: Target) -> Iterable[Layer]:
     if archive := target.artifacts.get("python"):
-        inputs = [_build_inputs(target), archive.name, archive.sha256]
+        inputs = [build_inputs(target), archive.name, archive.sha256]
         name = "python"
         yield _layer(name, LayerKind.PYTHON, inputs, [name], artifact=name, file=archive)
 
@@ -185,7 +178,7 @@ def _cann(target: Target) -> Iterable[Layer]:
 
     For several chips of a release NNAL's step runs again, and gives a layer with the same digest.
     """
-    inputs: list[object] = [_build_inputs(target), target.platform]
+    inputs: list[object] = [build_inputs(target), target.platform]
     inputs += ["emulated"] if target.emulated else []
     components: list[str] = []
     after = "installer"
@@ -205,7 +198,7 @@ def _cann(target: Target) -> Iterable[Layer]:
 def _wheel_inputs(target: Target) -> list[object]:
     paths = [*interpreter_paths(target).values()]
     where = [target.machine, target.base.glibc, *paths, target.python.version]
-    return [_build_inputs(target), *where]
+    return [build_inputs(target), *where]
 
 
 def _wheel_components(component: str, *, plugin: bool) -> list[str]:
@@ -259,7 +252,7 @@ def _built_wheels(
         yield _layer(
             f"wheels-{group.name}",
             LayerKind.BUILT_WHEEL,
-            [_system_inputs(target), _wheel_inputs(target), made, needed],
+            [system_inputs(target), _wheel_inputs(target), made, needed],
             [*_wheel_components(component, plugin=plugin), "toolkit", "torch"],
             wheels=group.wheels,
             built=built,
@@ -276,7 +269,7 @@ def _sources(target: Target) -> Iterable[Layer]:
         yield _layer(
             f"source-{source.folder}",
             LayerKind.SOURCE,
-            [_build_inputs(target), *python, source.file.name, source.file.sha256],
+            [build_inputs(target), *python, source.file.name, source.file.sha256],
             ["python", target.application.component],
             artifact=source.folder,
             file=source.file,
@@ -286,5 +279,5 @@ def _sources(target: Target) -> Iterable[Layer]:
 def _guard(target: Target, lock: Lock) -> Layer:
     """The layer that describes the image; it changes with every component."""
     described = [target.id, target.platform, target.chip, target.components, lock.digest]
-    inputs = [_build_inputs(target), *described, full_environment(target)]
+    inputs = [build_inputs(target), *described, full_environment(target)]
     return _layer("guard", LayerKind.GUARD, inputs, components_of(target))

@@ -14,6 +14,7 @@ _WEIGHTS = {
     "wheels-jieba": 12.0,
     "wheels-mindspore": 25.0,
     "wheels-application": 15.0,
+    "hccl_test": 20.0,
     "guard": 1.0,
 }
 """Seconds per layer, on two cores under emulation; only the proportions matter."""

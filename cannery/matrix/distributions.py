@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from cannery.bases import EVERY_IMAGE, LIBRARIES, PYTHON, Base, Distribution, PackageManager
+from cannery.bases import EVERY_IMAGE, LIBRARIES, MPI, PYTHON, Base, Distribution, PackageManager
 from cannery.syntax.yaml_reader import Section, read_yaml
 
 DISTRIBUTIONS = Path(__file__).with_name("distributions.yaml")
@@ -52,7 +52,7 @@ def _distribution(name: str, section: Section) -> Distribution:
         bootstrapped=section.flag("bootstrapped"),
         native_python=section.flag("native_python"),
     )
-    for wanted in (*EVERY_IMAGE, LIBRARIES, PYTHON):
+    for wanted in (*EVERY_IMAGE, LIBRARIES, MPI, PYTHON):
         if wanted not in found.packages:
             section.wrong("packages", f"there is no entry {wanted!r}.", "Add it.")
     section.done()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cannery.cache import Cache, inputs_of
 from cannery.errors import did_you_mean
-from cannery.extras import EXTRAS, TRITON_ASCEND
+from cannery.extras import EXTRAS, HCCL_TEST, TRITON_ASCEND
 from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions
 from cannery.matrix.facts import parse_facts, read_facts
@@ -224,6 +224,7 @@ def _texts(section: Section) -> dict[str, Any]:
         "unverified": unverified,
         "platform": platform or "",
         "without_compiler": flavour is Flavour.RUNTIME,
+        "hccl_test": section.flag(HCCL_TEST),
     }
 
 

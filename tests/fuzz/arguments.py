@@ -31,6 +31,7 @@ SHAPES = (
     (0,),
     (2, 0),
 )
+ATTRIBUTES = (1, 101, 102, 201, 202, 212, 301, 302, 401, 402, 501, 601)
 TEXTS = (b"", b"a", b"value", b"%s%n%d", b"\xff\xfe", b"x" * 5000)
 LAYOUTS = (b"BNSD", b"BSND", b"BSH", b"SBH", b"", b"TND")
 ACLOPS = (b"SyncBatchNormGatherStatsWithCounts", b"Dot", b"", b"none")
@@ -88,6 +89,7 @@ class Arguments:
             "root": lambda: ctypes.c_int64(self._rarely((0,), (1, 2, (1 << 32) - 1), 0.1)),
             # With 1 and 2, the device believes the caller's addresses.
             "placement": lambda: ctypes.c_int64(pick((0, -1, 3))),
+            "attribute": lambda: ctypes.c_int64(self._mostly(ATTRIBUTES, WILD_NUMBERS)),
             "one": lambda: ctypes.c_int64(pick((0, 1, 1, 2, -1))),
         }
 

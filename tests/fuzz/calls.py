@@ -33,7 +33,7 @@ NOT_SHARED = re.compile(
     r"acl\w*SetTensor|aclopSetAttr|aclrtUnmapMem|aclrtIpcMemClose|aclrtFreeHost|aclrtHostUnreg"
     r"|aclrtReleaseMem|aclnn(MaskedSelect|Nonzero|NonzeroV2|Unique2)\b"
 )
-OPERATORS, MEMORY_COPIES = "Operators", "Memory"
+OPERATORS, MEMORY_COPIES, WAITS = "Operators", "Memory", "Waiting streams"
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,41 @@ class Caller:
         else:
             self.call(MEMORY_COPIES, "aclrtMemcpy", *arguments)
 
+    def wait(self) -> None:
+        """A stream that waits for a number, what follows it there, and then the number.
+
+        The stream and the number belong to this call alone, so that nobody waits for ever.
+        """
+        made = [ctypes.c_void_p(), ctypes.c_void_p()]
+        stream, number = made
+        self.call(WAITS, "aclrtCreateStream", ctypes.byref(stream))
+        self.call(WAITS, "aclrtMalloc", ctypes.byref(number), ctypes.c_uint64(8), 0)
+        value, event = self.arguments("length"), self.arguments("event")
+        self.call(WAITS, "aclrtValueWrite", number, ctypes.c_uint64(~value.value), 0, None)
+        flag = self.chance.choice((0, 1, 1, 3, 4, -1))
+        self.call(WAITS, "aclrtValueWait", number, value, flag, stream)
+        for _ in range(self.chance.randrange(4)):
+            self._follow_wait(stream, event)
+        if self.chance.random() < 0.2:
+            self.call(WAITS, "aclrtSynchronizeStreamWithTimeout", stream, 1)
+        self.call(WAITS, "aclrtValueWrite", number, value, 0, None)
+        self.call(WAITS, "aclrtStreamQuery", stream, self.arguments.place)
+        self.call(WAITS, "aclrtDestroyStream", stream)
+        self.call(WAITS, "aclrtFree", number)
+
+    def _follow_wait(self, stream: ctypes.c_void_p, event: ctypes.c_void_p) -> None:
+        """Something for a stream that waits."""
+        memory, size = self.arguments("memory"), self.arguments("size")
+        choice = self.chance.randrange(4)
+        if choice == 0:
+            self.call(WAITS, "aclrtMemsetAsync", memory, size, 1, size, stream)
+        elif choice == 1:
+            self.call(WAITS, "aclrtRecordEvent", event, stream)
+        elif choice == 2:
+            self.call(WAITS, "aclrtStreamWaitEvent", self.arguments("stream"), event)
+        else:
+            self.call(WAITS, "aclmdlRIExecuteAsync", self.arguments("graph"), stream)
+
 
 class Run:
     """A thread's calls."""
@@ -213,6 +248,8 @@ class Run:
             caller.tensor()
         elif number < 0.62:
             caller.copy()
+        elif number < 0.63:
+            caller.wait()
         else:
             caller.table(chance.choices(self.functions, self.weights)[0])
         self._clear()

@@ -35,7 +35,7 @@ def test_the_image_is_its_base_and_a_layer_a_component(dockerfile: Dockerfile) -
     assert copies[-1] == "--link --from=guard /layer/ /"
 
 
-def test_only_builds_of_wheels_run_on_the_machine_of_the_target(dockerfile: Dockerfile) -> None:
+def test_only_builds_from_sources_run_on_the_machine_of_the_target(dockerfile: Dockerfile) -> None:
     """And dnf, and installers where a release asks for that, which no committed one does."""
     parents = {e.stage: e.rest.split()[-3] for e in dockerfile if e.word == "FROM"}
     building = {each.stage for each in dockerfile if "--platform=$BUILDPLATFORM" in each.rest}

@@ -175,6 +175,29 @@ def vocabulary_loss(client: Client) -> float:
     return float(error)
 
 
+def group_norm(client: Client) -> float:
+    """Of so many numbers that torch computes it; half precision, with its gradients."""
+    batch, channels, pixels, groups = 2, 4, 2048, 2
+    x, grad = (numbers(batch, channels, pixels).astype("f2") for _ in range(2))
+    gamma, beta = numbers(channels).astype("f2"), numbers(channels).astype("f2")
+    sizes = (batch, channels, pixels, groups)
+    out, mean, rstd = client.zeros(x.shape), client.zeros([2, 2]), client.zeros([2, 2])
+    client.call("GroupNorm", *map(client.put, (x, gamma, beta)), *sizes, 0.0, out, mean, rstd)
+    rows = x.astype("f8").reshape(batch, groups, -1)
+    normed = (rows - rows.mean(-1, keepdims=True)) / rows.std(-1, keepdims=True)
+    normed = normed.reshape(x.shape)
+    error = np.abs(out.read() - (normed * gamma[:, None] + beta[:, None])).max()
+    results = [client.zeros(shape) for shape in (x.shape, [channels], [channels])]
+    flags = (ctypes.c_bool * 3)(True, True, True)
+    mask = ctypes.c_void_p(client.acl.library.aclCreateBoolArray(flags, ctypes.c_uint64(3)))
+    given = (client.put(grad), client.put(x), mean, rstd, client.put(gamma))
+    client.call("GroupNormBackward", *given, *sizes, mask, *results)
+    wanted = [(grad.astype("f8") * normed).sum((0, 2)), grad.astype("f8").sum((0, 2))]
+    for result, sums in zip(results[1:], wanted, strict=True):
+        error = max(error, np.abs(result.read() / sums - 1).max())
+    return float(error)
+
+
 def more_values() -> object:
     """The largest error of each."""
     client = Client()
@@ -187,4 +210,5 @@ def more_values() -> object:
         "resize": half_resize(client),
         "norms of zero": norms_of_zero(client),
         "vocabulary": vocabulary_loss(client),
+        "groups": group_norm(client),
     }

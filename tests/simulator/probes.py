@@ -12,7 +12,14 @@ import os
 import sys
 from collections.abc import Callable
 
-from . import bad_calls, channel_probes, hccl_probes, operator_probes, runtime_probes
+from . import (
+    bad_calls,
+    channel_probes,
+    hccl_probes,
+    operator_probes,
+    runtime_probes,
+    wait_probes,
+)
 from .acl import (
     BFLOAT16,
     FLOAT,
@@ -205,6 +212,7 @@ PROBES: dict[str, Callable[..., object]] = (
     | hccl_probes.PROBES
     | operator_probes.PROBES
     | runtime_probes.PROBES
+    | wait_probes.PROBES
 )
 
 

@@ -67,3 +67,21 @@ def test_an_unknown_fault_is_told_and_ignored(host: Host) -> None:
     found, said = host.run("devices", NPUSIM_FAULT="everything")
     assert found["count"] == 8
     assert "NPUSIM_FAULT=everything is ignored" in said
+
+
+def test_attributes_of_a_device(host: Host) -> None:
+    not_simulated = 207000
+    cores, memory, chip, architecture = ["101", "102", "201"], "301", "402", "601"
+    found = host.ask(
+        "device_info", "1", *cores, memory, chip, architecture, "1", ASCEND_RT_VISIBLE_DEVICES="0,5"
+    )
+    values = [24, 24, 48, 65536 << 20, 5, 2201]
+    assert found == [*([0, value] for value in values), [not_simulated, -1]]
+
+
+def test_attributes_of_no_device(host: Host) -> None:
+    assert host.ask("device_info", "8", "301") == [[107001, -1]]
+
+
+def test_the_memory_that_a_fault_leaves(host: Host) -> None:
+    assert host.ask("device_info", "0", "301", NPUSIM_FAULT="oom-mb=1024") == [[0, 1 << 30]]

@@ -43,6 +43,26 @@ try:
 except Exception as error:
     print(error)
 """
+EXTERNAL_EVENT = """
+import torch, torch_npu
+total, step = torch.zeros(1).npu(), torch.ones(1).npu()
+stream, other = torch.npu.Stream(), torch.npu.Stream()
+event, graph = torch.npu.ExternalEvent(), torch.npu.NPUGraph()
+with torch.npu.graph(graph, stream=stream):
+    event.wait(torch.npu.current_stream())
+    event.reset(torch.npu.current_stream())
+    total.add_(step)
+found = [int(total)]
+for value in (5, 10):
+    with torch.npu.stream(stream):
+        graph.replay()
+    found.append(stream.query())
+    step.fill_(value)
+    event.record(other)
+    stream.synchronize()
+    found.append(int(total))
+print(str(found).lower())
+"""
 
 
 def run(
@@ -107,3 +127,9 @@ def test_torchair_says_that_there_is_no_graph_engine(built: Path, tmp_path: Path
     """Its libraries load: vllm-ascend imports it even where it runs no graph."""
     done = run(built, tmp_path, GRAPH)
     assert "CANN's graph engine is not simulated" in done.stdout
+
+
+def test_a_replay_waits_for_an_external_event(built: Path, tmp_path: Path) -> None:
+    """What the program changes before it records the event is what the replay computes with."""
+    done = run(built, tmp_path, EXTERNAL_EVENT)
+    assert json.loads(done.stdout.splitlines()[-1]) == [0, False, 5, False, 15]

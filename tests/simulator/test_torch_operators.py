@@ -117,6 +117,22 @@ def test_recurrent_gradients_and_sums_of_half_precision_are_right(host: Host) ->
 
 
 @with_torch
+def test_products_of_quantised_matrices(host: Host) -> None:
+    errors = ask(host, "products")
+    assert len(errors) == 4
+    assert {name: error for name, error in errors.items() if error > 1e-4} == {}
+
+
+@with_torch
+@pytest.mark.parametrize("torch", ["always", "never"])
+def test_what_cann_refuses_is_refused(host: Host, torch: str) -> None:
+    filter_of, half, types = ask(host, "refusals", NPUSIM_TORCH=torch)
+    assert [filter_of["code"], half["code"], types["code"]] == [WRONG_ARGUMENT] * 3
+    assert "transposed convolution" in filter_of["message"]
+    assert "can't be cast to the desired output type" in types["message"]
+
+
+@with_torch
 def test_the_bench_takes_equal_elements_in_any_order() -> None:
     assert PYTHON is not None
     done = subprocess.run(

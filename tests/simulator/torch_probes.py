@@ -43,7 +43,8 @@ class Client:
         self.acl = Acl()
         for name in ("TensorList", "FloatArray", "BoolArray", "ScalarList"):
             getattr(self.acl.library, f"aclCreate{name}").restype = ctypes.c_void_p
-        self.acl.library.aclopCreateAttr.restype = ctypes.c_void_p
+        for name in ("aclopCreateAttr", "aclCreateTensorDesc", "aclCreateDataBuffer"):
+            getattr(self.acl.library, name).restype = ctypes.c_void_p
         self.acl.start()
 
     def put(self, array: Any, code: int | None = None) -> Memory:
@@ -213,7 +214,6 @@ def found_shape() -> object:
 def described(client: Client, values: Any, on_host: bool) -> tuple[ctypes.c_void_p, ...]:
     """The handles of a tensor for the older interface: its description and its memory."""
     library = client.acl.library
-    library.aclCreateTensorDesc.restype = library.aclCreateDataBuffer.restype = ctypes.c_void_p
     shape = int64s(values.shape)
     handle = ctypes.c_void_p(library.aclCreateTensorDesc(CODES["f4"], values.ndim, shape, 2))
     client.acl.call("aclSetTensorPlaceMent", handle, HOST_MEMORY if on_host else 0)
@@ -233,25 +233,32 @@ def absent(client: Client) -> tuple[ctypes.c_void_p, ...]:
 def host_inputs() -> object:
     """The first step of AdamW: torch_npu leaves its numbers in the host's memory."""
     client = Client()
+    return max(first_step(client, [absent(client)]), first_step(client, []))
+
+
+def first_step(client: Client, last: Sequence[tuple[ctypes.c_void_p, ...]]) -> float:
+    """The error of a step of AdamW, whose last input may be absent or left out."""
     start, grad, zero = np.array([1.0, -2], "f4"), np.array([0.5, 3], "f4"), np.zeros(2, "f4")
     powers_rate_decay_betas_epsilon = (1.0, 1.0, 0.1, 0.01, 0.9, 0.999, 0.0)
     numbers = [np.array(each, "f4") for each in powers_rate_decay_betas_epsilon]
     tensors = [described(client, each, on_host=False) for each in (start, zero, zero)]
     tensors += [described(client, each, on_host=True) for each in numbers]
-    tensors += [described(client, grad, on_host=False), absent(client)]
-    handles = [(ctypes.c_void_p * 12)(*(each[at].value for each in tensors)) for at in (0, 1)]
+    tensors += [described(client, grad, on_host=False), *last]
+    count = len(tensors)
+    handles = [(ctypes.c_void_p * count)(*(each[at].value for each in tensors)) for at in (0, 1)]
     outputs = [(ctypes.c_void_p * 3)(*each[:3]) for each in handles]
     attributes = ctypes.c_void_p(client.acl.library.aclopCreateAttr())
     name = ctypes.c_char_p(b"ApplyAdamW")
     client.acl.call(
-        "aclopCompileAndExecute", name, 12, *handles, 3, *outputs, attributes, 0, 0, None, None
+        "aclopCompileAndExecute", name, count, *handles, 3, *outputs, attributes, 0, 0, None, None
     )
-    found = np.frombuffer(client.acl.download(tensors[0][2], 8), "f4")
-    return float(np.abs(found - (start * (1 - 0.1 * 0.01) - 0.1 * np.sign(grad))).max())
+    found = [np.frombuffer(client.acl.download(each[2], 8), "f4") for each in tensors[:3]]
+    expected = [start * (1 - 0.1 * 0.01) - 0.1 * np.sign(grad), 0.1 * grad, 0.001 * grad**2]
+    return max(float(np.abs(x - y).max()) for x, y in zip(found, expected, strict=True))
 
 
 def main() -> None:
-    from . import more_values, torch_values
+    from . import more_values, quantised_values, torch_values
 
     probes: Sequence[Callable[[], object]] = (
         strides,
@@ -264,6 +271,8 @@ def main() -> None:
         found_shape,
         host_inputs,
         more_values.more_values,
+        quantised_values.products,
+        quantised_values.refusals,
         torch_values.values,
     )
     name = sys.argv[1]

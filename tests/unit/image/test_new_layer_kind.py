@@ -16,7 +16,7 @@ from tests.unit.matrices import CHECKOUT, edited, make_checkout
 
 NEW = """\
 def _notice(target):
-    inputs = [_build_inputs(target), "hello"]
+    inputs = [build_inputs(target), "hello"]
     return _layer("notice", LayerKind.NOTICE, inputs, ["base"])
 
 

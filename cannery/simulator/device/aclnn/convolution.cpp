@@ -103,6 +103,9 @@ Link linked(const Tensor& input, const Tensor& weight, const Tensor& output,
 void Convolution(const Tensor& input, const Tensor& weight, const Tensor* bias,
                  const IntArray& stride, const IntArray& padding, const IntArray& dilation,
                  bool transposed, const IntArray&, int64_t groups, const Tensor& out, int8_t) {
+  if (transposed && weight.size() == 0) {
+    throw Error(kAclnnInvalidParam, "a transposed convolution with an empty filter");
+  }
   const Link link = linked(input, weight, out, stride, padding, dilation, transposed, groups);
   const Values<double> x = load<double>(input), w = load<double>(weight);
   Values<double> y(out.size(), 0);

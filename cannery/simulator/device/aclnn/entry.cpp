@@ -57,10 +57,11 @@ int execute(void* executor, Stream stream) noexcept {
   return guarded([&] {
     const auto planned = withdrawn<Executor>(executor);
     requireCard();
-    if (isCaptured(stream)) {
+    if (isDeferred(stream)) {
       submit(stream, planned->record ? planned->record() : planned->run);
     } else {
       planned->run();
+      advanceStreams();
     }
   });
 }

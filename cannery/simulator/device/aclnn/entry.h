@@ -19,6 +19,7 @@
 #include <tuple>
 
 #include "../torch/instead.h"
+#include "promotion.h"
 #include "tensor.h"
 
 namespace npusim {
@@ -141,7 +142,8 @@ struct Entry<Operator, Name> {
   static int plan(typename Wire<Parameters>::Type... arguments, uint64_t* workspace,
                   void** executor) {
     const RawArgument given[] = {RawArgument(arguments)...};
-    int code = kSuccess;
+    int code = checkPromotion(Name::text, given, sizeof...(Parameters));
+    if (code != kSuccess) return code;
     if (insteadByTorch(Name::text, given, sizeof...(Parameters), workspace, executor, code)) {
       return code;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operation.h"
 
+#include <atomic>
 #include <cstdio>
 #include <list>
 #include <memory>
@@ -49,8 +50,8 @@ class Call {
 
   static void run(void* call) {
     auto* self = static_cast<Call*>(call);
-    self->ran_ = true;
     self->status_ = npusim::guarded([&] { self->description_.compute(self->arguments_); });
+    self->ran_ = true;
   }
 
   bool ran() const { return ran_; }
@@ -68,7 +69,7 @@ class Call {
   Description description_;
   Arguments arguments_;
   std::list<std::vector<char>> copies_;
-  bool ran_ = false;
+  std::atomic<bool> ran_{false};
   Status status_ = npusim::kSuccess;
 };
 
@@ -98,7 +99,7 @@ class Simulated final : public Operation {
       const int code =
           aclrtLaunchHostFunc(npusim::given(context).GetExecuteStream(), Call::run, call.get());
       if (code == npusim::kSuccess && !call->ran()) {
-        call.release();  // it belongs to the graph that is being captured, for all replays
+        call.release();  // it belongs to the graph that is being captured, or waits in the stream
       } else if (code != npusim::kSuccess || call->status() != npusim::kSuccess) {
         throw npusim::Error(code != npusim::kSuccess ? code : call->status(), GetName());
       }

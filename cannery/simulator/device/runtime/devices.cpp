@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "devices.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -149,7 +150,11 @@ void requireCard() {
 }
 
 const std::string& socName() { return all().soc; }
-uint64_t deviceMemory() { return all().memory; }
+
+uint64_t deviceMemory() {
+  const int64_t limit = memoryLimitOfFault();
+  return limit < 0 ? all().memory : std::min(all().memory, static_cast<uint64_t>(limit));
+}
 
 int32_t currentDevice() {
   if (current_context == nullptr) throw Error(kContextMissing, "no device is set in this thread");

@@ -16,7 +16,7 @@ uint64_t hostIdentity();                  // as the driver tells it
 uint64_t freeOnDevice(int32_t device);    // bytes, less what any process uses
 void requireCard();  // throws Error when the card of this thread's device is lost
 const std::string& socName();  // "Ascend910B3"; empty without a device
-uint64_t deviceMemory();       // bytes of one device
+uint64_t deviceMemory();       // bytes of one device that can be used
 int32_t currentDevice();       // of this thread; throws before the first aclrtSetDevice
 
 }  // namespace npusim

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events. Streams are empty at all times, so an event is complete as soon as it is recorded. Until
-// then it is not: torch_npu's watchdog tells by that which collective hangs.
+// Events. One is complete when its stream has got to where it was recorded: at once, unless the
+// stream waits. Until then it is not: torch_npu's watchdog tells by that which collective hangs.
 #include <time.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "../core/handles.h"
@@ -17,6 +18,7 @@ struct Event {
   static constexpr Kind kKind = Kind::Event;
   std::atomic<double> recorded_ms{0};
   std::atomic<bool> recorded{false};
+  std::atomic<uint64_t> asked{0}, done{0};  // how often it was to be recorded, and was
   std::atomic<const Graph*> graph{nullptr};  // in whose capture it was recorded
 };
 
@@ -30,8 +32,17 @@ int createEvent(void** event) {
   return guarded([&] { given(event) = publish(std::make_shared<Event>()); });
 }
 
+// Whether the event is recorded as often as had been asked for by now.
+std::function<bool()> caughtUp(const std::shared_ptr<Event>& event) {
+  return [event, asked = event->asked.load()] { return event->done >= asked; };
+}
+
 int tellStatus(void* event, int32_t* status, int32_t complete, int32_t pending) {
-  return guarded([&] { given(status) = opened<Event>(event)->recorded ? complete : pending; });
+  return guarded([&] {
+    const auto own = opened<Event>(event);
+    advanceStreams();
+    given(status) = own->recorded && caughtUp(own)() ? complete : pending;
+  });
 }
 
 }  // namespace
@@ -46,26 +57,44 @@ NPUSIM_API int aclrtDestroyEvent(void* event) {
 NPUSIM_API int aclrtRecordEvent(void* event, Stream stream) {
   return guarded([&] {
     const auto own = opened<Event>(event);
-    own->graph = captureOf(stream).get();
-    own->recorded_ms = nowInMilliseconds();
-    own->recorded = true;
+    const auto graph = captureOf(stream);
+    own->graph = graph.get();
+    ++own->asked;
+    // Called when the stream gets there, or when it is destroyed before that.
+    std::shared_ptr<void> passed(nullptr, [own](void*) {
+      own->recorded_ms = nowInMilliseconds();
+      own->recorded = true;
+      ++own->done;
+    });
+    if (graph != nullptr) return;  // a graph needs no events inside
+    submitStep(stream, [passed = std::move(passed)]() mutable {
+      passed.reset();
+      return true;
+    });
   });
 }
 NPUSIM_API int aclrtResetEvent(void* event, Stream stream) {
   return guarded([&] {
-    requireStream(stream);
-    opened<Event>(event)->recorded = false;
+    const auto own = opened<Event>(event);
+    const Work reset = [own] { own->recorded = false; };
+    if (isCaptured(stream)) return reset();
+    submit(stream, reset);
   });
 }
 NPUSIM_API int aclrtSynchronizeEvent(void* event) {
-  return guarded([&] { opened<Event>(event); });
+  return guarded([&] {
+    const int64_t for_ever = -1;
+    waitUntil(caughtUp(opened<Event>(event)), for_ever);
+  });
 }
 
 // A stream that waits for a captured one becomes part of the same graph.
 NPUSIM_API int aclrtStreamWaitEvent(Stream stream, void* event) {
   return guarded([&] {
-    const Graph* graph = opened<Event>(event)->graph;
-    if (stream != nullptr) joinCapture(stream, graph);
+    const auto own = opened<Event>(event);
+    const auto recorded = caughtUp(own);
+    if (stream != nullptr) joinCapture(stream, own->graph);
+    if (!recorded()) submitStep(stream, recorded);
   });
 }
 

@@ -16,12 +16,12 @@ enum CaptureStatus : int32_t { kNone = 0, kActive = 1 };
 struct TaskGroup {
   static constexpr Kind kKind = Kind::TaskGroup;
   std::shared_ptr<Graph> graph;
-  size_t first, end;  // of the graph's works
+  size_t first, end;  // of the graph's steps
 };
 
 struct Update {
   std::shared_ptr<TaskGroup> group;
-  std::shared_ptr<Graph> works;
+  std::shared_ptr<Graph> steps;
 };
 
 // Task groups that were begun, and updates of one, by their stream.
@@ -52,9 +52,16 @@ std::shared_ptr<Graph> requireCapture(Stream stream) {
   return graph;
 }
 
-void replay(void* graph) {
-  const auto works = opened<Graph>(graph)->works();
-  for (const Work& work : *works) work();
+// Each call is read when its turn has come: while a replay waits, a task group may be replaced.
+Step replayed(void* handle) {
+  return [graph = opened<Graph>(handle), at = size_t{0}]() mutable {
+    while (true) {
+      const auto steps = graph->steps();
+      if (at >= steps->size()) return true;
+      if (!(*steps)[at]()) return false;
+      ++at;
+    }
+  };
 }
 
 }  // namespace
@@ -89,11 +96,15 @@ NPUSIM_API int aclmdlRICaptureThreadExchangeMode(int*) { return kSuccess; }
 NPUSIM_API int aclmdlRIExecuteAsync(void* graph, Stream stream) {
   return guarded([&] {
     if (isCaptured(stream)) throw Error(kNotSupported, "a replay cannot be captured in a graph");
-    replay(graph);
+    submitStep(stream, replayed(graph));
   });
 }
-NPUSIM_API int aclmdlRIExecute(void* graph, int32_t) {
-  return guarded([&] { replay(graph); });
+NPUSIM_API int aclmdlRIExecute(void* graph, int32_t milliseconds) {
+  return guarded([&] {
+    const auto queue = std::make_shared<StreamQueue>();
+    queue->take(replayed(graph));
+    queue->synchronize(milliseconds);
+  });
 }
 
 NPUSIM_API int aclmdlRIDestroy(void* graph) {
@@ -104,13 +115,13 @@ NPUSIM_API int aclmdlRIDestroy(void* graph) {
 
 NPUSIM_API int aclmdlRIDebugPrint(void* graph) {
   return guarded([&] {
-    std::fprintf(stderr, "npusim: a graph of %zu calls\n", opened<Graph>(graph)->works()->size());
+    std::fprintf(stderr, "npusim: a graph of %zu calls\n", opened<Graph>(graph)->steps()->size());
   });
 }
 
 NPUSIM_API int aclmdlRICaptureTaskGrpBegin(Stream stream) {
   return guarded([&] {
-    const size_t first = requireCapture(stream)->works()->size();
+    const size_t first = requireCapture(stream)->steps()->size();
     std::lock_guard<std::mutex> lock(open().mutex);
     open().groups[stream] = first;
   });
@@ -121,7 +132,7 @@ NPUSIM_API int aclmdlRICaptureTaskGrpEnd(Stream stream, void** group) {
     given(group) = nullptr;
     const auto graph = requireCapture(stream);
     const size_t first = taken(open().groups, stream, "no task group was begun on the stream");
-    *group = publish(std::make_shared<TaskGroup>(TaskGroup{graph, first, graph->works()->size()}));
+    *group = publish(std::make_shared<TaskGroup>(TaskGroup{graph, first, graph->steps()->size()}));
   });
 }
 
@@ -129,22 +140,22 @@ NPUSIM_API int aclmdlRICaptureTaskUpdateBegin(Stream stream, void* handle) {
   return guarded([&] {
     auto group = opened<TaskGroup>(handle);
     opened<Graph>(group->graph.get());
-    auto works = std::make_shared<Graph>();
-    beginCapture(stream, works);
+    auto steps = std::make_shared<Graph>();
+    beginCapture(stream, steps);
     std::lock_guard<std::mutex> lock(open().mutex);
-    open().updates[stream] = {std::move(group), std::move(works)};
+    open().updates[stream] = {std::move(group), std::move(steps)};
   });
 }
 
 NPUSIM_API int aclmdlRICaptureTaskUpdateEnd(Stream stream) {
   return guarded([&] {
     Update update = taken(open().updates, stream, "no update was begun on the stream");
-    endCapture(update.works.get());
+    endCapture(update.steps.get());
     const TaskGroup& group = *update.group;
-    const auto works = update.works->works();
-    if (works->size() != group.end - group.first) {
+    const auto steps = update.steps->steps();
+    if (steps->size() != group.end - group.first) {
       throw Error(kInvalidParam, "the update of a task group has another number of calls");
     }
-    opened<Graph>(group.graph.get())->replace(group.first, *works);
+    opened<Graph>(group.graph.get())->replace(group.first, *steps);
   });
 }

@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "../core/errors.h"
-#include "../core/fault.h"
 #include "arena.h"
 #include "devices.h"
 #include "memory.h"
@@ -44,16 +43,10 @@ Ledger& ledger() {
                                     std::to_string(device) + " is out of memory");
 }
 
-size_t capacity() {
-  const int64_t limit = memoryLimitOfFault();
-  const size_t whole = deviceMemory();
-  return limit < 0 ? whole : std::min(whole, static_cast<size_t>(limit));
-}
-
 // The callers of these two hold the ledger's mutex.
 void requireRoom(int32_t device, size_t size) {
   const size_t used = ledger().used[device];
-  if (size > capacity() || used > capacity() - size) throwExhausted(device);
+  if (size > deviceMemory() || used > deviceMemory() - size) throwExhausted(device);
   if (size >= kLargeBytes && size > freeOnDevice(device)) throwExhausted(device);
 }
 
@@ -175,7 +168,10 @@ NPUSIM_API int aclrtFree(void* memory) {
 }
 
 NPUSIM_API int aclrtMemcpy(void* to, size_t capacity, const void* from, size_t count, int kind) {
-  return guarded([&] { copy(to, capacity, from, count, kind); });
+  return guarded([&] {
+    copy(to, capacity, from, count, kind);
+    advanceStreams();
+  });
 }
 
 NPUSIM_API int aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t count, int kind,
@@ -184,7 +180,10 @@ NPUSIM_API int aclrtMemcpyAsync(void* to, size_t capacity, const void* from, siz
 }
 
 NPUSIM_API int aclrtMemset(void* memory, size_t capacity, int32_t value, size_t count) {
-  return guarded([&] { set(memory, capacity, value, count); });
+  return guarded([&] {
+    set(memory, capacity, value, count);
+    advanceStreams();
+  });
 }
 
 NPUSIM_API int aclrtMemsetAsync(void* memory, size_t capacity, int32_t value, size_t count,
@@ -196,7 +195,7 @@ NPUSIM_API int aclrtGetMemInfo(int, size_t* free_bytes, size_t* total) {
   return guarded([&] {
     const int32_t device = currentDevice();
     std::lock_guard<std::mutex> lock(ledger().mutex);
-    given(total) = capacity();
+    given(total) = deviceMemory();
     const size_t own = *total - std::min(*total, ledger().used[device]);
     given(free_bytes) = std::min<size_t>(own, freeOnDevice(device));
   });

@@ -18,6 +18,7 @@ namespace {
 struct SimulatedStream {
   static constexpr Kind kKind = Kind::Stream;
   std::atomic<uint32_t> overflow_switch{0};
+  const std::shared_ptr<StreamQueue> queue = std::make_shared<StreamQueue>();
 };
 
 // Who captures what; guarded by the one mutex, since captures are rare and short.
@@ -33,27 +34,32 @@ Captures& captures() {
 
 std::atomic<bool> any_capture{false};  // spares every operator the mutex
 
+std::shared_ptr<StreamQueue> queueOf(Stream stream) {
+  static auto* default_queue = new std::shared_ptr<StreamQueue>(std::make_shared<StreamQueue>());
+  return stream == nullptr ? *default_queue : opened<SimulatedStream>(stream)->queue;
+}
+
 }  // namespace
 
-std::shared_ptr<const Graph::Works> Graph::works() const {
+std::shared_ptr<const Graph::Steps> Graph::steps() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return works_;
+  return steps_;
 }
 
 // The caller holds the mutex.
-Graph::Works& Graph::own() {
-  if (works_.use_count() > 1) works_ = std::make_shared<Works>(*works_);
-  return *works_;
+Graph::Steps& Graph::own() {
+  if (steps_.use_count() > 1) steps_ = std::make_shared<Steps>(*steps_);
+  return *steps_;
 }
 
-void Graph::add(Work work) {
+void Graph::add(Step step) {
   std::lock_guard<std::mutex> lock(mutex_);
-  own().push_back(std::move(work));
+  own().push_back(std::move(step));
 }
 
-void Graph::replace(size_t first, const Works& others) {
+void Graph::replace(size_t first, const Steps& others) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (first > works_->size() || others.size() > works_->size() - first) {
+  if (first > steps_->size() || others.size() > steps_->size() - first) {
     throw Error(kInvalidParam, "the graph has no such calls");
   }
   std::copy(others.begin(), others.end(), own().begin() + static_cast<std::ptrdiff_t>(first));
@@ -100,17 +106,29 @@ void endCapture(const Graph* graph) {
   any_capture = !of.empty();
 }
 
+bool isDeferred(Stream stream) { return isCaptured(stream) || !queueOf(stream)->isIdle(); }
+
 void submit(Stream stream, Work work) {
-  if (const auto graph = captureOf(stream)) {
-    graph->add(std::move(work));
-  } else {
+  submitStep(stream, [work = std::move(work)] {
     work();
+    return true;
+  });
+}
+
+void submitStep(Stream stream, Step step) {
+  if (const auto graph = captureOf(stream)) {
+    graph->add(std::move(step));
+    return;
   }
+  queueOf(stream)->take(std::move(step));
+  advanceStreams();
 }
 
 }  // namespace npusim
 
 namespace {
+
+constexpr int32_t kForEver = -1;
 
 int createStream(Stream* stream) {
   return guarded([&] { given(stream) = publish(std::make_shared<SimulatedStream>()); });
@@ -118,14 +136,6 @@ int createStream(Stream* stream) {
 
 int checkStream(Stream stream) {
   return guarded([&] { requireStream(stream); });
-}
-
-// What there is to tell of a stream is always the same number.
-int tell(Stream stream, int32_t* where, int32_t number) {
-  return guarded([&] {
-    requireStream(stream);
-    given(where) = number;
-  });
 }
 
 using HostFunction = void (*)(void*);
@@ -138,12 +148,17 @@ int launch(Stream stream, HostFunction function, void* data) {
 }
 
 // A stream that waits for a capture to be carried out would wait for ever.
-int synchronize(Stream stream) {
+int synchronize(Stream stream, int32_t milliseconds) {
   return guarded([&] {
     if (isCaptured(stream)) {
       throw Error(kNotSupported, "a stream cannot be synchronized while it is captured in a graph");
     }
+    queueOf(stream)->synchronize(milliseconds);
   });
+}
+
+int synchronizeDevice(int32_t milliseconds) {
+  return guarded([&] { synchronizeStreams(milliseconds); });
 }
 
 }  // namespace
@@ -161,18 +176,29 @@ NPUSIM_API int aclrtDestroyStream(Stream stream) {
 }
 NPUSIM_API int aclrtDestroyStreamForce(Stream stream) { return aclrtDestroyStream(stream); }
 
-NPUSIM_API int aclrtSynchronizeDevice() { return kSuccess; }
-NPUSIM_API int aclrtSynchronizeDeviceWithTimeout(int32_t) { return kSuccess; }
-NPUSIM_API int aclrtSynchronizeStream(Stream stream) { return synchronize(stream); }
-NPUSIM_API int aclrtSynchronizeStreamWithTimeout(Stream stream, int32_t) {
-  return synchronize(stream);
+NPUSIM_API int aclrtSynchronizeDevice() { return synchronizeDevice(kForEver); }
+NPUSIM_API int aclrtSynchronizeDeviceWithTimeout(int32_t milliseconds) {
+  return synchronizeDevice(milliseconds);
+}
+NPUSIM_API int aclrtSynchronizeStream(Stream stream) { return synchronize(stream, kForEver); }
+NPUSIM_API int aclrtSynchronizeStreamWithTimeout(Stream stream, int32_t milliseconds) {
+  return synchronize(stream, milliseconds);
 }
 NPUSIM_API int aclrtStreamQuery(Stream stream, int32_t* status) {
-  return tell(stream, status, 0);
+  return guarded([&] {
+    const auto queue = queueOf(stream);
+    advanceStreams();
+    const int32_t complete = 0, not_ready = 1;
+    given(status) = queue->isIdle() ? complete : not_ready;
+  });
 }
 NPUSIM_API int aclrtSetStreamFailureMode(Stream stream, uint64_t) { return checkStream(stream); }
+// The id of a stream is always the same number.
 NPUSIM_API int aclrtStreamGetId(Stream stream, int32_t* id) {
-  return tell(stream, id, 0);
+  return guarded([&] {
+    requireStream(stream);
+    given(id) = 0;
+  });
 }
 
 NPUSIM_API int aclrtSetStreamOverflowSwitch(Stream stream, uint32_t flag) {
@@ -182,7 +208,7 @@ NPUSIM_API int aclrtGetStreamOverflowSwitch(Stream stream, uint32_t* flag) {
   return guarded([&] { given(flag) = opened<SimulatedStream>(stream)->overflow_switch; });
 }
 
-// Host callbacks: nothing is ever pending.
+// Host callbacks: none waits for a thread to process it.
 NPUSIM_API int aclrtSubscribeReport(uint64_t, Stream stream) { return checkStream(stream); }
 NPUSIM_API int aclrtUnSubscribeReport(uint64_t, Stream stream) {
   return checkStream(stream);

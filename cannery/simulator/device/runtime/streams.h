@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is submitted to a stream is carried out at once, except while the stream is being captured
-// in a graph: then it is kept, and carried out at each replay.
+// What is submitted to a stream goes to its queue, except while the stream is being captured in a
+// graph: then the graph keeps it, and each replay carries it out.
 #pragma once
 
 #include <functional>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../core/handles.h"
+#include "stream_queue.h"
 
 namespace npusim {
 
@@ -17,18 +18,18 @@ using Work = std::function<void()>;
 class Graph {
  public:
   static constexpr Kind kKind = Kind::Graph;
-  using Works = std::vector<Work>;
+  using Steps = std::vector<Step>;
 
   // As they are now: a replay goes on with them while another thread changes the graph.
-  std::shared_ptr<const Works> works() const;
-  void add(Work work);
-  void replace(size_t first, const Works& others);  // throws Error beyond the end
+  std::shared_ptr<const Steps> steps() const;
+  void add(Step step);
+  void replace(size_t first, const Steps& others);  // throws Error beyond the end
 
  private:
-  Works& own();
+  Steps& own();
 
   mutable std::mutex mutex_;
-  std::shared_ptr<Works> works_ = std::make_shared<Works>();
+  std::shared_ptr<Steps> steps_ = std::make_shared<Steps>();
 };
 
 // Throws Error for what is neither a stream nor null, the default stream.
@@ -44,6 +45,9 @@ void beginCapture(Stream stream, const std::shared_ptr<Graph>& graph);
 void joinCapture(Stream stream, const Graph* graph);
 void endCapture(const Graph* graph);
 
+// Whether what is submitted may be carried out after the call has returned.
+bool isDeferred(Stream stream);
 void submit(Stream stream, Work work);
+void submitStep(Stream stream, Step step);
 
 }  // namespace npusim

@@ -17,8 +17,6 @@ namespace {
 
 constexpr int kRepeatedInit = 100002;
 constexpr int kOptionJitCompile = 10;
-constexpr int64_t kAiCores = 24;
-constexpr int64_t kVectorCores = 48;
 
 std::atomic<bool> initialised{false};
 std::mutex options_mutex;
@@ -73,16 +71,6 @@ NPUSIM_API int aclGetCannAttributeList(const int** attributes, size_t* count) {
   if (attributes == nullptr || count == nullptr) return kInvalidParam;
   *attributes = supported;
   *count = 2;
-  return kSuccess;
-}
-
-// Capabilities: 0 AI cores, 1 vector cores, 2 bytes of L2 cache.
-NPUSIM_API int aclGetDeviceCapability(uint32_t device, int capability, int64_t* value) {
-  const int64_t values[] = {kAiCores, kVectorCores, int64_t{192} << 20};
-  if (device >= deviceCount() || capability < 0 || capability > 2 || value == nullptr) {
-    return kInvalidParam;
-  }
-  *value = values[capability];
   return kSuccess;
 }
 

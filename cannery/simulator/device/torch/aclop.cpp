@@ -2,6 +2,7 @@
 // Operators of the older interface (aclop), to which torch_npu turns where a newer form is missing.
 // PyTorch carries them out; the table's names for them begin with '@'.
 #include "../runtime/operator_descriptions.h"
+#include "../runtime/streams.h"
 #include "element_types.h"
 #include "torch_operators.h"
 
@@ -70,16 +71,19 @@ std::vector<Value> tensorsOf(int count, const Handles& descriptions, const Handl
 
 template <class Inputs, class Outputs>
 int run(const char* type, int input_count, const Inputs& inputs, const Inputs& input_buffers,
-        int output_count, const Inputs& outputs, const Outputs& output_buffers, const void* attr) {
+        int output_count, const Inputs& outputs, const Outputs& output_buffers, const void* attr,
+        Stream stream) {
   return guarded([&] {
     if (torchOperatorIndex("@" + std::string(&given(type))) < 0) {
       throw Error(kOperatorNotFound,
                   std::string("operator ") + type + " is not simulated in its aclop form");
     }
     const auto& buffers = reinterpret_cast<const Inputs&>(output_buffers);
-    runByTorch(type, tensorsOf(input_count, inputs, input_buffers),
-               tensorsOf(output_count, outputs, buffers),
-               attr ? opened<OperatorAttr>(attr)->values : std::vector<NamedValue>{});
+    submit(stream, [type = std::string(type), given_in = tensorsOf(input_count, inputs, input_buffers),
+                    given_out = tensorsOf(output_count, outputs, buffers),
+                    named = attr ? opened<OperatorAttr>(attr)->values : std::vector<NamedValue>{}] {
+      runByTorch(type, given_in, given_out, named);
+    });
   });
 }
 
@@ -133,14 +137,14 @@ NPUSIM_API int aclopSetAttrListListInt(void* attr, const char* name, int count, 
 NPUSIM_API int aclopCompileAndExecute(const char* type, int input_count, const void* const* inputs,
                                       const void* const* input_buffers, int output_count,
                                       const void* const* outputs, void* const* output_buffers,
-                                      const void* attr, int, int, const char*, Stream) {
+                                      const void* attr, int, int, const char*, Stream stream) {
   return run(type, input_count, inputs, input_buffers, output_count, outputs, output_buffers,
-             attr);
+             attr, stream);
 }
 NPUSIM_API int aclopCompileAndExecuteV2(const char* type, int input_count, void** inputs,
                                         void** input_buffers, int output_count, void** outputs,
                                         void** output_buffers, void* attr, int, int, const char*,
-                                        Stream) {
+                                        Stream stream) {
   return run(type, input_count, inputs, input_buffers, output_count, outputs, output_buffers,
-             attr);
+             attr, stream);
 }

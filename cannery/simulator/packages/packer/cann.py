@@ -20,6 +20,11 @@ INNER_VERSION = "V000R000C00-simulated"
 TOOLKIT_PARTS = ("runtime", "compiler", "hccl", "opp", "toolkit", "aoe", "ncs")
 CXX_ABIS = (0, 1)
 
+# Sources that users compile, here in both layouts (HCCL performance tester, CANN 8.0 and 8.5).
+# compat.yaml says which releases have none.
+HCCL_TEST = "tools/hccl_test"
+WITHOUT_HCCL_TEST = ("5.", "6.")
+
 # As runtime.xml of hicann/runtime has it: only the owner and the group may read these.
 MODE_INFO = 0o440
 # The date of all that is packed, in the form of generate_version_info.py of hicann/cmake.
@@ -69,6 +74,8 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
     for path, text in layout.tree_files.items():
         tree.add_file(f"{root}/{path}", text)
     add_modules(tree, root, f"{root}/{spec.arch}-linux/bin")
+    if not spec.cann.startswith(WITHOUT_HCCL_TEST):
+        add_tests(tree, f"{root}/{HCCL_TEST}")
     for path, target in layout.tree_links.items():
         tree.add_link(f"{root}/{fill(path, spec)}", fill(target, spec))
     for path, target in layout.links.items():
@@ -103,6 +110,13 @@ def add_modules(tree: Tree, root: str, programs: str) -> None:
         name = path.relative_to(source)
         tree.add_file(f"{root}/python/site-packages/{name}", path.read_bytes())
     tree.add_file(f"{programs}/atc", (source / "atc").read_bytes(), mode=0o755)
+
+
+def add_tests(tree: Tree, folder: str) -> None:
+    """The sources of the tests of collective communication."""
+    source = PACKAGES / "toolkit" / "hccl_test"
+    for path in sorted(each for each in source.rglob("*") if each.is_file()):
+        tree.add_file(f"{folder}/{path.relative_to(source)}", path.read_bytes())
 
 
 def kernels(spec: Spec, entry: PackageSpec, layout: Layout) -> Package:

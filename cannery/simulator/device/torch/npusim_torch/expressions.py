@@ -72,9 +72,10 @@ class Expression:
     def arranged(self, items: tuple[Any, ...], inputs: int) -> tuple[Any, ...]:
         """The arguments of the older interface, whose last inputs and outputs may be left out.
 
-        One parameter that is a list takes all inputs that the others leave.
+        One parameter that is a list takes all inputs that the others leave. An input that is
+        written is an output too, and comes again after the inputs.
         """
-        declared = [p for p in self.operator.parameters if not p.written]
+        declared = self.operator.parameters[: self.operator.inputs]
         given, outputs = list(items[:inputs]), items[inputs:]
         lists = [number for number, p in enumerate(declared) if p.kind == "T"]
         if lists:
@@ -82,7 +83,8 @@ class Expression:
             last = inputs - (len(declared) - first - 1)
             given[first:last] = [tuple(given[first:last])]
         missing = [None] * (len(declared) - len(given))
-        return (*given, *missing, *outputs, *[None] * (len(self.written) - len(outputs)))
+        count = len(self.operator.parameters)
+        return (*given, *missing, *outputs, *[None] * count)[:count]
 
     def _computed(self, values: list[Any], attributes: dict[str, Any]) -> Any:
         try:

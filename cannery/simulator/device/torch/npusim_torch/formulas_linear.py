@@ -59,6 +59,13 @@ def per_axis(padding: Any, weight: Any) -> Any:
     return first
 
 
+def filter_of(weight: Any, transposed: bool) -> Any:
+    """The filter; the NPU refuses an empty one in a transposed convolution."""
+    if transposed and weight.numel() == 0:
+        raise ValueError(f"a transposed convolution with a filter of shape {list(weight.shape)}")
+    return weight
+
+
 def conv_tbc_backward(grad: Any, x: Any, weight: Any, bias: Any, pad: int) -> Any:
     return torch.ops.aten.conv_tbc_backward(grad, x, weight, bias, pad)
 
@@ -115,6 +122,7 @@ def deformable_conv2d(
 __all__ = [
     "conv_tbc_backward",
     "deformable_conv2d",
+    "filter_of",
     "fused_matmul",
     "linalg_qr",
     "per_axis",

@@ -93,10 +93,16 @@ def fake_quant_tensor(x: Any, scale: Any, zero: Any, enabled: float, low: int, h
     )
 
 
-def unpacked(x: Any) -> Any:
-    """4-bit integers out of int32, the lowest bits first; other types as they are."""
+def unpacked(x: Any, rows: int | None = None) -> Any:
+    """4-bit integers out of int32, the lowest bits first; other types as they are.
+
+    Eight of them lie along the last dimension, or along the one before it in a matrix that has
+    fewer rows than that.
+    """
     if x.dtype != torch.int32:
         return x.float()
+    if rows is not None and x.shape[-2] != rows:
+        return unpacked(x.mT).mT
     nibbles = (x.unsqueeze(-1) >> (torch.arange(8, dtype=torch.int32) * 4)) & 15
     return torch.where(nibbles > 7, nibbles - 16, nibbles).flatten(-2).float()
 
@@ -134,8 +140,8 @@ def quant_matmul(
     """(x1 x2 + integer bias) x2_scale x1_scale + real bias, then the output's scale and offset."""
     if group or x2_offset is not None:
         raise NotImplementedError("a product with scales a group is not simulated")
-    a, b = unpacked(x1), unpacked(x2)
-    y = (a.mT if t1 else a).double() @ (b.mT if t2 else b).double()
+    a = unpacked(x1).mT if t1 else unpacked(x1)
+    y = a.double() @ unpacked(x2.mT if t2 else x2, a.shape[-1]).double()
     whole = bias is not None and not bias.dtype.is_floating_point
     y = (y + bias if whole else y).float()
     if x2_scale is not None:
@@ -151,6 +157,18 @@ def quant_matmul(
     return rounded_to(y, out) if out.dtype == torch.int8 else y
 
 
+def antiquantised(weight: Any, scale: Any, offset: Any, group: int, dtype: Any) -> Any:
+    """A weight as the matrix unit gets it; the NPU computes it in half precision where x is."""
+    wide = torch.float16 if dtype == torch.float16 else torch.float32
+
+    def a_row(values: Any) -> Any:
+        rows = values.repeat_interleave(group, 0)[: weight.shape[0]] if group else values
+        return rows.to(wide)
+
+    shifted = weight.to(wide) if offset is None else weight.to(wide) + a_row(offset)
+    return (shifted * a_row(scale)).to(dtype)
+
+
 def weight_quant_matmul(
     x: Any,
     weight: Any,
@@ -163,10 +181,8 @@ def weight_quant_matmul(
     out: Any,
 ) -> Any:
     """x ((weight + antioffset) antiscale) + bias, then the output's scale and offset."""
-    wide = unpacked(weight)
-    repeat = (lambda v: v.float().repeat_interleave(group, 0)[: wide.shape[0]]) if group else None
-    shift = 0 if antioffset is None else (repeat or torch.Tensor.float)(antioffset)
-    y = x.float() @ ((wide + shift) * (repeat or torch.Tensor.float)(antiscale))
+    wide = unpacked(weight, x.shape[-1])
+    y = x.float() @ antiquantised(wide, antiscale, antioffset, group, x.dtype).float()
     if bias is not None:
         y = y + bias.float()
     if scale is None:

@@ -70,6 +70,8 @@ class Operator(NamedTuple):
     parameters: tuple[Parameter, ...]
     expression: str
     place: str
+    inputs: int
+    """How many of the parameters are left of ``->``; the others are outputs."""
 
     @property
     def function(self) -> str:
@@ -97,7 +99,8 @@ def parse(line: str, place: str) -> Iterator[Operator]:
         raise TableError(f"{place}: two parameters of {match['names']} have the same name")
     for name in match["names"].split():
         small = name.replace("Inplace", "").replace("@", "").lower()
-        yield Operator(name, tuple(inputs + outputs), match["expr"].replace("$", small), place)
+        expression = match["expr"].replace("$", small)
+        yield Operator(name, tuple(inputs + outputs), expression, place, len(inputs))
 
 
 def _items(text: str) -> list[str]:

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HCCL tests: their layers, stages and record, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cannery.errors import MatrixError
+from cannery.image.layers import Layer, LayerKind, layers_of
+from cannery.image.locks import read_lock
+from cannery.image.render import Renderer
+from cannery.matrix.distributions import load_distributions
+from cannery.model import Target
+from tests.unit.applications import rendered, stacked_checkout, stage
+from tests.unit.built_wheels import built_checkout
+from tests.unit.compat_targets import cann, changed, problems
+from tests.unit.matrices import Checkout, edited, load, make_checkout
+
+TEXT = edited("    deepspeed: 0.15.0\n", "    deepspeed: 0.15.0\n    hccl_test: true\n")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return make_checkout(tmp_path, TEXT)
+
+
+def layers(checkout: Checkout, target: Target) -> dict[str, Layer]:
+    found = layers_of(target, read_lock(checkout.project, target))
+    return {each.name: each for each in found}
+
+
+def test_its_layers(checkout: Checkout) -> None:
+    target = checkout.matrix.targets["full"]
+    found = layers(checkout, target)
+    names = [*found]
+    mpi, tests = found["packages-hccl_test"], found["hccl_test"]
+    assert names.index("wheels-deepspeed") < names.index("packages-hccl_test")
+    assert [names.index(name) for name in ("packages-hccl_test", "hccl_test", "guard")] == [
+        *range(len(names) - 3, len(names))
+    ]
+    assert (mpi.kind, mpi.packages) == (LayerKind.PACKAGES, ("libmpich-dev", "mpich"))
+    assert tests.kind is LayerKind.HCCL_TEST
+    assert {"hccl_test", "toolkit", "base"} <= tests.components
+    assert target.components["hccl_test"] == target.cann.version
+
+
+def test_all_other_layers_are_those_of_the_sister(checkout: Checkout) -> None:
+    target = checkout.matrix.targets["full"]
+    own, other = layers(checkout, target), layers(checkout, replace(target, hccl_test=False))
+    assert own.keys() - other.keys() == {"packages-hccl_test", "hccl_test"}
+    moved = {name for name in other if own[name].identity != other[name].identity}
+    assert moved == {"guard"}
+
+
+@pytest.mark.parametrize(
+    "changes", ["toolkit", "base", "mpi"], ids=lambda change: f"another {change}"
+)
+def test_it_is_compiled_again_for(checkout: Checkout, changes: str) -> None:
+    target = checkout.matrix.targets["full"]
+    base, cann_of_target = target.base, target.cann
+    if changes == "toolkit":
+        target = replace(target, cann=replace(cann_of_target, version="8.0.RC3"))
+    elif changes == "base":
+        target = replace(target, base=replace(base, image="debian:11@sha256:1"))
+    else:
+        packages = {**base.distribution.packages, "mpi": ("openmpi-bin",)}
+        distribution = replace(base.distribution, packages=packages)
+        target = replace(target, base=replace(base, distribution=distribution))
+    before = layers(checkout, checkout.matrix.targets["full"])["hccl_test"]
+    assert layers(checkout, target)["hccl_test"].identity != before.identity
+
+
+def test_its_stages(checkout: Checkout) -> None:
+    files = rendered(checkout, "full")
+    text = files["Dockerfile"]
+    assert "install-packages /before arm64 packages-hccl_test \\\n        libmpich-dev" in text
+    assert "COPY --link --from=os /layer/ /" in stage(text, "builder")
+    build = stage(text, "built-hccl_test")
+    assert "COPY --link --from=packages-hccl_test /layer/ /" in build
+    assert "RUN --network=none " in build
+    assert "from=layer-toolkit,source=/layer/usr/local/Ascend,target=/usr/local/Ascend" in build
+    assert "build-hccl-test /usr/local/Ascend/ascend-toolkit/latest /built" in build
+    assert "from=built-hccl_test,source=/built" in stage(text, "hccl_test")
+    assert "COPY --link --from=hccl_test /layer/ /\nCOPY --link --from=guard" in text
+    assert json.loads(files["target.json"])["components"]["hccl_test"] == "8.0.RC2"
+
+
+def test_others_have_none_of_the_stages(checkout: Checkout) -> None:
+    files = rendered(checkout, "bare")
+    assert "hccl" not in files["Dockerfile"]
+    assert "FROM base AS builder" not in files["Dockerfile"]
+    assert "hccl_test" not in json.loads(files["target.json"])["components"]
+
+
+def test_packages_of_an_application_are_in_the_same_layer(tmp_path: Path) -> None:
+    checkout = stacked_checkout(tmp_path)
+    served = replace(checkout.matrix.targets["served"], hccl_test=True)
+    found = layers(checkout, served)
+    assert found["packages-application"].packages == ("git", "libmpich-dev", "mpich", "pdsh")
+    assert {"serve", "hccl_test"} <= found["packages-application"].components
+    assert "packages-hccl_test" not in found
+    assert found["hccl_test"].after == "packages-application"
+
+
+def test_one_stage_builds_it_and_wheels(tmp_path: Path) -> None:
+    checkout = built_checkout(tmp_path)
+    served = replace(checkout.matrix.targets["served"], hccl_test=True)
+    text = Renderer(checkout.project).render(served).files["Dockerfile"]
+    assert text.count("FROM base AS builder\n") == 1
+    assert "FROM builder AS built-hccl_test\n" in text
+
+
+def test_every_distribution_names_its_mpi() -> None:
+    for name, mpi in {"ubuntu": "libmpich-dev", "openeuler": "mpich-devel"}.items():
+        assert mpi in load_distributions()[name].packages_for("mpi")
+
+
+@pytest.mark.parametrize("value", ["8.0.RC2", "1", "[true]"])
+def test_anything_but_true_or_false_is_refused(tmp_path: Path, value: str) -> None:
+    text = edited("hccl_test: true", f"hccl_test: {value}", TEXT)
+    with pytest.raises(MatrixError, match=r"'hccl_test' in .* must be true or false"):
+        load(tmp_path, text)
+
+
+def test_a_slip_of_the_pen_is_named(tmp_path: Path) -> None:
+    text = edited("hccl_test: true", "hccl_tests: true", TEXT)
+    with pytest.raises(MatrixError, match=r"unknown key 'hccl_tests'.*hccl_test"):
+        load(tmp_path, text)
+
+
+def said(target: Target) -> str:
+    found = [each for each in problems(target) if "'hccl-test' is refused" in each]
+    return found[0] if found else ""
+
+
+def test_it_needs_a_compiler() -> None:
+    refused = said(changed(without_compiler=True, hccl_test=True))
+    assert "its Makefile calls g++" in refused
+    assert "CANN 8.1.RC1, README.md and Makefile of tools/hccl_test" in refused
+    assert "Remove it, or take flavour devel." in refused
+    assert not said(changed(hccl_test=True))
+
+
+def test_it_needs_a_cann_with_the_tool() -> None:
+    refused = said(changed(hccl_test=True, cann=cann("6.3.RC1")))
+    assert "no source has tools/hccl_test in a CANN before 7.0" in refused
+    assert "CANN 7.0.0" in refused
+    assert not said(changed(hccl_test=True, cann=cann("7.0.0")))
