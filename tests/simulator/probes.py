@@ -12,7 +12,14 @@ import os
 import sys
 from collections.abc import Callable
 
-from . import bad_calls, hccl_probes, operator_probes, runtime_probes, wait_probes
+from . import (
+    bad_calls,
+    channel_probes,
+    hccl_probes,
+    operator_probes,
+    runtime_probes,
+    wait_probes,
+)
 from .acl import (
     BFLOAT16,
     FLOAT,
@@ -201,6 +208,7 @@ PROBES: dict[str, Callable[..., object]] = (
         )
     }
     | bad_calls.PROBES
+    | channel_probes.PROBES
     | hccl_probes.PROBES
     | operator_probes.PROBES
     | runtime_probes.PROBES

@@ -71,6 +71,7 @@ library() {
 
 python3 "$here/gen_stubs.py" libascendcl <"$here/symbols.txt" >"$work/acl_stubs.cpp"
 python3 "$here/gen_stubs.py" libatb <"$here/symbols.txt" >"$work/atb_stubs.cpp"
+python3 "$here/gen_stubs.py" libhcom_opskernel_builder <"$here/symbols.txt" >"$work/hcom_stubs.cpp"
 python3 "$here/torch/gen_entries.py" >"$work/torch_entries.cpp"
 
 # The largest first, so that no processor is left with one of them at the end.
@@ -83,9 +84,15 @@ library libascendcl.so "$out/toolkit/lib64/libascendcl.so" "$work"/*.o
 mkdir -p "$out/toolkit/lib64/npusim_torch"
 cp "$here"/torch/npusim_torch/*.py "$here"/torch/npusim_torch/*.ops "$out/toolkit/lib64/npusim_torch"
 for name in hccl acl_op_compiler ge_runner graph fmk_parser ascend_protobuf acl_tdt_channel opapi \
-  msprofiler ascend_dump ms_tools_ext mspti; do
+  msprofiler ascend_dump ms_tools_ext mspti runtime platform nnopbase c_sec error_manager register ra \
+  slice compress opskernel opt_feature aoe_executor cann_kb host_cpu_engine acl_dvpp_mpi acl_dvpp_op \
+  hcom_graph_adaptor; do
   ln -sf libascendcl.so "$out/toolkit/lib64/lib$name.so"
 done
+
+# Its functions have names that any other library may have: Initialize, Finalize.
+library libhcom_opskernel_builder.so "$out/toolkit/lib64/libhcom_opskernel_builder.so" \
+  "$work/hcom_stubs.cpp" "$here/core/missing.cpp"
 
 for abi in 0 1; do
   library libatb.so "$out/nnal/cxx_abi_$abi/libatb.so" -D_GLIBCXX_USE_CXX11_ABI=$abi \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects the CANN symbols that torch_npu wheels leave undefined, one sorted line each.
+"""Collects the CANN symbols that wheels of torch_npu and MindSpore leave undefined, a line each.
 
     python3 collect_symbols.py WHEEL... > symbols.txt
 
@@ -12,6 +12,7 @@ import io
 import sys
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,32 @@ from elftools.elf.sections import SymbolTableSection
 
 # What tells CANN's symbols from those of libc, libtorch and the rest, in binaries that name no
 # library for a symbol.
-CANN_PREFIXES = ("acl", "Hccl", "Msprof", "rt", "ge", "Adump", "_ZN2ge", "_ZNK2ge", "_ZTIN2ge")
+CANN_PREFIXES = (
+    *("acl", "Hccl", "Msprof", "rt", "ge", "hal", "Adump"),
+    *("_ZN2ge", "_ZNK2ge", "_ZTIN2ge", "_ZN3Adx"),
+)
+# MindSpore loads these by name for an Ascend device, and its other libraries of Ascend only when a
+# program asks for them (DVPP, 310P, MindSpore Lite).
+MINDSPORE_PLUGIN = {"libmindspore_ascend.so.2", "libmindspore_ops_ascend.so", "libhccl_plugin.so"}
+# Functions of CANN whose names have no prefix, and the library of each.
+OTHER_NAMES = {
+    "Initialize": "libhcom_opskernel_builder",
+    "Finalize": "libhcom_opskernel_builder",
+    "GetOpsKernelInfoStores": "libhcom_opskernel_builder",
+    "mmGetTid": "libascendcl",
+    "_Z13CheckLogLevelii": "libascendcl",
+    "_Z9DlogFlushv": "libascendcl",
+}
 ATB_PREFIXES = ("_ZN3atb", "_ZNK3atb", "_ZTIN3atb", "_ZTVN3atb", "atb")
-C_LIBRARY_NAMES = {"getenv", "getcwd", "getpid", "getuid", "geteuid", "getaddrinfo", "getline"}
+C_LIBRARY_NAMES = {"getentropy", "getenv", "getcwd", "getpid", "getuid", "geteuid", "getaddrinfo", "getline"}
+
+
+def defined_symbols(elf: ELFFile) -> set[str]:
+    """Names that a binary has for others."""
+    table = elf.get_section_by_name(".dynsym")
+    if not isinstance(table, SymbolTableSection):
+        return set()
+    return {each.name for each in table.iter_symbols() if each["st_shndx"] != "SHN_UNDEF"}
 
 
 def undefined_symbols(elf: ELFFile) -> Iterator[str]:
@@ -56,23 +80,53 @@ def classify(name: str, needed: set[str]) -> str | None:
     """The line for one symbol, or None when it is not CANN's."""
     if name.startswith(ATB_PREFIXES) and "libatb.so" in needed:
         return f"libatb {name}"
+    if name in OTHER_NAMES:
+        return f"{OTHER_NAMES[name]} {name}"
     if name in C_LIBRARY_NAMES or not name.startswith(CANN_PREFIXES):
         return None
     return f"libascendcl {name}"
 
 
-def symbols_of_wheel(wheel: Path) -> set[str]:
-    """The lines for all binaries of a wheel."""
-    found: set[str] = set()
+@dataclass(frozen=True)
+class Binary:
+    """A library of a wheel: the sonames that it loads, its own names and those from elsewhere."""
+
+    needed: set[str]
+    defined: set[str]
+    undefined: set[str]
+
+
+def binaries_of_wheel(wheel: Path) -> dict[str, Binary]:
+    """The libraries of a wheel by their names."""
+    found = {}
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.namelist():
-            if ".so" not in Path(member).name:
-                continue
-            elf = ELFFile(io.BytesIO(archive.read(member)))
-            needed = needed_libraries(elf)
-            names = (classify(name, needed) for name in undefined_symbols(elf))
-            found.update(line for line in names if line)
+            name = Path(member).name
+            if ".so" in name:
+                elf = ELFFile(io.BytesIO(archive.read(member)))
+                undefined = set(undefined_symbols(elf))
+                found[name] = Binary(needed_libraries(elf), defined_symbols(elf), undefined)
     return found
+
+
+def loaded(binaries: dict[str, Binary]) -> dict[str, Binary]:
+    """The libraries that a process loads: those of MindSpore's plugin, or else all."""
+    todo = [name for name in binaries if name in MINDSPORE_PLUGIN] or list(binaries)
+    found: dict[str, Binary] = {}
+    while todo:
+        name = todo.pop()
+        if name in binaries and name not in found:
+            found[name] = binaries[name]
+            todo.extend(binaries[name].needed)
+    return found
+
+
+def symbols_of_wheel(wheel: Path) -> set[str]:
+    """The lines for a wheel's libraries, without what one of them has for the others."""
+    binaries = loaded(binaries_of_wheel(wheel)).values()
+    own = set().union(*(each.defined for each in binaries))
+    names = (classify(name, each.needed) for each in binaries for name in each.undefined - own)
+    return {line for line in names if line}
 
 
 def main() -> None:

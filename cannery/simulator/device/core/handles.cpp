@@ -46,7 +46,8 @@ const char* kindName(Kind kind) {
   static const char* const names[] = {
       "tensor",     "scalar",   "int array", "float array", "bool array", "tensor list",
       "scalar list", "executor", "stream",    "event",       "context",    "data buffer",
-      "tensor description", "operator attribute", "communicator", "physical memory", "captured graph", "task group"};
+      "tensor description", "operator attribute", "communicator", "physical memory", "captured graph",
+      "tensor of a channel", "dataset of a channel", "channel", "task group"};
   return names[static_cast<int>(kind)];
 }
 

@@ -13,7 +13,7 @@ namespace npusim {
 
 enum class Kind { Tensor, Scalar, IntArray, FloatArray, BoolArray, TensorList, ScalarList,
                   Executor, Stream, Event, Context, DataBuffer, TensorDesc, OperatorAttr,
-                  Communicator, PhysicalMemory, Graph,
+                  Communicator, PhysicalMemory, Graph, TensorItem, TensorDataset, TensorChannel,
                   TaskGroup };
 
 const char* kindName(Kind kind);
