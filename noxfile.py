@@ -48,6 +48,7 @@ def lint(session: nox.Session) -> None:
     installing = ("install-packages", "install-rpms", "native-python")
     scripts += [f"cannery/image/context/{name}" for name in installing]
     scripts += ["cannery/simulator/device/build.sh", "cannery/execute/probe/find_python.sh"]
+    scripts.append("cannery/execute/engine/bootstrap-hook")
     scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))
     scripts += sorted(glob.glob("cannery/simulator/packages/templates/*.sh"))
     scripts += sorted(glob.glob("cannery/simulator/packages/layouts/*/*.sh"))
