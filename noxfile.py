@@ -44,9 +44,8 @@ def lint(session: nox.Session) -> None:
     dockerfiles += ["cannery/image/vendor/Dockerfile", *sorted(glob.glob("examples/*/Dockerfile*"))]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
     scripts = ["setup.sh", ".ci/run", "cannery/image/context/install-wheels"]
-    scripts += [f"cannery/image/context/{name}" for name in ("build-wheel", "installer-shims")]
-    installing = ("install-packages", "install-rpms", "native-python")
-    scripts += [f"cannery/image/context/{name}" for name in installing]
+    shell = ("build-wheel", "install-packages", "install-rpms", "installer-shims", "native-python")
+    scripts += [f"cannery/image/context/{name}" for name in shell]
     scripts += ["cannery/simulator/device/build.sh", "cannery/execute/probe/find_python.sh"]
     scripts.append("cannery/execute/engine/bootstrap-hook")
     scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))

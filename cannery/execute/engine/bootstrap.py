@@ -31,6 +31,10 @@ _OFTEN_RUN = (
 )
 """Packages with the programs that take most of the time of the packages' scripts."""
 
+_COMPARED = ("bullseye",)
+"""Suites whose bases have the same bytes with these programs. Bookworm's packages for arm64 cannot
+be installed with them on amd64."""
+
 _MEMORY = Path("/dev/shm")  # noqa: S108
 _NEEDED = 2 * 10**9
 """Bytes for a base that is unpacked, its packages and its archive, with a reserve."""
@@ -101,7 +105,8 @@ class _Bootstrap:
         self._settings = folder / "dpkg.cfg"
         lines = (f"path-exclude={path}\n" for path in _LEFT_OUT)
         self._settings.write_text("".join(lines), encoding="utf-8")
-        self._native = folder / "native" if architecture != building else None
+        emulated = architecture != building
+        self._native = folder / "native" if emulated and base.suite in _COMPARED else None
         self._building = building
 
     def archive(self) -> Path:

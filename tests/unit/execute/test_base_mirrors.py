@@ -212,10 +212,14 @@ def test_programs_of_this_machine_help_only_where_the_base_is_emulated(
     (docker.folder / "mmdebstrap").write_text(text, encoding="utf-8")
     (docker.folder / "mmdebstrap").chmod(0o755)
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    for architecture, wanted in (("amd64", 1), ("arm64", 2)):
+    for suite, architecture, wanted in (
+        ("bullseye", "amd64", 1),
+        ("bullseye", "arm64", 2),
+        ("bookworm", "arm64", 1),
+    ):
         calls.unlink(missing_ok=True)
         with pytest.raises(EngineError, match="could not import"):
-            ensure_base(DATED, architecture)
+            ensure_base(replace(DATED, suite=suite), architecture)
         said = calls.read_text(encoding="utf-8").splitlines()
         assert len(said) == wanted
         assert ("--variant=extract --architectures=amd64" in said[0]) == (wanted == 2)
