@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cannery import console
 from cannery.bases import Base
-from cannery.errors import ArtifactError
+from cannery.errors import ArtifactError, EngineError
 from cannery.execute import git
 from cannery.execute.clock import now
 from cannery.execute.engine import base
@@ -80,6 +81,19 @@ class Assembly:
             build = replace(build, stages=self._vendor_images.stages(ready, build))
         labels = origin_labels(key=key, commit=self._commit, origin=self._origin, created=now())
         return replace(build, labels={**build.labels, **labels})
+
+    def find_bases(self, targets: Iterable[Target]) -> None:
+        """Pull or bootstrap missing bases of ``targets``, except those of the building machine.
+
+        ``image`` raises the error of a base that can be neither pulled nor bootstrapped.
+        """
+        for target in targets:
+            needed = bases(target)
+            building = needed.pop("BUILD_IMAGE")
+            for each in needed.values():
+                if each != building:
+                    with suppress(EngineError):
+                        self._ensured(*each)
 
     @cached_property
     def _vendor_images(self) -> VendorImages:

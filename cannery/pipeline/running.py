@@ -18,7 +18,7 @@ from cannery.execute.engine.build_cache import forget_cann
 from cannery.execute.engine.builder import Builder, check_cache_export, find_builder
 from cannery.execute.engine.simulator import Simulated, simulate
 from cannery.execute.engine.verify import Subject
-from cannery.execute.threads import workers
+from cannery.execute.threads import each_in_thread, workers
 from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
@@ -60,11 +60,15 @@ def carry_out(
     run.begin()
     with shown(board):
         with workers(options.check_jobs) as give:
-            run.simulate()
+            each_in_thread(_called, [run.simulate, run.find_bases])
             not_built = run.build(give)
         # After the checks, because an image can pass them although its cache could not be written.
         run.fail(not_built)
     return run.failures
+
+
+def _called(work: Callable[[], None]) -> None:
+    work()
 
 
 Give = Callable[[Callable[[str], None], str], Future[None]]
@@ -133,6 +137,11 @@ class _Run:
                 )
             except CanneryError as error:
                 self._fail(step.id, error)
+
+    def find_bases(self) -> None:
+        """Pull or bootstrap missing bases, while the simulated packages are made."""
+        steps = self._left(Action.BUILD)
+        self.assembly.find_bases(self.planned.ready[step.id].target for step in steps)
 
     def build(self, give: Give) -> Failures:
         """Build the missing images, and ``give`` each to a thread that checks and names it.

@@ -1,31 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds or pulls base images, and bootstraps a stand-in if no registry can be reached."""
+"""Finds or pulls base images, or has a stand-in bootstrapped if no registry can be reached."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
-import shutil
 import tarfile
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from cannery import console
 from cannery.bases import Base
 from cannery.errors import EngineError, Problem, file_error
 from cannery.execute.archives import extract
-from cannery.execute.engine.apt_sources import own_sources, snapshot_sources
+from cannery.execute.engine.bootstrap import bootstrap, checked
 from cannery.execute.engine.images import Images, LocalImage, local_images
 from cannery.execute.process import run
-
-_LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
-"""As in Debian's own slim images."""
-
-_REPRODUCIBLE = {"SOURCE_DATE_EPOCH": "1735689600"}
-"""The environment in which mmdebstrap makes equal bytes of equal packages: 2025-01-01 replaces all
-later dates."""
 
 
 def building_architecture() -> str:
@@ -58,7 +49,7 @@ def ensure_base(base: Base, architecture: str) -> str:
         raise EngineError(Problem(what=f"{what}can be bootstrapped for Debian only.", fix=fix))
     what = f"of {base.snapshot}" if base.snapshot else "in its place"
     console.say(f"base {base.name}: bootstrapping Debian {base.suite} {what}")
-    bootstrap(base, architecture)
+    bootstrap(base, architecture, building_architecture())
     return base.bootstrap_tag(architecture)
 
 
@@ -118,7 +109,7 @@ def as_layout(image: str, folder: Path) -> str:
             with tempfile.TemporaryDirectory(prefix=".making-", dir=place.parent) as temporary:
                 archive, tree = Path(temporary) / "image.tar", Path(temporary) / "tree"
                 argv = ["docker", "save", "--output", str(archive), image]
-                _checked(argv, f"the engine could not save {image}")
+                checked(argv, f"the engine could not save {image}")
                 with tarfile.open(archive) as opened:
                     extract(opened, tree)
                 os.replace(tree, place)
@@ -126,60 +117,3 @@ def as_layout(image: str, folder: Path) -> str:
     except OSError as error:
         raise file_error("write", place, error) from error
     return f"oci-layout://{place}@{manifest['digest']}"
-
-
-def bootstrap(base: Base, architecture: str) -> None:
-    """Make the image ``base.bootstrap_tag``, from its snapshot or this machine's Debian mirror.
-
-    Raises:
-        EngineError: mmdebstrap is missing or fails, or no server of snapshots is known.
-    """
-    if base.snapshot and not base.archive:
-        what = f"base {base.name} has a snapshot, and cannery.toml names no server of snapshots."
-        fix = "Add it as 'debian' below [snapshots]; see docs/security.md."
-        raise EngineError(Problem(what=what, fix=fix))
-    if not shutil.which("mmdebstrap"):
-        raise EngineError(
-            Problem(
-                what=f"base {base.name} ({base.image}) is missing and could not be pulled; "
-                "mmdebstrap, which can bootstrap a stand-in, is not installed.",
-                fix="Load the image with 'docker load', or run 'bash setup.sh'.",
-            )
-        )
-    with tempfile.TemporaryDirectory(prefix="cannery-base-") as folder:
-        archive = str(Path(folder) / "root.tar")
-        _mmdebstrap(base, architecture, archive)
-        changes = ('CMD ["bash"]', f"LABEL io.cannery.bootstrap={base.suite}")
-        argv = ["docker", "import", "--platform", f"linux/{architecture}"]
-        argv += [word for change in changes for word in ("--change", change)]
-        argv += [archive, base.bootstrap_tag(architecture)]
-        _checked(argv, f"the engine could not import Debian {base.suite}")
-
-
-def _mmdebstrap(base: Base, architecture: str, archive: str) -> None:
-    argv = ["mmdebstrap", "--variant=minbase", f"--architectures={architecture}"]
-    argv += ["--include=ca-certificates", "--quiet"]
-    argv += [f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT]
-    what = f"Debian {base.suite} for {architecture} could not be bootstrapped"
-    if base.snapshot:
-        words = [*argv, "", archive, *snapshot_sources(base)]
-        _checked(words, f"{what} from {base.archive}, snapshot {base.snapshot}", _REPRODUCIBLE)
-        return
-    first, *updates = own_sources(base.suite) or [""]
-    # Without the name of a suite, essential packages come from all of them.
-    words = [*argv, "", archive, first, *updates]
-    if updates and not run(words, capture=True, env=_REPRODUCIBLE)[0]:
-        return
-    if updates:
-        console.say(
-            f"base {base.name}: the mirror of this machine has no complete updates of Debian "
-            f"{base.suite}, so the base has no security updates"
-        )
-    words = [base.suite, archive, *([first] if first else [])]
-    _checked([*argv, *words], what, _REPRODUCIBLE)
-
-
-def _checked(argv: list[str], what: str, env: Mapping[str, str] | None = None) -> None:
-    code, said = run(argv, capture=True, env=env)
-    if code:
-        raise EngineError(f"{what}:\n{said.strip()}")

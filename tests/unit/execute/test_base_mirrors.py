@@ -201,3 +201,26 @@ def test_an_image_without_a_digest_is_identified_by_its_id() -> None:
     assert identity(base, "arm64", local("debian:bookworm-slim")) == "sha256:1"
     assert identity(base, "arm64", {}) == "debian:bookworm-slim"
     assert identity(BASE, "arm64", local(PINNED)) == PINNED
+
+
+def test_programs_of_this_machine_help_only_where_the_base_is_emulated(
+    docker: Docker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docker.has()
+    calls = docker.folder / "calls"
+    text = f'#!/bin/sh\nprintf "%s\\n" "$*" >>{calls}\n'
+    (docker.folder / "mmdebstrap").write_text(text, encoding="utf-8")
+    (docker.folder / "mmdebstrap").chmod(0o755)
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    for suite, architecture, wanted in (
+        ("bullseye", "amd64", 1),
+        ("bullseye", "arm64", 2),
+        ("bookworm", "arm64", 1),
+    ):
+        calls.unlink(missing_ok=True)
+        with pytest.raises(EngineError, match="could not import"):
+            ensure_base(replace(DATED, suite=suite), architecture)
+        said = calls.read_text(encoding="utf-8").splitlines()
+        assert len(said) == wanted
+        assert ("--variant=extract --architectures=amd64" in said[0]) == (wanted == 2)
+        assert ("bootstrap-hook essential" in said[-1]) == (wanted == 2)

@@ -2,8 +2,9 @@
 // Channels of tensors between host and device (acl_tdt.h). MindSpore opens some for what graphs
 // print and summarise. No kernel here sends or takes tensors, so that a channel is a bounded queue
 // of what the host itself sends.
-#include <chrono>
-#include <condition_variable>
+#include <pthread.h>
+#include <time.h>
+
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -54,30 +55,55 @@ struct Dataset {
   }
 };
 
+// std::condition_variable needs a newer glibc than the oldest that must do.
+class Changes {
+ public:
+  ~Changes() {
+    pthread_cond_destroy(&changed_);
+    pthread_mutex_destroy(&mutex_);
+  }
+  void lock() { pthread_mutex_lock(&mutex_); }
+  void unlock() { pthread_mutex_unlock(&mutex_); }
+  void tell() { pthread_cond_broadcast(&changed_); }
+
+  // Waits, for `milliseconds` unless they are negative, until `ready`; the caller has the lock.
+  template <class Condition>
+  void await(int32_t milliseconds, Condition&& ready) {
+    timespec end{};
+    clock_gettime(CLOCK_REALTIME, &end);
+    const int64_t nanoseconds = end.tv_nsec + int64_t{milliseconds} * 1000000;
+    end.tv_sec += static_cast<time_t>(nanoseconds / 1000000000);
+    end.tv_nsec = static_cast<long>(nanoseconds % 1000000000);
+    int timed_out = 0;
+    while (!ready() && timed_out == 0) {
+      timed_out = milliseconds < 0 ? pthread_cond_wait(&changed_, &mutex_)
+                                   : pthread_cond_timedwait(&changed_, &mutex_, &end);
+    }
+  }
+
+ private:
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
+};
+
 struct Channel {
   static constexpr Kind kKind = Kind::TensorChannel;
   std::string name;
   size_t capacity;
-  std::mutex mutex;
-  std::condition_variable changed;
+  Changes changes;
   std::deque<Items> queue;
   bool stopped = false;
 
   void stop() {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<Changes> lock(changes);
     stopped = true;
-    changed.notify_all();
+    changes.tell();
   }
 
-  // Waits for `timeout` milliseconds, or for as long as it takes if that is negative.
+  // Whether `holds`, after waiting for it: at most `timeout` milliseconds, and for ever if negative.
   template <class Condition>
-  bool await(std::unique_lock<std::mutex>& lock, int32_t timeout, Condition&& holds) {
-    const auto ready = [&] { return stopped || holds(); };
-    if (timeout < 0) {
-      changed.wait(lock, ready);
-    } else {
-      changed.wait_for(lock, std::chrono::milliseconds(timeout), ready);
-    }
+  bool await(int32_t timeout, Condition&& holds) {
+    changes.await(timeout, [&] { return stopped || holds(); });
     return holds();
   }
 };
@@ -121,15 +147,15 @@ NPUSIM_API int acltdtStopChannel(void* channel) {
 NPUSIM_API int acltdtCleanChannel(void* channel) {
   return guarded([&] {
     const auto own = opened<Channel>(channel);
-    std::lock_guard<std::mutex> lock(own->mutex);
+    std::lock_guard<Changes> lock(own->changes);
     own->queue.clear();
-    own->changed.notify_all();
+    own->changes.tell();
   });
 }
 NPUSIM_API int acltdtQueryChannelSize(const void* channel, size_t* size) {
   return guarded([&] {
     const auto own = opened<Channel>(channel);
-    std::lock_guard<std::mutex> lock(own->mutex);
+    std::lock_guard<Changes> lock(own->changes);
     given(size) = own->queue.size();
   });
 }
@@ -138,20 +164,20 @@ NPUSIM_API int acltdtSendTensor(const void* channel, const void* dataset, int32_
     const auto own = opened<Channel>(channel);
     Items copies;
     for (const auto& item : opened<Dataset>(dataset)->items) copies.push_back(copied(*item));
-    std::unique_lock<std::mutex> lock(own->mutex);
+    std::lock_guard<Changes> lock(own->changes);
     const bool room =
-        own->await(lock, timeout, [&] { return own->queue.size() < own->capacity; });
+        own->await(timeout, [&] { return own->queue.size() < own->capacity; });
     if (!room) throw Error(kQueueFull, "no kernel takes tensors from the full channel " + own->name);
     own->queue.push_back(std::move(copies));
-    own->changed.notify_all();
+    own->changes.tell();
   });
 }
 NPUSIM_API int acltdtReceiveTensor(const void* channel, void* dataset, int32_t timeout) {
   return guarded([&] {
     const auto own = opened<Channel>(channel);
     const auto into = opened<Dataset>(dataset);
-    std::unique_lock<std::mutex> lock(own->mutex);
-    if (!own->await(lock, timeout, [&] { return !own->queue.empty(); })) {
+    std::lock_guard<Changes> lock(own->changes);
+    if (!own->await(timeout, [&] { return !own->queue.empty(); })) {
       throw Error(kQueueEmpty, "nothing was sent to the channel " + own->name);
     }
     into->channel = own->name;
@@ -161,7 +187,7 @@ NPUSIM_API int acltdtReceiveTensor(const void* channel, void* dataset, int32_t t
       append(*into, item);
     }
     own->queue.pop_front();
-    own->changed.notify_all();
+    own->changes.tell();
   });
 }
 

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bootstraps a base image from Debian's packages, with mmdebstrap."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cannery import console
+from cannery.bases import Base
+from cannery.errors import EngineError, Problem
+from cannery.execute.engine.apt_sources import own_sources, snapshot_sources
+from cannery.execute.process import run
+
+_LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
+"""As in Debian's own slim images."""
+
+_REPRODUCIBLE = {"SOURCE_DATE_EPOCH": "1735689600"}
+"""The environment in which mmdebstrap makes equal bytes of equal packages: 2025-01-01 replaces all
+later dates."""
+
+_HOOK = Path(__file__).with_name("bootstrap-hook")
+
+_OFTEN_RUN = (
+    *("bash", "coreutils", "dash", "dpkg", "findutils", "grep", "gzip", "mawk", "openssl"),
+    *("perl-base", "sed", "tar", "xz-utils"),
+)
+"""Packages with the programs that take most of the time of the packages' scripts."""
+
+_COMPARED = ("bullseye",)
+"""Suites whose bases have the same bytes with these programs. Bookworm's packages for arm64 cannot
+be installed with them on amd64."""
+
+_MEMORY = Path("/dev/shm")  # noqa: S108
+_NEEDED = 2 * 10**9
+"""Bytes for a base that is unpacked, its packages and its archive, with a reserve."""
+
+
+def bootstrap(base: Base, architecture: str, building: str) -> None:
+    """Make the image ``base.bootstrap_tag``, from its snapshot or this machine's Debian mirror.
+
+    ``building`` is the architecture of this machine.
+
+    Raises:
+        EngineError: mmdebstrap is missing or fails, or no server of snapshots is known.
+    """
+    if base.snapshot and not base.archive:
+        what = f"base {base.name} has a snapshot, and cannery.toml names no server of snapshots."
+        fix = "Add it as 'debian' below [snapshots]; see docs/security.md."
+        raise EngineError(Problem(what=what, fix=fix))
+    if not shutil.which("mmdebstrap"):
+        raise EngineError(
+            Problem(
+                what=f"base {base.name} ({base.image}) is missing and could not be pulled; "
+                "mmdebstrap, which can bootstrap a stand-in, is not installed.",
+                fix="Load the image with 'docker load', or run 'bash setup.sh'.",
+            )
+        )
+    with tempfile.TemporaryDirectory(prefix="cannery-base-", dir=_quick_folder()) as folder:
+        # As another user than root, mmdebstrap works with the rights of further users.
+        Path(folder).chmod(0o755)
+        archive = _Bootstrap(base, architecture, building, Path(folder)).archive()
+        changes = ('CMD ["bash"]', f"LABEL io.cannery.bootstrap={base.suite}")
+        argv = ["docker", "import", "--platform", f"linux/{architecture}"]
+        argv += [word for change in changes for word in ("--change", change)]
+        argv += [str(archive), base.bootstrap_tag(architecture)]
+        checked(argv, f"the engine could not import Debian {base.suite}")
+
+
+def checked(argv: Sequence[str], what: str, env: Mapping[str, str] | None = None) -> None:
+    """Run a program.
+
+    Raises:
+        EngineError: it failed; ``what`` begins the message.
+    """
+    code, said = run(argv, capture=True, env=env)
+    if code:
+        raise EngineError(f"{what}:\n{said.strip()}")
+
+
+def _quick_folder() -> Path | None:
+    """A folder in memory; None, which is the usual one, if there is not enough.
+
+    dpkg waits for the disk after every package, which takes more time than all of its work.
+    """
+    try:
+        found = os.statvfs(_MEMORY)
+    except OSError:
+        return None
+    unusable = found.f_flag & (os.ST_NODEV | os.ST_NOEXEC)
+    enough = found.f_bavail * found.f_frsize >= _NEEDED
+    return _MEMORY if enough and not unusable and os.access(_MEMORY, os.W_OK) else None
+
+
+class _Bootstrap:
+    """The archive of one base, which is made in ``folder``."""
+
+    def __init__(self, base: Base, architecture: str, building: str, folder: Path) -> None:
+        self._base, self._architecture = base, architecture
+        self._folder = folder
+        self._settings = folder / "dpkg.cfg"
+        lines = (f"path-exclude={path}\n" for path in _LEFT_OUT)
+        self._settings.write_text("".join(lines), encoding="utf-8")
+        emulated = architecture != building
+        self._native = folder / "native" if emulated and base.suite in _COMPARED else None
+        self._building = building
+
+    def archive(self) -> Path:
+        """Make the archive.
+
+        Raises:
+            EngineError: mmdebstrap fails.
+        """
+        base, archive = self._base, self._folder / "root.tar"
+        what = f"Debian {base.suite} for {self._architecture} could not be bootstrapped"
+        if base.snapshot:
+            sources = snapshot_sources(base)
+            self._unpack_native(sources)
+            words = self._argv("", str(archive), *sources)
+            checked(words, f"{what} from {base.archive}, snapshot {base.snapshot}", self._env)
+            return archive
+        first, *updates = own_sources(base.suite) or [""]
+        self._unpack_native([first] if first else [])
+        # Without the name of a suite, essential packages come from all of them.
+        words = self._argv("", str(archive), first, *updates)
+        if updates and not run(words, capture=True, env=self._env)[0]:
+            return archive
+        if updates:
+            console.say(
+                f"base {base.name}: the mirror of this machine has no complete updates of Debian "
+                f"{base.suite}, so the base has no security updates"
+            )
+        words = self._argv(base.suite, str(archive), *([first] if first else []))
+        checked(words, what, self._env)
+        return archive
+
+    @property
+    def _env(self) -> dict[str, str]:
+        found = {**_REPRODUCIBLE, "TMPDIR": str(self._folder)}
+        if self._native:
+            # Where bootstrap-hook puts the programs of this machine, in the base.
+            found["PATH"] = f"/.cannery/bin:{os.environ['PATH']}"
+        return found
+
+    def _argv(self, *words: str) -> list[str]:
+        argv = ["mmdebstrap", "--variant=minbase", f"--architectures={self._architecture}"]
+        argv += ["--include=ca-certificates", "--quiet"]
+        argv.append(f"--extract-hook={self._hook('extracted', self._settings)}")
+        if self._native:
+            argv.append(f"--essential-hook={self._hook('essential')}")
+            argv.append(f"--customize-hook={self._hook('installed')}")
+        return [*argv, *words]
+
+    def _hook(self, stage: str, *files: Path) -> str:
+        given = [*files, *([self._native] if self._native else [])]
+        return f'sh {shlex.quote(str(_HOOK))} {stage} "$1" {shlex.join(map(str, given))}'
+
+    def _unpack_native(self, sources: Sequence[str]) -> None:
+        """Unpack programs of this machine and of the same suite; without them it takes longer."""
+        if not self._native:
+            return
+        argv = ["mmdebstrap", "--variant=extract", f"--architectures={self._building}", "--quiet"]
+        argv.append(f"--include={','.join(_OFTEN_RUN)}")
+        suite = "" if self._base.snapshot else self._base.suite
+        argv += [suite, str(self._native), *sources]
+        if run(argv, capture=True, env={"TMPDIR": str(self._folder)})[0]:
+            self._native = None
