@@ -53,7 +53,7 @@ def listed(project: Project, names: Sequence[str]) -> list[Listed]:
     """
     verified = project.root / VERIFIED
     images = [project.images / path.stem for path in sorted(verified.glob("*.yaml"))]
-    results = (verified, project.releases, project.state / "reports")
+    results = (verified, project.releases, project.reports)
     inputs = project.inputs(*results, project.build_context, *images)
     found = project.cache.computed("listed", inputs, lambda: _every(project))
     return [Listed(**found[name]) for name in names]
