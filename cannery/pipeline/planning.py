@@ -90,9 +90,7 @@ def make_plan(
             planned.ready[target.id] = Ready(
                 rendered=rendered(target.id), context=renderer.context, hashes=found
             )
-    asked = _images_of(planned, options)
-    images = _local(asked, plan_options)
-    planned = replace(planned, asked=asked, images=images)
+    planned = _with_images(planned, options, plan_options)
     steps = _steps(project, targets, planned, options, plan_options)
     hashes.keep()
     shard = str(selection.shard or "")
@@ -196,12 +194,13 @@ def _steps(
     return steps
 
 
-def _images_of(planned: Planned, options: BuildOptions) -> list[str]:
-    """The names of the images on which the plan depends."""
+def _with_images(planned: Planned, options: BuildOptions, plan_options: PlanOptions) -> Planned:
+    """``planned`` with the local images on which it depends."""
     names: list[str] = []
     for each in planned.ready.values():
         names += [*base_names(each.target), image_name(each.target.id, simulate=options.simulate)]
-    return names + [entry.image for entry in planned.earlier.values() if entry.image]
+    names += [entry.image for entry in planned.earlier.values() if entry.image]
+    return replace(planned, asked=names, images=_local(names, plan_options))
 
 
 def _local(names: Sequence[str], plan_options: PlanOptions) -> Images | None:
