@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cannery.errors import CanneryError
 from cannery.matrix.project import VERIFIED, Project
 
 if TYPE_CHECKING:
     from cannery.publish.records import Record
     from cannery.report.results import Result
+    from cannery.report.verified import Verified
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,18 +52,24 @@ def listed(project: Project, names: Sequence[str]) -> list[Listed]:
     """The targets with the ids ``names``.
 
     Raises:
-        MatrixError, FileError: matrix.yaml or a record is wrong, or cannot be read.
+        MatrixError, FileError: matrix.yaml, a record of a release, or the recorded results of one
+            of these targets are wrong, or cannot be read.
     """
     verified = project.root / VERIFIED
     images = [project.images / path.stem for path in sorted(verified.glob("*.yaml"))]
-    results = (verified, project.releases, project.state / "reports")
+    results = (verified, project.releases, project.reports)
     inputs = project.inputs(*results, project.build_context, *images)
     found = project.cache.computed("listed", inputs, lambda: _every(project))
+    if wrong := [name for name in names if name not in found]:
+        # Imported here, because this is about to fail.
+        from cannery.report.verified import read_verified
+
+        read_verified(project.root, wrong)
     return [Listed(**found[name]) for name in names]
 
 
 def _every(project: Project) -> dict[str, dict[str, Any]]:
-    """Id to what is known of each target."""
+    """Id to what is known of each target, but for those whose recorded results are wrong."""
     # Imported here, because all of this takes longer than a listing without it.
     from cannery.compat.lifetimes import UNKNOWN, end_of_life, lifetimes_of
     from cannery.image.needed_files import needed_origins
@@ -71,7 +80,9 @@ def _every(project: Project) -> dict[str, dict[str, Any]]:
     records = read_records(project.releases)
     results = _results(project, records)
     found = {}
-    for name, target in project.matrix().targets.items():
+    targets = project.matrix().targets
+    for name in results:
+        target = targets[name]
         ends = {key: end_of_life(each) for key, each in lifetimes_of(target, compat).items()}
         each = Listed(
             id=name,
@@ -96,13 +107,19 @@ def _every(project: Project) -> dict[str, dict[str, Any]]:
 def _results(project: Project, records: Sequence[Record]) -> dict[str, list[Result]]:
     """Id to the results that are recorded, and those of the last checks on this machine.
 
-    The engine is not asked for the images.
+    The engine is not asked for the images. What is recorded of a target in a wrong file matters
+    only where that target is shown, so it is left out.
     """
     from cannery.pipeline.recording import state_keys
-    from cannery.report.results import known_results
+    from cannery.report.results import results_of
+    from cannery.report.verified import read_verified
 
     targets = project.matrix().targets
-    recorded = known_results(project, targets.values(), records, state_keys(project))
+    verified: dict[str, tuple[Verified, ...]] = {}
+    for name in targets:
+        with suppress(CanneryError):
+            verified |= read_verified(project.root, [name])
+    recorded = results_of(targets, verified, records, state_keys(project))
     found = {name: [*results] for name, results in recorded.items()}
     for name, results in found.items():
         known = [each.tested for each in results]

@@ -59,9 +59,9 @@ def compare(
         changed |= compare_file(project, path, text)
     orphans: list[Path] = []
     strays: list[Path] = []
-    for path in _files(project, folders, known):
-        if path not in rendered:
-            (orphans if _was_rendered(project, path) else strays).append(path)
+    names = {str(path) for path in rendered}
+    for path in (Path(name) for name in _files(project, folders, known) if name not in names):
+        (orphans if _was_rendered(project, path) else strays).append(path)
     return Difference(changed=changed, orphans=tuple(orphans), strays=tuple(strays))
 
 
@@ -87,17 +87,19 @@ def _diff(name: str, old: str | None, new: str) -> str:
     return "".join(difflib.unified_diff(_lines(old or ""), _lines(new), before, after, n=2))
 
 
-def _files(project: Project, folders: Sequence[Path], known: Collection[str]) -> Iterator[Path]:
-    """Every file and link in ``folders`` and, with ``known``, those that belong to no target."""
+def _files(project: Project, folders: Sequence[Path], known: Collection[str]) -> Iterator[str]:
+    """The path of every file and link in ``folders`` and, with ``known``, of those that belong to
+    no target. They are texts, because nearly all are only looked up.
+    """
     own = {*folders}
     for entry in sorted(project.images.iterdir()) if project.images.is_dir() else ():
         if entry in own or (known and entry.name not in known):
             if entry.is_symlink() or not entry.is_dir():
-                yield entry
+                yield str(entry)
                 continue
             for parent, below, files in os.walk(entry):
                 links = [name for name in below if Path(parent, name).is_symlink()]
-                yield from (Path(parent, name) for name in sorted([*files, *links]))
+                yield from (f"{parent}{os.sep}{name}" for name in sorted([*files, *links]))
 
 
 def _was_rendered(project: Project, path: Path) -> bool:

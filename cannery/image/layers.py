@@ -111,7 +111,8 @@ def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
     last = [each for each in groups if each.name == "application"]
     built = [each for each in groups if each.group.startswith(BUILT)]
     triton = [each for each in groups if each.group == TRITON_ASCEND]
-    between = [each for each in groups if each not in (*early, *built, *last, *triton)]
+    placed = {each.name for each in (*early, *built, *last, *triton)}
+    between = [each for each in groups if each.name not in placed]
     late = [name for name in target.vendor_wheels if name == TRITON_ASCEND]
     return (
         _system(target),
@@ -238,9 +239,11 @@ def _vendor_wheels(target: Target, components: Iterable[str]) -> Iterable[Layer]
 
 
 def _built_wheels(
-    target: Target, lock: Lock, early: Iterable[WheelGroup], groups: Iterable[WheelGroup]
+    target: Target, lock: Lock, early: Iterable[WheelGroup], groups: Sequence[WheelGroup]
 ) -> Iterable[Layer]:
     """The wheels of ``groups``, which are built where those of ``early`` are importable."""
+    if not groups:
+        return
     # torch would import torch_npu, which needs CANN.
     importable = [_wheels(target, each) for each in early if each.group != "torch_npu"]
     needed = [lock.build.wheels if lock.build else (), *((e.name, e.inputs) for e in importable)]

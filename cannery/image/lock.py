@@ -26,6 +26,9 @@ _FILE = "    # file: "
 """The beginning of the line with the name of a package's file."""
 
 _PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)(?: ;[^\\]*)?(?: \\)?$")
+_BLOCK = re.compile(r"^(?=[A-Za-z0-9._-])", re.MULTILINE)
+"""Where the lines of a package begin."""
+
 _HASH = "    --hash=sha256:"
 _DIGITS = 64
 _SHOWN = 5
@@ -118,8 +121,30 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
     Raises:
         MatrixError: with every invalid line.
     """
+    blocks = [_parsed(block) for block in _BLOCK.split(text)]
+    if any(block.invalid for block in blocks):
+        # With the numbers that the lines have in the whole text.
+        lines = _parsed(text).invalid
+        raise MatrixError([_invalid(name, number, line) for number, line in lines])
+    wheels = tuple(wheel for block in blocks for wheel in block.wheels)
+    inputs = [block.inputs for block in blocks if block.inputs]
+    return Lock(text=text, wheels=wheels, inputs=inputs[-1] if inputs else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Parsed:
+    """A part of a lock; ``invalid`` are the numbers and texts of lines."""
+
+    wheels: tuple[LockedWheel, ...]
+    inputs: str
+    invalid: tuple[tuple[int, str], ...]
+
+
+@cache
+def _parsed(text: str) -> _Parsed:
+    """What is in a part that begins with a package, of which a matrix's locks share many."""
     wheels: list[LockedWheel] = []
-    invalid: list[Problem] = []
+    invalid: list[tuple[int, str]] = []
     inputs = ""
     package: re.Match[str] | None = None
     hashes: list[str] = []
@@ -143,11 +168,9 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
         elif line.startswith(INPUTS):
             inputs = line.removeprefix(INPUTS)
         elif line.strip() and not line.lstrip().startswith("#"):
-            invalid.append(_invalid(name, number, line))
+            invalid.append((number, line))
     close()
-    if invalid:
-        raise MatrixError(invalid)
-    return Lock(text=text, wheels=tuple(wheels), inputs=inputs)
+    return _Parsed(wheels=tuple(wheels), inputs=inputs, invalid=tuple(invalid))
 
 
 def _invalid(file: str, number: int, line: str) -> Problem:
@@ -158,11 +181,10 @@ def _invalid(file: str, number: int, line: str) -> Problem:
     )
 
 
-@cache
 def _wheel(
     name: str, version: str, hashes: tuple[str, ...], comments: tuple[str, ...]
 ) -> LockedWheel:
-    """The package of these lines, of which the locks of a matrix have many in common."""
+    """The package of these lines."""
     parents = {via["parent"] for line in comments if (via := _VIA.match(line))}
     files = (line.removeprefix(_FILE) for line in comments if line.startswith(_FILE))
     groups = {p.removeprefix("-r ").removesuffix(".in") for p in parents if p.startswith("-r ")}

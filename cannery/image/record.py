@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,8 +54,11 @@ def compiled_folders(target: Target) -> tuple[str, ...]:
     return own, "/usr/lib/python3", interpreter_paths(target)["site_packages"], "/opt"
 
 
-def target_record(target: Target, lock: Lock) -> dict[str, Any]:
-    """The content of target.json, which is in the image; the image tests compare both."""
+def target_record(target: Target, lock: Lock, kept: Iterable[Held]) -> dict[str, Any]:
+    """The content of target.json, which is in the image; the image tests compare both.
+
+    ``kept`` is what ``held`` returns.
+    """
     return {
         "id": target.id,
         "platform": target.platform,
@@ -69,7 +73,7 @@ def target_record(target: Target, lock: Lock) -> dict[str, Any]:
         "compiled": compiled_folders(target),
         "wheels": installed_versions(target, lock),
         "vendor_wheels": {name: wheel.version for name, wheel in target.vendor_wheels.items()},
-        "held": [each.requirement for each in held(target, lock)],
+        "held": [each.requirement for each in kept],
         "environment": {k: v.strip('"') for k, v in image_environment(target).items()},
     }
 
@@ -126,11 +130,11 @@ def _range(requirement: Requirement, override: tuple[str, ...]) -> str:
     return f"{normal_name(requirement.name)}{requirement.specifier}"
 
 
-def constraints(target: Target, lock: Lock) -> str:
-    """The text of constraints.txt, which pip and uv read in the image."""
+def constraints(kept: Iterable[Held]) -> str:
+    """The text of constraints.txt, which pip and uv read in the image, from ``held``."""
     lines = [
         "# Versions that work with this image's CANN and with each other. pip and 'uv pip' read",
         "# this file through PIP_CONSTRAINT and UV_CONSTRAINT; unset both to change a version.",
-        *(f"{each.requirement}  # {each.reason}" for each in held(target, lock)),
+        *(f"{each.requirement}  # {each.reason}" for each in kept),
     ]
     return "\n".join(lines) + "\n"

@@ -27,6 +27,7 @@ from cannery.image.names import image_name
 from cannery.image.record import (
     compiled_folders,
     constraints,
+    held,
     interpreter_paths,
     target_record,
 )
@@ -83,10 +84,11 @@ class Renderer:
         lock = read_lock(self._project, target)
         check_lock(target, lock)
         layers = layers_of(target, lock)
-        record = target_record(target, lock)
+        kept = held(target, lock)
+        record = target_record(target, lock, kept)
         files = {
             "Dockerfile": self._dockerfile(target, layers, lock),
-            "constraints.txt": constraints(target, lock),
+            "constraints.txt": constraints(kept),
             "environment": environment_file(target),
             "layers.txt": _layers_text(layers),
             "profile.sh": profile_script(target),

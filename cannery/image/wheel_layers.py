@@ -42,16 +42,25 @@ def wheel_groups(target: Target, lock: Lock) -> tuple[WheelGroup, ...]:
 
     A wheel that several groups need is in the first of them.
     """
-    children: dict[str, set[str]] = {}
+    children: dict[str, list[str]] = {}
+    roots: dict[str, list[str]] = {}
     for wheel in lock.wheels:
         for parent in wheel.parents:
-            children.setdefault(parent, set()).add(wheel.name)
+            children.setdefault(parent, []).append(wheel.name)
+        for group in wheel.groups:
+            roots.setdefault(group, []).append(wheel.name)
     left = {wheel.name: wheel for wheel in lock.wheels}
     found: list[WheelGroup] = []
     for group in requirement_groups(target):
-        roots = {wheel.name for wheel in lock.wheels if group in wheel.groups}
-        names = _closure(roots, children) & left.keys()
-        found += _divided(group, [left.pop(name) for name in sorted(names)])
+        taken: dict[str, LockedWheel] = {}
+        waiting = [*roots.get(group, ())]
+        while waiting:
+            name = waiting.pop()
+            # What an earlier group has taken, it has taken with all that this needs.
+            if name in left:
+                taken[name] = left.pop(name)
+                waiting += children.get(name, ())
+        found += _divided(group, [taken[name] for name in sorted(taken)])
     return tuple(found)
 
 
@@ -71,13 +80,3 @@ def _divided(group: str, wheels: Sequence[LockedWheel]) -> Sequence[WheelGroup]:
     name = f"{group}-deps" if group in (*names.values(), "torch") else group
     others = WheelGroup(name=name, group=group, wheels=rest)
     return [others, *alone] if group == TRITON_ASCEND else [*alone, others]
-
-
-def _closure(roots: set[str], children: Mapping[str, set[str]]) -> set[str]:
-    seen: set[str] = set()
-    waiting = set(roots)
-    while waiting:
-        name = waiting.pop()
-        seen.add(name)
-        waiting |= children.get(name, set()) - seen
-    return seen

@@ -87,6 +87,11 @@ class Project:
         return self.root / ".cannery"
 
     @property
+    def reports(self) -> Path:
+        """The reports on images of this machine."""
+        return self.state / "reports"
+
+    @property
     def cache(self) -> Cache:
         """What was computed from the files of the checkout."""
         return Cache(folder=self.state / "cache")

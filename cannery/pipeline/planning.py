@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
@@ -19,7 +19,7 @@ from cannery.image.names import image_name, image_tag
 from cannery.image.needed_files import CANN, missing_files, needed_files
 from cannery.image.render import Rendered, Renderer
 from cannery.image.simulator_spec import recipe
-from cannery.matrix.project import RENDERED, Project
+from cannery.matrix.project import EACH_IN_SYNC, RENDERED, Project
 from cannery.model import Target
 from cannery.options.build import BuildOptions, PlanOptions
 from cannery.pipeline.fetching import Provided
@@ -37,7 +37,8 @@ class Planned:
 
     ``failures`` has the errors of targets that were named and cannot be built, ``unavailable``
     those of other targets. ``earlier`` has the entries of the run that is resumed, and
-    ``not_fetched`` the targets of which a file could not be fetched.
+    ``not_fetched`` the targets of which a file could not be fetched. ``images`` are those of
+    ``asked`` that the engine has, and None if it does not answer.
     """
 
     plan: Plan
@@ -46,6 +47,8 @@ class Planned:
     unavailable: dict[str, CanneryError] = field(default_factory=dict)
     earlier: Mapping[str, Entry] = field(default_factory=dict)
     not_fetched: frozenset[str] = frozenset()
+    asked: Sequence[str] = ()
+    images: Images | None = None
 
 
 def make_plan(
@@ -87,6 +90,7 @@ def make_plan(
             planned.ready[target.id] = Ready(
                 rendered=rendered(target.id), context=renderer.context, hashes=found
             )
+    planned = _with_images(planned, options, plan_options)
     steps = _steps(project, targets, planned, options, plan_options)
     hashes.keep()
     shard = str(selection.shard or "")
@@ -102,13 +106,16 @@ def _rendered(
     inputs = project.rendering_inputs()
     if project.cache.get(RENDERED, inputs) is not None:
         return cache(lambda name: renderer.committed(targets[name]))
-    found = {name: renderer.render(target) for name, target in targets.items()}
-    every = {path: text for each in found.values() for path, text in each.paths(project).items()}
-    one = f" --target {selection.targets[0].id}" if len(targets) == 1 else ""
-    require_in_sync(project, compare(project, every), f"python build.py render{one}")
+    each = project.inputs_of_targets(selection.targets)
+    same = project.cache.noted(EACH_IN_SYNC, each)
+    found = {name: renderer.render(target) for name, target in targets.items() if name not in same}
+    every = {path: text for one in found.values() for path, text in one.paths(project).items()}
+    only = f" --target {selection.targets[0].id}" if len(targets) == 1 else ""
+    require_in_sync(project, compare(project, every), f"python build.py render{only}")
     if len(targets) == len(selection.matrix.targets):
         project.cache.keep(RENDERED, inputs)
-    return found.__getitem__
+        project.cache.note(EACH_IN_SYNC, each)
+    return cache(lambda name: found.get(name) or renderer.committed(targets[name]))
 
 
 def _shard(
@@ -164,8 +171,7 @@ def _steps(
     options: BuildOptions,
     plan_options: PlanOptions,
 ) -> list[Step]:
-    ready = planned.ready
-    images = _local(planned, options, plan_options)
+    ready, images = planned.ready, planned.images
     steps = []
     for target in targets:
         if target.id in ready and images is not None:
@@ -188,14 +194,19 @@ def _steps(
     return steps
 
 
-def _local(planned: Planned, options: BuildOptions, plan_options: PlanOptions) -> Images | None:
-    """The local images of the plan; None for ``--plan`` if the engine does not answer."""
+def _with_images(planned: Planned, options: BuildOptions, plan_options: PlanOptions) -> Planned:
+    """``planned`` with the local images on which it depends."""
     names: list[str] = []
     for each in planned.ready.values():
         names += [*base_names(each.target), image_name(each.target.id, simulate=options.simulate)]
-    built = [entry.image for entry in planned.earlier.values() if entry.image]
+    names += [entry.image for entry in planned.earlier.values() if entry.image]
+    return replace(planned, asked=names, images=_local(names, plan_options))
+
+
+def _local(names: Sequence[str], plan_options: PlanOptions) -> Images | None:
+    """The local images among ``names``; None for ``--plan`` if the engine does not answer."""
     try:
-        return local_images([*names, *built])
+        return local_images(names)
     except EngineError as error:
         if not plan_options.plan:
             raise

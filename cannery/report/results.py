@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -77,10 +77,21 @@ def known_results(
         MatrixError, FileError: as ``read_verified``.
     """
     every = {target.id: target for target in targets}
+    verified = read_verified(project.root, every)
+    return results_of(every, verified, releases, key_of)
+
+
+def results_of(
+    targets: Mapping[str, Target],
+    verified: Mapping[str, Iterable[Verified]],
+    releases: Iterable[Record],
+    key_of: Callable[[Target, bool], str],
+) -> dict[str, tuple[Result, ...]]:
+    """As ``known_results``, of those targets of which ``verified`` has what was recorded."""
     records = [*releases]
     return {
-        name: _results(latest(records, name), verified, partial(key_of, every[name]))
-        for name, verified in read_verified(project.root, every).items()
+        name: _results(latest(records, name), own, partial(key_of, targets[name]))
+        for name, own in verified.items()
     }
 
 

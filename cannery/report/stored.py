@@ -30,14 +30,14 @@ def report_path(project: Project, target: Target, name: str, *, simulated: bool)
     if name == image_name(target.id, simulate=simulated):
         return _own_report(project, name)
     digest = hashlib.sha256(name.encode()).hexdigest()
-    return project.state / "reports" / "others" / f"{target.id}-{digest[:12]}.json"
+    return project.reports / "others" / f"{target.id}-{digest[:12]}.json"
 
 
 def audit_path(project: Project, reference: str) -> Path:
     """The path of the report on an image of any origin."""
     digest = hashlib.sha256(reference.encode()).hexdigest()
-    return project.state / "reports" / "others" / f"image-{digest[:12]}.json"
+    return project.reports / "others" / f"image-{digest[:12]}.json"
 
 
 def _own_report(project: Project, name: str) -> Path:
-    return project.state / "reports" / f"{name.replace(':', '_')}.json"
+    return project.reports / f"{name.replace(':', '_')}.json"

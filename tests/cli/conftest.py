@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.cli.checkout import CAN_MOUNT, Checkout
+from tests.cli.docker_program import Docker, docker_in
 from tests.cli.indexes import NOW, PIP, Index
 from tests.copies import copy_tree
 
@@ -110,6 +111,11 @@ def installed(checkout: Checkout) -> Checkout:
 def program(original: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A copy to read that has its own code, for what only a process shows."""
     return with_code(copy(READ, original.root, tmp_path_factory.mktemp("program") / "checkout"))
+
+
+@pytest.fixture
+def docker(tmp_path: Path) -> Docker:
+    return docker_in(tmp_path / "docker")
 
 
 @pytest.fixture(scope="session")

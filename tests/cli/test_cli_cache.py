@@ -9,9 +9,11 @@ from collections.abc import Callable
 import pytest
 
 from tests.cli.checkout import Checkout, Result
+from tests.cli.docker_program import Docker
 
 TARGET = "py39-torch231-cann8t39"
 OTHER = "py39-torch210-cann8rc2"
+IMAGE = f"cannery:{TARGET}-sim"
 COMMANDS = [
     ["list", "--verbose"],
     ["check"],
@@ -72,6 +74,7 @@ CHANGES: dict[str, Callable[[Checkout], object]] = {
     "results": append(f"verified/{TARGET}.yaml", "unknown: 1\n"),
     "a report": append(f".cannery/reports/cannery_{TARGET}-sim.json"),
     "files of the vendor": place_files,
+    "a check of images": append("tests/image/conftest.py"),
     "a link": move_behind_a_link,
     "two changes": two_changes,
     "no facts": lambda each: (each.root / "compat.yaml").unlink(),
@@ -80,21 +83,24 @@ CHANGES: dict[str, Callable[[Checkout], object]] = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_says_the_same_again(checkout: Checkout, command: list[str]) -> None:
-    first = said(checkout.run(*command))
-    assert said(checkout.run(*command)) == first
+def test_a_command_says_the_same_again(
+    checkout: Checkout, docker: Docker, command: list[str]
+) -> None:
+    first = said(checkout.run(*command, env=docker.env))
+    assert said(checkout.run(*command, env=docker.env)) == first
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_after_a_change_commands_say_what_they_say_without_a_memory(
-    checkout: Checkout, change: str
+    checkout: Checkout, docker: Docker, change: str
 ) -> None:
+    docker.has({IMAGE: ("sha256:1", {"io.cannery.key": "sha256:2"})})
     place_files(checkout)
     for command in COMMANDS:
-        checkout.run(*command).accepted()
+        checkout.run(*command, env=docker.env).accepted()
     CHANGES[change](checkout)
-    remembering = [said(checkout.run(*command)) for command in COMMANDS]
+    remembering = [said(checkout.run(*command, env=docker.env)) for command in COMMANDS]
     shutil.rmtree(checkout.root / ".cannery" / "cache")
     # Backwards: 'render --check' leaves what a plan would find.
     for command, found in reversed([*zip(COMMANDS, remembering, strict=True)]):
-        assert said(checkout.run(*command)) == found
+        assert said(checkout.run(*command, env=docker.env)) == found

@@ -193,6 +193,22 @@ def test_a_record_that_is_wrong(checkout: Checkout, form: str) -> None:
     checkout.run("list", "--format", "names").accepted()
 
 
+def test_a_record_that_is_wrong_matters_where_its_target_is_shown(checkout: Checkout) -> None:
+    write_files({path_of(checkout.root, BARE): "schema: 2\nresults: []\n"})
+    path_of(checkout.root, OLD).mkdir()
+    keep(checkout, LAST)
+    for _ in range(2):
+        # The second time it is known.
+        states, _, _ = table(checkout, "--target", LAST)
+        assert states == {LAST: "verified (NPU) 2026-11-21"}
+        wrong = f"verified/{BARE}.yaml:1:9: this version of cannery reads schema 1 only."
+        both = checkout.run("list", "--target", LAST, "--target", BARE)
+        both.refused(3, wrong)
+        checkout.run("list", "--target", OLD).refused(9, f"{OLD}.yaml: it is a directory")
+    path_of(checkout.root, BARE).unlink()
+    assert table(checkout, "--target", BARE)[0] == {BARE: "needs file 1"}
+
+
 def test_a_reason_is_shown_in_table_and_json(checkout: Checkout) -> None:
     line = "      application: mindspore-2.7.1\n"
     checkout.edit(line, f"{line}      unverified: our own build\n")

@@ -41,8 +41,8 @@ def test_what_is_stale_is_shown_and_mended(checkout: Checkout) -> None:
     checkout.run("render", "--check").accepted()
 
 
-def rendered_by(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The targets that ``render --check`` renders, to find all in sync."""
+def rendered_by(checkout: Checkout, monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
+    """The targets that ``words``, or else ``render --check``, render to find all in sync."""
     found: list[str] = []
     original = Renderer.render
 
@@ -52,7 +52,7 @@ def rendered_by(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> list[str
 
     with monkeypatch.context() as patch:
         patch.setattr(Renderer, "render", render)
-        checkout.run("render", "--check").accepted("images/ is in sync")
+        checkout.run(*(words or ("render", "--check"))).accepted()
     return found
 
 
@@ -72,6 +72,22 @@ def test_only_what_may_have_changed_is_rendered_again(
     assert rendered_by(checkout, monkeypatch) == [TARGET]
     (checkout.project.templates / "macros.j2").touch()
     assert {*rendered_by(checkout, monkeypatch)} == every
+
+
+def test_a_plan_renders_only_what_may_have_changed(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = ("--all", "--simulate", "--plan")
+    one = ("--target", TARGET, *every[1:])
+    assert rendered_by(checkout, monkeypatch, *one) == [TARGET]
+    assert len(rendered_by(checkout, monkeypatch)) > 1
+    assert rendered_by(checkout, monkeypatch, *one) == []
+    (checkout.root / "images" / TARGET / "requirements.lock").touch()
+    assert rendered_by(checkout, monkeypatch, *every) == [TARGET]
+    assert rendered_by(checkout, monkeypatch, *one) == []
+    checkout.edit("ARG BUILD_IMAGE", "ARG BUILD_IMAGES", DOCKERFILE)
+    for words in (one, every):
+        checkout.run(*words).refused(4, f"--- {DOCKERFILE}\n", MEND)
 
 
 def test_a_change_of_the_matrix_shows_in_the_images_it_is_about(checkout: Checkout) -> None:

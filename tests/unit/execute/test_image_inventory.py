@@ -17,7 +17,7 @@ import pytest
 from cannery.errors import EngineError
 from cannery.execute.engine.inventory import image_inventory
 from cannery.image.lock import parse_lock
-from cannery.image.record import interpreter_paths, target_record
+from cannery.image.record import held, interpreter_paths, target_record
 from cannery.model import Target
 from cannery.publish.inventory import DEBS, LOCK, RECORD, Origin
 from cannery.publish.rpms import INSTALLED, RPMS
@@ -67,7 +67,8 @@ def target(checkout: Checkout) -> Target:
 
 @pytest.fixture
 def image(target: Target, monkeypatch: pytest.MonkeyPatch) -> Image:
-    record = target_record(target, parse_lock(lock_for(target)))
+    lock = parse_lock(lock_for(target))
+    record = target_record(target, lock, held(target, lock))
     site = interpreter_paths(target)["site_packages"]
     apex = "Metadata-Version: 2.1\nName: apex\nVersion: 0.1\nLicense: Apache-2.0\n"
     files = {

@@ -238,3 +238,13 @@ def test_everything_that_does_not_fit_is_in_one_message(full: Target) -> None:
         check_lock(full, parse_lock(lock_for(full, without=["numpy", "pip"])))
     assert "numpy<2 is not locked. pip>=23 is not locked." in str(caught.value)
     assert DIGEST not in str(caught.value)
+
+
+def test_the_lines_that_are_wrong_have_the_numbers_of_the_whole_file(full: Target) -> None:
+    lock = lock_for(full)
+    count = len(lock.splitlines())
+    with pytest.raises(MatrixError) as caught:
+        parse_lock(f"what\n{lock}is\n\x0bthis\n{lock}    --hash=md5:1\n")
+    places = [problem.where.line for problem in caught.value.problems if problem.where]
+    assert places == [1, count + 2, count + 4, 2 * count + 5]
+    assert len(parse_lock(lock + lock).wheels) == 2 * len(parse_lock(lock).wheels)
