@@ -183,7 +183,7 @@ def wrong_handles() -> object:
 
 def stub_twice() -> object:
     acl = Acl()
-    return [acl.code("acltdtGetDatasetSize", None), acl.code("acltdtGetDatasetSize", None)]
+    return [acl.code("rtLaunch"), acl.code("rtLaunch")]
 
 
 PROBES: dict[str, Callable[..., object]] = (
