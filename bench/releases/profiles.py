@@ -21,7 +21,8 @@ from cannery.syntax.cann_version import CannVersion
 PUBLIC_HEADERS = Path(__file__).with_name("public_headers.json")
 """Release of CANN to names that its headers are the first to have: hicann/runtime, folders
 include/external and pkg_inc, of the tags v8.5.0, v9.0.0, v9.1.0 and v9.2.0-beta.1; only names that
-a torch_npu needs."""
+a torch_npu needs. Under 8.3.RC1 are those that the plugin of MindSpore 2.7.1 imports, which is for
+that release (compat.yaml)."""
 
 Firsts = dict[str, CannVersion]
 """``LIBRARY SYMBOL`` to the first release."""

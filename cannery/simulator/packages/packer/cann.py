@@ -73,7 +73,7 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
         tree.add_directory(f"{root}/{fill(directory, spec)}")
     for path, text in layout.tree_files.items():
         tree.add_file(f"{root}/{path}", text)
-    add_modules(tree, root, f"{root}/{spec.arch}-linux/bin")
+    add_modules(tree, root, f"{root}/{spec.arch}-linux/bin", spec.cann)
     if not spec.cann.startswith(WITHOUT_HCCL_TEST):
         add_tests(tree, f"{root}/{HCCL_TEST}")
     for path, target in layout.tree_links.items():
@@ -103,12 +103,13 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
     )
 
 
-def add_modules(tree: Tree, root: str, programs: str) -> None:
+def add_modules(tree: Tree, root: str, programs: str, cann: str) -> None:
     """pyACL, the modules of the operator compiler, and the program that starts it."""
     source = PACKAGES / "toolkit"
-    for path in sorted(source.glob("*/*.py")):
+    for path in sorted(source.rglob("*.py")):
         name = path.relative_to(source)
         tree.add_file(f"{root}/python/site-packages/{name}", path.read_bytes())
+    tree.add_file(f"{root}/python/site-packages/te/version.py", f'version = "{cann}"\n')
     tree.add_file(f"{programs}/atc", (source / "atc").read_bytes(), mode=0o755)
 
 
