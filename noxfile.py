@@ -44,8 +44,8 @@ def lint(session: nox.Session) -> None:
     dockerfiles += ["cannery/image/vendor/Dockerfile", *sorted(glob.glob("examples/*/Dockerfile*"))]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
     scripts = ["setup.sh", ".ci/run", "cannery/image/context/install-wheels"]
-    shell = "build-hccl-test build-wheel install-packages install-rpms installer-shims native-python"
-    scripts += [f"cannery/image/context/{name}" for name in shell.split()]
+    shell = "build-hccl-test build-wheel install-packages install-rpms installer-shims"
+    scripts += [f"cannery/image/context/{name}" for name in [*shell.split(), "native-python"]]
     scripts += ["cannery/simulator/device/build.sh", "cannery/execute/probe/find_python.sh"]
     scripts.append("cannery/execute/engine/bootstrap-hook")
     scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))

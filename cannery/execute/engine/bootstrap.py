@@ -32,8 +32,8 @@ _OFTEN_RUN = (
 """Packages with the programs that take most of the time of the packages' scripts."""
 
 _COMPARED = ("bullseye",)
-"""Suites whose bases have the same bytes with these programs. Bookworm's packages for arm64 cannot
-be installed with them on amd64."""
+"""Suites whose bases were compared and have the same bytes with these programs. With them,
+mmdebstrap did not end well for bookworm."""
 
 _MEMORY = Path("/dev/shm")  # noqa: S108
 _NEEDED = 2 * 10**9
