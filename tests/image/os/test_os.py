@@ -11,7 +11,7 @@ from testinfra.host import Host
 
 Facts = dict[str, Any]
 # MindSpore sends these to the card, whose own processors are ARM.
-AICPU_KERNELS = re.compile(r"/mindspore/lib/plugin/ascend/lib\w*cpu_kernels\.so$")
+AICPU_KERNELS = re.compile(r"/mindspore/lib/plugin/ascend/.*cpu_kernels\.so$")
 
 
 @pytest.mark.inherited
