@@ -129,7 +129,7 @@ def test_what_is_known_of_releases(facts: dict[str, Any]) -> None:
         },
         "lacks": [],
     }
-    assert "libascendcl aclrtDeviceGetBareTgid" in releases["8.3.RC1"]["lacks"]
+    assert "libascendcl MsprofGetHashId" in releases["8.3.RC1"]["lacks"]
     assert releases["8.5.1"]["driver"] == releases["8.5.0"]["driver"]
     of_torch_npu = facts["cann_of_torch_npu"]
     assert of_torch_npu["2.7.1"] == "8.3.RC1"

@@ -59,4 +59,4 @@ def test_operators_need_the_opp_path(host: Host) -> None:
 def test_what_is_not_implemented_says_so_once(host: Host) -> None:
     codes, said = host.run("stub_twice")
     assert codes == [200001, 200001]
-    assert said.count("npusim: acltdtGetDatasetSize is not implemented") == 1
+    assert said.count("npusim: rtLaunch is not implemented") == 1
