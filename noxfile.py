@@ -21,8 +21,7 @@ nox.options.sessions = [
 MAIN = "py39-torch231-cann8t39"
 SECOND = "py39-torch210-cann8rc2"
 OTHER_MACHINES = ["tests/engine/test_other_machines.py", "tests/engine/test_real_targets.py"]
-# A build with sanitizers needs the glibc of the machine that it is for.
-# Of what is shipped, which is built without sanitizers.
+# Tests of what is shipped. A build with sanitizers is not: it needs the glibc of the machine.
 SHIPPED = ("test_libraries.py::test_an_old_glibc_is_enough", "test_wheel_of_device.py")
 CORES = ("--numprocesses", "auto", "--dist")
 TORCH = ("torch==2.13.0", "torch_npu==2.13.0")

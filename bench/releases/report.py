@@ -48,11 +48,12 @@ PROFILES = """\
 ## Symbols by release of CANN
 
 The first release of which a source says that it has a symbol. Sources are the symbols and the
-headers of CANN in the wheels of torch_npu, by the CANN that compat.yaml names for them, and CANN's
-own headers from 8.5.0 on (hicann/runtime). **No source tells that an older release lacks a
-symbol**: it may have had it before. A simulated CANN offers what a source says that it has, so the
-import of a torch_npu that is too new for it ends in `undefined symbol`, as on a real one; on which
-release a real one begins to work, no source tells. One such error of a real CANN was reported:
+headers of CANN in the wheels of torch_npu, by the CANN that compat.yaml names for them, CANN's own
+headers from 8.5.0 on (hicann/runtime), and what the plugin of MindSpore 2.7.1, which is for
+8.3.RC1, imports. **No source tells that an older release lacks a symbol**: it may have had it
+before. A simulated CANN offers what a source says that it has, so the import of a torch_npu that is
+too new for it ends in `undefined symbol`, as on a real one; on which release a real one begins to
+work, no source tells. One such error of a real CANN was reported:
 `undefined symbol: MsprofSysCycleTime` (triton-lang/triton-ascend#328). C++ functions have their
 mangled names.
 

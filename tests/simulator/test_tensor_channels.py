@@ -18,8 +18,8 @@ def test_waiting_ends_after_the_timeout(host: Host) -> None:
     assert host.ask("channel_times_out") == {"receive": QUEUE_EMPTY, "send": QUEUE_FULL, "size": 1}
 
 
-def test_a_channel_that_is_destroyed_wakes_who_waits(host: Host) -> None:
-    assert host.ask("channel_is_destroyed") == QUEUE_EMPTY
+def test_a_channel_that_is_stopped_wakes_who_waits(host: Host) -> None:
+    assert host.ask("channel_is_stopped") == QUEUE_EMPTY
 
 
 def test_bad_arguments_are_errors(host: Host) -> None:
