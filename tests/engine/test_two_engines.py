@@ -157,7 +157,7 @@ def test_an_image_is_told_of_while_another_is_built(world: World, store: str) ->
         gate = Gate(site=world, docker=docker)
         baked, heard = world.cook(gate.builds(), Caches(), when_built=gate.open)
         docker("image", "rm", *heard.images.values())
-    assert not baked.failures
+    assert not baked.failures, heard.order
     assert heard.order.index("one is there") < heard.order.index("two wheels-torch 1/1")
 
 

@@ -150,7 +150,7 @@ class Baked:
 class Gate:
     """Two builds, of which the second ends a step only once the image of the first is there.
 
-    Without that it fails after a minute. ``docker`` runs docker on the engine that builds.
+    Without that it fails after five minutes. ``docker`` runs docker on the engine that builds.
     """
 
     site: Site
@@ -161,7 +161,7 @@ class Gate:
         one, two = self.site.builds(torch=self.name)
         held = two.dockerfile.with_name("Dockerfile.held")
         gate = f"{CACHE}/{self.name}"
-        wait = f"for try in $(seq 600); do if [ -e {gate} ]; then break; fi; sleep 0.1; done"
+        wait = f"for try in $(seq 3000); do if [ -e {gate} ]; then break; fi; sleep 0.1; done"
         step = f"{wait}; rm {gate} || exit 1; cp /tmp/wheels.txt"
         text = DOCKERFILE.replace("cp /tmp/wheels.txt", step)
         held.write_text(text, encoding="utf-8")
