@@ -96,6 +96,23 @@ def test_the_diagonal_is_filled(host: Host, shape: list[int], wrap: bool, marked
     assert {at for at, value in enumerate(result) if value == 5} == marked
 
 
+@pytest.mark.parametrize("shape", [[], [3]])
+def test_a_tensor_without_a_diagonal_is_an_error(host: Host, shape: list[int]) -> None:
+    arguments = [zeros("int64", *shape), ["scalar", 5], ["b", False]]
+    failure = host.ask("compute", "aclnnInplaceFillDiagonal", json.dumps(arguments))
+    assert "less than 2 dimensions" in failure["message"]
+
+
+@pytest.mark.parametrize(("dtype", "near"), [("half", 37.125), ("bfloat16", 37.0)])
+@pytest.mark.parametrize(("operator", "holds"), [("Gt", 0), ("Ge", 1), ("Eq", 1), ("Lt", 0)])
+def test_a_number_is_compared_in_the_type_of_the_tensor(
+    host: Host, dtype: str, near: float, operator: str, holds: int
+) -> None:
+    out, number = zeros("int32", 1), ["scalar", 37.123]
+    (result,) = compute(host, f"aclnn{operator}Scalar", [dtype, [1], [near]], number, out)
+    assert result == [holds]
+
+
 def test_a_search_in_the_order_of_a_sorter(host: Host) -> None:
     (found,) = compute(
         host,

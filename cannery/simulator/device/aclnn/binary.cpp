@@ -30,6 +30,22 @@ void withScalarInplace(const Tensor& self, const Scalar& other) {
   withScalar<Function>(self, other, self);
 }
 
+// As PyTorch promotes: beside a tensor in half precision, 37.123 is 37.125.
+template <class Function>
+void comparedWithScalar(const Tensor& self, const Scalar& other, const Tensor& out) {
+  Scalar promoted = other;
+  if (isFloating(self.dtype)) {
+    withElementType(self.dtype, [&](auto element) {
+      promoted.real = decoded<double>(encoded<decltype(element)>(other.real));
+    });
+  }
+  withScalar<Function>(self, promoted, out);
+}
+template <class Function>
+void comparedWithScalarInplace(const Tensor& self, const Scalar& other) {
+  comparedWithScalar<Function>(self, other, self);
+}
+
 template <class Function>
 void scalarFirst(const Scalar& self, const Tensor& other, const Tensor& out) {
   withComputeType({&other, &out}, {&self}, [&](auto zero) {
@@ -49,6 +65,10 @@ using namespace npusim;
 #define SCALAR_FORM(name, function)           \
   ACLNN(name, withScalar<function##Function>) \
   ACLNN(Inplace##name, withScalarInplace<function##Function>)
+#define COMPARISON(name, function)                            \
+  TENSOR_FORM(name##Tensor, function)                         \
+  ACLNN(name##Scalar, comparedWithScalar<function##Function>) \
+  ACLNN(Inplace##name##Scalar, comparedWithScalarInplace<function##Function>)
 
 TENSOR_FORM(Mul, Product)
 SCALAR_FORM(Muls, Product)
@@ -71,19 +91,13 @@ TENSOR_FORM(ClampMaxTensor, Smaller)
 SCALAR_FORM(ClampMin, Larger)
 SCALAR_FORM(ClampMax, Smaller)
 TENSOR_FORM(Atan2, Arctangent)
-TENSOR_FORM(EqTensor, Equal)
-SCALAR_FORM(EqScalar, Equal)
-TENSOR_FORM(NeTensor, NotEqual)
-SCALAR_FORM(NeScalar, NotEqual)
-TENSOR_FORM(LtTensor, Less)
-SCALAR_FORM(LtScalar, Less)
-ACLNN(LessScalar, withScalar<LessFunction>)
-TENSOR_FORM(LeTensor, LessOrEqual)
-SCALAR_FORM(LeScalar, LessOrEqual)
-TENSOR_FORM(GtTensor, Greater)
-SCALAR_FORM(GtScalar, Greater)
-TENSOR_FORM(GeTensor, GreaterOrEqual)
-SCALAR_FORM(GeScalar, GreaterOrEqual)
+COMPARISON(Eq, Equal)
+COMPARISON(Ne, NotEqual)
+COMPARISON(Lt, Less)
+ACLNN(LessScalar, comparedWithScalar<LessFunction>)
+COMPARISON(Le, LessOrEqual)
+COMPARISON(Gt, Greater)
+COMPARISON(Ge, GreaterOrEqual)
 TENSOR_FORM(LogicalAnd, Both)
 TENSOR_FORM(LogicalOr, Either)
 TENSOR_FORM(LogicalXor, OneOf)

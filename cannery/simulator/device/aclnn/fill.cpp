@@ -72,6 +72,7 @@ void triangleInplace(const Tensor& self, int64_t diagonal) {
 
 // With `wrap` the diagonal of a tall matrix starts again below its last row, one row left blank.
 void InplaceFillDiagonal(const Tensor& self, const Scalar& value, bool wrap) {
+  if (self.rank() < 2) throw Error(kAclnnInvalidParam, "a tensor of less than 2 dimensions");
   if (self.size() == 0) return;
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
