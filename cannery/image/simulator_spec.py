@@ -79,7 +79,7 @@ def recipe(target: Target) -> str:
 def _sources() -> bytes:
     """A hash of the sources of the simulated packages."""
     paths = [p for p in sorted(SOURCES.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
-    names = [p.relative_to(SOURCES) for p in paths]
+    names = [p.relative_to(SOURCES) for p in paths if p.suffix != ".md"]
     digest = hashlib.sha256()
     for name in names:
         if name.parts[0] not in _OF_THE_WHEEL:

@@ -79,5 +79,6 @@ def test_the_recipe_is_of_the_device_and_the_packages_alone(
         return simulator_spec.recipe(target)
 
     before = recipe_with("device/build.sh")
-    assert recipe_with("command/host.py") == recipe_with("wheel/README.md") == before
+    assert recipe_with("command/host.py") == recipe_with("wheel/archive.py") == before
+    assert recipe_with("packages/README.md") == before
     assert recipe_with("packages/pack.py") != before

@@ -39,24 +39,33 @@ struct Devices {
 
 thread_local Context* current_context = nullptr;
 
+// As torch_npu (npu/__init__.py: _parse_visible_devices, _device_count_ascend_hal) describes the
+// vendor's runtime: a wrong entry ends the list, and ids that do not ascend mean no device.
 std::vector<int32_t> visibleOf(uint32_t present) {
   const char* filter = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
   std::vector<int32_t> visible;
-  if (filter == nullptr || *filter == '\0') {
+  if (filter == nullptr) {
     for (uint32_t id = 0; id < present; ++id) visible.push_back(static_cast<int32_t>(id));
     return visible;
   }
-  std::istringstream ids(filter);
+  const auto refused = [filter](const std::string& why) {
+    std::fprintf(stderr, "npusim: ASCEND_RT_VISIBLE_DEVICES=%s: %s\n", filter, why.c_str());
+  };
+  const std::string text = filter;
+  std::istringstream ids(text.substr(0, text.find_first_not_of("0123456789,")));
   std::string id;
-  while (std::getline(ids, id, ',')) {
-    bool number = !id.empty() && id.size() < 4 && id.find_first_not_of("0123456789") == id.npos;
-    if (!number || static_cast<uint32_t>(std::stoul(id)) >= present) {
-      std::fprintf(stderr, "npusim: ASCEND_RT_VISIBLE_DEVICES=%s: no device '%s'\n", filter,
-                   id.c_str());
-      break;  // as the vendor's runtime: everything after a wrong entry is ignored
+  while (std::getline(ids, id, ',') && !id.empty() && id.size() < 4) {
+    if (!visible.empty() && std::stoi(id) <= visible.back()) {
+      refused("the ids do not ascend, so there is no device");
+      return {};
+    }
+    if (static_cast<uint32_t>(std::stoul(id)) >= present) {
+      refused("no device '" + id + "'");
+      break;
     }
     visible.push_back(std::stoi(id));
   }
+  if (visible.empty()) refused("no device");
   return visible;
 }
 

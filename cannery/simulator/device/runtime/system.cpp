@@ -89,6 +89,9 @@ NPUSIM_API int aclrtGetSysParamOpt(int, int64_t* value) {
 NPUSIM_API int aclrtSetStreamAttribute(void*, int, void*) { return kSuccess; }
 NPUSIM_API int aclrtSetDeviceSatMode(int) { return kSuccess; }
 NPUSIM_API int aclrtSetOpExecuteTimeOut(uint32_t) { return kSuccess; }
+NPUSIM_API int aclrtSetOpExecuteTimeOutV2(uint64_t microseconds, uint64_t* actual) {
+  return guarded([&] { given(actual) = microseconds; });
+}
 NPUSIM_API int aclrtSetOpWaitTimeout(uint32_t) { return kSuccess; }
 NPUSIM_API int aclrtSetExceptionInfoCallback(void*) { return kSuccess; }
 NPUSIM_API int aclrtPeekAtLastError(int) { return kSuccess; }
