@@ -55,10 +55,10 @@ def test_no_dimensions_and_no_elements(host: Host) -> None:
 
 @with_torch
 def test_every_type(host: Host) -> None:
-    product_is_right, shifted, angles = ask(host, "types")
+    product_is_right, shifted, halves = ask(host, "types")
     assert product_is_right
     assert shifted == 2**55 + 2
-    assert angles == pytest.approx([3.14, 0], abs=0.01)
+    assert halves == pytest.approx([3.14, 0, 0.25], abs=0.01)
 
 
 @with_torch

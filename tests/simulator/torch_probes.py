@@ -130,8 +130,11 @@ def types() -> object:
     client.call("LeftShift", client.put(np.array([2**54 + 1])), client.put(np.array([1])), shifted)
     half = client.zeros([2], "f2")
     client.call("AngleV2", client.put(np.array([-1, 1], "f2")), half)
+    inverse = client.zeros([1, 1], "f2")
+    client.call("Inverse", client.put(np.array([[4]], "f2")), inverse)
     right = bool(np.allclose(product.read(), a * b))
-    return [right, int(shifted.read()[0]), half.read().tolist()]
+    halves = [*half.read().tolist(), float(inverse.read()[0, 0])]
+    return [right, int(shifted.read()[0]), halves]
 
 
 def wrong_signature() -> object:
