@@ -112,6 +112,8 @@ def _milliseconds(step: Callable[[], None]) -> float:
 
 def measure(runs: int) -> dict[str, Any]:
     """Samples of all in milliseconds, taken in turn after a warm-up run of each."""
+    # As build.py does, for both sides.
+    gc.set_threshold(100_000)
     places = placed(recorded())
     bare(places)
     steps: dict[str, tuple[Callable[[], None], Callable[[], None]]] = {
