@@ -51,7 +51,7 @@ def inputs_of(texts: Iterable[str], paths: Iterable[Path] = ()) -> Inputs:
     program, since = _program()
     found = _states(map(str, paths))
     return Inputs(
-        digest=_hash((program, [*texts], found)), newest=max([since, *map(_changed, found)])
+        digest=hash_of((program, [*texts], found)), newest=max([since, *map(_changed, found)])
     )
 
 
@@ -70,7 +70,7 @@ def inputs_of_each(
             found[name].append(state)
     return {
         name: Inputs(
-            digest=_hash((common.digest, texts[name], states)),
+            digest=hash_of((common.digest, texts[name], states)),
             newest=max([common.newest, *map(_changed, states)]),
         )
         for name, states in found.items()
@@ -162,14 +162,14 @@ def _program() -> tuple[str, int]:
     """What stands for this program, Python and the packages that it uses; and its last change."""
     origins = (spec.origin for name in _PACKAGES if (spec := find_spec(name)) and spec.origin)
     found = _states([str(PROGRAM), *origins])
-    return _hash((sys.version, found)), max(map(_changed, found))
+    return hash_of((sys.version, found)), max(map(_changed, found))
 
 
 forget_program = _program.cache_clear
 """Look at the program again: in one run it stays the one that was imported."""
 
 
-def _hash(values: object) -> str:
+def hash_of(values: object) -> str:
     """The sha256 of what Python writes for ``values``."""
     return hashlib.sha256(repr(values).encode(errors="surrogateescape")).hexdigest()
 

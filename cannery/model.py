@@ -199,8 +199,8 @@ class Target:
         found[TRITON_ASCEND] = self.extras.get(TRITON_ASCEND, "")
         return {name: version for name, version in found.items() if version}
 
-    @property
-    def artifacts(self) -> dict[str, File]:
+    @cached_property
+    def artifacts(self) -> Mapping[str, File]:
         """Component name to the file that the ``artifacts`` build context must hold."""
         found: dict[str, File] = {}
         if archive := self.python.archives.get(self.machine):
@@ -220,13 +220,13 @@ class Target:
         stand_ins = {"toolkit", "kernels", "nnal", "apex"}
         return {name: file for name, file in self.artifacts.items() if name not in stand_ins}
 
-    @property
-    def vendor_wheels(self) -> dict[str, VendorWheel]:
+    @cached_property
+    def vendor_wheels(self) -> Mapping[str, VendorWheel]:
         """Component name to the wheel that comes from the vendor and from no registry."""
         return {name: each for name, each in self._wheels.items() if isinstance(each, VendorWheel)}
 
-    @property
-    def built_wheels(self) -> dict[str, BuiltWheel]:
+    @cached_property
+    def built_wheels(self) -> Mapping[str, BuiltWheel]:
         """Component name to the wheel that the build makes from an sdist."""
         return {name: each for name, each in self._wheels.items() if isinstance(each, BuiltWheel)}
 

@@ -24,6 +24,8 @@ class Templates:
             keep_trailing_newline=True,
             autoescape=False,  # noqa: S701 - a Dockerfile is no HTML
             bytecode_cache=_bytecode_cache(project.state / "templates"),
+            # One run renders all targets with the same templates.
+            auto_reload=False,
         )
 
     def fill(self, template: str, target: str, values: Mapping[str, Any]) -> str:

@@ -8,7 +8,9 @@ with the variables that the installed scripts set.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from cannery.cann import Layout
 from cannery.model import Target
@@ -132,14 +134,27 @@ _PATHS = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "CMAKE_PREFIX_PATH")
 
 def toolkit_home(target: Target) -> str:
     """The folder that ASCEND_TOOLKIT_HOME names."""
-    if target.cann.layout is Layout.CANN:
-        return f"{ASCEND}/cann-{target.cann.version}"
-    return f"{ASCEND}/ascend-toolkit/latest"
+    return _home(target.cann.layout, target.cann.version)
 
 
-def image_environment(target: Target) -> dict[str, str]:
+def _home(layout: Layout, version: str) -> str:
+    folder = f"cann-{version}" if layout is Layout.CANN else "ascend-toolkit/latest"
+    return f"{ASCEND}/{folder}"
+
+
+def image_environment(target: Target) -> Mapping[str, str]:
     """The variables of CANN in the image's ENV, in the order of the Dockerfile."""
-    home = toolkit_home(target)
+    abi = target.cxx_abi if target.with_nnal else None
+    return _environment(target.cann.layout, target.cann.version, target.machine, abi)
+
+
+@cache
+def _environment(layout: Layout, version: str, machine: str, abi: int | None) -> Mapping[str, str]:
+    """The variables for a toolkit and, with the C++ ``abi`` of its libraries, for NNAL.
+
+    Many targets have the same, and each is asked for them several times.
+    """
+    home = _home(layout, version)
     tbe = f"{home}/opp/built-in/op_impl/ai_core/tbe"
     env = {
         "ASCEND_TOOLKIT_HOME": home,
@@ -149,30 +164,30 @@ def image_environment(target: Target) -> dict[str, str]:
         "TOOLCHAIN_HOME": f"{home}/toolkit",
         "PYTHONPATH": f"{home}/python/site-packages:{tbe}:{GUARD}",
     }
-    folders = _FOLDERS[target.cann.layout]
+    folders = _FOLDERS[layout]
     path = [*(f"{home}/{folder}" for folder in folders.programs), *SYSTEM_PATH]
     libraries = [
         *(f"{home}/{folder}" for folder in folders.libraries),
-        f"{tbe}/op_tiling/lib/linux/{target.machine}",
-        *(f"{home}/{folder}" for folder in _late_libraries(target)),
+        f"{tbe}/op_tiling/lib/linux/{machine}",
+        *(f"{home}/{folder}" for folder in _late_libraries(layout, version)),
         *DRIVER_LIBRARIES,
     ]
     if folders.cmake:
         env["CMAKE_PREFIX_PATH"] = ":".join(f"{home}/{folder}" for folder in folders.cmake)
-    if target.with_nnal:
-        atb = f"{ASCEND}/nnal/atb/latest/atb/cxx_abi_{target.cxx_abi}"
+    if abi is not None:
+        atb = f"{ASCEND}/nnal/atb/latest/atb/cxx_abi_{abi}"
         env |= {"ATB_HOME_PATH": atb} | _ATB_SETTINGS
-        if target.cann.layout is Layout.ASCEND_TOOLKIT:
+        if layout is Layout.ASCEND_TOOLKIT:
             env |= {"ASDOPS_HOME_PATH": atb} | _ATB_SETTINGS_BEFORE_8_5
         path.insert(0, f"{atb}/bin")
         libraries = [f"{atb}/lib", f"{atb}/examples", f"{atb}/tests/atbopstest", *libraries]
     return env | {"PATH": ":".join(path), "LD_LIBRARY_PATH": ":".join(libraries)}
 
 
-def _late_libraries(target: Target) -> tuple[str, ...]:
+def _late_libraries(layout: Layout, version: str) -> tuple[str, ...]:
     """What the release's set_env.sh has after the operators' folder, relative to the home."""
-    is_old = target.cann.layout is Layout.ASCEND_TOOLKIT
-    return () if is_old or CannVersion.parse(target.cann.version) >= _WITHOUT_AML else _AML
+    is_old = layout is Layout.ASCEND_TOOLKIT
+    return () if is_old or CannVersion.parse(version) >= _WITHOUT_AML else _AML
 
 
 def full_environment(target: Target) -> dict[str, str]:

@@ -114,20 +114,21 @@ def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
     placed = {each.name for each in (*early, *built, *last, *triton)}
     between = [each for each in groups if each.name not in placed]
     late = [name for name in target.vendor_wheels if name == TRITON_ASCEND]
+    where = _wheel_inputs(target)
     return (
         _system(target),
         *_python(target),
         *_cann(target),
-        *(_wheels(target, each) for each in early),
-        *_vendor_wheels(target, (name for name in target.vendor_wheels if name not in late)),
-        *_built_wheels(target, lock, early, built),
-        *(_wheels(target, each) for each in between),
+        *(_wheels(target, where, each) for each in early),
+        *_vendor_wheels(target, where, (e for e in target.vendor_wheels if e not in late)),
+        *_built_wheels(target, where, lock, early, built),
+        *(_wheels(target, where, each) for each in between),
         *_more_packages(target),
         *_hccl_test(target),
-        *(_wheels(target, each) for each in last),
+        *(_wheels(target, where, each) for each in last),
         *_sources(target),
-        *(_wheels(target, each) for each in triton),
-        *_vendor_wheels(target, late),
+        *(_wheels(target, where, each) for each in triton),
+        *_vendor_wheels(target, where, late),
         _guard(target, lock),
     )
 
@@ -196,7 +197,8 @@ def _cann(target: Target) -> Iterable[Layer]:
             after = name if target.emulated else f"layer-{name}"
 
 
-def _wheel_inputs(target: Target) -> list[object]:
+def _wheel_inputs(target: Target) -> Sequence[object]:
+    """Inputs of every layer of wheels: where they are installed."""
     paths = [*interpreter_paths(target).values()]
     where = [target.machine, target.base.glibc, *paths, target.python.version]
     return [build_inputs(target), *where]
@@ -206,7 +208,7 @@ def _wheel_components(component: str, *, plugin: bool) -> list[str]:
     return ["base", "python", component, *(["deepspeed_plugin"] if plugin else [])]
 
 
-def _wheels(target: Target, group: WheelGroup) -> Layer:
+def _wheels(target: Target, where: Sequence[object], group: WheelGroup) -> Layer:
     # A target without an application can have its own requirements.
     own = target.application.component if target.application else "requirements"
     component = {"cann": "toolkit", "application": own}.get(group.group, group.group)
@@ -215,7 +217,7 @@ def _wheels(target: Target, group: WheelGroup) -> Layer:
     return _layer(
         f"wheels-{group.name}",
         LayerKind.WHEELS,
-        [*_wheel_inputs(target), group.wheels, plugin],
+        [*where, group.wheels, plugin],
         _wheel_components(component, plugin=plugin),
         wheels=group.wheels,
         sdists=tuple(wheel.name for wheel in group.wheels if wheel.name in built),
@@ -223,14 +225,16 @@ def _wheels(target: Target, group: WheelGroup) -> Layer:
     )
 
 
-def _vendor_wheels(target: Target, components: Iterable[str]) -> Iterable[Layer]:
+def _vendor_wheels(
+    target: Target, where: Sequence[object], components: Iterable[str]
+) -> Iterable[Layer]:
     for component in components:
         file = target.artifacts[component]
         plugin = component == "deepspeed" and target.deepspeed_plugin is not None
         yield _layer(
             f"wheels-vendor-{component}",
             LayerKind.VENDOR_WHEEL,
-            [*_wheel_inputs(target), file.name, file.sha256, plugin],
+            [*where, file.name, file.sha256, plugin],
             _wheel_components(component, plugin=plugin),
             artifact=component,
             file=file,
@@ -239,13 +243,17 @@ def _vendor_wheels(target: Target, components: Iterable[str]) -> Iterable[Layer]
 
 
 def _built_wheels(
-    target: Target, lock: Lock, early: Iterable[WheelGroup], groups: Sequence[WheelGroup]
+    target: Target,
+    where: Sequence[object],
+    lock: Lock,
+    early: Iterable[WheelGroup],
+    groups: Sequence[WheelGroup],
 ) -> Iterable[Layer]:
     """The wheels of ``groups``, which are built where those of ``early`` are importable."""
     if not groups:
         return
     # torch would import torch_npu, which needs CANN.
-    importable = [_wheels(target, each) for each in early if each.group != "torch_npu"]
+    importable = [_wheels(target, where, each) for each in early if each.group != "torch_npu"]
     needed = [lock.build.wheels if lock.build else (), *((e.name, e.inputs) for e in importable)]
     for group in groups:
         component = group.group.removeprefix(BUILT)
@@ -255,7 +263,7 @@ def _built_wheels(
         yield _layer(
             f"wheels-{group.name}",
             LayerKind.BUILT_WHEEL,
-            [system_inputs(target), _wheel_inputs(target), made, needed],
+            [system_inputs(target), where, made, needed],
             [*_wheel_components(component, plugin=plugin), "toolkit", "torch"],
             wheels=group.wheels,
             built=built,

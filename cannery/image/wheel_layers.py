@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,14 +43,14 @@ def wheel_groups(target: Target, lock: Lock) -> tuple[WheelGroup, ...]:
 
     A wheel that several groups need is in the first of them.
     """
-    children: dict[str, list[str]] = {}
-    roots: dict[str, list[str]] = {}
+    children: dict[str, list[str]] = defaultdict(list)
+    roots: dict[str, list[str]] = defaultdict(list)
     for wheel in lock.wheels:
         for parent in wheel.parents:
-            children.setdefault(parent, []).append(wheel.name)
+            children[parent].append(wheel.name)
         for group in wheel.groups:
-            roots.setdefault(group, []).append(wheel.name)
-    left = {wheel.name: wheel for wheel in lock.wheels}
+            roots[group].append(wheel.name)
+    left = {**lock.by_name}
     found: list[WheelGroup] = []
     for group in requirement_groups(target):
         taken: dict[str, LockedWheel] = {}

@@ -6,12 +6,12 @@ What reads the matrix is imported only where it is read: a command may know the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cannery.cache import Cache, Inputs, inputs_of, inputs_of_each
+from cannery.cache import Cache, Inputs, hash_of, inputs_of, inputs_of_each
 from cannery.matrix.file_names import FACTS, MATRIX, SETTINGS
 from cannery.matrix.selection import qualities_of, select_ids
 
@@ -69,13 +69,12 @@ class Project:
         """The state of all files that images/ is rendered from, and of those in it."""
         return self.inputs(self.images, self.templates, self.build_context)
 
-    def inputs_of_targets(self, targets: Iterable[Target]) -> dict[str, Inputs]:
+    def inputs_of_targets(self, targets: Sequence[Target]) -> dict[str, Inputs]:
         """The state of what the folder of each target is rendered from, and of the folder, by id.
 
         The lock is in the folder. The shared build context is no part of what is rendered.
         """
-        texts = {target.id: repr(target) for target in targets}
-        return inputs_of_each(texts, self.images, [self.templates])
+        return inputs_of_each(_digests(targets), self.images, [self.templates])
 
     @property
     def artifacts(self) -> Path:
@@ -149,6 +148,20 @@ class Project:
 
         known = self.cache.computed("qualities", self.inputs(), qualities)
         return select_ids(known, patterns, conditions)
+
+
+def _digests(targets: Sequence[Target]) -> dict[str, str]:
+    """What stands for each target, by id: the hashes of its values, of shared ones once."""
+    # A target keeps its values, so none of them gets the id of another one.
+    known: dict[int, str] = {}
+    found: dict[str, str] = {}
+    for target in targets:
+        values = [getattr(target, each.name) for each in fields(target)]
+        for value in values:
+            if id(value) not in known:
+                known[id(value)] = hash_of(value)
+        found[target.id] = " ".join([known[id(value)] for value in values])
+    return found
 
 
 def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = ()) -> list[Target]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Collection, Iterable, Sequence
 
 
@@ -30,16 +29,28 @@ def fold(lines: Iterable[str], width: int) -> list[str]:
     """
     found: list[str] = []
     for line in lines:
-        indent = " " * (len(line) - len(line.lstrip()) + 4)
-        found += textwrap.wrap(
-            line,
-            width or len(line) + 1,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-            drop_whitespace=True,
-        ) or [""]
+        # Nearly all lines of a listing fit, and textwrap takes longer than all the rest of it.
+        if line.isprintable() and (not width or len(line) <= width):
+            found.append(line.rstrip())
+        else:
+            found += _wrapped(line, width or len(line) + 1)
     return found
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """The lines that ``line`` becomes, of which all but the first are indented further."""
+    import textwrap
+
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    wrapped = textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    return wrapped or [""]
 
 
 def size_text(size: int) -> str:

@@ -18,8 +18,11 @@ from pathlib import Path
 from unittest.mock import patch
 
 from cannery.cli import main
+from cannery.compat import Compat
 from cannery.execute.engine import client
 from cannery.matrix.project import Project
+from cannery.matrix.schema import parse_matrix
+from cannery.model import Matrix
 
 CAN_MOUNT = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 """Begins a command that may mount what only it and its children see."""
@@ -143,6 +146,21 @@ def _state(path: str) -> str:
     return f"{os.stat(path).st_mode:o} {digest}"  # noqa: PTH116
 
 
+def _parsed_once(text: str, name: str, compat: Compat | None = None) -> Matrix:
+    """``parse_matrix``, which takes most of the time of a command, once for equal arguments.
+
+    Nothing can change a matrix. What is wrong with one is found again each time.
+    """
+    key = (text, name, id(compat))
+    if key not in _PARSED:
+        # With the facts, so that no others get their id.
+        _PARSED[key] = parse_matrix(text, name, compat), compat
+    return _PARSED[key][0]
+
+
+_PARSED: dict[tuple[str, str, int], tuple[Matrix, Compat | None]] = {}
+
+
 @contextmanager
 def _like_a_process() -> Iterator[None]:
     """Leave nothing behind that the end of a process would have taken with it."""
@@ -150,7 +168,10 @@ def _like_a_process() -> Iterator[None]:
     replaced = AssertionError("docker would replace pytest here: use Checkout.start")
     client.connect.cache_clear()
     try:
-        with patch("os.execvp", side_effect=replaced):
+        with (
+            patch("os.execvp", side_effect=replaced),
+            patch("cannery.matrix.schema.parse_matrix", _parsed_once),
+        ):
             yield
     finally:
         signal.signal(signal.SIGTERM, handler)

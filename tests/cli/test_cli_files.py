@@ -14,6 +14,8 @@ import pytest
 from tests.cli.checkout import CAN_MOUNT, Checkout, Result
 
 TARGET = "py39-torch231-cann8t39"
+SEVERAL = {"render": ["render"], "lock": ["lock", "--target", "py39-*"]}
+"""Commands that write the files of several targets. To lock one starts two processes."""
 
 READ_ONLY = """
 mount --bind "$1/images" "$1/images" && mount -o remount,bind,ro "$1/images" || exit 99
@@ -93,7 +95,7 @@ def test_images_that_cannot_be_written(
     make_stale(installed)
     before = installed.state()
     words = [*CAN_MOUNT, "sh", "-c", READ_ONLY, "sh", str(installed.root)]
-    result = installed.start(command, before=words, env=uv)
+    result = installed.start(*SEVERAL[command], before=words, env=uv)
     result.refused(9, f"cannot write {installed.root}/images/")
     assert "read-only file system" in result.messages[0]
     assert installed.state() == before
@@ -108,7 +110,7 @@ def test_a_disk_that_fills(
     make_stale(installed)
     before = images(installed.root / "images")
     words = ["sh", "-c", FULL_DISK, "sh", str(installed.root), str(tmp_path / "after"), space]
-    result = installed.start(command, before=[*CAN_MOUNT, *words], env=uv)
+    result = installed.start(*SEVERAL[command], before=[*CAN_MOUNT, *words], env=uv)
     result.refused(9, f"cannot write {installed.root}/images/")
     assert "no space left on device" in result.messages[0]
     assert images(tmp_path / "after") == before

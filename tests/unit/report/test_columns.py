@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +34,18 @@ def test_a_long_line_goes_on_indented() -> None:
 def test_nothing_is_folded_without_a_width() -> None:
     lines = ["  " + "word " * 100 + "end", "", "x"]
     assert fold(lines, 0) == lines
+
+
+@given(st.text("ab -\t\n\u00a0ü", max_size=60), st.integers(min_value=0, max_value=80))
+def test_a_line_that_fits_is_as_textwrap_has_it(line: str, width: int) -> None:
+    lines = textwrap.wrap(
+        line,
+        width or len(line) + 1,
+        subsequent_indent=" " * (len(line) - len(line.lstrip()) + 4),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    assert fold([line], width) == (lines or [""])
 
 
 @given(st.lists(st.text("ab -", max_size=60)), st.integers(min_value=1, max_value=50))
