@@ -152,7 +152,7 @@ def simulator(session: nox.Session) -> None:
 @nox.session
 def sanitize(session: nox.Session) -> None:
     """The device's tests on a build with AddressSanitizer and UndefinedBehaviorSanitizer."""
-    built = f"{session.create_tmp()}/device"
+    built = os.path.abspath(f"{session.create_tmp()}/device")
     program = "cannery/simulator/device/build.sh"
     session.run("sh", program, built, platform.machine(), "address,undefined")
     tests = ["tests/simulator", *(f"--deselect=tests/simulator/{name}" for name in SHIPPED)]
