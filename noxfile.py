@@ -5,6 +5,7 @@ import glob
 import os
 import platform
 import tempfile
+from pathlib import Path
 
 import nox
 
@@ -152,7 +153,7 @@ def simulator(session: nox.Session) -> None:
 @nox.session
 def sanitize(session: nox.Session) -> None:
     """The device's tests on a build with AddressSanitizer and UndefinedBehaviorSanitizer."""
-    built = os.path.abspath(f"{session.create_tmp()}/device")
+    built = str(Path(session.create_tmp()).resolve() / "device")
     program = "cannery/simulator/device/build.sh"
     session.run("sh", program, built, platform.machine(), "address,undefined")
     tests = ["tests/simulator", *(f"--deselect=tests/simulator/{name}" for name in SHIPPED)]

@@ -77,7 +77,8 @@ def test_a_wrong_result_is_found(host: Host, compiled: Path, tmp_path: Path) -> 
     source.write_text(SILENT)
     subprocess.run(["g++", "-shared", "-fPIC", "-o", library, source], check=True)
     options = "-b 1K -e 1K -n 1 -w 0"
-    result = run(host, compiled / "all_reduce_test", options, LD_PRELOAD=str(library))
+    preload = f"{host.sanitizer.get('LD_PRELOAD', '')} {library}"
+    result = run(host, compiled / "all_reduce_test", options, LD_PRELOAD=preload)
     assert results(result.stdout) == [("1024", "failed")]
     assert result.returncode == 1
 

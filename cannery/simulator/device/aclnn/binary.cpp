@@ -65,10 +65,9 @@ using namespace npusim;
 #define SCALAR_FORM(name, function)           \
   ACLNN(name, withScalar<function##Function>) \
   ACLNN(Inplace##name, withScalarInplace<function##Function>)
-#define COMPARISON(name, function)                            \
-  TENSOR_FORM(name##Tensor, function)                         \
-  ACLNN(name##Scalar, comparedWithScalar<function##Function>) \
-  ACLNN(Inplace##name##Scalar, comparedWithScalarInplace<function##Function>)
+#define COMPARED_FORM(name, function)                 \
+  ACLNN(name, comparedWithScalar<function##Function>) \
+  ACLNN(Inplace##name, comparedWithScalarInplace<function##Function>)
 
 TENSOR_FORM(Mul, Product)
 SCALAR_FORM(Muls, Product)
@@ -91,13 +90,19 @@ TENSOR_FORM(ClampMaxTensor, Smaller)
 SCALAR_FORM(ClampMin, Larger)
 SCALAR_FORM(ClampMax, Smaller)
 TENSOR_FORM(Atan2, Arctangent)
-COMPARISON(Eq, Equal)
-COMPARISON(Ne, NotEqual)
-COMPARISON(Lt, Less)
+TENSOR_FORM(EqTensor, Equal)
+COMPARED_FORM(EqScalar, Equal)
+TENSOR_FORM(NeTensor, NotEqual)
+COMPARED_FORM(NeScalar, NotEqual)
+TENSOR_FORM(LtTensor, Less)
+COMPARED_FORM(LtScalar, Less)
 ACLNN(LessScalar, comparedWithScalar<LessFunction>)
-COMPARISON(Le, LessOrEqual)
-COMPARISON(Gt, Greater)
-COMPARISON(Ge, GreaterOrEqual)
+TENSOR_FORM(LeTensor, LessOrEqual)
+COMPARED_FORM(LeScalar, LessOrEqual)
+TENSOR_FORM(GtTensor, Greater)
+COMPARED_FORM(GtScalar, Greater)
+TENSOR_FORM(GeTensor, GreaterOrEqual)
+COMPARED_FORM(GeScalar, GreaterOrEqual)
 TENSOR_FORM(LogicalAnd, Both)
 TENSOR_FORM(LogicalOr, Either)
 TENSOR_FORM(LogicalXor, OneOf)
