@@ -12,6 +12,7 @@ import faulthandler
 import json
 import os
 import random
+import resource
 import sys
 import threading
 from collections import Counter
@@ -22,6 +23,8 @@ from .calls import Caller, Run
 from .pools import Pools
 
 TRACE_BYTES = 80
+MEMORY = 8 << 30
+"""Bytes that a process may take; what needs more is to end in an error code."""
 
 
 class Trace:
@@ -44,6 +47,8 @@ def work(run: Run, calls: int) -> None:
 def main() -> None:
     seed, calls, threads = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[4])
     faulthandler.disable()  # a crash is reported by the sanitizer, or by the signal that ended us
+    if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # whose own memory has no bounds
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     trace = Trace(Path(sys.argv[3]))
     library = ctypes.CDLL(os.environ["NPUSIM_LIBRARY"])
     pools = Pools()

@@ -64,6 +64,39 @@ for value in (5, 10):
 print(str(found).lower())
 """
 
+RECURRENT = """
+import copy, torch, torch_npu
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+steps = torch.randn(6, 3, 2)
+def padded(of, steps):
+    output, state = of(pack_padded_sequence(steps, [6, 5, 3]))
+    return [pad_packed_sequence(output)[0], *state]
+def whole(of, steps):
+    output, state = of(steps)
+    return [output, *state]
+worst = 0.0
+for kind, runs in ((torch.nn.LSTM, (whole, padded)), (torch.nn.GRU, (whole,))):
+    ours = kind(2, 16)
+    for training in (True, False):
+        theirs = copy.deepcopy(ours.train(training)).npu()
+        for run in runs:
+            pairs = zip(run(ours, steps), run(theirs, steps.npu()), strict=True)
+            worst = max([worst, *(float((a - b.cpu()).abs().max()) for a, b in pairs)])
+print(worst)
+"""
+INDEXED = """
+import torch, torch_npu
+places = torch.tensor([[0, 1]])
+def chosen(x, at):
+    return [x[at, :, at], x[at, ..., at], x[False], x[True]]
+same = []
+for shape in ((2, 3, 2, 4), (64, 40, 40, 6)):
+    x = torch.randn(shape)
+    pairs = zip(chosen(x, places), chosen(x.npu(), places.npu()), strict=True)
+    same += [torch.equal(a, b.cpu()) for a, b in pairs]
+print(str(same).lower())
+"""
+
 
 def run(
     built: Path, folder: Path, script: str, *arguments: str, **settings: str
@@ -121,6 +154,18 @@ def test_operators_of_nnal(built: Path, tmp_path: Path, cases: list[str]) -> Non
     errors = json.loads(done.stdout.splitlines()[-1])
     assert {*errors} == {*cases}
     assert max(errors.values()) < LARGEST_ERROR
+
+
+def test_recurrent_networks(built: Path, tmp_path: Path) -> None:
+    """In training and outside of it, and sequences of different lengths."""
+    done = run(built, tmp_path, RECURRENT)
+    assert json.loads(done.stdout.splitlines()[-1]) < LARGEST_ERROR
+
+
+def test_an_index_beside_whole_dimensions(built: Path, tmp_path: Path) -> None:
+    """Small tensors are indexed by the device itself, and large ones by PyTorch."""
+    done = run(built, tmp_path, INDEXED)
+    assert {*json.loads(done.stdout.splitlines()[-1])} == {True}
 
 
 def test_torchair_says_that_there_is_no_graph_engine(built: Path, tmp_path: Path) -> None:

@@ -87,6 +87,7 @@ class AdvancedIndex {
 };
 
 void Index(const Tensor& self, const TensorList& indices, const Tensor& out) {
+  if (out.size() == 0) return;
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
     const Values<T> values = load<T>(self);

@@ -12,15 +12,21 @@ SCATTERS = (None, "sum", "prod", "amax", "amin", "mean")
 
 
 def places(indices: Any) -> Any:
-    """Indices in a type that PyTorch takes; an absent or empty one selects a whole dimension."""
+    """Indices in a type that PyTorch takes; an absent one selects a whole dimension.
+
+    So does an empty one beside others, as torch_npu hands over absent ones.
+    """
+    some = any(item is not None and item.numel() for item in indices)
     return [
-        None if item is None else item if item.dtype in {torch.bool, torch.uint8} else item.long()
+        None
+        if item is None or (some and item.shape == (0,))
+        else (item if item.dtype in {torch.bool, torch.uint8} else item.long())
         for item in indices
     ]
 
 
-def indexed(x: Any, indices: Any) -> Any:
-    return aten.index(x, places(indices))
+def indexed(x: Any, indices: Any, out: Any) -> Any:
+    return aten.index(x, places(indices)) if out.numel() else torch.empty_like(out)
 
 
 def index_put(x: Any, indices: Any, values: Any, accumulate: bool) -> Any:

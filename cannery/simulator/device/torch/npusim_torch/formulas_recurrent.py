@@ -8,6 +8,21 @@ from typing import Any
 import torch
 
 
+def packed(padded: Any, sizes: Any) -> Any:
+    """The steps of sequences of different lengths one after the other, as PyTorch packs them.
+
+    torch_npu hands them over in rows, with their padding.
+    """
+    steps = padded.reshape(len(sizes), -1, padded.shape[-1])
+    return torch.cat([step[:size] for step, size in zip(steps, sizes.tolist())])
+
+
+def unpacked(rows: Any, sizes: Any) -> Any:
+    """A matrix a step, with zeros where a sequence has ended."""
+    steps = rows.split(sizes.tolist())
+    return torch.nn.utils.rnn.pad_sequence(steps, batch_first=True)
+
+
 def lstm(
     x: Any,
     params: Any,
@@ -21,7 +36,9 @@ def lstm(
     first: bool,
 ) -> Any:
     if sizes is not None and sizes.numel():
-        return torch.lstm(x, sizes.long(), hx, params, bias, layers, drop, train, both)
+        rows, counts = packed(x, sizes), sizes.long()
+        out, hy, cy = torch.lstm(rows, counts, hx, params, bias, layers, drop, train, both)
+        return unpacked(out, sizes), hy, cy
     return torch.lstm(x, hx, params, bias, layers, drop, train, both, first)
 
 
@@ -38,7 +55,9 @@ def gru(
     first: bool,
 ) -> Any:
     if sizes is not None and sizes.numel():
-        return torch.gru(x, sizes.long(), hx, params, bias, layers, drop, train, both)
+        rows, counts = packed(x, sizes), sizes.long()
+        out, hy = torch.gru(rows, counts, hx, params, bias, layers, drop, train, both)
+        return unpacked(out, sizes), hy
     return torch.gru(x, hx, params, bias, layers, drop, train, both, first)
 
 
