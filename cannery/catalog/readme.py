@@ -41,11 +41,16 @@ def table(entries: Sequence[Entry]) -> str:
 
 
 def _rows(entries: Sequence[Entry]) -> str:
-    rows = [
-        f"| {code(each.id)} | {'<br>'.join(_contents(each))} | {_verified(each)} |"
-        for each in entries
-    ]
-    return _HEAD + "\n".join(rows) + "\n"
+    """The head, and one row for all targets of which the same is told."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for each in entries:
+        key = ("<br>".join(_contents(each)), _verified(each))
+        told.setdefault(key, []).append(code(each.id))
+    rows = (
+        f"| {'<br>'.join(ids)} | {contents} | {verified} |\n"
+        for (contents, verified), ids in told.items()
+    )
+    return _HEAD + "".join(rows)
 
 
 def inserted(text: str, content: str, file: str) -> str:

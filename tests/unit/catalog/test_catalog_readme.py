@@ -33,6 +33,13 @@ def test_a_row_has_the_id_the_summary_and_where_it_was_verified(checkout: Checko
     )
 
 
+def test_targets_of_which_the_same_is_told_share_a_row(checkout: Checkout) -> None:
+    bare = entry(checkout, name="bare")
+    other = replace(bare, target=replace(bare.target, id="bare-a3"))
+    assert cells(table([bare, other]))[0] == "`bare`<br>`bare-a3`"
+    assert len(table([bare, other]).splitlines()) == len(table([bare]).splitlines())
+
+
 def test_targets_without_a_result_are_folded_below_the_others(checkout: Checkout) -> None:
     target = checkout.matrix.targets["full"]
     published, bare = entry(checkout, release(target)), entry(checkout, name="bare")
