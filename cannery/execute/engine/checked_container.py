@@ -21,7 +21,10 @@ class CheckedContainer(DockerBackend):  # type: ignore[misc]  # testinfra has no
 
     def run(self, command: str, *args: str, **kwargs: Any) -> CommandResult:
         """Run a command of a check."""
-        result = super().run(command, *args, **kwargs)
+        try:
+            result = super().run(command, *args, **kwargs)
+        except OSError as error:  # the shell that calls docker
+            pytest.exit(str(error), returncode=NOT_STARTED)
         said = (result.stdout_bytes + result.stderr_bytes).decode(errors="replace")
         if is_not_started(result.rc, said):
             pytest.exit(said.strip(), returncode=NOT_STARTED)

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from testinfra.backend.docker import DockerBackend
 
 from cannery.errors import EngineError
 from cannery.execute.engine import verify
+from cannery.execute.engine.checked_container import CheckedContainer
 from cannery.execute.engine.not_started import NOT_STARTED, is_not_started
 from cannery.execute.engine.verify import PLUGIN
 from cannery.model import DeviceKind
@@ -106,6 +108,16 @@ def test_it_is_an_error_and_no_failed_check(
     with pytest.raises(EngineError, match=r"could not be started: OCI.*bad address") as caught:
         verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, checks(tmp_path))
     assert "says nothing about the image" in str(caught.value)
+
+
+def test_a_shell_of_the_host_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: object, **__: object) -> None:
+        raise OSError(14, "Bad address", "/bin/sh")
+
+    monkeypatch.setattr(DockerBackend, "run", run)
+    with pytest.raises(pytest.exit.Exception, match="Bad address: '/bin/sh'") as caught:
+        CheckedContainer("c1").run("true")
+    assert caught.value.returncode == NOT_STARTED
 
 
 def test_checks_that_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
