@@ -35,10 +35,11 @@ def reloaded_in_language(page: Page, language: str) -> None:
     More than once, because the new page may read the browser's storage before the old page's last
     change has reached it: they can be in two processes.
     """
-    for _ in range(20):
+    for _ in range(100):
         page.reload()
         if page.locator("html").get_attribute("lang") == TAGS[language]:
             break
+        page.wait_for_timeout(300)
     in_language(page, language)
 
 
