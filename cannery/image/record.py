@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,27 +76,6 @@ def target_record(target: Target, lock: Lock, kept: Iterable[Held]) -> dict[str,
         "held": [each.requirement for each in kept],
         "environment": {k: v.strip('"') for k, v in image_environment(target).items()},
     }
-
-
-_VALUE = json.JSONEncoder(ensure_ascii=False, separators=(",\n    ", ": "))
-"""Has each item of a list or a mapping on a line of its own, but not the brackets around them.
-
-The encoder that indents by itself is in Python, and takes five times as long as the one in C.
-"""
-
-
-def record_text(record: Mapping[str, Any]) -> str:
-    """The text of target.json, with an indent of 2; the values in ``record`` are at most one deep.
-
-    It is the same as that of ``json.dumps``.
-    """
-    lines = []
-    for key, value in record.items():
-        text = _VALUE.encode(value)
-        if value and isinstance(value, list | tuple | dict):
-            text = f"{text[0]}\n    {text[1:-1]}\n  {text[-1]}"
-        lines.append(f"  {_VALUE.encode(key)}: {text}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def installed_versions(target: Target, lock: Lock) -> dict[str, str]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +29,6 @@ from cannery.image.record import (
     constraints,
     held,
     interpreter_paths,
-    record_text,
     target_record,
 )
 from cannery.image.requirements import index_options, wheel_platform
@@ -94,7 +94,7 @@ class Renderer:
             "profile.sh": profile_script(target),
             "leave-out.txt": "".join(f"{path}\n" for path in target.leave_out),
             "requirements.lock": lock.text,
-            "target.json": record_text(record),
+            "target.json": json.dumps(record, indent=2, ensure_ascii=False) + "\n",
         }
         if lock.build:
             files["build-requirements.lock"] = lock.build.text

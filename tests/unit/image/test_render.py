@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from cannery.errors import FileError, MatrixError
-from cannery.image.record import record_text
 from cannery.image.render import Renderer
 from cannery.model import Target
 from cannery.wheels import VendorWheel
@@ -69,24 +68,6 @@ def test_nothing_but_the_files_decides_what_is_rendered(tmp_path: Path) -> None:
         )
         texts.add(done.stdout)
     assert len(texts) == 1
-
-
-def test_target_json_is_as_json_writes_it(checkout: Checkout) -> None:
-    record = {
-        "text": 'a "quoted" ü, [x]: {y}',
-        "empty text": "",
-        "number": 1,
-        "list": ["a, b", "ü"],
-        "one": ("a",),
-        "mapping": {"a": "b: c", "d": "e, f"},
-        "nothing": [],
-        "no folders": (),
-        "no wheels": {},
-    }
-    assert record_text(record) == json.dumps(record, indent=2, ensure_ascii=False) + "\n"
-    for target in checkout.matrix.targets.values():
-        text = rendered(checkout, target)["target.json"]
-        assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
 
 
 def test_the_files_of_a_target(checkout: Checkout) -> None:
