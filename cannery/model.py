@@ -174,8 +174,13 @@ class Target:
         0 for torch's aarch64 wheels before 2.6 and 1 from there on; the image tests compare it
         with ``torch.compiled_with_cxx11_abi()``.
         """
-        major, minor = (int(part) for part in (self.torch or "2.6").split(".")[:2])
-        return int((major, minor) >= (2, 6))
+        return int(not self.torch or self.torch_minor >= (2, 6))
+
+    @property
+    def torch_minor(self) -> tuple[int, int]:
+        """As in ``(2, 6)``; the target must have torch."""
+        major, minor = self.torch.split(".")[:2]
+        return int(major), int(minor)
 
     @property
     def components(self) -> dict[str, str]:

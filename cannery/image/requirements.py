@@ -130,9 +130,15 @@ def index_options(target: Target) -> tuple[str, ...]:
 
 
 def _torch(target: Target) -> tuple[str, ...]:
-    if target.torch_wheel:
-        return target.torch_wheel.requirements
-    return (f"torch=={target.torch}{_local(target)}",) if target.torch else ()
+    if not target.torch:
+        return ()
+    wheel = target.torch_wheel
+    torch = wheel.requirements if wheel else (f"torch=={target.torch}{_local(target)}",)
+    # On Python 3.9, the oldest that it has wheels for, torch from 2.6 on imports importlib_metadata
+    # without declaring it (torch/distributed/elastic/rendezvous/registry.py), and torch_npu imports
+    # that module of torch.
+    undeclared = target.torch_minor >= (2, 6) and target.python.minor == "3.9"
+    return (*torch, "importlib-metadata") if undeclared else torch
 
 
 def _torch_npu(target: Target) -> tuple[str, ...]:
