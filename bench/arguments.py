@@ -21,13 +21,13 @@ figures:
   b  rebuild with nothing changed       g  image size
   c  rebuild after one library moved    h  render --check, and commands that only look
   d  second target of a family          i  the image tests
-  e  all targets that can be built here, in one build: time and bytes
+  e  all targets that can be built here, one after the other: time and bytes
   j  the unit tests                     k  cold build with packages of real size
                                         l  disk space of packages of real size
   m  1,000 targets and 10,000 tags: time and memory
 
 All figures but h, j and m start a separate engine. They need root, dockerd, iproute2, iptables and
-disk space (e: about 5 GB a target; k, l: 6 GB and 3.2 times --real-size). f and m need
+disk space (e: 30 GB; k, l: 6 GB and 3.2 times --real-size). f and m need
 docker-registry. All figures together take hours under emulation; --quick takes 12 minutes, and
 says which figures that leaves out.
 """

@@ -56,6 +56,14 @@ class Engine:
         pairs = (line.split() for line in said.splitlines())
         return {name: image for name, image in pairs if "<none>" not in name}
 
+    def remove(self, name: str) -> None:
+        """Remove an image; its layers stay in the build cache."""
+        must("docker", "image", "rm", "--force", name)
+
+    def keep_cache(self, size: int) -> None:
+        """Make the build cache smaller than ``size`` bytes; the oldest steps go first."""
+        must("docker", "builder", "prune", "--all", "--force", f"--keep-storage={size}")
+
     def reset(self, keep: tuple[str, ...]) -> None:
         """Remove all images and caches except the images named ``keep``.
 

@@ -8,7 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench import figures_build, figures_image, figures_real, figures_scale, figures_text
+from bench import (
+    figures_build,
+    figures_image,
+    figures_real,
+    figures_scale,
+    figures_set,
+    figures_text,
+)
 from bench.engine import private_engine
 from bench.figures_build import Plan
 from bench.result import Figure
@@ -31,7 +38,7 @@ ON_ENGINE: dict[str, Builds] = {
     "i": figures_image.tests,
     "k": figures_real.cold,
     "l": figures_real.disk,
-    "e": figures_build.all_targets,
+    "e": figures_set.all_targets,
 }
 """In this order, because a figure uses images that an earlier one has built; (e) removes them."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures (a) to (e): the cost of builds."""
+"""Figures (a) to (d): the cost of builds."""
 
 from __future__ import annotations
 
@@ -10,18 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import checkout, moves, storage
+from bench import checkout, moves
 from bench.result import Figure, Series
 from bench.session import REPEATS, Session
 from bench.steps import longest
 from bench.timing import Timed, TimeLeft, alternating, always
 from cannery import console
-from cannery.errors import EngineError, Problem
-from cannery.execute.engine import client as docker
 from cannery.model import Target
-
-_ROOM_FOR_ONE = 5 * 10**9
-"""Disk space on the engine for one target and its caches, in bytes, with a reserve."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,55 +236,3 @@ def second_figure(
         reference=Series(what="alone, cold", samples=tuple(alone)),
         detail={"target": plan.second.id, "steps": steps},
     )
-
-
-def all_targets(session: Session, plan: Plan) -> list[Figure]:
-    """(e) All targets that can be built here in one build, against the sum of cold builds."""
-    _require_room(len(plan.all))
-    session.prepare(plan.all)
-    alone = {}
-    for number, target in enumerate(plan.all, start=1):
-        alone[target.id] = session.ours_cold(target).seconds
-        console.say(f"{number} of {len(plan.all)}: {target.id}: {alone[target.id]:.1f} s")
-    whole = session.ours_cold(*plan.all).seconds
-    found = {target.id: storage.layers(session.ours_name(target)) for target in plan.all}
-    images = [*found.values()]
-    sizes = {name: sum(layer.size for layer in each) for name, each in found.items()}
-    summed = Series(what="sum of the image sizes", samples=(storage.total(images),))
-    return [
-        Figure(
-            key="set",
-            title=f"{len(plan.all)} targets in one build, against the sum of their cold builds",
-            unit="s",
-            ours=Series(what="one build, cold", samples=(whole,)),
-            reference=Series(what="one by one, each cold", samples=(sum(alone.values()),)),
-            detail={"seconds": alone, "failed_builds": session.failed},
-        ),
-        Figure(
-            key="set-bytes",
-            title="their distinct layers, against the sum of the image sizes",
-            unit="bytes",
-            ours=Series(what="distinct layers", samples=(storage.distinct(images),)),
-            reference=summed,
-            detail={"bytes": sizes},
-        ),
-        Figure(
-            key="set-bytes-engine",
-            title="their space on the engine, against the sum of the image sizes",
-            unit="bytes",
-            ours=Series(what="on this engine", samples=(storage.chained(images),)),
-            reference=summed,
-            detail={"why": "overlay2 stores a layer again for each set of layers below it"},
-        ),
-    ]
-
-
-def _require_room(targets: int) -> None:
-    root = docker.connect().info()["DockerRootDir"]
-    free, needed = shutil.disk_usage(root).free, targets * _ROOM_FOR_ONE
-    if free < needed:
-        what = (
-            f"building {targets} targets takes about {needed // 10**9} GB in {root}, and only"
-            f" {free // 10**9} GB are free."
-        )
-        raise EngineError(Problem(what=what, fix="Free some space there."))

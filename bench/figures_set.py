@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figure (e): all targets that can be built here, one after the other on one engine."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+
+from bench import storage
+from bench.figures_build import Plan
+from bench.result import Figure, Series
+from bench.session import Session
+from cannery import console
+from cannery.errors import CanneryError, EngineError, Problem
+from cannery.execute.engine import client as docker
+from cannery.model import Target
+
+SAMPLE = 12
+"""The number of cold builds, from which the sum of all cold builds is estimated."""
+
+_ROOM = 12 * 10**9
+"""Disk space that is free before each build, in bytes: three times what the largest one takes."""
+
+_CACHE = 16 * 10**9
+"""What is left of the build cache where there is less room, in bytes."""
+
+
+def all_targets(session: Session, plan: Plan) -> list[Figure]:
+    """(e) All targets that can be built here, against as many cold builds, and their bytes.
+
+    An image is removed when its layers were measured. Where the disk is short, the oldest steps are
+    removed from the build cache; the time to build one again counts.
+    """
+    targets = _buildable(session, plan.all)
+    alone = {}
+    for number, target in enumerate(sample := spread(targets, SAMPLE), start=1):
+        alone[target.id] = session.ours_cold(target).seconds
+        console.say(f"alone, {number} of {len(sample)}: {target.id}: {alone[target.id]:.1f} s")
+    session.cool()
+    after, images, freed = {}, {}, 0
+    for number, target in enumerate(targets, start=1):
+        freed += _make_room(session)
+        after[target.id] = session.counted(session.ours(target)).seconds
+        name = session.ours_name(target)
+        images[target.id] = storage.layers(name)
+        session.engine.remove(name)
+        console.say(f"{number} of {len(targets)}: {target.id}: {after[target.id]:.1f} s")
+    return [_time(after, alone, freed, session.failed), *_bytes(images)]
+
+
+def spread(targets: Sequence[Target], count: int) -> list[Target]:
+    """``count`` of ``targets`` at equal distances, or all if there are fewer."""
+    count = min(count, len(targets))
+    return [targets[number * len(targets) // count] for number in range(count)]
+
+
+def _buildable(session: Session, targets: Sequence[Target]) -> list[Target]:
+    """Those of which the base can be had here, and whose chip can be simulated."""
+    found = []
+    for target in targets:
+        try:
+            session.prepare([target])
+        except CanneryError as error:
+            console.say(f"{target.id} is left out: {error}")
+        else:
+            found.append(target)
+    return found
+
+
+def _make_room(session: Session) -> bool:
+    """Whether a part of the build cache was removed, because the disk is short.
+
+    Raises:
+        EngineError: the disk is short, and the cache is not why.
+    """
+    root = Path(docker.connect().info()["DockerRootDir"])
+    if shutil.disk_usage(root).free >= _ROOM:
+        return False
+    session.engine.keep_cache(_CACHE)
+    if (free := shutil.disk_usage(root).free) < _ROOM:
+        what = (
+            f"building all targets takes {_ROOM // 10**9} GB beside {_CACHE // 10**9} GB of cache"
+            f" in {root}, and only {free // 10**9} GB are free."
+        )
+        raise EngineError(Problem(what=what, fix="Free some space there."))
+    return True
+
+
+def _time(
+    after: dict[str, float], alone: dict[str, float], freed: int, failed_builds: int
+) -> Figure:
+    what = "the sum of their cold builds"
+    if len(alone) < len(after):
+        what = f"{len(after)} x the mean of {len(alone)} cold builds"
+    return Figure(
+        key="set",
+        title=f"{len(after)} targets, one after the other, against {what}",
+        unit="s",
+        ours=Series(what="on one engine, empty at the start", samples=(sum(after.values()),)),
+        reference=Series(
+            what="each on an empty engine", samples=(fmean(alone.values()) * len(after),)
+        ),
+        detail={
+            "seconds_alone": alone,
+            "seconds": after,
+            "cache_made_smaller": freed,
+            "failed_builds": failed_builds,
+        },
+    )
+
+
+def _bytes(found: dict[str, list[storage.Layer]]) -> list[Figure]:
+    images = [*found.values()]
+    sizes = {name: sum(layer.size for layer in each) for name, each in found.items()}
+    summed = Series(what="sum of the image sizes", samples=(storage.total(images),))
+    return [
+        Figure(
+            key="set-bytes",
+            title="their distinct layers, against the sum of the image sizes",
+            unit="bytes",
+            ours=Series(what="distinct layers", samples=(storage.distinct(images),)),
+            reference=summed,
+            detail={"bytes": sizes},
+        ),
+        Figure(
+            key="set-bytes-engine",
+            title="their space on the engine, against the sum of the image sizes",
+            unit="bytes",
+            ours=Series(what="on this engine", samples=(storage.chained(images),)),
+            reference=summed,
+            detail={"why": "overlay2 stores a layer again for each set of layers below it"},
+        ),
+    ]
