@@ -20,10 +20,10 @@ from cannery import console
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine.simulator import simulated
 
-_SHARES = {"toolkit": (2 / 3, 20_000), "kernels": (1 / 3, 8_000)}
-"""Component to its share of the size, and its number of files in ``_VENDOR`` bytes."""
+SHARES = {"toolkit": (2 / 3, 20_000), "kernels": (1 / 3, 8_000)}
+"""Component to its share of the size, and its number of files in ``VENDOR`` bytes."""
 
-_VENDOR = 4.5e9
+VENDOR = 4.5e9
 """Bytes that the vendor's toolkit and kernels install together."""
 
 _ROOM = 3.2
@@ -88,7 +88,7 @@ def disk(session: Session, plan: Plan) -> list[Figure]:
     artifacts = padded.made[plan.main.id].artifacts
     causes = {cause: size - before[cause] for cause, size in after.items()}
     causes["a copy of the packages, and parts of disk blocks"] = added - sum(causes.values())
-    names = [plan.main.artifacts[component].name for component in _SHARES]
+    names = [plan.main.artifacts[component].name for component in SHARES]
     packages = sum((artifacts / name).stat().st_size for name in names)
     _remove(padded)
     return [
@@ -117,10 +117,10 @@ def _padded_session(session: Session, plan: Plan) -> Session:
     small, large = session.made[target.id], simulated(copy, target)
     shutil.copytree(small.host, large.host, symlinks=True)
     shutil.copytree(small.artifacts, large.artifacts)
-    for name, (share, files) in _SHARES.items():
+    for name, (share, files) in SHARES.items():
         file = target.artifacts[name].name
         console.say(f"padding {file}")
-        count = max(1, round(files * size / _VENDOR))
+        count = max(1, round(files * size / VENDOR))
         padding = Padding(files=count, size=round(share * size))
         pad(small.artifacts / file, large.artifacts / file, padding)
     padded = Session(

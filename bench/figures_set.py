@@ -4,17 +4,21 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
 from bench import storage
 from bench.figures_build import Plan
+from bench.figures_real import SHARES, VENDOR
 from bench.result import Figure, Series
 from bench.session import Session
+from bench.storage import Layer
 from cannery import console
 from cannery.errors import CanneryError, EngineError, Problem
 from cannery.execute.engine import client as docker
+from cannery.image.render import Renderer
 from cannery.model import Target
 
 SAMPLE = 12
@@ -39,21 +43,43 @@ def all_targets(session: Session, plan: Plan) -> list[Figure]:
         alone[target.id] = session.ours_cold(target).seconds
         console.say(f"alone, {number} of {len(sample)}: {target.id}: {alone[target.id]:.1f} s")
     session.cool()
-    after, images, freed = {}, {}, 0
+    renderer = Renderer(session.project)
+    after, images, real, freed = {}, {}, {}, 0
     for number, target in enumerate(targets, start=1):
         freed += _make_room(session)
         after[target.id] = session.counted(session.ours(target)).seconds
         name = session.ours_name(target)
         images[target.id] = storage.layers(name)
+        artifacts = [layer.artifact for layer in renderer.render(target).layers]
+        real[target.id] = of_real_size(images[target.id], artifacts)
         session.engine.remove(name)
         console.say(f"{number} of {len(targets)}: {target.id}: {after[target.id]:.1f} s")
-    return [_time(after, alone, freed, session.failed), *_bytes(images)]
+    return [
+        _time(after, alone, freed, session.failed),
+        _distinct(images),
+        _on_engine("set-bytes-engine", "their space on the engine", images),
+        _on_engine("set-bytes-real", f"the same, if CANN took {VENDOR / 1e9:.1f} GB", real),
+    ]
 
 
 def spread(targets: Sequence[Target], count: int) -> list[Target]:
     """``count`` of ``targets`` at equal distances, or all if there are fewer."""
     count = min(count, len(targets))
     return [targets[number * len(targets) // count] for number in range(count)]
+
+
+def of_real_size(layers: Sequence[Layer], artifacts: Sequence[str]) -> list[Layer]:
+    """``layers`` of an image, with the size of the vendor's toolkit and kernels added.
+
+    ``artifacts`` has the CANN package of each layer above the base, or "".
+    """
+    base = len(layers) - len(artifacts)
+    return [
+        replace(layer, size=layer.size + round(VENDOR * SHARES[artifact][0]))
+        if artifact in SHARES
+        else layer
+        for layer, artifact in zip(layers, ["" for _ in range(base)] + [*artifacts], strict=True)
+    ]
 
 
 def _buildable(session: Session, targets: Sequence[Target]) -> list[Target]:
@@ -111,25 +137,27 @@ def _time(
     )
 
 
-def _bytes(found: dict[str, list[storage.Layer]]) -> list[Figure]:
-    images = [*found.values()]
-    sizes = {name: sum(layer.size for layer in each) for name, each in found.items()}
-    summed = Series(what="sum of the image sizes", samples=(storage.total(images),))
-    return [
-        Figure(
-            key="set-bytes",
-            title="their distinct layers, against the sum of the image sizes",
-            unit="bytes",
-            ours=Series(what="distinct layers", samples=(storage.distinct(images),)),
-            reference=summed,
-            detail={"bytes": sizes},
-        ),
-        Figure(
-            key="set-bytes-engine",
-            title="their space on the engine, against the sum of the image sizes",
-            unit="bytes",
-            ours=Series(what="on this engine", samples=(storage.chained(images),)),
-            reference=summed,
-            detail={"why": "overlay2 stores a layer again for each set of layers below it"},
-        ),
-    ]
+def _distinct(images: Mapping[str, Sequence[Layer]]) -> Figure:
+    sizes = {name: sum(layer.size for layer in each) for name, each in images.items()}
+    return Figure(
+        key="set-bytes",
+        title="their distinct layers, against the sum of the image sizes",
+        unit="bytes",
+        ours=Series(what="distinct layers", samples=(storage.distinct(images.values()),)),
+        reference=_summed(images),
+        detail={"bytes": sizes},
+    )
+
+
+def _on_engine(key: str, title: str, images: Mapping[str, Sequence[Layer]]) -> Figure:
+    return Figure(
+        key=key,
+        title=f"{title}, against the sum of the image sizes",
+        unit="bytes",
+        ours=Series(what="on this engine", samples=(storage.chained(images.values()),)),
+        reference=_summed(images),
+    )
+
+
+def _summed(images: Mapping[str, Sequence[Layer]]) -> Series:
+    return Series(what="sum of the image sizes", samples=(storage.total(images.values()),))

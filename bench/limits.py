@@ -102,6 +102,9 @@ LIMITS: dict[str, Limit] = {
         bounded_by="overlay2, which stores a layer again for each set of layers below it",
         at_most=0.45,
     ),
+    "set-bytes-real": Limit(
+        bounded_by="the same; calculated from the layers of the simulated images", at_most=0.45
+    ),
     "pulled": Limit(bounded_by="the layers that the first target does not have", at_most=0.01),
     "pushed": Limit(bounded_by="the same, and a manifest"),
     "size": Limit(bounded_by="the locked wheels, CANN and the distribution"),

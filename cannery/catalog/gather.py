@@ -39,7 +39,7 @@ def gather(project: Project, key_of: Callable[[Target, bool], str]) -> Catalogue
     matrix = project.matrix()
     compat = project.compat()
     renderer = Renderer(project)
-    rendered = {name: renderer.render(target) for name, target in matrix.targets.items()}
+    rendered = renderer.render_all(matrix.targets.values())
     layers = {name: each.layers for name, each in rendered.items()}
     records = read_records(project.releases)
     known = Known(

@@ -94,8 +94,8 @@ def _compared(
 
     renderer = Renderer(project)
     rendered: dict[Path, str] = {}
-    for target in targets:
-        rendered |= renderer.render(target).paths(project)
+    for each in renderer.render_all(targets).values():
+        rendered |= each.paths(project)
     difference = compare(project, rendered, matrix.targets if every else ())
     facts, text = facts_file(project, matrix, project.compat())
     changed = {**difference.changed, **compare_file(project, facts, text)}

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cannery.errors import MatrixError, Problem
 from cannery.files import read_text
 from cannery.image import simulated
 from cannery.image.build_context import read_context
@@ -81,8 +82,31 @@ class Renderer:
         Raises:
             MatrixError: the lock is missing or out of date, or a template is invalid.
         """
+        return self._rendered(target, self._lock(target))
+
+    def render_all(self, targets: Iterable[Target]) -> dict[str, Rendered]:
+        """Each of ``targets`` by its id.
+
+        Raises:
+            MatrixError: locks are missing or out of date, or a template is invalid.
+        """
+        locks: list[tuple[Target, Lock]] = []
+        problems: list[Problem] = []
+        for target in targets:
+            try:
+                locks.append((target, self._lock(target)))
+            except MatrixError as error:
+                problems += error.problems
+        if problems:
+            raise MatrixError(problems)
+        return {target.id: self._rendered(target, lock) for target, lock in locks}
+
+    def _lock(self, target: Target) -> Lock:
         lock = read_lock(self._project, target)
         check_lock(target, lock)
+        return lock
+
+    def _rendered(self, target: Target, lock: Lock) -> Rendered:
         layers = layers_of(target, lock)
         kept = held(target, lock)
         record = target_record(target, lock, kept)

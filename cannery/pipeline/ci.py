@@ -39,7 +39,7 @@ def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> 
             console.say(f"{target.id}: {why}")
             chosen.append(target)
     renderer = Renderer(project)
-    layers = {target.id: renderer.render(target).layers for target in chosen}
+    layers = {name: each.layers for name, each in renderer.render_all(chosen).items()}
     jobs = make_jobs(chosen, layers, shards=options.shards, most=options.max_jobs)
     console.say(f"targets: {len(chosen)} of {len(targets)}, jobs: {len(jobs)}")
     return jobs

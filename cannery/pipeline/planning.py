@@ -108,7 +108,7 @@ def _rendered(
         return cache(lambda name: renderer.committed(targets[name]))
     each = project.inputs_of_targets(selection.targets)
     same = project.cache.noted(EACH_IN_SYNC, each)
-    found = {name: renderer.render(target) for name, target in targets.items() if name not in same}
+    found = renderer.render_all(each for name, each in targets.items() if name not in same)
     every = {path: text for one in found.values() for path, text in one.paths(project).items()}
     only = f" --target {selection.targets[0].id}" if len(targets) == 1 else ""
     require_in_sync(project, compare(project, every), f"python build.py render{only}")

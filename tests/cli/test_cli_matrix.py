@@ -11,6 +11,7 @@ import pytest
 from tests.cli.checkout import Checkout
 
 LAST = "py39-torch231-cann8t39"
+OTHER = "py39-torch210-cann8rc2"
 VLLM = "py39-torch251-cann81rc1-vllm073"
 CANN = "cann: {toolkit: 8.0.T39, kernels: 8.0.T39, nnal: 8.0.T39, chip: 910b}"
 
@@ -136,6 +137,13 @@ def test_a_target_that_is_not_locked(checkout: Checkout) -> None:
     assert checkout.state() == before
 
 
+def test_all_locks_that_are_missing_are_named(checkout: Checkout) -> None:
+    for name in (OTHER, LAST):
+        shutil.rmtree(checkout.root / "images" / name)
+    said = (f"{name} is not locked. " for name in (OTHER, LAST))
+    checkout.run("render", "--check").refused(3, *said)
+
+
 LOCKS = {
     "another version": ("torch==2.3.1 ", "torch==2.4.0 ", "torch==2.3.1 is locked as 2.4.0."),
     "missing": ("deepspeed==0.15.0 ", "deepsleep==0.15.0 ", "deepspeed==0.15.0 is not locked."),
@@ -161,9 +169,9 @@ def test_a_lock_that_does_not_fit(checkout: Checkout, old: str, new: str, said: 
 def test_a_template_that_is_wrong(checkout: Checkout) -> None:
     checkout.edit("{{ target.id }}", "{{ target.di }}", "cannery/image/templates/Dockerfile.j2")
     before = checkout.state()
-    checkout.run("render", "--target", LAST).refused(
-        3, f"cannery/image/templates/Dockerfile.j2 cannot be rendered for {LAST}"
-    )
+    said = "cannery/image/templates/Dockerfile.j2 cannot be rendered for"
+    checkout.run("render", "--target", LAST).refused(3, f"{said} {LAST}")
+    checkout.run("render").refused(3, said)
     assert checkout.state() == before
 
 

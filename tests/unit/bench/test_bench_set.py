@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
 
 from bench.engine import Engine
 from bench.figures_build import Plan
-from bench.figures_set import SAMPLE, all_targets, spread
+from bench.figures_set import SAMPLE, all_targets, of_real_size, spread
 from bench.session import Session
 from bench.storage import Layer
 from bench.timing import Timed
@@ -69,10 +70,20 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Session:
         def info(self) -> dict[str, str]:
             return {"DockerRootDir": str(tmp_path)}
 
+    class Rendered:
+        layers = (SimpleNamespace(artifact="kernels"),)
+
+        def __init__(self, _: Project) -> None:
+            pass
+
+        def render(self, _: Target) -> type[Rendered]:
+            return Rendered
+
     def layers(name: str) -> list[Layer]:
         return [Layer(diff="os", chain="os", size=300), Layer(diff="x", chain=name, size=100)]
 
     monkeypatch.setattr("bench.figures_set.docker.connect", Connected)
+    monkeypatch.setattr("bench.figures_set.Renderer", Rendered)
     monkeypatch.setattr("bench.figures_set.storage.layers", layers)
     _Engine.said.clear()
     return _Session(
@@ -101,7 +112,7 @@ def test_cold_builds_of_some_stand_for_all(
     session: _Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk(monkeypatch, 100 * GIGABYTE)
-    time, distinct, on_engine = all_targets(session, plan())
+    time, distinct, on_engine, real = all_targets(session, plan())
     count = len(BUILT)
     assert time.title == (
         f"{count} targets, one after the other, against {count} x the mean of {SAMPLE} cold builds"
@@ -111,9 +122,16 @@ def test_cold_builds_of_some_stand_for_all(
     assert time.reference.samples == (10.0 * count,)
     assert distinct.ours.samples == (400,)
     assert on_engine.ours.samples == (300 + 100 * count,)
+    assert real.ours.samples == (300 + 1_500_000_100 * count,)
     assert distinct.reference is not None
     assert distinct.reference.samples == (400 * count,)
     assert session.engine.said == [f"remove {session.ours_name(target)}" for target in BUILT]  # type: ignore[attr-defined]
+
+
+def test_only_the_packages_of_cann_are_larger_in_reality() -> None:
+    layers = [Layer(diff=name, chain=name, size=100) for name in ("base", "os", "toolkit", "torch")]
+    sizes = [layer.size for layer in of_real_size(layers, ["", "toolkit", ""])]
+    assert sizes == [100, 100, 3_000_000_100, 100]
 
 
 def test_a_short_disk_costs_steps_of_the_cache(
