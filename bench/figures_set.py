@@ -21,7 +21,7 @@ from cannery.execute.engine import client as docker
 from cannery.image.render import Renderer
 from cannery.model import Target
 
-SAMPLE = 12
+SAMPLE = 8
 """The number of cold builds, from which the sum of all cold builds is estimated."""
 
 _ROOM = 12 * 10**9
