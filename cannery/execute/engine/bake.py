@@ -58,6 +58,10 @@ class BakeSettings:
     logs: Path
 
 
+_LOST = "no active sessions"
+"""What BuildKit says where a step that several targets share asks for a secret just as that target
+ends whose session it asks."""
+
 _OLD_RELEASES = 'Acquire::Check-Valid-Until "false";\n'
 """Debian's lists of updates are valid for a week, and a bundle is to be of use for longer."""
 
@@ -75,8 +79,9 @@ def bake(
 ) -> Failures:
     """Build all of ``builds``, also if some of them fail.
 
-    Returns the failures. ``built`` is called for an image as soon as the engine has it, if buildx
-    reports that; such a target can still fail if its cache cannot be written.
+    Returns the failures. A target whose session BuildKit has lost is built once more. ``built`` is
+    called for an image as soon as the engine has it, if buildx reports that; such a target can
+    still fail if its cache cannot be written.
 
     Raises:
         EngineError: there is no buildx.
@@ -85,6 +90,7 @@ def bake(
     failures: dict[str, BuildError | EngineError] = {}
     images: set[str] = set()
     begun: set[str] = set()
+    again: set[str] = set()
     waiting = [list(builds)]
     while waiting:
         group = waiting.pop()
@@ -93,6 +99,9 @@ def bake(
             run.open_logs(stack, begun)
             failed = run.execute()
         begun |= {build.id for build in group}
+        lost = run.lost - again
+        again |= lost
+        failed = {each: error for each, error in failed.items() if each not in lost}
         failures |= failed
         if not run.stopped:
             continue
@@ -114,7 +123,11 @@ def apt_settings(folder: Path) -> Path:
 
 @dataclass
 class _Run:
-    """One call of bake; ``images`` are the targets whose image was reported, in any call."""
+    """One call of bake.
+
+    ``images`` are the targets whose image was reported, in any call, and ``lost`` those whose
+    session BuildKit has lost.
+    """
 
     builds: list[ImageBuild]
     settings: BakeSettings
@@ -122,6 +135,7 @@ class _Run:
     built: Built
     images: set[str]
     mode: str
+    lost: set[str] = field(default_factory=set)
     _logs: dict[str, IO[str]] = field(default_factory=dict)
     _tails: dict[str, deque[str]] = field(default_factory=dict)
     _failed: set[str] = field(default_factory=set)
@@ -228,6 +242,8 @@ class _Run:
             self._say([target], event.text, f"{name} | ")
         elif event.kind is Kind.FAILED:
             self._failed.add(target)
+            if _LOST in event.text:
+                self.lost.add(target)
             self._say([target], f"{event.step}\nERROR: {event.text}\n")
         elif event.kind is Kind.STARTED:
             self._logs[target].write(f"{event.step}\n")

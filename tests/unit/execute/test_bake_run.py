@@ -129,6 +129,28 @@ def test_the_only_one_left_fails(docker: FakeBake, settings: BakeSettings) -> No
     assert isinstance(baked.failures["a"], BuildError)
 
 
+def test_a_lost_session_is_tried_once_more(docker: FakeBake, settings: BakeSettings) -> None:
+    lost = failing("b", "no active sessions")
+    docker.then(lost + failing("c"), 1)
+    docker.then(a="i1", b="i2")
+    baked, _ = run(settings, "a", "b", "c")
+    assert docker.targets == [["a", "b", "c"], ["a", "b"]]
+    assert (baked.images, {*baked.failures}) == ({"a": "i1", "b": "i2"}, {"c"})
+
+
+def test_a_session_that_is_lost_again_is_a_failure(
+    docker: FakeBake, settings: BakeSettings
+) -> None:
+    lost = failing("b", "no active sessions")
+    docker.then(lost, 1)
+    docker.then(a="i1")
+    docker.then(lost, 1)
+    baked, _ = run(settings, "a", "b")
+    assert docker.targets == [["a", "b"], ["a"], ["b"]]
+    assert baked.images == {"a": "i1"}
+    assert "no active sessions" in str(baked.failures["b"])
+
+
 def test_each_goes_alone_where_it_is_not_said_which_failed(
     docker: FakeBake, settings: BakeSettings
 ) -> None:
