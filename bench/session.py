@@ -287,7 +287,7 @@ class Session:
 def base_arguments(dockerfile: str) -> dict[str, tuple[str, bool]]:
     """Build argument to its default image, and whether that image is for this machine."""
     found = {}
-    for name, image in re.findall(r"^ARG (\w+)=(\S+@sha256:\S+)$", dockerfile, re.MULTILINE):
+    for name, image in re.findall(r"^ARG (\w+_IMAGE)=(\S+)$", dockerfile, re.MULTILINE):
         native = f"FROM --platform=$BUILDPLATFORM ${{{name}}}" in dockerfile
         found[name] = (image, native)
     return found
