@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -68,10 +69,7 @@ def grow(project: Project, times: int) -> int:
     ids = [*project.matrix().targets]
     path = project.root / "matrix.yaml"
     text = path.read_text(encoding="utf-8")
-    # Every value stays text, so that 3.10 does not become 3.1.
-    matrix = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - the base loader makes text only
-    larger = yaml.dump(grown(matrix, times), sort_keys=False, default_style='"', width=1000)
-    path.write_text(larger, encoding="utf-8")
+    path.write_text(repeated(text, times), encoding="utf-8")
     for number in range(1, times):
         for name in ids:
             folder = project.images / f"{name}-g{number}"
@@ -80,6 +78,30 @@ def grow(project: Project, times: int) -> int:
                 shutil.copy2(lock, folder)
     render(project)
     return len(ids) * times
+
+
+class _Loader(yaml.BaseLoader):
+    """Makes text of every value but true and false, so that 3.10 does not become 3.1."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Puts text into quotes, and nothing else."""
+
+
+_BOOL = "tag:yaml.org,2002:bool"
+_Loader.add_implicit_resolver(_BOOL, re.compile(r"^(true|false)$"), ["t", "f"])
+_Loader.add_constructor(_BOOL, lambda _, node: node.value == "true")
+_Dumper.add_representer(
+    bool, lambda dumper, value: dumper.represent_scalar(_BOOL, str(value).lower(), style="")
+)
+
+
+def repeated(text: str, times: int) -> str:
+    """The matrix.yaml ``text`` with each target and family ``times`` times."""
+    matrix = yaml.load(text, Loader=_Loader)  # noqa: S506 - it makes no objects
+    return yaml.dump(
+        grown(matrix, times), Dumper=_Dumper, sort_keys=False, default_style='"', width=1000
+    )
 
 
 def grown(matrix: dict[str, Any], times: int) -> dict[str, Any]:

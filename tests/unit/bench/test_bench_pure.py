@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from bench import checkout, storage
 from bench.arguments import chosen
@@ -173,6 +174,13 @@ def test_growth_is_the_power_of_the_number_of_targets() -> None:
     assert exponent({10: 5.0, 100: 50.0, 1000: 500.0}) == pytest.approx(1)
     assert exponent({10: 1.0, 100: 100.0, 1000: 10000.0}) == pytest.approx(2)
     assert checkout.factors(18, (10, 100, 1000)) == [1, 6, 56]
+
+
+def test_values_keep_their_types_where_a_matrix_is_repeated() -> None:
+    text = "targets:\n  a: {python: 3.10, hccl_test: true, sanitizers: false, why: 'true'}\n"
+    whole = yaml.safe_load(checkout.repeated(text, 2))
+    value = {"python": "3.10", "hccl_test": True, "sanitizers": False, "why": "true"}
+    assert whole["targets"] == {"a": value, "a-g1": value}
 
 
 def test_a_matrix_grows_by_copies_with_ids_of_their_own() -> None:
