@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,12 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 def run(target: str, program: str, *words: str) -> str:
     """What ``program`` prints in a container of the simulated image of ``target``."""
-    command = [sys.executable, "build.py", "run", "--target", target, "--simulate", "--cards", "1"]
-    command += ["--mount", f"{PROGRAMS}:/applications", "--", "sh", f"/applications/{program}"]
-    done = subprocess.run([*command, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    command = [sys.executable, str(ROOT / "build.py"), "run", "--target", target, "--simulate"]
+    command += ["--cards", "1", "--mount", f"{PROGRAMS}:/applications", "--"]
+    command += ["sh", f"/applications/{program}", *words]
+    # The folders of an application's volumes are made where the command is run.
+    with tempfile.TemporaryDirectory() as here:
+        done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-20000:] + done.stderr[-20000:]
     return done.stdout
 
