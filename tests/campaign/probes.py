@@ -19,6 +19,7 @@ from cannery.bases import Base, Python
 from cannery.cann import CannPackages, CannRelease, Layout
 from cannery.compat import facts
 from cannery.matrix.definitions import Definitions
+from cannery.matrix.distributions import load_distributions
 from cannery.model import MACHINE_OF, Target
 from cannery.sources import File
 from cannery.syntax.cann_version import CannRange, CannVersion
@@ -31,6 +32,8 @@ _MOST = 60
 
 def of_row(row: facts.Row, stock: Target) -> list[Target]:
     """Targets that ask what ``row`` says."""
+    if isinstance(row, facts.Lifetime):
+        return [_filled(stock, {_LIFETIMES.get(row.component, row.component): row.version})]
     values = {each.name: getattr(row, each.name) for each in fields(row)}
     if when := values.pop("when", None):
         values |= {each.name: getattr(when, each.name) for each in fields(when)}
@@ -49,6 +52,9 @@ _Part = list[tuple[str, Any]]
 _ASKED = {
     *("version", "toolkits", "cann", "torch", "torch_npu", "pythons", "chips", "suite"),
 }
+
+_LIFETIMES = {"cann": "cann", "torch_npu": "torch", "python": "pythons"}
+"""Component of a lifetime to what is asked about; the others are distributions."""
 
 
 def _asked(name: str, value: Any, row: facts.Row) -> Iterator[_Part]:
@@ -110,9 +116,11 @@ def _filled(stock: Target, asked: dict[str, Any]) -> Target:
     apex = VendorWheel(version=asked["apex"], file="a", origin="") if "apex" in asked else None
     minor = asked.get("python_below") or asked.get("pythons", "3.9") + ".1"
     # No suite has this glibc, so that the message says what it has.
-    suite = {"suite": asked["suite"], "glibc": "0.0"} if "suite" in asked else {}
+    suite: dict[str, Any] = {"suite": asked["suite"], "glibc": "0.0"} if "suite" in asked else {}
     if glibc := asked.get("glibc"):
         suite["glibc"] = glibc
+    for name in asked.keys() & load_distributions().keys():
+        suite |= {"distribution": load_distributions()[name], "suite": asked[name]}
     needed = [asked.get(key, "") for key in ("package", "requirement", "without")]
     if mindspore := asked.get("mindspore"):
         needed.append(f"mindspore=={mindspore}")

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from cannery.image.lock import Lock
 from cannery.image.render import Rendered, Renderer
 from cannery.matrix.project import Project
 from cannery.model import Target
@@ -44,14 +45,14 @@ def test_what_is_stale_is_shown_and_mended(checkout: Checkout) -> None:
 def rendered_by(checkout: Checkout, monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
     """The targets that ``words``, or else ``render --check``, render to find all in sync."""
     found: list[str] = []
-    original = Renderer.render
+    original = Renderer._rendered
 
-    def render(self: Renderer, target: Target) -> Rendered:
+    def rendered(self: Renderer, target: Target, lock: Lock) -> Rendered:
         found.append(target.id)
-        return original(self, target)
+        return original(self, target, lock)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Renderer, "render", render)
+        patch.setattr(Renderer, "_rendered", rendered)
         checkout.run(*(words or ("render", "--check"))).accepted()
     return found
 

@@ -49,6 +49,8 @@ MAKERS = {
         chip="a3",
         torch="2.10.0",
         torch_npu="2.10.0.post4",
+        # It comes with vllm-ascend, which requires it.
+        extras={"triton_ascend": "3.2.2"},
         requirements=("vllm-ascend==0.23.0",),
     ),
     "verl Dockerfile.ascend_9.0.0_a3@ba24812": Pins(
