@@ -16,7 +16,7 @@ from bench.result import Figure, Series
 from bench.session import Session
 from bench.storage import Layer
 from cannery import console
-from cannery.errors import CanneryError, EngineError, Problem
+from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute.engine import client as docker
 from cannery.image.render import Renderer
 from cannery.model import Target
@@ -78,20 +78,26 @@ def of_real_size(layers: Sequence[Layer], artifacts: Sequence[str]) -> list[Laye
         replace(layer, size=layer.size + round(VENDOR * SHARES[artifact][0]))
         if artifact in SHARES
         else layer
-        for layer, artifact in zip(layers, ["" for _ in range(base)] + [*artifacts], strict=True)
+        for layer, artifact in zip(layers, [""] * base + [*artifacts], strict=True)
     ]
 
 
 def _buildable(session: Session, targets: Sequence[Target]) -> list[Target]:
-    """Those of which the base can be had here, and whose chip can be simulated."""
+    """Those of which the base can be had here, and whose chip can be simulated.
+
+    Raises:
+        EngineError: there is none.
+    """
     found = []
     for target in targets:
         try:
             session.prepare([target])
-        except CanneryError as error:
+        except (EngineError, UsageError) as error:
             console.say(f"{target.id} is left out: {error}")
         else:
             found.append(target)
+    if not found:
+        raise EngineError("no target can be built here, so there is nothing to compare.")
     return found
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -143,6 +144,11 @@ def test_a_short_disk_costs_steps_of_the_cache(
     disk(monkeypatch, 5 * GIGABYTE)
     with pytest.raises(EngineError, match="only 5 GB are free"):
         all_targets(session, plan())
+
+
+def test_nothing_that_can_be_built_is_said(session: _Session) -> None:
+    with pytest.raises(EngineError, match="no target can be built here"):
+        all_targets(session, replace(plan(), all=(WITHOUT_BASE,)))
 
 
 def test_the_sample_is_spread_over_all_targets() -> None:
