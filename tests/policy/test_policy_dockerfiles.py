@@ -126,7 +126,7 @@ def test_the_places_of_the_driver_are_there(dockerfile: Dockerfile) -> None:
 def test_caches_of_apt_go_in_the_step_that_made_them(dockerfile: Dockerfile) -> None:
     for each in dockerfile:
         if "apt-get install" in each.rest:
-            assert each.stage in ("build", "installer")
+            assert each.stage in ("build-system", "installer")
             assert "--no-install-recommends" in each.rest
             assert "apt-get clean" in each.steps
             assert "rm -rf /var/lib/apt/lists/*" in each.rest

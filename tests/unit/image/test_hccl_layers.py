@@ -77,7 +77,7 @@ def test_it_is_compiled_again_for(checkout: Checkout, changes: str) -> None:
 def test_its_stages(checkout: Checkout) -> None:
     files = rendered(checkout, "full")
     text = files["Dockerfile"]
-    assert "install-packages /before arm64 packages-hccl_test \\\n        libmpich-dev" in text
+    assert "install-packages /rootfs arm64 packages-hccl_test \\\n        libmpich-dev" in text
     assert "COPY --link --from=os /layer/ /" in stage(text, "builder")
     build = stage(text, "built-hccl_test")
     assert "COPY --link --from=packages-hccl_test /layer/ /" in build

@@ -84,7 +84,8 @@ def test_stages_of_a_full_target(checkout: Checkout) -> None:
     text = rendered(checkout, checkout.target())["Dockerfile"]
     wheels = [*LAYERS, "vendor-apex"]
     assert stages(text) == [
-        *("artifacts", "cannery", "build", "base", "build-python", "os", "installer"),
+        *("artifacts", "cannery", "build-system", "build", "base"),
+        *("uv", "native-python", "build-python", "os-installed", "os", "installer"),
         *(f"layer-{each}" for each in ("toolkit", "kernels", "nnal")),
         *("lock", *(f"wheels-{each}" for each in wheels), "guard"),
         *("image", "simulated-image", "result"),

@@ -62,11 +62,12 @@ def test_a_source_is_checked_unpacked_and_found_by_python(stacked: Checkout) -> 
 
 def test_packages_of_an_application_are_a_layer_of_their_own(stacked: Checkout) -> None:
     text = rendered(stacked, "served")["Dockerfile"]
-    packages = stage(text, "packages-application")
+    packages = stage(text, "packages-application-installed")
     assert re.search(
-        r"install-packages /before arm64 packages-application \\\s+git \\\s+pdsh; ", packages
+        r"install-packages /rootfs arm64 packages-application \\\s+git \\\s+pdsh\n", packages
     )
-    assert "--mount=type=bind,from=os,source=/rootfs,target=/before" in packages
+    sealed = stage(text, "packages-application")
+    assert "--mount=type=bind,from=os-installed,source=/rootfs,target=/before" in sealed
     assert "pdsh" not in text.replace(packages, "")
     assert "packages-application" not in rendered(stacked, "other")["Dockerfile"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import pkgutil
 import sys
 from typing import Any, Mapping, Sequence
@@ -43,12 +44,15 @@ def main(
     """Do what ``argv`` asks for, and return the exit code."""
     try:
         options = _parser().parse_args(argv)
-        return run(options, host or Host(), packed_facts() if facts is None else facts)
+        code = run(options, host or Host(), packed_facts() if facts is None else facts)
+        sys.stdout.flush()
+        return code
     except (NodeError, LogError) as error:
         print(f"ascend-doctor: {error}", file=sys.stderr)
         return UNREADABLE
     except BrokenPipeError:
-        sys.stderr.close()
+        # Python writes the rest at its end, and would complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 

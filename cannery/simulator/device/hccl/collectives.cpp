@@ -21,8 +21,9 @@ int operate(void* comm, Stream stream, Operation&& operation) {
   });
 }
 
+// Added as a number: the caller's address may be wrong, and is checked later.
 uint8_t* at(const void* buffer, size_t offset) {
-  return static_cast<uint8_t*>(const_cast<void*>(buffer)) + offset;
+  return reinterpret_cast<uint8_t*>(reinterpret_cast<uintptr_t>(buffer) + offset);
 }
 
 Part partOf(uint32_t peer, const void* buffer, uint64_t count, int type) {

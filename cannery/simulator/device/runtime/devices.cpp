@@ -61,7 +61,7 @@ std::vector<int32_t> visibleOf(uint32_t present) {
     }
     if (static_cast<uint32_t>(std::stoul(id)) >= present) {
       refused("no device '" + id + "'");
-      break;
+      return visible;
     }
     visible.push_back(std::stoi(id));
   }
