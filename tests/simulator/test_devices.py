@@ -63,6 +63,12 @@ def test_visible_devices_are_counted_anew(host: Host, visible: str, count: int) 
     assert host.ask("devices", ASCEND_RT_VISIBLE_DEVICES=visible)["count"] == count
 
 
+def test_a_visible_device_that_is_not_there_is_told_once(host: Host) -> None:
+    _, said = host.run("devices", ASCEND_RT_VISIBLE_DEVICES="9")
+    assert said.count("ASCEND_RT_VISIBLE_DEVICES=9: no device '9'") == 1
+    assert said.count("ASCEND_RT_VISIBLE_DEVICES") == 1
+
+
 def test_devices_can_be_hidden_on_purpose(host: Host) -> None:
     assert host.ask("devices", NPUSIM_FAULT="devices=0") == NOTHING
 

@@ -10,8 +10,9 @@
 
 namespace npusim {
 
-// More elements than this, 16 GB of doubles, are the work of a wrong argument.
-constexpr size_t kMostElements = size_t{1} << 31;
+// More elements than this, 2 GB of doubles, are the work of a wrong argument: PyTorch carries large
+// tensors.
+constexpr size_t kMostElements = size_t{1} << 28;
 
 template <class T>
 class Values : public std::vector<T> {
