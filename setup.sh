@@ -5,20 +5,21 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-Usage: bash setup.sh [--venv | --tests] [COMMAND [ARGUMENT...]]
+Usage: bash setup.sh [--venv] [--tests] [COMMAND [ARGUMENT...]]
        bash setup.sh --stop
 
 Installs and starts the following, if it is missing:
   1. a container engine with buildx     (Debian packages; needs root)
   2. arm64 emulation                    (qemu-user-static; not on an arm64 machine)
   3. mmdebstrap, which bootstraps base images if no registry can be reached
-  4. a virtual environment in .venv with the project's requirements
+  4. a virtual environment in .venv with what build.py requires (requirements.txt)
 Then runs COMMAND in the current directory, with that environment first on PATH.
 It can be run repeatedly: it changes nothing that works already.
 
   --venv    prepare only the virtual environment, for commands that need no engine
-  --tests   also install the programs that this project's tests need: docker compose,
-            docker-registry, iproute2, cosign, MPICH, and a browser with a Chinese font
+  --tests   also install what this project's tests need: requirements-dev.txt, and the programs
+            docker compose, docker-registry, iproute2, cosign, MPICH, and a browser with a Chinese
+            font; with --venv, only requirements-dev.txt
   --stop    stop the engine, if this script has started it
 
 Exit codes: 0 ready (or the exit code of COMMAND), 2 invalid options, 6 the machine could not be
@@ -192,54 +193,62 @@ install_browser() {
   fi
 }
 
-ensure_venv() {
-  local python=python3 stamp="$venv/.requirements"
-  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-    die "python3 must be 3.11 or newer; 'python3 -V' says: $("$python" -V 2>&1)."
-  if cmp -s "$root/requirements-dev.txt" "$stamp"; then
-    say "python environment: up to date"
-    return
-  fi
-  "$python" -c 'import ensurepip' 2>/dev/null || apt_install python3-venv
-  say "python environment: installing requirements-dev.txt into .venv"
-  "$python" -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes \
-    -r "$root/requirements-dev.txt" || die "pip could not install requirements-dev.txt; see above."
-  cp "$root/requirements-dev.txt" "$stamp"
+require_python() {
+  python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    die "python3 must be 3.11 or newer; 'python3 -V' says: $(python3 -V 2>&1)."
+  python3 -c 'import ensurepip' 2>/dev/null || apt_install python3-venv
 }
 
-case "${1:-}" in
-  -h | --help)
-    usage
-    exit 0
-    ;;
-  --stop)
-    stop_engine
-    exit 0
-    ;;
-  --venv)
-    shift
-    only_venv=1
-    ;;
-  --tests)
-    shift
-    with_tests=1
-    ;;
-  -*)
-    usage >&2
-    exit 2
-    ;;
-esac
+# requirements-dev.txt has all of requirements.txt.
+ensure_venv() {
+  local wanted="requirements${with_tests:+-dev}.txt" stamp="$venv/.requirements" there
+  for there in "$wanted" requirements-dev.txt; do
+    if cmp -s "$root/$there" "$stamp"; then
+      say "python environment: up to date"
+      return
+    fi
+  done
+  say "python environment: installing $wanted into .venv"
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes \
+    -r "$root/$wanted" || die "pip could not install $wanted; see above."
+  cp "$root/$wanted" "$stamp"
+}
 
-if [ -z "${only_venv:-}" ]; then
+only_venv="" with_tests=""
+while [ "$#" -gt 0 ]; do
+  case "$1" in
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    --stop)
+      stop_engine
+      exit 0
+      ;;
+    --venv) only_venv=1 ;;
+    --tests) with_tests=1 ;;
+    -*)
+      usage >&2
+      exit 2
+      ;;
+    *) break ;;
+  esac
+  shift
+done
+
+require_python
+ensure_venv &
+installing=$!
+trap 'kill "$installing" 2>/dev/null || true' EXIT
+if [ -z "$only_venv" ]; then
   ensure_engine
   ensure_emulation
   ensure_bootstrap_tools
+  [ -z "$with_tests" ] || ensure_test_tools
 fi
-if [ -n "${with_tests:-}" ]; then
-  ensure_test_tools
-fi
-ensure_venv
+wait "$installing"
+trap - EXIT
 say "ready"
 if [ "$#" -gt 0 ]; then
   PATH="$venv/bin:$PATH" VIRTUAL_ENV="$venv" exec "$@"
