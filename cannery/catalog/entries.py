@@ -127,9 +127,13 @@ class Entry:
         """The other targets with the same layers; those with most of them come first."""
         counts = Counter(chain.from_iterable(layer.users for layer in self.layers))
         del counts[self.id]
-        nearest = [other for other, _ in counts.most_common(_NEAREST)]
-        found = {o: tuple(layer for layer in self.layers if o in layer.users) for o in nearest}
-        return Shares(nearest=found, more=len(counts) - len(found))
+        found: dict[str, list[LayerEntry]] = {o: [] for o, _ in counts.most_common(_NEAREST)}
+        for layer in self.layers:
+            # Users are hundreds: one search for each of the nearest would take longest of a page.
+            for other in found.keys() & layer.users:
+                found[other].append(layer)
+        nearest = {other: tuple(layers) for other, layers in found.items()}
+        return Shares(nearest=nearest, more=len(counts) - len(found))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -146,11 +146,11 @@ def _order(targets: Sequence[Target], columns: Sequence[list[list[str]]]) -> dic
     cross.
     """
     keys = {}
+    numbers = [
+        {each: number for number, ids in enumerate(groups) for each in ids} for groups in columns
+    ]
     for target in targets:
-        box = [
-            number for groups in columns for number, ids in enumerate(groups) if target.id in ids
-        ]
-        python, cann, framework = box
+        python, cann, framework = (number[target.id] for number in numbers)
         newest = {name: age(name, version) for name, version in facets(target).items()}
         keys[target.id] = (
             *(newest["cann"], cann),
