@@ -160,6 +160,10 @@ def test_vendor_files_are_mounted_checked_and_in_no_layer(
             assert each.word not in ("COPY", "ADD") or file.name not in each.rest
 
 
+TOOLS = ("--from=uv /opt/build /opt/build", "--from=native-python /python /python")
+"""What runs on the building machine only."""
+
+
 def test_what_is_copied_is_ours(dockerfile: Dockerfile, folder: Path) -> None:
     for each in dockerfile:
         if each.word != "COPY":
@@ -167,6 +171,8 @@ def test_what_is_copied_is_ours(dockerfile: Dockerfile, folder: Path) -> None:
         words = [word for word in each.rest.split() if not word.startswith("--")]
         if "--from=cannery " in each.rest:
             assert all(word in CONTEXT_FILES for word in words[:-1]), each
+        elif each.stage == "build-python":
+            assert each.rest in TOOLS
         elif "--from=" in each.rest:
             assert each.rest.endswith(" /layer/ /"), each
         else:
