@@ -70,7 +70,7 @@ def forward(op: Any, sample: Any, device: str, dtype: torch.dtype | None = None)
     parts = moved((sample.input, list(sample.args), dict(sample.kwargs)), device, dtype)
     result = op(parts[0], *parts[1], **parts[2])
     if device == "npu":
-        torch.npu.synchronize()  # a copy to the CPU that does not block
+        torch.npu.synchronize()  # a non-blocking copy to the CPU may not have ended
     return [item.detach().cpu() for item in tensors(result)]
 
 

@@ -129,7 +129,7 @@ class Entry:
         del counts[self.id]
         found: dict[str, list[LayerEntry]] = {o: [] for o, _ in counts.most_common(_NEAREST)}
         for layer in self.layers:
-            # Users are hundreds: one search for each of the nearest would take longest of a page.
+            # A layer may have hundreds of users, so they are not searched once for each target.
             for other in found.keys() & layer.users:
                 found[other].append(layer)
         nearest = {other: tuple(layers) for other, layers in found.items()}

@@ -161,7 +161,7 @@ def test_vendor_files_are_mounted_checked_and_in_no_layer(
 
 
 TOOLS = ("--from=uv /opt/build /opt/build", "--from=native-python /python /python")
-"""What runs on the building machine only."""
+"""Programs of the building machine, from the stages that make them."""
 
 
 def test_what_is_copied_is_ours(dockerfile: Dockerfile, folder: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 TESTS = Path(__file__).parents[1]
 DEVICE = TESTS.parent / "cannery" / "simulator" / "device"
 KERNELS = "built-in/op_impl/ai_core/tbe/kernel/ascend910b"
-CONF = "count=8\nname=910B3\nhbm_mb=65536\n"
+HBM_MB = 65536
 
 
 def library_path(name: str) -> str:
@@ -92,11 +92,13 @@ class Host:
         )
 
     @classmethod
-    def make(cls, built: Path, folder: Path) -> Host:
-        """A host whose files are in a folder."""
+    def make(cls, built: Path, folder: Path, hbm_mb: int = HBM_MB) -> Host:
+        """A host whose files are in a folder, and whose 8 cards have ``hbm_mb`` MiB each."""
         host = cls(built, folder / "driver", folder / "opp")
         shutil.copytree(built / "driver", host.driver)
-        (host.driver / "simulated_devices.conf").write_text(CONF)
+        (host.driver / "simulated_devices.conf").write_text(
+            f"count=8\nname=910B3\nhbm_mb={hbm_mb}\n"
+        )
         (host.driver / "version.info").write_text("Version=24.1.rc3-sim\n")
         (host.opp / KERNELS).mkdir(parents=True)
         return host
