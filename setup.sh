@@ -75,23 +75,24 @@ add_trixie() {
 }
 
 ensure_engine() {
-  local missing=()
-  command -v dockerd >/dev/null || missing+=(docker.io)
+  local missing=() running buildx
+  running="$(docker info --format '{{.ServerVersion}}' 2>/dev/null || true)"
+  buildx="$(docker buildx version 2>/dev/null || true)"
   command -v docker >/dev/null || missing+=(docker-cli)
-  docker buildx version >/dev/null 2>&1 || missing+=(docker-buildx)
-  if docker info >/dev/null 2>&1; then
-    say "engine: already running ($(docker info --format '{{.ServerVersion}}'))"
-    missing=("${missing[@]/docker.io/}")
+  [ -n "$buildx" ] || missing+=(docker-buildx)
+  if [ -n "$running" ]; then
+    say "engine: already running ($running)"
+  else
+    command -v dockerd >/dev/null || missing+=(docker.io)
   fi
-  # shellcheck disable=SC2206  # empty entries are dropped on purpose
-  missing=(${missing[@]:-})
   if [ "${#missing[@]}" -gt 0 ]; then
     need_root "installing ${missing[*]}"
     add_trixie
     apt_install iptables "${missing[@]/%//trixie}"
+    buildx="$(docker buildx version)"
   fi
-  docker info >/dev/null 2>&1 || start_engine
-  say "buildx: $(docker buildx version)"
+  [ -n "$running" ] || docker info >/dev/null 2>&1 || start_engine
+  say "buildx: $buildx"
 }
 
 start_engine() {

@@ -149,6 +149,7 @@ def test_an_image_made_from_one(tested: Callable[..., Verdict], main: str, spoil
         "RUN pip install --no-index --no-deps --no-build-isolation --no-cache-dir /app",
         "ENV HF_HOME=/root/.cache/huggingface PYTHONPATH=/app:$PYTHONPATH",
         "EXPOSE 7860 8000",
+        "RUN ln -s link-to-itself /opt/link-to-itself",
         'CMD ["bash"]',
         name="derived",
     )

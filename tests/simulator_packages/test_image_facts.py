@@ -25,6 +25,7 @@ def probe(machine: Machine, home: str) -> dict[str, Any]:
         "NOT_OURS": (),
     }
     exec(compile(tree, str(PROBE), "exec"), found)
+    found["FILES"] = found["files"](found["entries"](str(machine.ascend)))
     return found
 
 

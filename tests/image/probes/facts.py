@@ -18,15 +18,40 @@ LEFT_OVER = re.compile(r"\.(run|whl|tar\.gz|tgz)$")
 ATB = os.environ.get("ATB_HOME_PATH", "/nowhere") + "/lib"
 TRUSTED = "/run/cannery-ca.crt"
 TORCHAIR = RECORD["site_packages"] + "/torch_npu/dynamo/torchair"
-NOT_CHECKED = ("/proc", "/sys", "/dev", "/tmp", ASCEND + "/driver")
-NOT_OURS = ("/proc", "/sys", "/dev", "/run", ASCEND + "/driver")
+NOT_OURS = ("/proc", "/sys", "/dev", ASCEND + "/driver")
+
+
+def entries(top="/"):
+    """All folders, files and links of the image. Read once, which takes longest under emulation."""
+    found, folders = [], [top]
+    while folders:
+        try:
+            inside = [each for each in os.scandir(folders.pop()) if each.path not in NOT_OURS]
+        except OSError:
+            continue
+        found += inside
+        folders += [each.path for each in inside if each.is_dir(follow_symlinks=False)]
+    return found
+
+
+def is_folder(entry):
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def files(found):
+    return [e.path for e in found if not is_folder(e) and not e.path.startswith("/run/")]
+
+
+ENTRIES = entries()
+FILES = files(ENTRIES)
 
 
 def walk(top):
-    for folder, folders, files in os.walk(top):
-        folders[:] = [f for f in folders if os.path.join(folder, f) not in NOT_OURS]
-        for name in files:
-            yield os.path.join(folder, name)
+    start = top.rstrip("/") + "/"
+    return [path for path in FILES if path.startswith(start)]
 
 
 def sourced_environment():
@@ -153,18 +178,17 @@ def left_overs():
 def rights():
     """What makes one user another, and what a user without rights can write to."""
     found = []
-    for folder, folders, files in os.walk("/"):
-        folders[:] = [f for f in folders if os.path.join(folder, f) not in NOT_CHECKED]
-        for path in (os.path.join(folder, name) for name in folders + files):
-            info = os.lstat(path)
-            if stat.S_ISLNK(info.st_mode):
-                continue
-            # The login records of the base belong to a group of their own.
-            writable = stat.S_IWOTH | (0 if folder == "/var/log" else stat.S_IWGRP)
-            if info.st_mode & (stat.S_ISUID | stat.S_ISGID | writable):
-                found.append("%s %o" % (path, stat.S_IMODE(info.st_mode)))
-            elif info.st_uid == 1000 or info.st_mode & stat.S_IXUSR and os.listxattr(path):
-                found.append(path)
+    for each in ENTRIES:
+        path = each.path
+        if each.is_symlink() or path == "/tmp" or path.startswith("/tmp/"):
+            continue
+        info = os.lstat(path)
+        # The login records of the base belong to a group of their own.
+        writable = stat.S_IWOTH | (0 if os.path.dirname(path) == "/var/log" else stat.S_IWGRP)
+        if info.st_mode & (stat.S_ISUID | stat.S_ISGID | writable):
+            found.append("%s %o" % (path, stat.S_IMODE(info.st_mode)))
+        elif info.st_uid == 1000 or info.st_mode & stat.S_IXUSR and os.listxattr(path):
+            found.append(path)
     return sorted(found)
 
 
