@@ -77,6 +77,7 @@ def _measured(
         targets=targets,
         folder=folder,
         cold=book.baseline_cold,
+        count=options.targets,
         real_size=round(options.real_size * 1e9),
     )
     if options.quick:

@@ -27,7 +27,7 @@ figures:
   m  1,000 targets and 10,000 tags: time and memory
 
 All figures but h, j and m start a separate engine. They need root, dockerd, iproute2, iptables and
-disk space (e: 30 GB; k, l: 6 GB and 3.2 times --real-size). f and m need
+disk space (e: 40 GB; k, l: 6 GB and 3.2 times --real-size). f and m need
 docker-registry. All figures together take hours under emulation; --quick takes 12 minutes, and
 says which figures that leaves out.
 """
@@ -56,6 +56,8 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(argv)
     if options.runs < 0:
         raise UsageError("--runs must not be negative.")
+    if options.targets < 0:
+        raise UsageError("--targets must not be negative.")
     if not 0 < options.real_size < float("inf"):
         raise UsageError("--real-size must be a positive number.")
     options.only = chosen(options.only)
@@ -90,6 +92,13 @@ def _figures(parser: argparse.ArgumentParser) -> None:
         default=4.5,
         metavar="GB",
         help="size of the installed toolkit and kernels in figures k and l (default: 4.5)",
+    )
+    parser.add_argument(
+        "--targets",
+        type=int,
+        default=0,
+        metavar="N",
+        help="figure e: N targets at equal distances in matrix.yaml (default: all, an hour)",
     )
     parser.add_argument(
         "--of", type=Path, default=ROOT, metavar="DIR", help="measure this checkout (default: own)"

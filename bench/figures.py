@@ -51,6 +51,7 @@ class Work:
     """What to measure and where: ``project`` is a copy of the checkout ``of``.
 
     ``cold`` returns the seconds of the baseline's cold build, or 0 if it was not measured yet.
+    ``count`` is that of a ``Plan``.
     """
 
     project: Project
@@ -59,6 +60,7 @@ class Work:
     targets: tuple[Target, Target]
     folder: Path
     cold: Callable[[], float]
+    count: int
     real_size: int
 
     def plan(self, time_left: TimeLeft = always) -> Plan:
@@ -73,6 +75,7 @@ class Work:
             main=self.targets[0],
             second=self.targets[1],
             all=here,
+            count=self.count,
             runs=self.runs or 3,
             slow_runs=self.runs or 1,
             cold=self.cold(),

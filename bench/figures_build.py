@@ -24,12 +24,14 @@ class Plan:
     """The targets, and the numbers of samples.
 
     ``cold`` is the baseline's median of figure (a) in seconds, or 0 if it is unknown. ``real_size``
-    is the installed size of the padded packages of figures (k) and (l), in bytes.
+    is the installed size of the padded packages of figures (k) and (l), in bytes. Figure (e) takes
+    ``count`` of the targets in ``all``, or all if this is 0.
     """
 
     main: Target
     second: Target
     all: tuple[Target, ...]
+    count: int = 0
     runs: int
     slow_runs: int
     cold: float = 0.0

@@ -32,12 +32,12 @@ _CACHE = 16 * 10**9
 
 
 def all_targets(session: Session, plan: Plan) -> list[Figure]:
-    """(e) All targets that can be built here, against as many cold builds, and their bytes.
+    """(e) Targets that can be built here, against as many cold builds, and their bytes.
 
     An image is removed when its layers were measured. Where the disk is short, the oldest steps are
     removed from the build cache; the time to build one again counts.
     """
-    targets = _buildable(session, plan.all)
+    targets = _buildable(session, spread(plan.all, plan.count or len(plan.all)))
     alone = {}
     for number, target in enumerate(sample := spread(targets, SAMPLE), start=1):
         alone[target.id] = session.ours_cold(target).seconds
@@ -55,7 +55,7 @@ def all_targets(session: Session, plan: Plan) -> list[Figure]:
         session.engine.remove(name)
         console.say(f"{number} of {len(targets)}: {target.id}: {after[target.id]:.1f} s")
     return [
-        _time(after, alone, freed, session.failed),
+        _time(len(plan.all), after, alone, freed, session.failed),
         _distinct(images),
         _on_engine("set-bytes-engine", "their space on the engine", images),
         _on_engine("set-bytes-real", f"the same, if CANN took {VENDOR / 1e9:.1f} GB", real),
@@ -121,14 +121,18 @@ def _make_room(session: Session) -> bool:
 
 
 def _time(
-    after: dict[str, float], alone: dict[str, float], freed: int, failed_builds: int
+    everything: int,
+    after: dict[str, float],
+    alone: dict[str, float],
+    freed: int,
+    failed_builds: int,
 ) -> Figure:
     what = "the sum of their cold builds"
     if len(alone) < len(after):
         what = f"{len(after)} x the mean of {len(alone)} cold builds"
     return Figure(
         key="set",
-        title=f"{len(after)} targets, one after the other, against {what}",
+        title=f"{len(after)} of {everything} targets, one after the other, against {what}",
         unit="s",
         ours=Series(what="on one engine, empty at the start", samples=(sum(after.values()),)),
         reference=Series(

@@ -49,7 +49,7 @@ class Tests(unittest.TestCase):
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> run.Programs:
-    monkeypatch.setattr(run, "CASE_LIMIT", 6)
+    monkeypatch.setattr(run, "CASE_LIMIT", 3)
     return run.Programs(sys.executable, dict(os.environ), tmp_path)
 
 
@@ -90,7 +90,7 @@ def test_what_becomes_of_each_case(programs: run.Programs, tmp_path: Path) -> No
 
 def test_a_case_that_computes_too_long_is_slow(programs: run.Programs, tmp_path: Path) -> None:
     file = written(tmp_path, "test_slow.py", "def test_it():\n    while True: pass\n")
-    assert cases_of(programs, file)[0]["test_it"].startswith("slow: more than 6 s")
+    assert cases_of(programs, file)[0]["test_it"].startswith("slow: more than 3 s")
 
 
 def test_a_file_has_a_limit_too(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bench import checkout, storage
+from bench import arguments, checkout, storage
 from bench.arguments import chosen
 from bench.figures_image import by_device
 from bench.figures_text import exponent
@@ -214,6 +214,8 @@ def test_figures_are_chosen_by_letter_and_measured_in_order() -> None:
         chosen("a,x")
     with pytest.raises(UsageError, match="names no figure"):
         chosen(",")
+    with pytest.raises(UsageError, match="--targets must not be negative"):
+        arguments.parse(["--targets", "-1"])
 
 
 def test_the_bridge_takes_a_network_that_nobody_uses() -> None:

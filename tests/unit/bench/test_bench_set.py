@@ -116,7 +116,8 @@ def test_cold_builds_of_some_stand_for_all(
     time, distinct, on_engine, real = all_targets(session, plan())
     count = len(BUILT)
     assert time.title == (
-        f"{count} targets, one after the other, against {count} x the mean of {SAMPLE} cold builds"
+        f"{count} of {len(TARGETS)} targets, one after the other,"
+        f" against {count} x the mean of {SAMPLE} cold builds"
     )
     assert time.ours.samples == (2.0 * count,)
     assert time.reference is not None
@@ -144,6 +145,15 @@ def test_a_short_disk_costs_steps_of_the_cache(
     disk(monkeypatch, 5 * GIGABYTE)
     with pytest.raises(EngineError, match="only 5 GB are free"):
         all_targets(session, plan())
+
+
+def test_some_targets_can_stand_for_all(session: _Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk(monkeypatch, 100 * GIGABYTE)
+    time = all_targets(session, replace(plan(), count=2))[0]
+    assert time.title == (
+        f"2 of {len(TARGETS)} targets, one after the other, against the sum of their cold builds"
+    )
+    assert [*time.detail["seconds"]] == [TARGETS[0].id, TARGETS[SAMPLE].id]
 
 
 def test_nothing_that_can_be_built_is_said(session: _Session) -> None:
