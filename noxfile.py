@@ -244,11 +244,8 @@ def applications(session: nox.Session) -> None:
 @nox.session
 def engine(session: nox.Session) -> None:
     """Tests with an engine, and negative controls; uses the images that 'image' builds."""
-    # One process more than there are cores, since each waits for the engine now and then.
-    workers = str((os.cpu_count() or 1) + 1)
     # -rs: what is not run here is said.
-    arguments = ["--quiet", "-rs", "--durations=10", "--numprocesses", workers]
-    arguments += ["--dist", "loadfile"]
+    arguments = ["--quiet", "-rs", "--durations=10", *CORES, "loadfile"]
     arguments += [f"--ignore={each}" for each in OTHER_MACHINES]
     session.run("pytest", *arguments, "tests/engine", "tests/faults", *session.posargs)
 
