@@ -108,7 +108,10 @@ MMDEBSTRAP = f"""#!{sys.executable}
 import sys
 from pathlib import Path
 words = sys.argv[1:]
-(Path(__file__).parent / "bootstrapped").write_text("\\n".join(words))
+here = Path(__file__).parent
+(here / "bootstrapped").write_text("\\n".join(words))
+hook = next(word for word in words if word.startswith("--extract-hook="))
+(here / "settings").write_text(Path(hook.split()[-1]).read_text())
 sys.exit("E: no such snapshot" if "none.test" in words[-1] else 0)
 """
 DATED = replace(
@@ -146,6 +149,15 @@ def test_a_base_with_a_snapshot_is_never_pulled(docker: Docker, bootstrap: Path)
     assert bootstrap.read_text(encoding="utf-8").splitlines()[-3:] == lines
     docker.has(local=(DATED_TAG,))
     assert ensure_base(DATED, "arm64") == DATED_TAG
+
+
+def test_a_stand_in_has_the_settings_of_debian_s_slim_images(bootstrap: Path) -> None:
+    with pytest.raises(EngineError, match="could not import"):
+        ensure_base(DATED, "arm64")
+    words = bootstrap.read_text(encoding="utf-8").splitlines()
+    assert '--aptopt=Acquire::Languages "none"' in words
+    settings = bootstrap.with_name("settings").read_text(encoding="utf-8").splitlines()
+    assert {"path-exclude=/usr/share/doc/*", "force-unsafe-io"} <= {*settings}
 
 
 def test_a_snapshot_that_does_not_exist_has_no_replacement(bootstrap: Path) -> None:
