@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +39,21 @@ class Plan:
     time_left: TimeLeft = always
 
 
-class _Last:
-    """A build that remembers the longest steps of its last run."""
+class _Kept:
+    """A build that keeps what is known of its runs."""
 
     def __init__(self, build: Callable[[], Timed]) -> None:
         self._build = build
-        self.detail: dict[str, float] = {}
+        self.runs: list[Timed] = []
+
+    @property
+    def detail(self) -> dict[str, float]:
+        """The longest steps of the last run."""
+        return longest(self.runs[-1].steps)
 
     def __call__(self) -> float:
         done = self._build()
-        self.detail = longest(done.steps)
+        self.runs.append(done)
         console.say(f"{done.seconds:.1f} s")
         return done.seconds
 
@@ -70,28 +75,48 @@ def cold(session: Session, plan: Plan) -> list[Figure]:
         session.require_comparable(plan.main)
         return done
 
-    ours, baseline = _Last(one_of_ours), _Last(one_baseline)
-    samples = alternating((plan.runs, plan.slow_runs), (ours, baseline))
-    detail = {
-        "target": plan.main.id,
-        "steps": ours.detail,
-        "baseline_steps": baseline.detail,
-        "failed_builds": session.failed,
-    }
-    return [cold_figure(samples, detail)]
+    ours, baseline = _Kept(one_of_ours), _Kept(one_baseline)
+    alternating((plan.runs, plan.slow_runs), (ours, baseline))
+    return cold_figures(plan, ours.runs, baseline.runs, failed=session.failed)
 
 
-def cold_figure(samples: Sequence[Sequence[float]], detail: Mapping[str, Any]) -> Figure:
-    """Figure (a) from the samples of both sides."""
-    ours, baseline = map(tuple, samples)
-    return Figure(
+def cold_figures(
+    plan: Plan, ours: Sequence[Timed], baseline: Sequence[Timed], *, failed: int
+) -> list[Figure]:
+    """Figures (a) from the runs of both sides; ``failed`` runs were repeated after a failure."""
+    duration = Figure(
         key="cold",
         title="cold build",
         unit="s",
-        ours=Series(what="build.py build", samples=ours),
-        reference=Series(what="baseline", samples=baseline),
-        detail=detail,
+        ours=Series(what="build.py build", samples=tuple(run.seconds for run in ours)),
+        reference=Series(what="baseline", samples=tuple(run.seconds for run in baseline)),
+        detail={
+            "target": plan.main.id,
+            "steps": longest(ours[-1].steps),
+            "baseline_steps": longest(baseline[-1].steps),
+            "failed_builds": failed,
+        },
     )
+    processor = ([run.processor for run in side] for side in (ours, baseline))
+    return with_processor(duration, *processor)
+
+
+def with_processor(
+    duration: Figure, ours: Sequence[float], reference: Sequence[float]
+) -> list[Figure]:
+    """A figure of durations, and one of the processor time of the same builds, in seconds."""
+    assert duration.reference
+    return [
+        duration,
+        replace(
+            duration,
+            key=f"{duration.key}-processor",
+            title=f"processor time, on all cores: {duration.title}",
+            ours=replace(duration.ours, samples=tuple(ours)),
+            reference=replace(duration.reference, samples=tuple(reference)),
+            detail={},
+        ),
+    ]
 
 
 def unchanged(session: Session, plan: Plan) -> list[Figure]:
@@ -167,8 +192,8 @@ def moved(session: Session, plan: Plan) -> list[Figure]:
         session.require_version(plan.main, image, step.name, step.version)
         return done
 
-    ours = _Last(lambda: session.without_stall(rebuild))
-    baseline = _Last(lambda: session.without_stall(baseline_rebuild))
+    ours = _Kept(lambda: session.without_stall(rebuild))
+    baseline = _Kept(lambda: session.without_stall(baseline_rebuild))
     samples = alternating((plan.runs, plan.slow_runs), (ours, baseline), plan.time_left)
     shutil.rmtree(folder)
     detail = {"steps": ours.detail, "baseline_steps": baseline.detail}

@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
 from bench import storage
-from bench.figures_build import Plan
+from bench.figures_build import Plan, with_processor
 from bench.figures_real import SHARES, VENDOR
 from bench.result import Figure, Series
 from bench.session import Session
 from bench.storage import Layer
+from bench.timing import Timed
 from cannery import console
 from cannery.errors import EngineError, Problem, UsageError
 from cannery.execute.engine import client as docker
@@ -38,24 +39,25 @@ def all_targets(session: Session, plan: Plan) -> list[Figure]:
     removed from the build cache; the time to build one again counts.
     """
     targets = _buildable(session, spread(plan.all, plan.count or len(plan.all)))
-    alone = {}
+    alone: dict[str, Timed] = {}
+    after: dict[str, Timed] = {}
     for number, target in enumerate(sample := spread(targets, SAMPLE), start=1):
-        alone[target.id] = session.ours_cold(target).seconds
-        console.say(f"alone, {number} of {len(sample)}: {target.id}: {alone[target.id]:.1f} s")
+        alone[target.id] = done = session.ours_cold(target)
+        console.say(f"alone, {number} of {len(sample)}: {target.id}: {done.seconds:.1f} s")
     session.cool()
     renderer = Renderer(session.project)
-    after, images, real, freed = {}, {}, {}, 0
+    images, real, freed = {}, {}, 0
     for number, target in enumerate(targets, start=1):
         freed += _make_room(session)
-        after[target.id] = session.counted(session.ours(target)).seconds
+        after[target.id] = done = session.counted(session.ours(target))
         name = session.ours_name(target)
         images[target.id] = storage.layers(name)
         artifacts = [layer.artifact for layer in renderer.render(target).layers]
         real[target.id] = of_real_size(images[target.id], artifacts)
         session.engine.remove(name)
-        console.say(f"{number} of {len(targets)}: {target.id}: {after[target.id]:.1f} s")
+        console.say(f"{number} of {len(targets)}: {target.id}: {done.seconds:.1f} s")
     return [
-        _time(len(plan.all), after, alone, freed, session.failed),
+        *_time(len(plan.all), after, alone, freed, session.failed),
         _distinct(images),
         _on_engine("set-bytes-engine", "their space on the engine", images),
         _on_engine("set-bytes-real", f"the same, if CANN took {VENDOR / 1e9:.1f} GB", real),
@@ -122,29 +124,36 @@ def _make_room(session: Session) -> bool:
 
 def _time(
     everything: int,
-    after: dict[str, float],
-    alone: dict[str, float],
+    after: Mapping[str, Timed],
+    alone: Mapping[str, Timed],
     freed: int,
     failed_builds: int,
-) -> Figure:
+) -> list[Figure]:
+    """The duration and the processor time."""
     what = "the sum of their cold builds"
     if len(alone) < len(after):
         what = f"{len(after)} x the mean of {len(alone)} cold builds"
-    return Figure(
+
+    def summed(measured: Callable[[Timed], float]) -> tuple[float, float]:
+        mean = fmean(map(measured, alone.values()))
+        return sum(map(measured, after.values())), mean * len(after)
+
+    one_by_one, cold = summed(lambda run: run.seconds)
+    duration = Figure(
         key="set",
         title=f"{len(after)} of {everything} targets, one after the other, against {what}",
         unit="s",
-        ours=Series(what="on one engine, empty at the start", samples=(sum(after.values()),)),
-        reference=Series(
-            what="each on an empty engine", samples=(fmean(alone.values()) * len(after),)
-        ),
+        ours=Series(what="on one engine, empty at the start", samples=(one_by_one,)),
+        reference=Series(what="each on an empty engine", samples=(cold,)),
         detail={
-            "seconds_alone": alone,
-            "seconds": after,
+            "seconds_alone": {name: run.seconds for name, run in alone.items()},
+            "seconds": {name: run.seconds for name, run in after.items()},
             "cache_made_smaller": freed,
             "failed_builds": failed_builds,
         },
     )
+    one_by_one, cold = summed(lambda run: run.processor)
+    return with_processor(duration, [one_by_one], [cold])
 
 
 def _distinct(images: Mapping[str, Sequence[Layer]]) -> Figure:

@@ -10,7 +10,7 @@ from functools import partial
 
 from bench import figures_build, figures_image, figures_text
 from bench.figures import Builds, Work, with_stalls
-from bench.figures_build import Plan, cold_figure, second_figure
+from bench.figures_build import Plan, cold_figures, second_figure
 from bench.result import Figure
 from bench.session import Session
 from bench.steps import longest
@@ -68,14 +68,8 @@ def cold_and_second(session: Session, plan: Plan) -> list[Figure]:
     after = session.counted(session.ours(plan.second))
     baseline = session.baseline_beside_ours(plan.main)
     session.require_comparable(plan.main)
-    detail = {
-        "target": plan.main.id,
-        "steps": longest(ours.steps),
-        "baseline_steps": longest(baseline.steps),
-        "failed_builds": session.failed,
-    }
     return [
-        cold_figure([[ours.seconds], [baseline.seconds]], detail),
+        *cold_figures(plan, [ours], [baseline], failed=session.failed),
         second_figure(plan, [after.seconds], [alone.seconds], longest(after.steps)),
     ]
 

@@ -36,6 +36,8 @@ class Timed:
     """Files with further output."""
     stalled: float = 0.0
     """The seconds for which a download stalled; 0 if none did."""
+    processor: float = 0.0
+    """The seconds for which processors of this machine worked meanwhile, for whatever program."""
 
     @property
     def steps(self) -> list[Step]:
@@ -57,6 +59,7 @@ def timed(argv: Sequence[str], log: Path) -> Timed:
     log.parent.mkdir(parents=True, exist_ok=True)
     os.sync()
     with log.open("w", encoding="utf-8") as file:
+        worked = processor_seconds()
         start = time.monotonic()
 
         def heard(line: str) -> None:
@@ -65,11 +68,19 @@ def timed(argv: Sequence[str], log: Path) -> Timed:
 
         code = stream(argv, heard)
         seconds = time.monotonic() - start
+        worked = processor_seconds() - worked
     if code:
         said = "\n".join(line.text for line in lines[-15:])
         what = f"'{' '.join(argv[:6])} ...' failed ({code}). Its last lines:\n{said}\n"
         raise CanneryError(Problem(what=what, fix=f"The whole output is in {log}."))
-    return Timed(seconds=seconds, lines=tuple(lines))
+    return Timed(seconds=seconds, lines=tuple(lines), processor=worked)
+
+
+def processor_seconds() -> float:
+    """The seconds for which the processors of this machine have worked since its start; proc(5)."""
+    line = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
+    user, nice, system, _idle, _iowait, irq, softirq = map(int, line.split()[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
 def require_cold(done: Timed) -> Timed:

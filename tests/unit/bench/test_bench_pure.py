@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ipaddress
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from bench.network import free_subnet
 from bench.registry import new_bytes
 from bench.session import base_arguments
 from bench.steps import Step, longest, parse, reused
-from bench.timing import Line, alternating
+from bench.timing import Line, alternating, timed
 from cannery.errors import MatrixError, UsageError
 from cannery.image.lock import LockedFile, parse_lock
 
@@ -168,6 +169,14 @@ def test_sides_take_turns_and_the_one_with_fewer_runs_comes_last() -> None:
     order.clear()
     alternating((2, 2), (side("a"), side("b")))
     assert "".join(order) == "abab"
+
+
+def test_a_command_s_time_and_that_of_the_processors(tmp_path: Path) -> None:
+    script = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+    done = timed([sys.executable, "-c", script], tmp_path / "log")
+    assert done.seconds >= 0.3
+    # In ticks of a hundredth, rounded for each kind of work.
+    assert done.processor >= 0.25
 
 
 def test_growth_is_the_power_of_the_number_of_targets() -> None:

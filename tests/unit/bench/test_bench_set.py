@@ -57,12 +57,12 @@ class _Session(Session):
 
     def ours_cold(self, *targets: Target) -> Timed:
         assert WITHOUT_BASE not in targets
-        return Timed(seconds=10.0, lines=())
+        return Timed(seconds=10.0, lines=(), processor=15.0)
 
     def ours(self, *targets: Target, root: Path | None = None) -> Timed:
         assert WITHOUT_BASE not in targets
         assert root is None
-        return Timed(seconds=2.0, lines=())
+        return Timed(seconds=2.0, lines=(), processor=3.0)
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_cold_builds_of_some_stand_for_all(
     session: _Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk(monkeypatch, 100 * GIGABYTE)
-    time, distinct, on_engine, real = all_targets(session, plan())
+    time, processor, distinct, on_engine, real = all_targets(session, plan())
     count = len(BUILT)
     assert time.title == (
         f"{count} of {len(TARGETS)} targets, one after the other,"
@@ -122,6 +122,9 @@ def test_cold_builds_of_some_stand_for_all(
     assert time.ours.samples == (2.0 * count,)
     assert time.reference is not None
     assert time.reference.samples == (10.0 * count,)
+    assert processor.ours.samples == (3.0 * count,)
+    assert processor.reference is not None
+    assert processor.reference.samples == (15.0 * count,)
     assert distinct.ours.samples == (400,)
     assert on_engine.ours.samples == (300 + 100 * count,)
     assert real.ours.samples == (300 + 1_500_000_100 * count,)
