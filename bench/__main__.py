@@ -64,9 +64,12 @@ def _measured(
     options: Namespace, project: Project, targets: tuple[Target, Target], folder: Path, book: Book
 ) -> Iterator[list[Figure]]:
     """The figures that the options name, each as soon as it was measured."""
-    if options.first_use or options.ci:
-        measure = first_use.first_use if options.first_use else first_use.ci
-        yield measure(project.root, folder)
+    if options.first_use:
+        yield first_use.first_use(project.root, folder)
+        return
+    if options.ci:
+        for figure in first_use.ci(project.root, folder):
+            yield [figure]
         return
     budget = quick.Budget()
     work = Work(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from bench.result import Figure, Series
@@ -58,8 +59,10 @@ def first_use(root: Path, folder: Path) -> list[Figure]:
     ]
 
 
-def ci(root: Path, folder: Path) -> list[Figure]:
+def ci(root: Path, folder: Path) -> Iterator[Figure]:
     """The minutes of ``.ci/run`` on a new machine, and again with what the first run has left.
+
+    Each is there as soon as it was measured, because they take the better part of an hour.
 
     Raises: as ``first_use``.
     """
@@ -68,10 +71,8 @@ def ci(root: Path, folder: Path) -> list[Figure]:
         "ci-first": ".ci/run, from a fresh clone on a bare Debian 12",
         "ci-again": ".ci/run again, with what the first run has left",
     }
-    return [
-        _figure(key, title, "min", _timed(["bash", ".ci/run"], clone)[0] / 60)
-        for key, title in titles.items()
-    ]
+    for key, title in titles.items():
+        yield _figure(key, title, "min", _timed(["bash", ".ci/run"], clone)[0] / 60)
 
 
 def _figure(key: str, title: str, unit: str, sample: float) -> Figure:
