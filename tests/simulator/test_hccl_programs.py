@@ -41,10 +41,14 @@ def compiled(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(
     host: Host, program: Path, options: str, ranks: int = 2, **changes: str
 ) -> subprocess.CompletedProcess[str]:
-    libraries = f"{host.driver_library}:{host.built / 'toolkit/lib64'}"
+    environment = {
+        "LD_LIBRARY_PATH": f"{host.driver_library}:{host.built / 'toolkit/lib64'}",
+        # MPI's UCX fails if a network device goes away while it starts, as those of engines do.
+        "UCX_NET_DEVICES": "lo",
+    }
     return subprocess.run(
         ["mpirun", "-n", str(ranks), program, *options.split()],
-        env=host.environment({"LD_LIBRARY_PATH": libraries, **changes}),
+        env=host.environment({**environment, **changes}),
         capture_output=True,
         text=True,
         timeout=60,
