@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,5 +102,9 @@ def _timed(argv: list[str], folder: Path) -> tuple[float, str]:
 def _do(argv: list[str], folder: Path) -> str:
     code, said = run(argv, cwd=folder, capture=True)
     if code:
-        raise EngineError(f"'{' '.join(argv)}' failed with code {code}:\n{said[-3000:]}")
+        # The reason may be far from the end, and the clone with all logs is removed.
+        with tempfile.NamedTemporaryFile("w", prefix="cannery-bench-", delete=False) as log:
+            log.write(said)
+        what = f"'{' '.join(argv)}' failed with code {code}:\n{said[-3000:]}\n"
+        raise EngineError(Problem(what=what, fix=f"The whole output is in {log.name}."))
     return said

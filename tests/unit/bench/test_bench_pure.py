@@ -23,7 +23,7 @@ from bench.registry import new_bytes
 from bench.session import base_arguments
 from bench.steps import Step, longest, parse, reused
 from bench.timing import Line, alternating, timed
-from cannery.errors import MatrixError, UsageError
+from cannery.errors import EngineError, MatrixError, UsageError
 from cannery.image.lock import LockedFile, parse_lock
 
 ROOT = Path(__file__).parents[3]
@@ -279,6 +279,21 @@ def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.Mon
     assert [(each.key, each.ours.median, each.passed) for each in ci(ROOT, tmp_path)] == [
         *(("ci-first", 10, True), ("ci-again", 10, True)),
     ]
+
+
+def test_all_that_a_failed_command_said_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "cannery" / ".ci").mkdir(parents=True)
+    script = "echo the reason; seq 2000; exit 3"
+    (tmp_path / "cannery" / ".ci" / "run").write_text(script, encoding="utf-8")
+    monkeypatch.setattr("bench.first_use._cloned", lambda *_: tmp_path / "cannery")
+    with pytest.raises(EngineError, match="failed with code 3") as caught:
+        [*ci(ROOT, tmp_path)]
+    assert "the reason" not in str(caught.value)
+    log = Path(str(caught.value).split()[-1].rstrip("."))
+    assert log.read_text(encoding="utf-8").startswith("the reason\n1\n")
 
 
 def test_a_build_cache_by_what_it_is_for() -> None:
