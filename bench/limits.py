@@ -102,8 +102,8 @@ LIMITS: dict[str, Limit] = {
     "second": Limit(bounded_by="the layers that the first target does not have", at_most=0.35),
     "set": Limit(
         bounded_by=(
-            "the processors: each different layer is built once, which is a third of all bytes "
-            "(see below), and the engine stores all layers above it again"
+            "the processors: each different layer is built once (their bytes: see below), and the "
+            "engine stores all layers above it again"
         ),
         at_most=0.20,
     ),

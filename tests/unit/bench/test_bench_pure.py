@@ -15,7 +15,6 @@ from bench import arguments, checkout, storage
 from bench.arguments import chosen
 from bench.figures_image import by_device
 from bench.figures_text import exponent
-from bench.first_use import ci, commands, first_use
 from bench.machine import name
 from bench.moves import NewVersion, locked_version, moved
 from bench.network import free_subnet
@@ -23,7 +22,7 @@ from bench.registry import new_bytes
 from bench.session import base_arguments
 from bench.steps import Step, longest, parse, reused
 from bench.timing import Line, alternating, timed
-from cannery.errors import EngineError, MatrixError, UsageError
+from cannery.errors import MatrixError, UsageError
 from cannery.image.lock import LockedFile, parse_lock
 
 ROOT = Path(__file__).parents[3]
@@ -235,65 +234,6 @@ def test_the_bridge_takes_a_network_that_nobody_uses() -> None:
 def test_a_machine_is_named_by_its_processor() -> None:
     assert name({"cpu": "AMD EPYC 7B13 64-Core Processor", "cores": "2"}) == "amd-epyc-7b13-2-cores"
     assert name({"cpu": "Intel(R) Xeon(R) CPU @ 2.20GHz", "cores": "4"}) == "intel-xeon-cpu-4-cores"
-
-
-def test_a_new_user_is_told_to_build_and_to_run() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    build, try_out = commands(readme)
-    assert build == "bash setup.sh python build.py --target py39-torch231-cann8t39 --simulate"
-    assert " build.py run --target py39-torch231-cann8t39 --simulate -- python3 -c " in try_out
-    with pytest.raises(UsageError, match="must have one command that builds"):
-        commands(readme.replace("build.py run", "build.py list"))
-
-
-def test_a_machine_with_an_engine_is_not_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "dockerd").touch(mode=0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="not new: dockerd is installed"):
-        first_use(ROOT, tmp_path)
-
-
-def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands take no time here: what is measured is the clock between their beginnings."""
-    now = [0.0]
-    spent = {"build.py --target": 200, " build.py run ": 10, ".ci/run": 600}
-    run: list[str] = []
-
-    def do(argv: list[str], _folder: Path) -> str:
-        command = " ".join(argv)
-        run.append(command)
-        now[0] += next((each for part, each in spent.items() if part in command), 1)
-        return "tensor([2., 2.], device='npu:0')"
-
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (tmp_path / "cannery").mkdir()
-    (tmp_path / "cannery" / "README.md").write_text(readme, encoding="utf-8")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("bench.first_use._do", do)
-    monkeypatch.setattr("bench.first_use.time.monotonic", lambda: now[0])
-    found = {each.key: each.ours.median for each in first_use(ROOT, tmp_path)}
-    assert found == {"first-command": 200, "second-command": 10}
-    assert run[-1] == "bash setup.sh --stop"
-    assert [(each.key, each.ours.median, each.passed) for each in ci(ROOT, tmp_path)] == [
-        *(("ci-first", 10, True), ("ci-again", 10, True)),
-    ]
-
-
-def test_all_that_a_failed_command_said_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (tmp_path / "cannery" / ".ci").mkdir(parents=True)
-    script = "echo the reason; seq 2000; exit 3"
-    (tmp_path / "cannery" / ".ci" / "run").write_text(script, encoding="utf-8")
-    monkeypatch.setattr("bench.first_use._cloned", lambda *_: tmp_path / "cannery")
-    with pytest.raises(EngineError, match="failed with code 3") as caught:
-        [*ci(ROOT, tmp_path)]
-    assert "the reason" not in str(caught.value)
-    log = Path(str(caught.value).split()[-1].rstrip("."))
-    assert log.read_text(encoding="utf-8").startswith("the reason\n1\n")
 
 
 def test_a_build_cache_by_what_it_is_for() -> None:
