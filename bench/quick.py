@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -14,7 +14,7 @@ from bench.figures_build import Plan, cold_figures, second_figure
 from bench.result import Figure
 from bench.session import Session
 from bench.steps import longest
-from bench.timing import TimeLeft
+from bench.timing import Timed, TimeLeft
 from cannery import console
 
 TOTAL = 12 * 60
@@ -66,12 +66,22 @@ def cold_and_second(session: Session, plan: Plan) -> list[Figure]:
     alone = session.ours_cold(plan.second)
     ours = session.ours_cold(plan.main)
     after = session.counted(session.ours(plan.second))
-    baseline = session.baseline_beside_ours(plan.main)
-    session.require_comparable(plan.main)
     return [
-        *cold_figures(plan, [ours], [baseline], failed=session.failed),
+        *_against_baseline(session, plan, ours),
         second_figure(plan, [after.seconds], [alone.seconds], longest(after.steps)),
     ]
+
+
+def cold(session: Session, plan: Plan) -> list[Figure]:
+    """(a) with one sample of each side. The images of both are there at the end."""
+    session.prepare([plan.main])
+    return _against_baseline(session, plan, session.ours_cold(plan.main))
+
+
+def _against_baseline(session: Session, plan: Plan, ours: Timed) -> list[Figure]:
+    baseline = session.baseline_beside_ours(plan.main)
+    session.require_comparable(plan.main)
+    return cold_figures(plan, [ours], [baseline], failed=session.failed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,23 +89,26 @@ class Stage:
     """A stage of the run on an engine.
 
     ``least`` is what it takes without taking samples again, and ``alone`` what it takes more if no
-    stage before it has built the images that it uses.
+    stage before it has built the images that it uses. ``smaller`` measures a part of it, where
+    there is too little time for all.
     """
 
     letters: str
     measure: Builds
     least: float
     alone: float = 0.0
+    smaller: Stage | None = None
 
 
-def stages(cold: float) -> list[Stage]:
+def stages(baseline: float) -> list[Stage]:
     """In this order, because a stage uses what an earlier one has built.
 
-    ``cold`` is the seconds of the baseline's cold build on this machine, or 0 if that is unknown.
+    ``baseline`` is the seconds of its cold build on this machine, or 0 if that is unknown.
     """
-    ours, both = 100, 100 + (cold or _COLD)
+    ours, both = 100, 100 + (baseline or _COLD)
+    without_second = Stage(letters="a", measure=cold, least=both)
     return [
-        Stage(letters="ad", measure=cold_and_second, least=100 + both),
+        Stage(letters="ad", measure=cold_and_second, least=ours + both, smaller=without_second),
         Stage(letters="g", measure=figures_image.size, least=5, alone=both),
         Stage(letters="b", measure=figures_build.unchanged, least=15, alone=both),
         Stage(letters="f", measure=figures_image.transfer, least=60, alone=ours),
@@ -120,15 +133,15 @@ def measured(work: Work, letters: Sequence[str], budget: Budget) -> Iterator[lis
     wanted = [stage for stage in stages(work.cold()) if {*stage.letters} & {*letters}]
     if not wanted:
         return
-    cold, built = 0.0, False
+    baseline, built = 0.0, False
     with work.session() as session:
         session.time_left = lambda: budget.left > 0
         for each in wanted:
             stage = each if built else replace(each, least=each.least + each.alone)
-            plan = replace(work.plan(budget.share(stage.least)), cold=cold)
+            plan = replace(work.plan(budget.share(stage.least)), cold=baseline)
             if figures := fitting(session, plan, stage, budget):
                 yield figures
-                cold, built = cold or _baseline(figures), True
+                baseline, built = baseline or _baseline(figures), True
 
 
 def _baseline(figures: Sequence[Figure]) -> float:
@@ -138,11 +151,17 @@ def _baseline(figures: Sequence[Figure]) -> float:
 
 
 def fitting(session: Session, plan: Plan, stage: Stage, budget: Budget) -> list[Figure]:
-    """The figures of ``stage``; none if there is not enough time."""
-    name = ", ".join(f"({letter})" for letter in stage.letters)
-    if budget.left < stage.least:
-        why = f"{max(budget.left, 0):.0f} s are left, and it takes about {stage.least:.0f} s"
-        console.say(f"figure {name} is left out: {why}", "warning")
-        return []
-    console.say(f"figure {name}")
-    return with_stalls(session, plan, stage.measure)
+    """The figures of ``stage``, or of its smaller one, that there is enough time for."""
+    if budget.left >= stage.least:
+        console.say(f"figure {_names(stage.letters)}")
+        return with_stalls(session, plan, stage.measure)
+    smaller = stage.smaller.letters if stage.smaller else ""
+    lost = _names(letter for letter in stage.letters if letter not in smaller)
+    needs = f"about {stage.least:.0f} s are needed for {_names(stage.letters)}"
+    why = f"{max(budget.left, 0):.0f} s are left, and {needs}"
+    console.say(f"figure {lost} is left out: {why}", "warning")
+    return fitting(session, plan, stage.smaller, budget) if stage.smaller else []
+
+
+def _names(letters: Iterable[str]) -> str:
+    return ", ".join(f"({letter})" for letter in letters)

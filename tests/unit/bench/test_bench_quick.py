@@ -79,8 +79,8 @@ def test_a_side_that_joins_later_has_a_sample_too() -> None:
 class StandIn:
     """A session that takes time and builds nothing."""
 
-    def __init__(self, clock: Clock, *, slow: bool = False) -> None:
-        self.clock, self.slow = clock, slow
+    def __init__(self, clock: Clock, *, baseline: int) -> None:
+        self.clock, self._baseline = clock, baseline
         self.failed = self.repeated = self.stalled = 0
         self.time_left: Any = None
         self.built: list[str] = []
@@ -104,7 +104,7 @@ class StandIn:
 
     def baseline_beside_ours(self, target: Target) -> Timed:
         self.repeated += 1
-        return self._done(f"baseline {target.id}", 900 if self.slow else 300)
+        return self._done(f"baseline {target.id}", self._baseline)
 
     def require_comparable(self, target: Target) -> None:
         self.built.append(f"compared {target.id}")
@@ -118,13 +118,13 @@ class Quick:
     """A quick run with stand-ins; ``plans`` are what the stages after the first were given."""
 
     def __init__(
-        self, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, slow: bool = False
+        self, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, baseline: int = 300, known: int = 0
     ) -> None:
-        self.session = StandIn(clock, slow=slow)
+        self.session = StandIn(clock, baseline=baseline)
         self.plans: list[Plan] = []
         self._budget = Budget(clock=clock)
-        short = [replace(stage, measure=self._one(stage.letters)) for stage in quick.stages(0)[1:]]
-        stages = [quick.stages(0)[0], *short]
+        first, *others = quick.stages(known)
+        stages = [first, *(replace(each, measure=self._one(each.letters)) for each in others)]
         monkeypatch.setattr(quick, "stages", lambda _cold: stages)
         monkeypatch.setattr(figures_text, "commands", lambda *_: iter([figure("help")]))
         monkeypatch.setattr(figures_text, "rendering_here", lambda *_: [figure("check")])
@@ -190,10 +190,21 @@ def test_all_that_is_not_left_out_is_measured_with_its_baseline(
 def test_what_there_is_no_time_for_is_named_with_the_reason(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = Quick(clock, monkeypatch, slow=True).run("abfg")
+    found = Quick(clock, monkeypatch, baseline=900).run("abfg")
     assert [*found] == ["cold", "cold-processor", "second"]
     said = capsys.readouterr().err
-    assert "figure (f) is left out: 0 s are left, and it takes about 60 s" in said
+    assert "figure (f) is left out: 0 s are left, and about 60 s are needed for (f)" in said
+
+
+def test_a_slow_baseline_leaves_time_for_its_ratio(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = Quick(clock, monkeypatch, baseline=531, known=531)
+    clock.now += 60
+    assert [*one.run("abdg")] == ["cold", "cold-processor", "size", "unchanged"]
+    assert one.session.built == ["cold one", "baseline one", "compared one"]
+    why = "660 s are left, and about 731 s are needed for (a), (d)"
+    assert f"figure (d) is left out: {why}" in capsys.readouterr().err
 
 
 def test_what_needs_images_needs_the_time_to_build_them(
@@ -204,7 +215,7 @@ def test_what_needs_images_needs_the_time_to_build_them(
     assert [*one.run("bg")] == ["size", "unchanged"]
     clock.now += 100
     assert [*one.run("b")] == []
-    why = "370 s are left, and it takes about 445 s"
+    why = "370 s are left, and about 445 s are needed for (b)"
     assert f"figure (b) is left out: {why}" in capsys.readouterr().err
 
 
