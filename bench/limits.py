@@ -102,12 +102,17 @@ LIMITS: dict[str, Limit] = {
     "second": Limit(bounded_by="the layers that the first target does not have", at_most=0.35),
     "set": Limit(
         bounded_by=(
-            "the processors: each different layer is built once (their bytes: see below), and the "
-            "engine stores all layers above it again"
+            "the processors (next figure), and the order: builds one after the other leave a core "
+            "idle for part of the time"
         ),
         at_most=0.20,
     ),
-    "set-processor": Limit(bounded_by="the same"),
+    "set-processor": Limit(
+        bounded_by=(
+            "the different layers, each built once (their bytes: see below), and the layers above "
+            "them, which the engine stores again"
+        )
+    ),
     "set-bytes": Limit(
         bounded_by="the different layers: torch and CANN of each version", at_most=0.45
     ),

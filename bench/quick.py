@@ -103,7 +103,7 @@ class Stage:
 def stages(baseline: float) -> list[Stage]:
     """In this order, because a stage uses what an earlier one has built.
 
-    ``baseline`` is the seconds of its cold build on this machine, or 0 if that is unknown.
+    ``baseline`` is the seconds of the baseline's cold build here, or 0 if that is unknown.
     """
     ours, both = 100, 100 + (baseline or _COLD)
     without_second = Stage(letters="a", measure=cold, least=both)
@@ -130,8 +130,7 @@ def measured(work: Work, letters: Sequence[str], budget: Budget) -> Iterator[lis
         shares = partial(budget.share, _COMMAND)
         yield [*figures_text.commands(work.project, work.runs, name, shares)]
         yield figures_text.rendering_here(work.project, work.runs or 7)
-    wanted = [stage for stage in stages(work.cold()) if {*stage.letters} & {*letters}]
-    if not wanted:
+    if not (wanted := [*_wanted(stages(work.cold()), letters)]):
         return
     baseline, built = 0.0, False
     with work.session() as session:
@@ -142,6 +141,14 @@ def measured(work: Work, letters: Sequence[str], budget: Budget) -> Iterator[lis
             if figures := fitting(session, plan, stage, budget):
                 yield figures
                 baseline, built = baseline or _baseline(figures), True
+
+
+def _wanted(all_stages: Iterable[Stage], letters: Sequence[str]) -> Iterator[Stage]:
+    """Those that measure one of ``letters``, with a smaller one only if it does too."""
+    for stage in all_stages:
+        if {*stage.letters} & {*letters}:
+            useful = stage.smaller and {*stage.smaller.letters} & {*letters}
+            yield stage if useful else replace(stage, smaller=None)
 
 
 def _baseline(figures: Sequence[Figure]) -> float:

@@ -207,6 +207,15 @@ def test_a_slow_baseline_leaves_time_for_its_ratio(
     assert f"figure (d) is left out: {why}" in capsys.readouterr().err
 
 
+def test_no_time_for_the_second_target_builds_nothing_else(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Quick(clock, monkeypatch, baseline=531, known=531)
+    clock.now += 60
+    assert [*one.run("d")] == []
+    assert not one.session.built
+
+
 def test_what_needs_images_needs_the_time_to_build_them(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
