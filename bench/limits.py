@@ -72,16 +72,25 @@ LIMITS: dict[str, Limit] = {
         on="value",
     ),
     "ci-first": Limit(
-        bounded_by="the sessions with an engine, which import torch in emulated containers",
+        bounded_by="the processors (next figure)",
         at_most=25,
         unit="min",
         on="value",
     ),
+    "ci-first-processor": Limit(
+        bounded_by=(
+            "the sessions with an engine, which build images and import torch in emulated "
+            "containers; divided by the number of cores, it is the least that .ci/run can take"
+        )
+    ),
     "ci-again": Limit(
-        bounded_by="the sessions with an engine: what they build is in the cache",
+        bounded_by="the processors (next figure)",
         at_most=15,
         unit="min",
         on="value",
+    ),
+    "ci-again-processor": Limit(
+        bounded_by="the same sessions; most of what they build is in the cache"
     ),
     "cold": Limit(bounded_by=f"the processors (next figure): {_ONE}", at_most=0.10),
     "cold-processor": Limit(
@@ -102,8 +111,7 @@ LIMITS: dict[str, Limit] = {
     "second": Limit(bounded_by="the layers that the first target does not have", at_most=0.35),
     "set": Limit(
         bounded_by=(
-            "the processors (next figure), and the order: builds one after the other leave a core "
-            "idle for part of the time"
+            "the processors (next figure), and the last steps of a group, which leave a core idle"
         ),
         at_most=0.20,
     ),

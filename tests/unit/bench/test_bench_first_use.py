@@ -49,11 +49,13 @@ def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("bench.first_use._do", do)
     monkeypatch.setattr("bench.first_use.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("bench.first_use.processor_seconds", lambda: 1.5 * now[0])
     found = {each.key: each.ours.median for each in first_use(ROOT, tmp_path)}
     assert found == {"first-command": 200, "second-command": 10}
     assert run[-1] == "bash setup.sh --stop"
     assert [(each.key, each.ours.median, each.passed) for each in ci(ROOT, tmp_path)] == [
-        *(("ci-first", 10, True), ("ci-again", 10, True)),
+        *(("ci-first", 10, True), ("ci-first-processor", 15, None)),
+        *(("ci-again", 10, True), ("ci-again-processor", 15, None)),
     ]
 
 
