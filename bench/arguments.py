@@ -21,7 +21,7 @@ figures:
   b  rebuild with nothing changed       g  image size
   c  rebuild after one library moved    h  render --check, and commands that only look
   d  second target of a family          i  the image tests
-  e  all targets that can be built here, in groups on one engine: time and bytes
+  e  all targets that can be built here, one after the other: time and bytes
   j  the unit tests                     k  cold build with packages of real size
                                         l  disk space of packages of real size
   m  1,000 targets and 10,000 tags: time and memory

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure (e): all targets that can be built here, on one engine."""
+"""Figure (e): all targets that can be built here, one after the other on one engine."""
 
 from __future__ import annotations
 
@@ -25,22 +25,18 @@ from cannery.model import Target
 SAMPLE = 8
 """The number of cold builds, from which the sum of all cold builds is estimated."""
 
-GROUP = 16
-"""The number of targets that build.py gets at a time: it builds them at the same time."""
+_ROOM = 12 * 10**9
+"""Disk space that is free before each build, in bytes: three times what the largest one takes."""
 
-_ROOM = 34 * 10**9
-"""Disk space that is free before a group is built, in bytes: more than one of them takes."""
-
-_CACHE = 24 * 10**9
+_CACHE = 16 * 10**9
 """What is left of the build cache where there is less room, in bytes."""
 
 
 def all_targets(session: Session, plan: Plan) -> list[Figure]:
     """(e) Targets that can be built here, against as many cold builds, and their bytes.
 
-    ``build.py --all`` builds all at the same time. Few disks have room for that, so these are
-    groups, and the images of one are removed when their layers were measured. Where the disk is
-    short, the oldest steps are removed from the build cache; the time to build one again counts.
+    An image is removed when its layers were measured. Where the disk is short, the oldest steps are
+    removed from the build cache; the time to build one again counts.
     """
     targets = _buildable(session, spread(plan.all, plan.count or len(plan.all)))
     alone: dict[str, Timed] = {}
@@ -51,21 +47,17 @@ def all_targets(session: Session, plan: Plan) -> list[Figure]:
     session.cool()
     renderer = Renderer(session.project)
     images, real, freed = {}, {}, 0
-    for group in (targets[at : at + GROUP] for at in range(0, len(targets), GROUP)):
+    for number, target in enumerate(targets, start=1):
         freed += _make_room(session)
-        done = session.counted(session.ours(*group))
-        after[" ".join(target.id for target in group)] = done
-        for target in group:
-            name = session.ours_name(target)
-            images[target.id] = storage.layers(name)
-            artifacts = [layer.artifact for layer in renderer.render(target).layers]
-            real[target.id] = of_real_size(images[target.id], artifacts)
-            session.engine.remove(name)
-        console.say(f"{len(images)} of {len(targets)}: {len(group)} more: {done.seconds:.1f} s")
-    share = f"{len(targets)} of {len(plan.all)} targets"
-    trouble = {"cache_made_smaller": freed, "failed_builds": session.failed}
+        after[target.id] = done = session.counted(session.ours(target))
+        name = session.ours_name(target)
+        images[target.id] = storage.layers(name)
+        artifacts = [layer.artifact for layer in renderer.render(target).layers]
+        real[target.id] = of_real_size(images[target.id], artifacts)
+        session.engine.remove(name)
+        console.say(f"{number} of {len(targets)}: {target.id}: {done.seconds:.1f} s")
     return [
-        *_time(share, len(targets), after, alone, trouble),
+        *_time(len(plan.all), after, alone, freed, session.failed),
         _distinct(images),
         _on_engine("set-bytes-engine", "their space on the engine", images),
         _on_engine("set-bytes-real", f"the same, if CANN took {VENDOR / 1e9:.1f} GB", real),
@@ -123,44 +115,45 @@ def _make_room(session: Session) -> bool:
     session.engine.keep_cache(_CACHE)
     if (free := shutil.disk_usage(root).free) < _ROOM:
         what = (
-            f"building {GROUP} targets takes {_ROOM // 10**9} GB beside {_CACHE // 10**9} GB of"
-            f" cache in {root}, and only {free // 10**9} GB are free."
+            f"building all targets takes {_ROOM // 10**9} GB beside {_CACHE // 10**9} GB of cache"
+            f" in {root}, and only {free // 10**9} GB are free."
         )
         raise EngineError(Problem(what=what, fix="Free some space there."))
     return True
 
 
 def _time(
-    share: str,
-    count: int,
+    everything: int,
     after: Mapping[str, Timed],
     alone: Mapping[str, Timed],
-    trouble: Mapping[str, int],
+    freed: int,
+    failed_builds: int,
 ) -> list[Figure]:
     """The duration and the processor time."""
     what = "the sum of their cold builds"
-    if len(alone) < count:
-        what = f"{count} x the mean of {len(alone)} cold builds"
+    if len(alone) < len(after):
+        what = f"{len(after)} x the mean of {len(alone)} cold builds"
 
     def summed(measured: Callable[[Timed], float]) -> tuple[float, float]:
         mean = fmean(map(measured, alone.values()))
-        return sum(map(measured, after.values())), mean * count
+        return sum(map(measured, after.values())), mean * len(after)
 
-    together, cold = summed(lambda run: run.seconds)
+    one_by_one, cold = summed(lambda run: run.seconds)
     duration = Figure(
         key="set",
-        title=f"{share}, {GROUP} at a time, against {what}",
+        title=f"{len(after)} of {everything} targets, one after the other, against {what}",
         unit="s",
-        ours=Series(what="on one engine, empty at the start", samples=(together,)),
+        ours=Series(what="on one engine, empty at the start", samples=(one_by_one,)),
         reference=Series(what="each on an empty engine", samples=(cold,)),
         detail={
             "seconds_alone": {name: run.seconds for name, run in alone.items()},
             "seconds": {name: run.seconds for name, run in after.items()},
-            **trouble,
+            "cache_made_smaller": freed,
+            "failed_builds": failed_builds,
         },
     )
-    together, cold = summed(lambda run: run.processor)
-    return with_processor(duration, [together], [cold])
+    one_by_one, cold = summed(lambda run: run.processor)
+    return with_processor(duration, [one_by_one], [cold])
 
 
 def _distinct(images: Mapping[str, Sequence[Layer]]) -> Figure:

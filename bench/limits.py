@@ -111,7 +111,7 @@ LIMITS: dict[str, Limit] = {
     "second": Limit(bounded_by="the layers that the first target does not have", at_most=0.35),
     "set": Limit(
         bounded_by=(
-            "the processors (next figure), and the last steps of a group, which leave a core idle"
+            "the processors (next figure), and the steps that use only one of them"
         ),
         at_most=0.20,
     ),
