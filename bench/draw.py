@@ -122,7 +122,7 @@ def _row(key: str, figure: Mapping[str, Any]) -> str:
     if reference:
         runs += f", {len(reference['samples'])}"
     runs += "".join(
-        f"; {figure[what]} {what}" for what in ("repeated", "stalled") if figure.get(what)
+        f"; {figure[what]} {what}" for what in ("repeated", "stalled", "failed") if figure.get(what)
     )
     cells = [figure["title"], quantity(figure["ours"]["median"], unit), compared, ratio, at_most]
     return f"| {' | '.join([*cells, verdict, runs, figure['date']])} |\n"
@@ -179,6 +179,7 @@ def line(figure: Figure) -> str:
     counts = [f"samples: {', '.join(str(len(each)) for each in samples)}"]
     counts += [f"{figure.repeated} repeated because a download stalled"] if figure.repeated else []
     counts += [f"{figure.stalled} with a stalled download"] if figure.stalled else []
+    counts += [f"{figure.failed} failed"] if figure.failed else []
     return f"{text} ({'; '.join(counts)})"
 
 

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.result import Figure, Series
@@ -45,12 +46,15 @@ def first_use(root: Path, folder: Path) -> list[Figure]:
     spent = []
     try:
         for command in commands((clone / "README.md").read_text(encoding="utf-8")):
-            seconds, _, said = _timed(["bash", "-c", command], clone)
-            spent.append(seconds)
+            done = _timed(["bash", "-c", command], clone)
+            if done.failed:
+                raise EngineError(done.failed)
+            spent.append(done.seconds)
     finally:
         _do(["bash", "setup.sh", "--stop"], clone)
-    if "npu:0" not in said:
-        raise EngineError(f"the container did not compute on the device. Output:\n{said[-500:]}")
+    if "npu:0" not in done.said:
+        what = f"the container did not compute on the device. Output:\n{done.said[-500:]}"
+        raise EngineError(what)
     titles = {
         "first-command": "README's first command, from a fresh clone on a bare Debian 12",
         "second-command": "README's second command, after the first",
@@ -65,7 +69,8 @@ def ci(root: Path, folder: Path) -> Iterator[Figure]:
     """``.ci/run`` on a new machine, and again with what the first run has left.
 
     The duration in minutes and the processor time in core-minutes. Each is there as soon as it was
-    measured, because they take the better part of an hour.
+    measured, because they take more than an hour. .ci/run runs all sessions whether or not a test
+    fails, so its duration counts; the failure is raised at the end.
 
     Raises: as ``first_use``.
     """
@@ -74,11 +79,16 @@ def ci(root: Path, folder: Path) -> Iterator[Figure]:
         "ci-first": ".ci/run, from a fresh clone on a bare Debian 12",
         "ci-again": ".ci/run again, with what the first run has left",
     }
+    problems = []
     for key, title in titles.items():
-        seconds, processor, _ = _timed(["bash", ".ci/run"], clone)
-        yield _figure(key, title, "min", seconds / 60)
+        done = _timed(["bash", ".ci/run"], clone)
+        figure = _figure(key, title, "min", done.seconds / 60)
+        yield replace(figure, failed=int(done.failed is not None))
         spent = f"processor time, on all cores: {title}"
-        yield _figure(f"{key}-processor", spent, "min", processor / 60)
+        yield _figure(f"{key}-processor", spent, "min", done.processor / 60)
+        problems += [done.failed] if done.failed else []
+    if problems:
+        raise EngineError(problems)
 
 
 def _figure(key: str, title: str, unit: str, sample: float) -> Figure:
@@ -96,20 +106,36 @@ def _cloned(root: Path, folder: Path) -> Path:
     return clone
 
 
-def _timed(argv: list[str], folder: Path) -> tuple[float, float, str]:
-    """The seconds of a command, its seconds of processor time, and its output."""
+@dataclass(frozen=True, kw_only=True)
+class _Done:
+    """A command that has ended; ``failed`` says why, if it did not end with code 0."""
+
+    seconds: float
+    processor: float
+    said: str
+    failed: Problem | None
+
+
+def _timed(argv: list[str], folder: Path) -> _Done:
+    """Run a command, and measure its seconds and its seconds of processor time."""
     console.say(argv[-1])
     worked, begun = processor_seconds(), time.monotonic()
-    said = _do(argv, folder)
-    return round(time.monotonic() - begun, 1), processor_seconds() - worked, said
+    code, said = run(argv, cwd=folder, capture=True)
+    seconds = round(time.monotonic() - begun, 1)
+    worked = processor_seconds() - worked
+    failed = _failure(argv, code, said) if code else None
+    return _Done(seconds=seconds, processor=worked, said=said, failed=failed)
 
 
-def _do(argv: list[str], folder: Path) -> str:
+def _do(argv: list[str], folder: Path) -> None:
     code, said = run(argv, cwd=folder, capture=True)
     if code:
-        # The reason may be far from the end, and the clone with all logs is removed.
-        with tempfile.NamedTemporaryFile("w", prefix="cannery-bench-", delete=False) as log:
-            log.write(said)
-        what = f"'{' '.join(argv)}' failed with code {code}:\n{said[-3000:]}\n"
-        raise EngineError(Problem(what=what, fix=f"The whole output is in {log.name}."))
-    return said
+        raise EngineError(_failure(argv, code, said))
+
+
+def _failure(argv: list[str], code: int, said: str) -> Problem:
+    # The reason may be far from the end, and the clone with all logs is removed.
+    with tempfile.NamedTemporaryFile("w", prefix="cannery-bench-", delete=False) as log:
+        log.write(said)
+    what = f"'{' '.join(argv)}' failed with code {code}:\n{said[-3000:]}\n"
+    return Problem(what=what, fix=f"The whole output is in {log.name}.")

@@ -110,9 +110,7 @@ LIMITS: dict[str, Limit] = {
     "moved-of-cold": Limit(bounded_by="the same"),
     "second": Limit(bounded_by="the layers that the first target does not have", at_most=0.35),
     "set": Limit(
-        bounded_by=(
-            "the processors (next figure), and the steps that use only one of them"
-        ),
+        bounded_by="the processors (next figure), and the steps that use only one of them",
         at_most=0.20,
     ),
     "set-processor": Limit(

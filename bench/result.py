@@ -41,8 +41,9 @@ class Figure:
     """One line of the report: our samples and the reference. ``LIMITS`` has the limit of its key.
 
     ``repeated`` counts the samples that were thrown away and taken again, because a download
-    stalled, and ``stalled`` those in which one stalled and that are here all the same. ``detail``
-    is stored with the figure and must be JSON.
+    stalled, and ``stalled`` those in which one stalled and that are here all the same. ``failed``
+    counts the samples of a command that did all of its work and found something wrong, such as a
+    test that failed. ``detail`` is stored with the figure and must be JSON.
     """
 
     key: str
@@ -52,6 +53,7 @@ class Figure:
     reference: Series | None = None
     repeated: int = 0
     stalled: int = 0
+    failed: int = 0
     detail: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -82,6 +84,7 @@ class Figure:
             "ratio": None if self.ratio is None else _rounded(self.ratio),
             "repeated": self.repeated,
             "stalled": self.stalled,
+            "failed": self.failed,
             "date": date,
             "commit": commit,
             "detail": dict(self.detail),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""testinfra's way into a container, which ends the checks if the host cannot start a process."""
+"""testinfra's way into a container, which tries again if the host cannot start a process."""
 
 from __future__ import annotations
 
@@ -12,23 +12,30 @@ from testinfra.backend.docker import DockerBackend
 
 from cannery.execute.engine.not_started import NOT_STARTED, is_not_started
 
+TRIES = 3
+"""How often a command is given to the host that cannot start it, before the checks end."""
+
 
 class CheckedContainer(DockerBackend):  # type: ignore[misc]  # testinfra has no types
-    """Runs commands in a container, and ends pytest if the host could not start one."""
+    """Runs commands in a container, and ends pytest if the host cannot start one."""
 
     # testinfra would start the container's Python to ask for it.
     encoding = "UTF-8"
 
     def run(self, command: str, *args: str, **kwargs: Any) -> CommandResult:
-        """Run a command of a check."""
-        try:
-            result = super().run(command, *args, **kwargs)
-        except OSError as error:  # the shell that calls docker
-            pytest.exit(str(error), returncode=NOT_STARTED)
-        said = (result.stdout_bytes + result.stderr_bytes).decode(errors="replace")
-        if is_not_started(result.rc, said):
-            pytest.exit(said.strip(), returncode=NOT_STARTED)
-        return result
+        """Run a command of a check, and again if the host could not start it."""
+        why = ""
+        for _ in range(TRIES):
+            try:
+                result = super().run(command, *args, **kwargs)
+            except OSError as error:  # the shell that calls docker
+                why = str(error)
+                continue
+            said = (result.stdout_bytes + result.stderr_bytes).decode(errors="replace")
+            if not is_not_started(result.rc, said):
+                return result
+            why = said.strip()
+        pytest.exit(why, returncode=NOT_STARTED)
 
 
 def use() -> None:

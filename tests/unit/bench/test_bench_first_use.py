@@ -37,17 +37,17 @@ def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.Mon
     spent = {"build.py --target": 200, " build.py run ": 10, ".ci/run": 600}
     run: list[str] = []
 
-    def do(argv: list[str], _folder: Path) -> str:
+    def do(argv: list[str], **_: object) -> tuple[int, str]:
         command = " ".join(argv)
         run.append(command)
         now[0] += next((each for part, each in spent.items() if part in command), 1)
-        return "tensor([2., 2.], device='npu:0')"
+        return 0, "tensor([2., 2.], device='npu:0')"
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (tmp_path / "cannery").mkdir()
     (tmp_path / "cannery" / "README.md").write_text(readme, encoding="utf-8")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("bench.first_use._do", do)
+    monkeypatch.setattr("bench.first_use.run", do)
     monkeypatch.setattr("bench.first_use.time.monotonic", lambda: now[0])
     monkeypatch.setattr("bench.first_use.processor_seconds", lambda: 1.5 * now[0])
     found = {each.key: each.ours.median for each in first_use(ROOT, tmp_path)}
@@ -59,7 +59,7 @@ def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.Mon
     ]
 
 
-def test_all_that_a_failed_command_said_is_kept(
+def test_a_failed_run_of_ci_is_measured_and_all_that_it_said_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -67,8 +67,16 @@ def test_all_that_a_failed_command_said_is_kept(
     script = "echo the reason; seq 2000; exit 3"
     (tmp_path / "cannery" / ".ci" / "run").write_text(script, encoding="utf-8")
     monkeypatch.setattr("bench.first_use._cloned", lambda *_: tmp_path / "cannery")
+    measured = {}
     with pytest.raises(EngineError, match="failed with code 3") as caught:
-        [*ci(ROOT, tmp_path)]
+        for figure in ci(ROOT, tmp_path):
+            measured[figure.key] = figure.failed
+    assert measured == {
+        "ci-first": 1,
+        "ci-first-processor": 0,
+        "ci-again": 1,
+        "ci-again-processor": 0,
+    }
     assert "the reason" not in str(caught.value)
     log = Path(str(caught.value).split()[-1].rstrip("."))
     assert log.read_text(encoding="utf-8").startswith("the reason\n1\n")

@@ -13,7 +13,7 @@ from testinfra.backend.docker import DockerBackend
 
 from cannery.errors import EngineError
 from cannery.execute.engine import verify
-from cannery.execute.engine.checked_container import CheckedContainer
+from cannery.execute.engine.checked_container import TRIES, CheckedContainer
 from cannery.execute.engine.not_started import NOT_STARTED, is_not_started
 from cannery.execute.engine.verify import PLUGIN
 from cannery.model import DeviceKind
@@ -118,6 +118,18 @@ def test_a_shell_of_the_host_that_does_not_start(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(pytest.exit.Exception, match="Bad address: '/bin/sh'") as caught:
         CheckedContainer("c1").run("true")
     assert caught.value.returncode == NOT_STARTED
+
+
+def test_what_the_host_cannot_start_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As where the kernel is out of memory for a moment: no check fails, and none is lost."""
+    said = f"echo '{OCI}exec /bin/sh: bad address: unknown'; exit 126"
+    calls = tmp_path / "calls"
+    early = f"echo x >>{calls}; [ $(wc -l <{calls}) -ge {TRIES} ]"
+    docker(monkeypatch, tmp_path, f"{early} || {{ {said}; }}")
+    assert CheckedContainer("c1").run("true").rc == 0
+    assert calls.read_text(encoding="utf-8").count("x") == TRIES
 
 
 def test_checks_that_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
