@@ -130,6 +130,8 @@ def _row(key: str, figure: Mapping[str, Any]) -> str:
 
 def _passed(key: str, figure: Mapping[str, Any]) -> bool | None:
     """Whether a stored figure is within today's limit."""
+    if figure.get("failed"):
+        return False
     reference = figure["reference"]["median"] if figure["reference"] else None
     return LIMITS.get(key, _NO_LIMIT).passed(figure["ours"]["median"], reference)
 

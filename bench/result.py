@@ -68,6 +68,8 @@ class Figure:
     @property
     def passed(self) -> bool | None:
         """Whether the figure is within its limit; None without a limit or a reference."""
+        if self.failed:
+            return False
         return self.limit.passed(self.ours.median, self._compared)
 
     @property

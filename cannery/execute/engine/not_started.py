@@ -18,10 +18,15 @@ _BY_SHELL = re.compile(r"(?:: Bad address|Bad address: \S+|: Cannot allocate mem
 """How the shell ends if the kernel could not start a program, whatever the image holds."""
 
 
+def shell_not_started(said: str) -> bool:
+    """Whether the engine could not start the shell of a command, so that no part of it has run."""
+    return bool(_BY_ENGINE.match(said))
+
+
 def is_not_started(code: int, said: str) -> bool:
     """Whether a command with this exit code and output was not run, for a reason of the host's."""
     if not code:
         return False
-    if _BY_ENGINE.match(said):
+    if shell_not_started(said):
         return not _OF_THE_IMAGE.search(said)
     return code in (126, 127) and bool(_BY_SHELL.search(said))

@@ -31,6 +31,13 @@ def test_a_machine_with_an_engine_is_not_new(
         first_use(ROOT, tmp_path)
 
 
+def script(folder: Path, text: str) -> None:
+    """Write .ci/run of the clone in ``folder``."""
+    path = folder / "cannery" / ".ci" / "run"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+
+
 def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands take no time here: what is measured is the clock between their beginnings."""
     now = [0.0]
@@ -46,6 +53,7 @@ def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.Mon
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (tmp_path / "cannery").mkdir()
     (tmp_path / "cannery" / "README.md").write_text(readme, encoding="utf-8")
+    script(tmp_path, "")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("bench.first_use.run", do)
     monkeypatch.setattr("bench.first_use.time.monotonic", lambda: now[0])
@@ -63,20 +71,28 @@ def test_a_failed_run_of_ci_is_measured_and_all_that_it_said_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (tmp_path / "cannery" / ".ci").mkdir(parents=True)
-    script = "echo the reason; seq 2000; exit 3"
-    (tmp_path / "cannery" / ".ci" / "run").write_text(script, encoding="utf-8")
+    script(tmp_path, "echo the reason; seq 2000; echo 'nox > Ran 2'; exit 3 # nox -s unit engine")
     monkeypatch.setattr("bench.first_use._cloned", lambda *_: tmp_path / "cannery")
     measured = {}
     with pytest.raises(EngineError, match="failed with code 3") as caught:
         for figure in ci(ROOT, tmp_path):
-            measured[figure.key] = figure.failed
+            measured[figure.key] = figure.failed, figure.passed
     assert measured == {
-        "ci-first": 1,
-        "ci-first-processor": 0,
-        "ci-again": 1,
-        "ci-again-processor": 0,
+        "ci-first": (1, False),
+        "ci-first-processor": (0, None),
+        "ci-again": (1, False),
+        "ci-again-processor": (0, None),
     }
     assert "the reason" not in str(caught.value)
     log = Path(str(caught.value).split()[-1].rstrip("."))
     assert log.read_text(encoding="utf-8").startswith("the reason\n1\n")
+
+
+def test_a_run_of_ci_that_ends_before_its_sessions_is_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    script(tmp_path, "echo 'nox > Ran 1'; exit 3 # nox -s image; nox -s unit engine")
+    monkeypatch.setattr("bench.first_use._cloned", lambda *_: tmp_path / "cannery")
+    with pytest.raises(EngineError, match="failed with code 3"):
+        next(ci(ROOT, tmp_path))

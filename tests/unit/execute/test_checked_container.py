@@ -120,16 +120,41 @@ def test_a_shell_of_the_host_that_does_not_start(monkeypatch: pytest.MonkeyPatch
     assert caught.value.returncode == NOT_STARTED
 
 
-def test_what_the_host_cannot_start_is_tried_again(
+def test_a_shell_that_the_engine_cannot_start_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """As where the kernel is out of memory for a moment: no check fails, and none is lost."""
     said = f"echo '{OCI}exec /bin/sh: bad address: unknown'; exit 126"
     calls = tmp_path / "calls"
-    early = f"echo x >>{calls}; [ $(wc -l <{calls}) -ge {TRIES} ]"
-    docker(monkeypatch, tmp_path, f"{early} || {{ {said}; }}")
+    last = f"echo x >>{calls}; [ $(wc -l <{calls}) -ge {TRIES} ]"
+    docker(monkeypatch, tmp_path, f"{last} || {{ {said}; }}")
     assert CheckedContainer("c1").run("true").rc == 0
     assert calls.read_text(encoding="utf-8").count("x") == TRIES
+
+
+def test_a_shell_that_the_host_cannot_start_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    docker(monkeypatch, tmp_path, "exit 0")
+    start, failures = DockerBackend.run, [OSError(14, "Bad address", "/bin/sh")]
+
+    def run(*args: str, **options: object) -> object:
+        if failures:
+            raise failures.pop()
+        return start(*args, **options)
+
+    monkeypatch.setattr(DockerBackend, "run", run)
+    assert CheckedContainer("c1").run("true").rc == 0
+
+
+def test_a_command_that_may_have_run_in_part_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls = tmp_path / "calls"
+    said = f"echo x >>{calls}; echo '/bin/sh: 1: python3: Bad address'; exit 126"
+    docker(monkeypatch, tmp_path, said)
+    with pytest.raises(pytest.exit.Exception, match="Bad address"):
+        CheckedContainer("c1").run("mkdir a && python3")
+    assert calls.read_text(encoding="utf-8") == "x\n"
 
 
 def test_checks_that_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
