@@ -137,7 +137,7 @@ def _carried_out(
 
         print(printed(project, selection, options, planned), end="")
     raise_for_plan(planned, simulate=options.simulate, single=len(selection.targets) == 1)
-    if memory and planned.images is not None:
+    if memory:
         memory.keep(planned.asked, planned.images, text)
     return 0
 

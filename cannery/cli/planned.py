@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What plans said. It is kept until a file, the code, or a local image that they name changes."""
+"""What plans said. It is kept until a file, the code, or a local image that they name changes.
+
+A plan without an engine is kept too, until one answers.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ _MOST = 20
 
 
 class _Said(TypedDict):
-    """What a plan said, the images that it asked the engine for, and a hash of the answer."""
+    """What a plan said, the images that it asked the engine for, and a hash of the answer.
+
+    The hash is empty if no engine answered.
+    """
 
     asked: list[str]
     answer: str
@@ -47,22 +53,30 @@ class Memory:
     question: str
 
     def recalled(self) -> str | None:
-        """What the plan says; None if that has to be found out, or if no engine answers."""
+        """What the plan says; None if that has to be found out."""
         said = self._known().get(self.question)
         if said is None:
             return None
         try:
-            images = local_images(said["asked"])
-        except EngineError:
+            answer, problem = _digest(local_images(said["asked"])), ""
+        except EngineError as error:
+            answer, problem = "", str(error)
+        if answer != said["answer"]:
             return None
-        return said["text"] if _digest(images) == said["answer"] else None
+        if problem:
+            console.say(problem, "warning")
+        return said["text"]
 
-    def keep(self, asked: Sequence[str], images: Images, text: str) -> None:
-        """Remember that the plan says ``text`` where the engine has ``images`` of ``asked``."""
+    def keep(self, asked: Sequence[str], images: Images | None, text: str) -> None:
+        """Remember that the plan says ``text`` where the engine has ``images`` of ``asked``.
+
+        ``images`` is None if no engine answered.
+        """
         known = self._known()
         known.pop(self.question, None)
         newest = [*known.items()][1 - _MOST :]
-        said = _Said(asked=[*asked], answer=_digest(images), text=text)
+        answer = "" if images is None else _digest(images)
+        said = _Said(asked=[*asked], answer=answer, text=text)
         kept = json.dumps({**dict(newest), self.question: said}, ensure_ascii=False)
         self.project.cache.keep(_ENTRY, self.inputs, kept)
 

@@ -101,6 +101,22 @@ def test_an_engine_that_stops_answering(checkout: Checkout, docker: Docker) -> N
     assert f"this machine has no {IMAGE}" in checkout.run(*ONE, env=docker.env).out
 
 
+def test_what_was_planned_without_an_engine_is_known(
+    checkout: Checkout, docker: Docker, only_memory: Callable[[], None]
+) -> None:
+    (docker.folder / "images.json").unlink()
+    first = checkout.run(*ONE, env=docker.env)
+    assert "because no engine answers" in first.out
+    only_memory()
+    again = checkout.run(*ONE, env=docker.env)
+    assert (again.code, again.out) == (0, first.out)
+    for result in (first, again):
+        result.accepted("the container engine does not answer")
+    docker.has({})
+    with pytest.raises(MadeAgainError):
+        checkout.run(*ONE, env=docker.env)
+
+
 def test_files_that_are_fetched_meanwhile(
     checkout: Checkout, docker: Docker, tmp_path: Path, only_memory: Callable[[], None]
 ) -> None:
