@@ -30,11 +30,12 @@ slower index adds the same download time to both sides. A sample in which a down
 seconds without bytes in a container that waits for them) is thrown away and taken again, at most
 twice; the column "runs" says so.
 
-`python -m bench --quick` takes 12 minutes. It gives every ratio that is not hours, with fewer
-samples and its baseline in the same run, and says which figures that leaves out. Every run is a
-line of [bench/results/history.jsonl](../bench/results/history.jsonl); `python -m bench --history`
-draws it. `python -m bench --compare A B` compares two commits of it, or two files that `--out` has
-written, by the Mann-Whitney U test with Holm's correction.
+`python -m bench --quick` has 12 minutes for every ratio that is not hours, with fewer samples and
+its baseline in the same run. It says which figures it leaves out, because they take hours or
+because too little time is left. The last one that it begins may end later: on 2026-11-24 all took
+13.6 minutes. Every run is a line of [history.jsonl](../bench/results/history.jsonl);
+`python -m bench --history` draws it. `python -m bench --compare A B` compares two commits of it,
+or two files that `--out` has written, by the Mann-Whitney U test with Holm's correction.
 
 ![figures by commit](bench-history.svg)
 

@@ -57,11 +57,13 @@ class Memory:
         said = self._known().get(self.question)
         if said is None:
             return None
+        images: Images | None = None
+        problem = ""
         try:
-            answer, problem = _digest(local_images(said["asked"])), ""
+            images = local_images(said["asked"])
         except EngineError as error:
-            answer, problem = "", str(error)
-        if answer != said["answer"]:
+            problem = str(error)
+        if _digest(images) != said["answer"]:
             return None
         if problem:
             console.say(problem, "warning")
@@ -75,8 +77,7 @@ class Memory:
         known = self._known()
         known.pop(self.question, None)
         newest = [*known.items()][1 - _MOST :]
-        answer = "" if images is None else _digest(images)
-        said = _Said(asked=[*asked], answer=answer, text=text)
+        said = _Said(asked=[*asked], answer=_digest(images), text=text)
         kept = json.dumps({**dict(newest), self.question: said}, ensure_ascii=False)
         self.project.cache.keep(_ENTRY, self.inputs, kept)
 
@@ -146,8 +147,10 @@ def _device(options: BuildOptions) -> str:
     return repr(npu_device())
 
 
-def _digest(images: Images) -> str:
-    """A hash of what a plan can depend on."""
+def _digest(images: Images | None) -> str:
+    """A hash of what a plan can depend on; empty if no engine answered."""
+    if images is None:
+        return ""
     known = [
         (name, each.id, each.architecture, sorted(each.labels.items()))
         for name, each in images.items()

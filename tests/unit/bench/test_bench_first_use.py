@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from bench.first_use import ci, commands, first_use
+from bench.result import Figure
 from cannery.errors import EngineError, UsageError
 
 ROOT = Path(__file__).parents[3]
@@ -67,15 +69,26 @@ def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.Mon
     ]
 
 
-def test_a_failed_run_of_ci_is_measured_and_all_that_it_said_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def in_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Iterator[Figure]]:
+    """Measures ``.ci/run`` with a given text; the logs of its failures are in ``tmp_path``."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    script(tmp_path, "echo the reason; seq 2000; echo 'nox > Ran 2'; exit 3 # nox -s unit engine")
     monkeypatch.setattr("bench.first_use._cloned", lambda *_: tmp_path / "cannery")
+
+    def measured(text: str) -> Iterator[Figure]:
+        script(tmp_path, text)
+        return ci(ROOT, tmp_path)
+
+    return measured
+
+
+def test_a_failed_run_of_ci_is_measured_and_all_that_it_said_is_kept(
+    in_clone: Callable[[str], Iterator[Figure]],
+) -> None:
+    text = "echo the reason; seq 2000; echo 'nox > Ran 2'; exit 3 # nox -s unit engine"
     measured = {}
     with pytest.raises(EngineError, match="failed with code 3") as caught:
-        for figure in ci(ROOT, tmp_path):
+        for figure in in_clone(text):
             measured[figure.key] = figure.failed, figure.passed
     assert measured == {
         "ci-first": (1, False),
@@ -89,10 +102,7 @@ def test_a_failed_run_of_ci_is_measured_and_all_that_it_said_is_kept(
 
 
 def test_a_run_of_ci_that_ends_before_its_sessions_is_no_figure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    in_clone: Callable[[str], Iterator[Figure]],
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    script(tmp_path, "echo 'nox > Ran 1'; exit 3 # nox -s image; nox -s unit engine")
-    monkeypatch.setattr("bench.first_use._cloned", lambda *_: tmp_path / "cannery")
     with pytest.raises(EngineError, match="failed with code 3"):
-        next(ci(ROOT, tmp_path))
+        next(in_clone("echo 'nox > Ran 1'; exit 3 # nox -s image; nox -s unit engine"))
