@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The variables of NNAL's set_env.sh by release: what the sources say, and between them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cannery.image import cann_environment
+from cannery.image.cann_environment import atb_variables
+
+GLOBAL = "ATB_WORKSPACE_MEM_ALLOC_GLOBAL"
+
+
+@pytest.mark.parametrize(
+    ("version", "number", "allocation"),
+    [
+        ("8.0.T39", 27, "0"),
+        ("8.0.RC3", 27, "0"),
+        ("8.0.0", 27, "0"),
+        ("8.1.RC1", 28, "0"),
+        ("8.2.RC1", 21, "0"),
+        ("8.3.RC1.alpha001", 21, "0"),
+        ("8.3.RC1", 15, "1"),
+        ("8.5.0", 11, None),
+        ("9.1.1", 11, None),
+    ],
+)
+def test_each_release_has_its_own(version: str, number: int, allocation: str | None) -> None:
+    found = atb_variables(version)
+    assert len(found) == number
+    assert found.get(GLOBAL) == allocation
+
+
+def test_what_8_1_added_and_8_2_and_8_3_took_away() -> None:
+    names = [{*atb_variables(each)} for each in ("8.0.0", "8.1.RC1", "8.2.RC1", "8.3.RC1")]
+    assert names[1] - names[0] == {"LCCL_PARALLEL"}
+    assert len(names[1] - names[2]) == 7
+    assert len(names[1] - names[3]) == 13
+    assert not names[2] - names[1]
+    assert not names[3] - names[2]
+
+
+def test_every_release_of_the_table_has_a_source() -> None:
+    table = json.loads(cann_environment._FILE.read_text(encoding="utf-8"))
+    assert {each for values in table["atb"].values() for each in values} <= {*table["sources"]}
