@@ -16,7 +16,7 @@ nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "none"
 nox.options.sessions = [
     *("lint", "types", "unit", "campaign-quick", "fetch", "policy", "workflows"),
-    *("simulator", "image", "engine", "publish", "browser"),
+    *("doctor-tests", "simulator", "image", "engine", "publish", "browser"),
 ]
 
 MAIN = "py39-torch231-cann8t39"
@@ -29,7 +29,7 @@ TORCH = ("torch==2.13.0", "torch_npu==2.13.0")
 PROGRAMS = [
     *(
         f"cannery/image/context/{name}"
-        for name in ("compile-python", "download-sdist", "pack-doctor", "seal-layer", "split-lock")
+        for name in ("compile-python", "download-sdist", "seal-layer", "split-lock")
     ),
     "cannery/image/vendor/take-cann",
 ]
@@ -85,6 +85,8 @@ def types(session: nox.Session) -> None:
     )
     for program in PROGRAMS:
         session.run("mypy", "--scripts-are-modules", program)
+    with session.chdir("packages/ascend-doctor"):
+        session.run("mypy", "ascend_doctor", "tests", "tools")
 
 
 @nox.session
@@ -92,6 +94,22 @@ def unit(session: nox.Session) -> None:
     """Tests of single modules, and of the command line with bad input, on all cores."""
     tests = ["tests/unit", "tests/cli", *session.posargs]
     session.run("pytest", "--quiet", *CORES, "worksteal", *tests)
+
+
+@nox.session(name="doctor-tests")
+def doctor_tests(session: nox.Session) -> None:
+    """The tests of packages/ascend-doctor."""
+    with session.chdir("packages/ascend-doctor"):
+        session.run("pytest", "--quiet", "tests", *session.posargs)
+
+
+@nox.session
+def doctor(session: nox.Session) -> None:
+    """Pack ascend-doctor and make it the one that images get: moves their content keys."""
+    session.run("python", "-m", "cannery.image.doctor_facts")
+    package = "packages/ascend-doctor"
+    words = (f"{package}/ascend_doctor", "cannery/image/context/ascend-doctor")
+    session.run("python", f"{package}/tools/pack.py", *words)
 
 
 @nox.session(name="campaign-quick")

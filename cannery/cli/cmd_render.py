@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py render``: images/ from matrix.yaml, and the facts that are packed with the doctor."""
+"""``build.py render``: images/ from matrix.yaml."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,19 +83,15 @@ def _check(project: Project, options: RenderOptions) -> int:
 def _compared(
     project: Project, matrix: Matrix, targets: Iterable[Target], *, every: bool
 ) -> tuple[Difference, dict[Path, str]]:
-    """The differences of the files of ``targets`` and of the doctor's facts, and all texts.
+    """The differences of the files of ``targets``, and all texts.
 
     With ``every`` also files that belong to no target of ``matrix`` are differences.
     """
-    from cannery.image.doctor_facts import facts_file
-    from cannery.image.drift import compare, compare_file
+    from cannery.image.drift import compare
     from cannery.image.render import Renderer
 
     renderer = Renderer(project)
     rendered: dict[Path, str] = {}
     for each in renderer.render_all(targets).values():
         rendered |= each.paths(project)
-    difference = compare(project, rendered, matrix.targets if every else ())
-    facts, text = facts_file(project, matrix, project.compat())
-    changed = {**difference.changed, **compare_file(project, facts, text)}
-    return replace(difference, changed=changed), {**rendered, facts: text}
+    return compare(project, rendered, matrix.targets if every else ()), rendered

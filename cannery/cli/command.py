@@ -18,9 +18,9 @@ class Command:
 
     ``options`` are the classes of its options, as MODULE.CLASS below ``cannery.options``, so that
     only those of the command in use are imported. ``one_of`` are fields of them of which it needs
-    at least one. ``reads`` and ``writes`` name files and what else it uses, and ``example`` the
-    words after build.py. The module ``cannery.cli.cmd_NAME``, with underscores for hyphens, has
-    ``run(given, project)``.
+    at least one. The words after one that ``passes_on`` are another program's. ``reads`` and
+    ``writes`` name files and what else it uses, and ``example`` the words after build.py. The module
+    ``cannery.cli.cmd_NAME``, with underscores for hyphens, has ``run(given, project)``.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Command:
     example: str
     options: tuple[str, ...]
     one_of: tuple[str, ...] = ()
+    passes_on: bool = False
 
     @cached_property
     def declared(self) -> tuple[Declared, ...]:

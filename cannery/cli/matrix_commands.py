@@ -56,10 +56,9 @@ MATRIX_COMMANDS = (
         summary="write images/ from matrix.yaml and the locks",
         description="Writes the Dockerfile and the other files of each target below images/ from "
         "matrix.yaml, the templates and the locks. Removes the folders of targets that no longer "
-        "exist. Also writes the facts that the doctor in the images judges drivers by. "
-        "Run it after every change of matrix.yaml, and commit the result; builds refuse "
+        "exist. Run it after every change of matrix.yaml, and commit the result; builds refuse "
         "to start while images/ is out of date.",
-        reads="matrix.yaml, compat.yaml, the locks and the templates",
+        reads="matrix.yaml, the locks and the templates",
         writes="images/; only files that build.py has written are replaced or removed",
         example="render --target py39-torch231-cann8t39",
         options=("matrix.RenderOptions",),

@@ -85,6 +85,8 @@ def parse(words: Sequence[str]) -> tuple[Command, Given]:
     """
     if words and words[0] == HELP:
         words = [*words[1:], "--help"]
+    if words and words[0] in COMMANDS and COMMANDS[words[0]].passes_on:
+        return COMMANDS[words[0]], {"words": words[1:]}
     if words and words[0] in COMMANDS:
         _refuse_unknown(COMMANDS[words[0]], words[1:])
     given = vars(_parser(*words[:1]).parse_args(words))

@@ -15,7 +15,6 @@ from cannery.deploy.workload import Workload
 from cannery.errors import EngineError, Problem
 from cannery.execute.engine import client as engine
 from cannery.execute.engine.stand_ins import stand_ins
-from cannery.image.context.ascend_doctor.driver_version import version_in
 from cannery.image.simulated import DRIVER_MARKER
 from cannery.model import Target
 
@@ -99,7 +98,7 @@ def _driver(target: Target, compat: Compat | None, root: Path) -> Iterator[Probl
         text = (root / DRIVER.lstrip("/") / "version.info").read_text("utf-8", "replace")
     except OSError:
         text = ""
-    if not (version := version_in(text)):
+    if not (version := driver.version_in(text)):
         yield f"{DRIVER}/version.info does not contain the version of the driver."
     elif compat and (judged := driver.judge(version, target, compat)):
         yield judged

@@ -135,7 +135,7 @@ class KeyInputs:
 @cache
 def _digest(text: str) -> str:
     """The sha256 of ``text``, computed once for a file that many targets share."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
 def short_key(key: str) -> str:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts of compat.yaml and matrix.yaml that the doctor in the images judges drivers by."""
+"""The facts of compat.yaml and matrix.yaml that the doctor judges drivers by.
+
+``python -m cannery.image.doctor_facts`` writes them into the package ascend-doctor.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from cannery.compat.facts import Compat
+from cannery.files import write_files
 from cannery.matrix.project import Project
 from cannery.model import Matrix
 
-PACKAGE = "ascend_doctor"
-"""The folder of the doctor's modules below the shared build context."""
+FILE = "packages/ascend-doctor/ascend_doctor/facts.json"
+"""Where the doctor of this checkout has them."""
 
 
 def doctor_facts(matrix: Matrix, compat: Compat) -> dict[str, Any]:
@@ -38,6 +42,11 @@ def doctor_facts(matrix: Matrix, compat: Compat) -> dict[str, Any]:
 
 
 def facts_file(project: Project, matrix: Matrix, compat: Compat) -> tuple[Path, str]:
-    """The file that is packed with the doctor, and its text."""
+    """The file of the doctor, and its text."""
     text = json.dumps(doctor_facts(matrix, compat), indent=2, ensure_ascii=True)
-    return project.build_context / PACKAGE / "facts.json", text + "\n"
+    return project.root / FILE, text + "\n"
+
+
+if __name__ == "__main__":
+    checkout = Project(root=Path(__file__).resolve().parents[2])
+    write_files(dict([facts_file(checkout, checkout.matrix(), checkout.compat())]))

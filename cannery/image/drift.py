@@ -56,7 +56,7 @@ def compare(
         _check_folder(project, folder)
     changed: dict[Path, str] = {}
     for path, text in rendered.items():
-        changed |= compare_file(project, path, text)
+        changed |= _compare_file(project, path, text)
     orphans: list[Path] = []
     strays: list[Path] = []
     names = {str(path) for path in rendered}
@@ -65,7 +65,7 @@ def compare(
     return Difference(changed=changed, orphans=tuple(orphans), strays=tuple(strays))
 
 
-def compare_file(project: Project, path: Path, text: str) -> dict[Path, str]:
+def _compare_file(project: Project, path: Path, text: str) -> dict[Path, str]:
     """``path`` with its unified diff, if the file on disk differs from ``text``.
 
     Raises:

@@ -29,8 +29,7 @@ RENDERED = "rendered"
 """The entry of the cache that the folders of all targets are as rendered."""
 
 IN_SYNC = "in-sync"
-"""The entry that they are, that there are no others, and that the doctor has the same facts. Its
-text is the number of targets."""
+"""The entry that they are, and that there are no others. Its text is the number of targets."""
 
 EACH_IN_SYNC = "each-in-sync"
 """The entry of the targets whose folders are as rendered, by id."""

@@ -23,6 +23,7 @@ CONTEXT = "cannery/image/context/"
 _HARMLESS_FOLDERS = (
     *("bench/", "cannery/catalog/", "cannery/image/templates/", "cannery/ranktable/"),
     *("cannery/smoke/", "cannery/stuck/", "cannery/training/", "docs/", "releases/", "npm/"),
+    "packages/ascend-doctor/",
     *("schemas/", "tests/applications/", "tests/browser/", "tests/campaign/", "tests/cli/"),
     *("tests/engine/", "tests/fetch/", "tests/fuzz/", "tests/policy/", "tests/publish/"),
     *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 import yaml
 
 from cannery.errors import Problem, RankTableError, Span
-from cannery.image.context.ascend_doctor.hccn_conf import read_hccn_conf
-from cannery.image.context.ascend_doctor.numbers import number_list, short_list
+from cannery.ranktable.hccn_conf import number_list, read_hccn_conf, short_list
 from cannery.ranktable.model import Device, RankTable, Server
 from cannery.ranktable.read import parse_rank_table
 from cannery.syntax.yaml_errors import not_yaml

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.deploy.driver import judge
+from cannery.deploy.driver import is_older, judge, version_in
 from cannery.errors import Problem
-from cannery.image.context.ascend_doctor.driver_version import is_older, version_in
 from cannery.matrix.project import Project
 from cannery.model import Target
 from tests.unit.matrices import CHECKOUT

@@ -39,7 +39,7 @@ class Mount(NamedTuple):
 class Machine:
     """A host with what was read of it.
 
-    ``facts`` are what was known when the doctor was packed (see docs/doctor.md), ``cann`` is the
+    ``facts`` are what was known when the doctor was packed (see docs/usage.md), ``cann`` is the
     CANN to judge the driver for, where it was named.
     """
 

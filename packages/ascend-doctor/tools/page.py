@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/doctor.md, of which the tables are made from the doctor's table of findings."""
+"""Writes the generated part of docs/findings.md from the table of findings."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from cannery.errors import CanneryError
-from cannery.files import write_files
-from cannery.image.context.ascend_doctor.explain import general
-from cannery.image.context.ascend_doctor.table import Finding, load_table
+from ascend_doctor.explain import general
+from ascend_doctor.table import Finding, load_table
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "doctor.md"
-MARK = "<!-- findings: python -m cannery.report.doctor_page writes what follows -->\n"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
+MARK = "<!-- findings: python -m tools.page writes what follows -->\n"
 """The line of the page after which everything is generated."""
 
 
@@ -49,17 +46,11 @@ def _row(row: Finding) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
-def main(path: Path = PAGE) -> int:
-    """Write the page at ``path``; return the exit code, as docs/exit-codes.md has it."""
-    text = path.read_text(encoding="utf-8")
-    try:
-        write_files({path: page(text)})
-    except CanneryError as error:
-        for problem in error.problems:
-            print(f"doctor_page: {problem}", file=sys.stderr)
-        return error.exit_code
-    return 0
+def main(path: Path = PAGE) -> None:
+    """Write the page at ``path``."""
+    text = page(path.read_text(encoding="utf-8"))
+    path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from cannery.image.context.ascend_doctor.host import Space
-from tests.unit.hosts import SimulatedHost, good_host, run_doctor
+from ascend_doctor.host import Space
+from tests.hosts import SimulatedHost, good_host, run_doctor
 
 
 def document(host: SimulatedHost, capsys: pytest.CaptureFixture[str], *argv: str) -> Any:
@@ -170,8 +170,8 @@ def test_what_is_no_report_is_named(
 def test_a_reader_that_goes_away_is_no_error(unbuffered: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    argv = [sys.executable, "-m", "cannery.image.context.ascend_doctor", "--explain", "EJ0001"]
-    root = Path(__file__).resolve().parents[3]
+    argv = [sys.executable, "-m", "ascend_doctor", "--explain", "EJ0001"]
+    root = Path(__file__).resolve().parents[1]
     env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     done = subprocess.run(
         argv, stdout=writer, stderr=subprocess.PIPE, cwd=root, env=env, check=False
@@ -183,7 +183,7 @@ def test_a_reader_that_goes_away_is_no_error(unbuffered: str) -> None:
 def test_a_check_that_fails_does_not_stop_the_others(
     host: SimulatedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cannery.image.context.ascend_doctor import examine
+    from ascend_doctor import examine
 
     def check_broken(_machine: object) -> None:
         raise ZeroDivisionError("x")

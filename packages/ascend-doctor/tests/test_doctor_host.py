@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.image.context.ascend_doctor.host import Host, read_status, run_program
-from tests.unit.hosts import good_host
+from ascend_doctor.host import Host, read_status, run_program
+from tests.hosts import good_host
 
 
 def program(folder: Path, text: str) -> str:
@@ -71,7 +71,7 @@ def test_files_without_permission_are_named(tmp_path: Path) -> None:
     machine = host.machine()
     refusing = Refusing(str(host.root), host.environment, machine.host._access)
     machine.host = refusing
-    from cannery.image.context.ascend_doctor.examine import examine
+    from ascend_doctor.examine import examine
 
     found = examine(machine)
     assert {each.id for each in found} == {"unreadable"}

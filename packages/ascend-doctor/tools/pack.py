@@ -1,12 +1,14 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Packs a Python package into one executable file, which is the same for the same package.
 
-Usage: pack-doctor PACKAGE FILE
+Usage: python pack.py PACKAGE FILE
 
-PACKAGE is a folder with __main__.py, FILE the program that is written.
+PACKAGE is a folder with __main__.py, FILE the program that is written. FILE.sha256 gets its hash.
 """
 
+from __future__ import annotations
+
+import hashlib
 import sys
 import zipfile
 from pathlib import Path
@@ -31,6 +33,8 @@ def main(package: str, program: str) -> None:
                     name = f"{folder.name}/{path.name}"
                     archive.writestr(zipfile.ZipInfo(name, DATE), path.read_bytes())
     target.chmod(0o755)
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    Path(f"{program}.sha256").write_text(f"{digest}  {target.name}\n", encoding="ascii")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of ``ascend-doctor``, which is that of ``build.py doctor`` too."""
+"""The command line of ``ascend-doctor``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pkgutil
 import sys
 from typing import Any, Mapping, Sequence
 
+from . import __version__
 from .examine import describe, examine
 from .explain import explain, general, near
 from .fixes import FIXES
@@ -85,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         "file. Without --fix, nothing is changed.",
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action="version", version="ascend-doctor " + __version__)
     parser.add_argument("--json", action="store_true", help="print a JSON document")
     parser.add_argument(
         "--cann", default="", metavar="VERSION", help="the CANN to judge the driver for"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.image.context.ascend_doctor import table as module
-from cannery.image.context.ascend_doctor.logs import literals_of
-from cannery.image.context.ascend_doctor.table import SEVERITIES, load_table
+from ascend_doctor import table as module
+from ascend_doctor.logs import literals_of
+from ascend_doctor.table import SEVERITIES, load_table
 
 TABLE = load_table()
 FOLDER = Path(module.__file__).parent

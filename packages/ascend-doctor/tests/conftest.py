@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.hosts import SimulatedHost, good_host
+from tests.hosts import SimulatedHost, good_host
 
 
 @pytest.fixture

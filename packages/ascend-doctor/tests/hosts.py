@@ -6,13 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.image.context.ascend_doctor.command import main
-from cannery.image.context.ascend_doctor.examine import examine
-from cannery.image.context.ascend_doctor.host import Access, Host, Output, Space, Status
-from cannery.image.context.ascend_doctor.machine import Machine
-from cannery.image.context.ascend_doctor.table import Found
+from ascend_doctor.command import main
+from ascend_doctor.examine import examine
+from ascend_doctor.host import Access, Host, Output, Space, Status
+from ascend_doctor.machine import Machine
+from ascend_doctor.table import Found
 
-RECORDED = Path(__file__).parent / "doctor" / "recorded"
+RECORDED = Path(__file__).parent / "recorded"
 CARDS = 8
 DRIVER = "24.1.rc1.b030"
 FACTS = {

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cannery.image.context.ascend_doctor.host import Output, Space, Status
-from tests.unit.hosts import DRIVER, SimulatedHost
+from ascend_doctor.host import Output, Space, Status
+from tests.hosts import DRIVER, SimulatedHost
 
 SMI = "npu-smi info"
 CONF = "/etc/hccn.conf"

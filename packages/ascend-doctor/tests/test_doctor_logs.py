@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.image.context.ascend_doctor import logs
-from cannery.image.context.ascend_doctor.logs import LogError, search_log
-from cannery.image.context.ascend_doctor.table import load_table
+from ascend_doctor import logs
+from ascend_doctor.logs import LogError, search_log
+from ascend_doctor.table import load_table
 
 TABLE = load_table()
 

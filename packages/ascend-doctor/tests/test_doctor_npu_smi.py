@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.image.context.ascend_doctor.host import Output
-from cannery.image.context.ascend_doctor.npu_smi import read_info, read_topology
-from tests.unit.hosts import RECORDED, good_host, recorded
+from ascend_doctor.host import Output
+from ascend_doctor.npu_smi import read_info, read_topology
+from tests.hosts import RECORDED, good_host, recorded
 
 FORMS = sorted(path.stem for path in RECORDED.glob("npu-smi-*.txt"))
 MANGLED = 1000

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/doctor.md has every finding, with its source, as the doctor's table does."""
+"""docs/findings.md has every finding, with its source, as the doctor's table does."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from cannery.image.context.ascend_doctor.table import load_table
-from cannery.report.doctor_page import MARK, PAGE, main, page
+from ascend_doctor.table import load_table
+from tools.page import MARK, PAGE, main, page
 
 
 def test_the_page_is_up_to_date() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert page(text) == text, "run: python -m cannery.report.doctor_page"
+    assert page(text) == text, "run: python -m tools.page"
 
 
 def test_the_page_has_every_finding_and_its_sources() -> None:
@@ -25,7 +25,7 @@ def test_the_page_has_every_finding_and_its_sources() -> None:
 def test_what_is_written_by_hand_stays(tmp_path: Path) -> None:
     path = tmp_path / "doctor.md"
     path.write_text(f"# By hand\n\n{MARK}what was here\n", encoding="utf-8")
-    assert main(path) == 0
+    main(path)
     text = path.read_text(encoding="utf-8")
     assert text.startswith(f"# By hand\n\n{MARK}\n## Findings on a host\n")
     assert "what was here" not in text

@@ -9,11 +9,10 @@ import sys
 
 import pytest
 
-from cannery.image.context.ascend_doctor import command
-from cannery.image.context.ascend_doctor.fixes import FIXES, stop_process
-from cannery.image.context.ascend_doctor.host import Output, Space
-from cannery.options import doctor as options
-from tests.unit.hosts import SimulatedHost, run_doctor
+from ascend_doctor import command
+from ascend_doctor.fixes import stop_process
+from ascend_doctor.host import Output, Space
+from tests.hosts import SimulatedHost, run_doctor
 
 RESERVED = "/proc/sys/net/ipv4/ip_local_reserved_ports"
 
@@ -74,7 +73,3 @@ def test_a_process_that_does_not_end_is_killed() -> None:
         process.stdout.readline()
         stop_process(process.pid, grace=0.2)
         assert process.wait(timeout=60) == -signal.SIGKILL
-
-
-def test_the_fixes_are_those_of_build_py() -> None:
-    assert [*options.FIXES] == [*FIXES]

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The companions of cannery: nobody imports another, and images have a pinned doctor."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from cannery.image.doctor_facts import facts_file
+from cannery.matrix.project import Project
+from tests.policy.test_policy_sources import ROOT, tracked
+
+PACKAGE = ROOT / "packages" / "ascend-doctor"
+PINNED = ROOT / "cannery" / "image" / "context" / "ascend-doctor"
+
+
+def imported(name: str) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(str(node.module).partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("folder", "other"), [("cannery/", "ascend_doctor"), ("packages/ascend-doctor/", "cannery")]
+)
+def test_between_the_products_stand_files_and_commands(folder: str, other: str) -> None:
+    names = [name for name in tracked(".py") if name.startswith(folder)]
+    assert len(names) > 10
+    assert not [name for name in names if other in imported(name)]
+
+
+def test_the_pinned_doctor_is_the_one_that_was_recorded() -> None:
+    digest = hashlib.sha256(PINNED.read_bytes()).hexdigest()
+    record = PINNED.with_name("ascend-doctor.sha256").read_text(encoding="ascii")
+    assert record == f"{digest}  ascend-doctor\n", "run: nox -s doctor"
+    said = subprocess.run(
+        [sys.executable, PINNED, "--version"], capture_output=True, text=True, check=True
+    )
+    with zipfile.ZipFile(PINNED) as archive:
+        text = archive.read("ascend_doctor/__init__.py").decode()
+    assert f'"{said.stdout.split()[1]}"' in text
+
+
+def test_the_pinned_doctor_is_packed_as_the_doctor_is(
+    tmp_path: Path, record_property: pytest.RecordProperty
+) -> None:
+    """Unpacked and packed again it is the same; that the source is newer is only noted."""
+    with zipfile.ZipFile(PINNED) as archive:
+        archive.extractall(tmp_path / "pinned")
+    pack = [sys.executable, PACKAGE / "tools" / "pack.py"]
+    again = tmp_path / "ascend-doctor"
+    subprocess.run([*pack, tmp_path / "pinned" / "ascend_doctor", again], check=True)
+    assert again.read_bytes() == PINNED.read_bytes()
+    subprocess.run([*pack, PACKAGE / "ascend_doctor", again], check=True)
+    if again.read_bytes() != PINNED.read_bytes():
+        note = "the doctor in images is older than its source; 'nox -s doctor' moves the pin"
+        record_property("note", note)
+        print(note)
+
+
+def test_the_facts_of_the_doctor_are_those_of_compat_yaml(project: Project) -> None:
+    path, text = facts_file(project, project.matrix(), project.compat())
+    advice = "run: python -m cannery.image.doctor_facts"
+    assert path.read_text(encoding="utf-8") == text, advice
