@@ -16,7 +16,7 @@ nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "none"
 nox.options.sessions = [
     *("lint", "types", "unit", "campaign-quick", "fetch", "policy", "workflows"),
-    *("doctor-tests", "simulator", "image", "engine", "publish", "browser"),
+    *("doctor", "simulator", "image", "engine", "publish", "browser"),
 ]
 
 MAIN = "py39-torch231-cann8t39"
@@ -26,13 +26,9 @@ OTHER_MACHINES = ["tests/engine/test_other_machines.py", "tests/engine/test_real
 SHIPPED = ("test_libraries.py::test_an_old_glibc_is_enough", "test_wheel_of_device.py")
 CORES = ("--numprocesses", "auto", "--dist")
 TORCH = ("torch==2.13.0", "torch_npu==2.13.0")
-PROGRAMS = [
-    *(
-        f"cannery/image/context/{name}"
-        for name in ("compile-python", "download-sdist", "seal-layer", "split-lock")
-    ),
-    "cannery/image/vendor/take-cann",
-]
+CONTEXT = "cannery/image/context"
+PROGRAMS = [f"{CONTEXT}/{name}" for name in ("compile-python", "download-sdist", "seal-layer")]
+PROGRAMS += [f"{CONTEXT}/split-lock", "cannery/image/vendor/take-cann"]
 
 
 @nox.session
@@ -41,15 +37,14 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".", ".ci", *PROGRAMS)
     session.run("ruff", "format", "--check", ".", ".ci", *PROGRAMS)
     dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), "cannery/simulator/Dockerfile"]
-    dockerfiles += ["cannery/image/vendor/Dockerfile", *sorted(glob.glob("examples/*/Dockerfile*"))]
+    dockerfiles += ["cannery/image/vendor/Dockerfile", *glob.glob("examples/*/Dockerfile*")]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
-    scripts = ["setup.sh", ".ci/run", "cannery/image/context/install-wheels"]
+    scripts = ["setup.sh", ".ci/run", f"{CONTEXT}/install-wheels"]
     shell = "build-hccl-test build-wheel install-packages install-rpms installer-shims"
-    scripts += [f"cannery/image/context/{name}" for name in [*shell.split(), "native-python"]]
+    scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "native-python"]]
     scripts += ["cannery/simulator/device/build.sh", "cannery/execute/probe/find_python.sh"]
     scripts.append("cannery/execute/engine/bootstrap-hook")
-    scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))
-    scripts += sorted(glob.glob("cannery/simulator/packages/templates/*.sh"))
+    scripts += sorted(glob.glob("cannery/simulator/packages/[it]*/*.sh"))
     scripts += sorted(glob.glob("cannery/simulator/packages/layouts/*/*.sh"))
     session.run("shellcheck", *scripts)
     _workflows(session)
@@ -85,31 +80,18 @@ def types(session: nox.Session) -> None:
     )
     for program in PROGRAMS:
         session.run("mypy", "--scripts-are-modules", program)
-    with session.chdir("packages/ascend-doctor"):
-        session.run("mypy", "ascend_doctor", "tests", "tools")
 
 
 @nox.session
 def unit(session: nox.Session) -> None:
     """Tests of single modules, and of the command line with bad input, on all cores."""
-    tests = ["tests/unit", "tests/cli", *session.posargs]
-    session.run("pytest", "--quiet", *CORES, "worksteal", *tests)
-
-
-@nox.session(name="doctor-tests")
-def doctor_tests(session: nox.Session) -> None:
-    """The tests of packages/ascend-doctor."""
-    with session.chdir("packages/ascend-doctor"):
-        session.run("pytest", "--quiet", "tests", *session.posargs)
+    session.run("pytest", "-q", *CORES, "worksteal", "tests/unit", "tests/cli", *session.posargs)
 
 
 @nox.session
 def doctor(session: nox.Session) -> None:
-    """Pack ascend-doctor and make it the one that images get: moves their content keys."""
-    session.run("python", "-m", "cannery.image.doctor_facts")
-    package = "packages/ascend-doctor"
-    words = (f"{package}/ascend_doctor", "cannery/image/context/ascend-doctor")
-    session.run("python", f"{package}/tools/pack.py", *words)
+    """Types and tests of ascend-doctor; '-- -s pack' makes the file that images get."""
+    session.run("nox", "--noxfile", "packages/ascend-doctor/noxfile.py", *session.posargs)
 
 
 @nox.session(name="campaign-quick")

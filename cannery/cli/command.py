@@ -19,8 +19,8 @@ class Command:
     ``options`` are the classes of its options, as MODULE.CLASS below ``cannery.options``, so that
     only those of the command in use are imported. ``one_of`` are fields of them of which it needs
     at least one. The words after one that ``passes_on`` are another program's. ``reads`` and
-    ``writes`` name files and what else it uses, and ``example`` the words after build.py. The module
-    ``cannery.cli.cmd_NAME``, with underscores for hyphens, has ``run(given, project)``.
+    ``writes`` name files and what else it uses, and ``example`` the words after build.py. The
+    module ``cannery.cli.cmd_NAME``, with underscores for hyphens, has ``run(given, project)``.
     """
 
     name: str

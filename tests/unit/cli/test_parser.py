@@ -28,7 +28,10 @@ from tests.unit.matrices import CHECKOUT
 PROJECT = Project(root=CHECKOUT)
 
 
-@pytest.fixture(params=[*COMMANDS.values()], ids=[*COMMANDS])
+OWN = {name: each for name, each in COMMANDS.items() if not each.passes_on}
+
+
+@pytest.fixture(params=[*OWN.values()], ids=[*OWN])
 def command(request: pytest.FixtureRequest) -> Command:
     found: Command = request.param
     return found
@@ -93,6 +96,12 @@ def test_help_names_files_and_has_an_example(
 
 def test_help_of_a_command(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert text(capsys, "help", command.name) == text(capsys, command.name, "--help")
+
+
+def test_words_of_another_program_are_passed_on_as_they_are() -> None:
+    words = ["--log", "a", "--", "--no-such-option", "--help"]
+    assert parse(["doctor", *words]) == (COMMANDS["doctor"], {"words": words})
+    assert parse(["help", "doctor"])[1] == {"words": ["--help"]}
 
 
 def test_help_of_all(capsys: pytest.CaptureFixture[str]) -> None:
