@@ -12,6 +12,9 @@ from pathlib import Path
 
 from cannery.errors import FileError, file_error
 
+_ATTEMPTS = 20
+"""How often a folder is made that other processes remove."""
+
 
 def read_text(path: Path) -> str:
     """The text of ``path``, with its line ends as they are.
@@ -66,13 +69,16 @@ def try_lock(handle: int) -> bool:
 def link_or_copy(source: Path, destination: Path) -> None:
     """Make ``destination`` a link to or a copy of the file ``source``, in one step.
 
-    If ``source`` is a symbolic link, it is that of the file.
+    If ``source`` is a symbolic link, it is that of the file. A link that is there stays: another
+    one would change the time of the file's last change.
 
     Raises:
         OSError: it cannot be written.
     """
-    temporary = destination.with_name(f".{destination.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        if os.path.samestat(source.stat(), destination.lstat()):
+            return
+    temporary = destination.with_name(f".{destination.name}.{os.urandom(8).hex()}")
     try:
         try:
             os.link(source.resolve(), temporary)
@@ -114,8 +120,7 @@ def write_files(files: Mapping[Path, str], *, remove: Iterable[Path] = ()) -> No
     path = Path()
     try:
         for path, text in files.items():
-            _make_folder(path.parent, made)
-            staged[path] = _stage(path, text)
+            staged[path] = _stage_in_folder(path, text, made)
         for path, temporary in staged.items():
             os.replace(temporary, path)
         for path in remove:
@@ -131,19 +136,35 @@ def write_files(files: Mapping[Path, str], *, remove: Iterable[Path] = ()) -> No
         raise
 
 
+def _stage_in_folder(path: Path, text: str, made: list[Path]) -> Path:
+    """As ``_stage``; the folder of ``path`` is made first, and again if another process removes it.
+
+    Whoever removes a file, or fails, also removes its folder if that is empty by then.
+    """
+    for _ in range(_ATTEMPTS):
+        with suppress(FileNotFoundError):
+            _make_folder(path.parent, made)
+            return _stage(path, text)
+    return _stage(path, text)
+
+
 def _make_folder(folder: Path, made: list[Path]) -> None:
     """Make ``folder`` and its missing parents, and note each in ``made``, outermost first."""
     for each in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
-        each.mkdir()
-        made.append(each)
+        try:
+            each.mkdir()
+        except FileExistsError:
+            if not each.is_dir():
+                raise
+        else:
+            made.append(each)
 
 
 def _remove_empty(folders: Iterable[Path]) -> None:
-    """Remove ``folders``, innermost first, up to the first that holds something."""
-    for folder in folders:
-        if any(folder.iterdir()):
-            return
-        folder.rmdir()
+    """Remove ``folders``, innermost first, up to the first that holds something or has to stay."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def _stage(path: Path, text: str) -> Path:

@@ -7,7 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -140,10 +143,11 @@ def test_a_disk_that_fills_changes_nothing(tmp_path: Path) -> None:
     assert left == str({"a": "old a", "b": "old b"}) or left == str({"b": "old b", "a": "old a"})
 
 
-def test_a_file_on_another_disk_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def other_disk(*_: object) -> None:
-        raise OSError(18, "cross-device link")
+def other_disk(*_: object) -> None:
+    raise OSError(18, "cross-device link")
 
+
+def test_a_file_on_another_disk_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_text("content", encoding="utf-8")
     monkeypatch.setattr(os, "link", other_disk)
     link_or_copy(tmp_path / "a", tmp_path / "b")
@@ -163,3 +167,76 @@ def test_files_cannot_be_put_where_a_file_is(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     with pytest.raises(FileError, match="cannot write"):
         put_files({"b": tmp_path / "file"}, tmp_path / "file")
+
+
+def together(root: Path, work: Callable[[Path, int], None], rounds: int = 100) -> list[Path]:
+    """Let four threads do ``work`` in a folder at the same moment, ``rounds`` times."""
+    start = Barrier(4, timeout=30)
+    failures: list[Exception] = []
+
+    def one(number: int) -> None:
+        for each in range(rounds):
+            start.wait()
+            try:
+                work(root / str(each), number)
+            except Exception as error:
+                failures.append(error)
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(one, number) for number in range(4)]:
+            done.result()
+    assert not failures, f"{len(failures)} of {4 * rounds}, the first: {failures[0]}"
+    return [root / str(each) for each in range(rounds)]
+
+
+def test_many_write_into_a_folder_that_does_not_exist(tmp_path: Path) -> None:
+    def work(folder: Path, number: int) -> None:
+        write_files({folder / "sub" / "deep" / str(number): "text\n"})
+
+    expected = {f"sub/deep/{number}": b"text\n" for number in range(4)}
+    assert all(tree(folder) == expected for folder in together(tmp_path, work))
+
+
+def test_a_writer_that_fails_takes_no_folder_from_another(tmp_path: Path) -> None:
+    def work(folder: Path, number: int) -> None:
+        texts = {folder / "sub" / str(number): "text\n"}
+        if number % 2:
+            with pytest.raises(FileError, match="file name too long"):
+                write_files({**texts, folder / ("x" * 300): "text"})
+        else:
+            write_files(texts)
+
+    expected = {"sub/0": b"text\n", "sub/2": b"text\n"}
+    assert all(tree(folder) == expected for folder in together(tmp_path, work))
+
+
+def test_one_removes_the_folder_into_which_another_writes(tmp_path: Path) -> None:
+    def work(folder: Path, number: int) -> None:
+        own = folder / "sub" / str(number)
+        write_files({own: "text\n"})
+        if number:
+            write_files({}, remove=[own])
+
+    assert all(tree(folder) == {"sub/0": b"text\n"} for folder in together(tmp_path, work))
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_many_put_the_same_file_into_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, linked: bool
+) -> None:
+    if not linked:
+        monkeypatch.setattr(os, "link", other_disk)
+    (tmp_path / "source").write_text("content", encoding="utf-8")
+
+    def work(folder: Path, _: int) -> None:
+        put_files({"a": tmp_path / "source"}, folder)
+
+    assert all(tree(folder) == {"a": b"content"} for folder in together(tmp_path / "to", work))
+
+
+def test_a_link_that_is_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("content", encoding="utf-8")
+    link_or_copy(tmp_path / "a", tmp_path / "b")
+    before = (tmp_path / "a").stat().st_ctime_ns
+    link_or_copy(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "a").stat().st_ctime_ns == before, "a new link changes the file"
