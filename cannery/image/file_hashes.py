@@ -25,7 +25,9 @@ def sha256_of(path: Path) -> str:
 
 
 class Hashes:
-    """The hashes of files, stored in ``path`` with the size, date and inode of each file.
+    """The hashes of files, stored in ``path`` with the size, times and inode of each file.
+
+    Programs can set the date of a file back, but not the time of its last change (ctime).
 
     The user may delete ``path`` at any time. It is ignored if it cannot be read.
     """
@@ -44,7 +46,7 @@ class Hashes:
         stat = path.stat()
         if stat.st_size < _WORTH_KEEPING:
             return sha256_of(path)
-        state = f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ino}"
+        state = f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
         name = str(path.resolve())
         known, digest = self._known.get(name, ("", ""))
         if known != state:

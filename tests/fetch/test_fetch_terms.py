@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -159,6 +161,30 @@ def test_prune_leaves_a_download_that_goes_on(tmp_path: Path) -> None:
         assert store.partial("key").exists()
     store.prune(0)
     assert not store.partial("key").exists()
+
+
+BUILD = """
+import sys
+from pathlib import Path
+from cannery.execute.fetch.store import Store
+print(Store(Path(sys.argv[1])).expose({"toolkit.run": Path(sys.argv[2])}, "name"), flush=True)
+sys.stdin.read()
+"""
+"""A build, as far as the store knows of it: it has a folder of files until it ends."""
+
+
+def test_prune_leaves_the_files_of_a_build_that_goes_on(server: Files, tmp_path: Path) -> None:
+    own = fetcher(tmp_path)
+    path = own.fetch(a_file(CONTENT, [server.address("toolkit.run")])).path
+    argv = [sys.executable, "-c", BUILD, str(tmp_path), str(path)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as build:
+        assert build.stdin and build.stdout
+        folder = Path(build.stdout.readline().strip())
+        assert [each.sha256 for each in own.store.prune(0)] == [digest(CONTENT)]
+        assert (folder / "toolkit.run").read_bytes() == CONTENT
+        build.stdin.close()
+    assert not own.store.prune(0)
+    assert not folder.exists()
 
 
 def test_a_damaged_record_is_none_and_the_file_stays(server: Files, tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ A file appears under its final name after its sha256 has been verified, and neve
     records/abcd....json name, address and licence of each
     opened/abcd....json  what was in the zip with this sha256
     partial/KEY          unfinished downloads, with KEY.json on how to go on, and KEY.lock
-    contexts/            folders of links to files, as build contexts
+    contexts/            folders of links to files, as build contexts, with NAME.lock of each
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -30,6 +31,9 @@ _POLL = 0.1
 """Seconds between two looks whether another process has ended its fetch."""
 
 _DAY = 86_400
+
+_in_use: dict[Path, int] = {}
+"""The open locks of the folders that this process has exposed; the kernel closes them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,12 +213,21 @@ class Store:
             for each in gone:
                 each.path.unlink(missing_ok=True)
                 self._record(each.sha256).unlink(missing_ok=True)
-            if gone:
-                shutil.rmtree(self.root / "contexts", ignore_errors=True)
+            self._prune_contexts()
             self._prune_partial(days)
         except OSError as error:
             raise file_error("write", self.root, error) from error
         return gone
+
+    def _prune_contexts(self) -> None:
+        """Remove the folders that no build uses: their links keep the space of removed files."""
+        for folder in [path for path in self.root.glob("contexts/*") if path.is_dir()]:
+            handle = os.open(_lock_of(folder), os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                if try_lock(handle):
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(handle)
 
     def _prune_partial(self, days: float) -> None:
         for lock in self.root.glob("partial/*.lock"):
@@ -230,12 +243,33 @@ class Store:
     def expose(self, files: Mapping[str, Path], name: str) -> Path:
         """A folder ``name`` in which every name of ``files`` is a link to, or a copy of, its path.
 
+        It stays at least until this process ends.
+
         Raises:
             FileError: it cannot be written.
         """
         folder = self.root / "contexts" / name
+        _use(folder)
         put_files(files, folder)
         return folder
+
+
+def _use(folder: Path) -> None:
+    """Keep ``prune`` from removing ``folder`` until this process ends; several may use it."""
+    lock = _lock_of(folder)
+    if lock in _in_use:
+        return
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+        fcntl.flock(handle, fcntl.LOCK_SH)
+    except OSError as error:
+        raise file_error("write", lock, error) from error
+    _in_use[lock] = handle
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.lock")
 
 
 def _write(path: Path, content: Mapping[str, object]) -> None:

@@ -53,6 +53,20 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path, read: list[str]) -> N
     assert Hashes(kept).of(file) == hashlib.sha256(b"third").hexdigest()
 
 
+def test_other_content_of_the_same_size_and_date_is_read_again(
+    tmp_path: Path, read: list[str]
+) -> None:
+    file, kept = tmp_path / "large", tmp_path / "hashes.json"
+    file.write_bytes(b"large")
+    known = Hashes(kept)
+    known.of(file)
+    known.keep()
+    stat = file.stat()
+    file.write_bytes(b"other")
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert Hashes(kept).of(file) == hashlib.sha256(b"other").hexdigest()
+
+
 def test_small_files_are_not_kept(tmp_path: Path, read: list[str]) -> None:
     (tmp_path / "small").write_bytes(b"x")
     known = Hashes(tmp_path / "hashes.json")
