@@ -14,15 +14,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cannery.deploy.run_spec import DRIVER_MOUNTS, NOT_IN_BASE_LIST, VISIBLE_TO_CANN
+from cannery.deploy.run_spec import (
+    DRIVER_MOUNTS,
+    MULTI_NODE_MOUNTS,
+    NOT_IN_BASE_LIST,
+    VISIBLE_TO_CANN,
+)
 from cannery.deploy.workload import IDLE, Workload
 
 CONTAINER = "ascend"
 RENDEZVOUS = 29500
 """The port at which the processes of several nodes meet: torch's default."""
-
-MULTI_NODE_MOUNTS = ("/etc/hccn.conf", "/usr/bin/hccn_tool")
-"""The addresses of the cards' network, and its tool. Source: vllm-ascend's guides."""
 
 _FOLDERS = ("/usr/local/Ascend/driver", "/usr/local/dcmi")
 _SHM = "/dev/shm"  # noqa: S108 - where every Linux has it

@@ -33,6 +33,12 @@ MANAGEMENT_DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 NOT_IN_BASE_LIST = (f"{DRIVER}/version.info", "/etc/ascend_install.info")
 """Files that ascend-docker-runtime does not mount."""
 
+MULTI_NODE_MOUNTS = ("/etc/hccn.conf", "/usr/bin/hccn_tool")
+"""The addresses of the cards' network, and its tool. Source: vllm-ascend's guides."""
+
+RANK_TABLE = "/user/serverid/devindex/config"
+"""The path of the rank table that Ascend's operator writes, for frameworks that need one."""
+
 VISIBLE_TO_RUNTIME = "ASCEND_VISIBLE_DEVICES"
 """The variable with the cards that ascend-docker-runtime adds to a container."""
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from cannery.deploy.pods import claims, labels, pod_spec, several
-from cannery.deploy.run_spec import VISIBLE_TO_RUNTIME
+from cannery.deploy.run_spec import RANK_TABLE, VISIBLE_TO_RUNTIME
 from cannery.deploy.workload import Workload
 from cannery.deploy.yaml_text import comment, dump
 
@@ -22,8 +22,6 @@ _INDEX = "volcano.sh/task-index"
 _TASK = "worker"
 _HOST_ARCH = {"arm64": "huawei-arm", "amd64": "huawei-x86"}
 _RING = "ring-controller.atlas"
-_RANK_TABLE = "/user/serverid/devindex/config"
-"""The path of the rank table that Ascend's operator writes, for frameworks that need one."""
 
 
 def volcano_text(workload: Workload) -> str:
@@ -98,6 +96,6 @@ def _pod(workload: Workload) -> dict[str, Any]:
     if not workload.simulate_host:
         table = {"name": f"rings-config-{workload.name}"}
         pod["volumes"].append({"name": "rank-table", "configMap": table})
-        mount = {"name": "rank-table", "mountPath": _RANK_TABLE, "readOnly": True}
+        mount = {"name": "rank-table", "mountPath": RANK_TABLE, "readOnly": True}
         pod["containers"][0]["volumeMounts"].append(mount)
     return pod

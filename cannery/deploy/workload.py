@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.deploy.chips import Chip, chip_named
-from cannery.deploy.run_spec import DRIVER_MOUNTS
+from cannery.deploy.run_spec import (
+    DRIVER_MOUNTS,
+    MULTI_NODE_MOUNTS,
+    NOT_IN_BASE_LIST,
+    RANK_TABLE,
+)
 from cannery.errors import Problem, UsageError, did_you_mean
 from cannery.model import Target
 from cannery.options.run import MAX_NODES, RUNTIMES, SHM_SIZE
@@ -28,9 +34,11 @@ maximum. Source: CANN's reference of environment variables; a training team's no
 _NAME_LENGTH = 50
 """A host name has at most 63 characters, and a cluster adds some to this name."""
 
-_TAKEN = {"", *DRIVER_MOUNTS, "/dev/shm"}  # noqa: S108 - where every Linux has it
+_TAKEN = {"/", *DRIVER_MOUNTS, *NOT_IN_BASE_LIST, "/dev/shm"}  # noqa: S108 - as below
 
 _TEMPORARY = "/tmp"  # noqa: S108 - where every Linux has it
+
+_ELSEWHERE = "Mount it elsewhere."
 
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*", re.ASCII)
 
@@ -92,8 +100,11 @@ class Workload:
     def volumes(self) -> Mapping[str, str]:
         """Folders of the host to the application's folders, less those in ``mounts``."""
         own = self.target.application.volumes if self.target.application else {}
-        taken = {*self.mounts.values()}
-        return {source: where for source, where in own.items() if where not in taken}
+        return {s: where for s, where in own.items() if _normal(where) not in self._mounted}
+
+    @property
+    def _mounted(self) -> frozenset[str]:
+        return frozenset(map(_normal, self.mounts.values()))
 
     @property
     def environment(self) -> dict[str, str]:
@@ -117,7 +128,7 @@ class Workload:
     @property
     def tmpfs(self) -> tuple[str, ...]:
         """The folders in memory that a read-only root file system needs."""
-        needed = self.read_only and _TEMPORARY not in self.mounts.values()
+        needed = self.read_only and _TEMPORARY not in self._mounted
         return (_TEMPORARY,) if needed else ()
 
     @property
@@ -164,6 +175,8 @@ class Workload:
 
     def _of_mounts(self, format: str) -> Iterator[Problem]:  # noqa: A002
         in_cluster = format in ("k8s", "volcano")
+        taken = _TAKEN | ({*MULTI_NODE_MOUNTS} if self.nodes > 1 else set())
+        others: dict[str, str] = {}
         for source, where in self.mounts.items():
             beginnings = ("/",) if in_cluster else ("/", "./", "../")
             if ":" in source + where or not _can_be_written(source + where):
@@ -174,12 +187,23 @@ class Workload:
             elif not where.startswith("/"):
                 what = f"invalid path in the container {where!r}: it does not begin with '/'."
                 yield Problem(what=what, fix="Write HOST:CONTAINER, as in /data:/data.")
-            elif where.rstrip("/") in _TAKEN:
+            elif (place := _normal(where)) in taken:
                 what = f"{where} in the container is used by the driver or by shared memory."
-                yield Problem(what=what, fix="Mount the directory elsewhere.")
+                yield Problem(what=what, fix=_ELSEWHERE)
+            elif place == RANK_TABLE and format == "volcano":
+                what = f"{where} in the container is used by the rank table."
+                yield Problem(what=what, fix=_ELSEWHERE)
+            elif (other := others.setdefault(place, source)) != source:
+                what = f"{source!r} cannot be mounted on {where!r}: {other!r} is mounted there."
+                yield Problem(what=what, fix=_ELSEWHERE)
             elif not source.startswith(beginnings):
                 fix = "Begin it with '/'." if in_cluster else "Begin it with '/' or './'."
                 yield Problem(what=f"invalid path of the host {source!r}.", fix=fix)
+
+
+def _normal(path: str) -> str:
+    """``path``, which begins with '/', as a container engine compares it with others."""
+    return "/" + posixpath.normpath(path).strip("/")
 
 
 def _can_be_written(word: str) -> bool:

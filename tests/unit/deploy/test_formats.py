@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +48,41 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         command=["a\0b", "\udcff"],
         mounts={"/a:b": "/c", "/d": "d", "./relative": "/e"},
     )
+
+
+@pytest.mark.parametrize(
+    ("form", "nodes", "where"),
+    [
+        ("shell", 1, "/dev/shm/"),
+        ("shell", 1, "/usr/local/../local/dcmi"),
+        ("compose", 1, "//usr/local/Ascend/driver"),
+        ("k8s", 1, "/usr/local/Ascend/driver/version.info"),
+        ("k8s", 2, "/etc/hccn.conf"),
+        ("volcano", 1, "/user/serverid/devindex/config"),
+    ],
+)
+def test_a_path_that_the_container_has_is_not_mounted_again(
+    form: str, nodes: int, where: str
+) -> None:
+    said = f"{where} in the container is used by the driver or by shared memory."
+    if form == "volcano":
+        said = f"{where} in the container is used by the rank table."
+    refused(form, said, nodes=nodes, mounts={"/a": where})
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_two_folders_are_not_mounted_on_one_path(form: str) -> None:
+    said = "'/b' cannot be mounted on '/data/': '/a' is mounted there. Mount it elsewhere."
+    refused(form, said, mounts={"/a": "/data", "/b": "/data/"})
+
+
+@pytest.mark.parametrize("form", ["k8s", "volcano"])
+def test_the_api_accepts_the_mounts_of_a_pod(form: str) -> None:
+    for more in ({}, {"nodes": 2}, {"read_only": True, "user": "1000"}):
+        for where in ("/tmp", "/tmp/", "/etc/hccn.conf/x", "/app/output/"):
+            pod = container(form, target=SERVED, mounts={"/a": where}, **more)
+            paths = [mount["mountPath"] for mount in pod["volumeMounts"]]
+            assert len({os.path.normpath(path) for path in paths}) == len(paths), paths
 
 
 @pytest.mark.parametrize("form", FORMATS)
