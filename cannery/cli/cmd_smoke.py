@@ -21,7 +21,7 @@ def run(given: Given, project: Project) -> int:
     """Test the cards, or compare what earlier tests wrote.
 
     Raises:
-        UsageError: neither an image, a container, nor two files are named.
+        UsageError: neither an image, a container, nor two files are named; or --json without a test.
         EngineError: there is no result.
         FileError, MatrixError: a file of --compare cannot be read; nothing is run then.
         VerificationError: a check failed.
@@ -29,9 +29,12 @@ def run(given: Given, project: Project) -> int:
     options = read(SmokeOptions, given, project)
     others = read_files(options.compare, parse_document)
     if not options.image and not options.container:
-        if len(others) < 2 or options.json:
+        if len(others) < 2:
             what = "smoke needs an image, a container, or two files to compare."
             raise UsageError(Problem(what=what, fix="Add --image, --container, or --compare A B."))
+        if options.json:
+            what = "--json has the results of a test, and a comparison of files runs none."
+            raise UsageError(Problem(what=what, fix="Remove it, or add --image or --container."))
         _print_comparisons(others[0], others[1:])
         return 0
     document = smoke_image(project, options) if options.image else smoke_container(options)

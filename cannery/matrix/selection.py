@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cannery.errors import Problem, UsageError, did_you_mean
+from cannery.errors import Problem, UsageError, did_you_mean, some_of
 
 if TYPE_CHECKING:
     from cannery.model import Target
+
+_SHOWN = 20
 
 Qualities = Mapping[str, str]
 """What conditions compare: components and the like, each with its version or name."""
@@ -65,8 +68,17 @@ def _values(condition: str, targets: Iterable[Qualities]) -> str:
     if any(_holds(qualities, condition) for qualities in targets):
         return ""
     key, _, wanted = condition.partition("=")
-    values = dict.fromkeys(qualities.get(key, "") for qualities in targets)
-    return did_you_mean(wanted, sorted(filter(None, values)))
+    values = {qualities.get(key, "") for qualities in targets} - {""}
+    if re.match(r"[0-9]+\.", wanted):
+        # A version that looks alike is not the nearest.
+        return f"Known: {some_of(sorted(values, key=_version_order), _SHOWN)}." if values else ""
+    return did_you_mean(wanted, values)
+
+
+def _version_order(version: str) -> list[tuple[bool, int, str]]:
+    """By numbers, and by words before numbers, as in 8.0.RC2 and 8.0.1."""
+    parts = re.findall(r"[0-9]+|[a-z]+", version.lower())
+    return [(each.isdigit(), int(each) if each.isdigit() else 0, each) for each in parts]
 
 
 def _nearest(pattern: str, ids: Collection[str]) -> str:

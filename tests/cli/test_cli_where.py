@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from packaging.version import Version
 
 from tests.cli.checkout import Checkout
 
@@ -66,6 +67,18 @@ WRONG = {
     "a range": (["torch>=2.1"], "targets have no 'torch>'. Did you mean 'torch'?"),
     "an empty key": (["=3.9"], "targets have no ''."),
 }
+
+
+def test_the_versions_that_there_are_come_in_their_order(original: Checkout) -> None:
+    said = original.run("list", "--where", "python=3.1").err
+    versions = said.partition("Known: ")[2].partition(". 'build.py")[0].split(", ")
+    assert versions[0].startswith("3.7.") and len(versions) > 3
+    assert [Version(each) for each in versions] == sorted(map(Version, versions))
+    said = original.run("list", "--where", "cann=8.4").err
+    assert "Did you mean" not in said
+    releases = said.partition("Known: ")[2].partition(". 'build.py")[0].split(", ")
+    for earlier, later in (("8.0.RC1", "8.0.RC3"), ("8.0.RC3", "8.1.RC1"), ("8.5.0", "9.1.0")):
+        assert releases.index(earlier) < releases.index(later)
 
 
 @pytest.mark.parametrize("command", ["list", "render", "lock", "check"])

@@ -36,6 +36,9 @@ def test_ranks_meet_by_a_table(host: Host, tmp_path: Path, version: str) -> None
     [
         ("", "is not JSON at byte 0"),
         ('{"version": "1.0"', "is not JSON at byte 17"),
+        ('{"version": "1.0", "status": "comp\\', "is not JSON at byte 34"),
+        ('{"version": "1.0", "status": "comp\\"', "is not JSON at byte 35"),
+        ('{"version": "1.0", "stat\\', "is not JSON at byte 25"),
         ("[" * 50, "is not JSON at byte 17"),
         (json.dumps({"version": "1.0"}), 'has no "status"'),
         (json.dumps(table("2.0")), "has version '2.0'; 1.0 and 1.2 are known"),

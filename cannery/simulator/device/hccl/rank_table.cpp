@@ -72,8 +72,8 @@ class Parser {
     require('"');
     std::string value;
     for (; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-      if (text_[at_] == '\\') ++at_;
-      if (at_ < text_.size()) value += text_[at_];
+      if (text_[at_] == '\\' && ++at_ == text_.size()) fail();
+      value += text_[at_];
     }
     if (at_ == text_.size()) fail();
     ++at_;
