@@ -21,7 +21,7 @@ def run(given: Given, project: Project) -> int:
     """Test the cards, or compare what earlier tests wrote.
 
     Raises:
-        UsageError: neither an image, a container, nor two files are named; or --json without a test.
+        UsageError: neither an image, a container, nor two files are named; or --json, but no test.
         EngineError: there is no result.
         FileError, MatrixError: a file of --compare cannot be read; nothing is run then.
         VerificationError: a check failed.

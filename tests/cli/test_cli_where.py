@@ -76,9 +76,9 @@ def test_the_versions_that_there_are_come_in_their_order(original: Checkout) -> 
     assert [Version(each) for each in versions] == sorted(map(Version, versions))
     said = original.run("list", "--where", "cann=8.4").err
     assert "Did you mean" not in said
+    assert "8.0.RC1, 8.0.RC2, 8.0.RC3" in said
     releases = said.partition("Known: ")[2].partition(". 'build.py")[0].split(", ")
-    for earlier, later in (("8.0.RC1", "8.0.RC3"), ("8.0.RC3", "8.1.RC1"), ("8.5.0", "9.1.0")):
-        assert releases.index(earlier) < releases.index(later)
+    assert releases[0].startswith("6.3.") and releases[-1] == "9.1.0"
 
 
 @pytest.mark.parametrize("command", ["list", "render", "lock", "check"])
