@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Everything that starts a process or talks to the engine."""
