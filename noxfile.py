@@ -42,8 +42,8 @@ def lint(session: nox.Session) -> None:
     scripts = ["setup.sh", ".ci/run", f"{CONTEXT}/install-wheels"]
     shell = "build-hccl-test build-wheel install-packages install-rpms installer-shims"
     scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "native-python"]]
-    scripts += ["cannery/simulator/device/build.sh", "cannery/execute/probe/find_python.sh"]
-    scripts.append("cannery/execute/engine/bootstrap-hook")
+    scripts += ["cannery/simulator/device/build.sh", "cannery/verify/probe/find_python.sh"]
+    scripts.append("cannery/engine/bootstrap-hook")
     scripts += sorted(glob.glob("cannery/simulator/packages/[it]*/*.sh"))
     scripts += sorted(glob.glob("cannery/simulator/packages/layouts/*/*.sh"))
     session.run("shellcheck", *scripts)

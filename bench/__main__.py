@@ -16,10 +16,10 @@ from bench.arguments import ROOT, parse
 from bench.book import Book
 from bench.figures import Work
 from bench.result import Figure
-from cannery.errors import INTERRUPTED, CanneryError
-from cannery.execute.engine.base import building_architecture
+from cannery.common.errors import INTERRUPTED, CanneryError
+from cannery.common.model import Target
+from cannery.engine.base import building_architecture
 from cannery.matrix.project import Project, select
-from cannery.model import Target
 
 
 def run(argv: Sequence[str] | None) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from bench.figures import LETTERS, ON_ENGINE, WITHOUT_ENGINE
-from cannery.errors import UsageError, did_you_mean
+from cannery.common.errors import UsageError, did_you_mean
 
 ROOT = Path(__file__).resolve().parent.parent
 MAIN = "py39-torch231-cann8t39"

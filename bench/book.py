@@ -11,8 +11,8 @@ from typing import Any, Self
 
 from bench import draw, draw_history, history, machine
 from bench.result import Figure, load, merged, save
-from cannery.errors import Problem, UsageError
-from cannery.files import write_files
+from cannery.common.errors import Problem, UsageError
+from cannery.common.files import write_files
 
 
 class Book:

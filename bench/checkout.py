@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from cannery.errors import CanneryError
-from cannery.execute.process import run
+from cannery.common.errors import CanneryError
+from cannery.common.process import run
 from cannery.matrix.project import Project
 
 _NEEDED = (

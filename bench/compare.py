@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.history import Record
 from bench.ranks import holm, p_value
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
 
 SLOWER = "slower"
 ALPHA = 0.05

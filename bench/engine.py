@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.network import BRIDGE, bridge, undisturbed
-from cannery import console
-from cannery.errors import EngineError, Problem
-from cannery.execute.process import run
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem
+from cannery.common.process import run
 
 RUN = Path("/run/cannery-bench")
 """Socket, pid and lock: short, because a socket's path may not be long."""

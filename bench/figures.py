@@ -21,10 +21,10 @@ from bench.figures_build import Plan
 from bench.result import Figure
 from bench.session import Session
 from bench.timing import TimeLeft, always
-from cannery import console
-from cannery.execute.engine.buildx import package_index
+from cannery.common import console
+from cannery.common.model import Target
+from cannery.common.package_index import package_index
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 Builds = Callable[[Session, Plan], list[Figure]]
 

@@ -15,8 +15,8 @@ from bench.result import Figure, Series
 from bench.session import REPEATS, Session
 from bench.steps import longest
 from bench.timing import Timed, TimeLeft, alternating, always
-from cannery import console
-from cannery.model import Target
+from cannery.common import console
+from cannery.common.model import Target
 
 
 @dataclass(frozen=True, kw_only=True)

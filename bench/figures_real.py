@@ -16,9 +16,9 @@ from bench.result import Figure, Series
 from bench.session import Session
 from bench.steps import longest
 from bench.timing import Timed
-from cannery import console
-from cannery.errors import EngineError, Problem
-from cannery.execute.engine.simulator import simulated
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem
+from cannery.engine.simulator import simulated
 
 SHARES = {"toolkit": (2 / 3, 20_000), "kernels": (1 / 3, 8_000)}
 """Component to its share of the size, and its number of files in ``VENDOR`` bytes."""

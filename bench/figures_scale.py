@@ -20,13 +20,13 @@ from bench import checkout
 from bench.figures_text import exponent
 from bench.registry import registry
 from bench.result import Figure, Series
-from cannery import console
-from cannery.errors import CanneryError
-from cannery.execute.registry.client import Repository
+from cannery.common import console
+from cannery.common.errors import CanneryError
 from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
-from cannery.publish.oci import Descriptor, Document, digest_of, parse_reference
 from cannery.publish.policy import load
+from cannery.registry.client import Repository
+from cannery.registry.oci import Descriptor, Document, digest_of, parse_reference
 
 SIZES = (10, 300, 1000)
 """Approximate numbers of targets."""

@@ -16,11 +16,11 @@ from bench.result import Figure, Series
 from bench.session import Session
 from bench.storage import Layer
 from bench.timing import Timed
-from cannery import console
-from cannery.errors import EngineError, Problem, UsageError
-from cannery.execute.engine import client as docker
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem, UsageError
+from cannery.common.model import Target
+from cannery.engine import client as docker
 from cannery.image.render import Renderer
-from cannery.model import Target
 
 SAMPLE = 8
 """The number of cold builds, from which the sum of all cold builds is estimated."""

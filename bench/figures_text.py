@@ -18,8 +18,8 @@ from typing import Any
 from bench import checkout
 from bench.result import Figure, Series
 from bench.timing import TimeLeft, alternating, always, once
-from cannery import console
-from cannery.errors import CanneryError
+from cannery.common import console
+from cannery.common.errors import CanneryError
 from cannery.matrix.project import Project
 
 SIZES = (10, 100, 1000)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from bench.result import Figure, Series
 from bench.timing import processor_seconds
-from cannery import console
-from cannery.errors import EngineError, Problem, UsageError
-from cannery.execute.process import run
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem, UsageError
+from cannery.common.process import run
 
 _COMMAND = re.compile(r"^    (bash setup\.sh python build\.py .+)$", re.MULTILINE)
 _INSTALLED = ("dockerd", "mmdebstrap", "qemu-aarch64-static")

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench import machine
 from bench.result import SCHEMA, Figure
-from cannery.errors import FileError, Problem, UsageError, file_error
+from cannery.common.errors import FileError, Problem, UsageError, file_error
 
 _KEPT = ("title", "unit", "ours", "reference", "repeated", "stalled", "failed")
 """The fields of a figure's entry in the results file that a line has, too."""

@@ -8,9 +8,9 @@ import platform
 import re
 from pathlib import Path
 
-from cannery.errors import EngineError
-from cannery.execute import git
-from cannery.execute.process import run
+from cannery.build import git
+from cannery.common.errors import EngineError
+from cannery.common.process import run
 
 _MEMORY = re.compile(r"^MemTotal:\s+(\d+) kB", re.MULTILINE)
 _MODEL = re.compile(r"^(?:model name|CPU part)\s*:\s*(.+)$", re.MULTILINE)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-from cannery.errors import MatrixError, UsageError
-from cannery.execute.process import run
-from cannery.image.lock import LockedFile, parse_lock, with_files
+from cannery.common.errors import MatrixError, UsageError
+from cannery.common.process import run
+from cannery.lock.lock_file import LockedFile, parse_lock, with_files
 
 LIBRARY = "tqdm"
 """Pure Python, small, and in a late layer of every target with DeepSpeed."""

@@ -13,8 +13,8 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cannery.errors import EngineError, Problem
-from cannery.execute.process import run
+from cannery.common.errors import EngineError, Problem
+from cannery.common.process import run
 
 BRIDGE = "cannery-bench"
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from cannery.errors import FileError
+from cannery.common.errors import FileError
 
 _MARKER = "SIMULATED"
 """The file in the root of a simulated package's tree; the added files go beside it."""

@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-from cannery.errors import CanneryError
+from cannery.common.errors import CanneryError
 
 
 def run_program(measured: Callable[[Namespace, Path], None], options: Namespace) -> int:

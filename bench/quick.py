@@ -15,7 +15,7 @@ from bench.result import Figure
 from bench.session import Session
 from bench.steps import longest
 from bench.timing import Timed, TimeLeft
-from cannery import console
+from cannery.common import console
 
 TOTAL = 12 * 60
 """Seconds of a whole run."""

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.engine import must
-from cannery import console
-from cannery.errors import EngineError, Problem
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.transfer import blobs_of, closure
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem
+from cannery.registry.client import Repository
+from cannery.registry.transfer import blobs_of, closure
 
 _CONFIG = """\
 version: 0.1

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.limits import LIMITS, Limit, ratio_of
-from cannery.errors import FileError, Problem, file_error
-from cannery.files import write_files
+from cannery.common.errors import FileError, Problem, file_error
+from cannery.common.files import write_files
 
 SCHEMA = 1
 

@@ -13,19 +13,19 @@ from bench import baseline
 from bench.engine import Engine, hand_over
 from bench.stalls import Watch
 from bench.timing import Timed, TimeLeft, always, require_cold, timed
-from cannery import console
-from cannery.bases import Base
+from cannery.common import console
+from cannery.common.bases import Base
+from cannery.common.errors import BuildError, CanneryError
+from cannery.common.image_names import image_name
+from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
+from cannery.common.process import run
 from cannery.deploy.run_spec import no_device, simulated_device
-from cannery.errors import BuildError, CanneryError
-from cannery.execute.engine import client as docker
-from cannery.execute.engine.base import building_architecture, ensure_base
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.engine.simulator import Simulated, simulate
-from cannery.execute.process import run
-from cannery.image.artifacts import check_artifacts
-from cannery.image.names import image_name
+from cannery.engine import client as docker
+from cannery.engine.base import building_architecture, ensure_base
+from cannery.engine.simulator import Simulated, simulate
+from cannery.fetch.artifacts import check_artifacts
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 REPEATS = 2
 """How often a sample is taken again at most, because a download stalled in it."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.engine import must
-from cannery.errors import EngineError
-from cannery.execute.engine.build_cache import CANN_STEPS, records
+from cannery.common.errors import EngineError
+from cannery.engine.build_cache import CANN_STEPS, records
 
 
 @dataclass(frozen=True, kw_only=True)

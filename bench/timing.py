@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.steps import Step, parse, reused
-from cannery.errors import CanneryError, EngineError, Problem
-from cannery.execute.process import stream
+from cannery.common.errors import CanneryError, EngineError, Problem
+from cannery.common.process import stream
 
 TimeLeft = Callable[[], bool]
 """Whether another sample may be taken."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from cannery.errors import CanneryError
-from cannery.files import write_files
+from cannery.common.errors import CanneryError
+from cannery.common.files import write_files
 from schemas.files import FOLDER, schema_files
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cannery.errors import MatrixError, Problem
+from cannery.common.errors import MatrixError, Problem
 from schemas.recorder import Recorder, Request
 
 Schema = dict[str, Any]

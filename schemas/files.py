@@ -11,14 +11,14 @@ from typing import TypeVar
 
 import yaml
 
-from cannery.audit.own_checks import checks_of
-from cannery.audit.profiles import profiles_of
+from cannery.common.yaml_reader import Problems, Section
 from cannery.compat.load import compat_of
 from cannery.matrix.families import MERGES
 from cannery.matrix.schema import matrix_of
 from cannery.publish.policy import publishing_of
-from cannery.scan.exceptions import exceptions_of
-from cannery.syntax.yaml_reader import Problems, Section
+from cannery.publish.scan.exceptions import exceptions_of
+from cannery.verify.audit.own_checks import checks_of
+from cannery.verify.audit.profiles import profiles_of
 from schemas.emit import Schema, document
 from schemas.recorder import Recorder
 

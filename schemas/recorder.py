@@ -9,7 +9,7 @@ from typing import Self, TypeVar
 
 import yaml
 
-from cannery.syntax.yaml_reader import Problems, Section
+from cannery.common.yaml_reader import Problems, Section
 
 T = TypeVar("T")
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import jinja2
 
-from cannery.bases import PythonSource
-from cannery.errors import UsageError
-from cannery.files import link_or_copy
+from cannery.common.bases import PythonSource
+from cannery.common.errors import UsageError
+from cannery.common.files import link_or_copy
+from cannery.common.model import Target
 from cannery.image.environment import image_environment
-from cannery.image.lock import Lock, LockedWheel, parse_lock
 from cannery.image.record import interpreter_paths
-from cannery.image.requirements import sdists
 from cannery.image.wheel_layers import wheel_groups
-from cannery.model import Target
+from cannery.lock.lock_file import Lock, LockedWheel, parse_lock
+from cannery.lock.requirements import sdists
 
 TEMPLATE = Path(__file__).parent / "Dockerfile.j2"
 

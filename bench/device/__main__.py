@@ -11,7 +11,7 @@ from pathlib import Path
 from bench import machine
 from bench.device import host, outcomes, report, run
 from bench.program import run_program
-from cannery.files import write_files
+from cannery.common.files import write_files
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "simulator-operators.md"

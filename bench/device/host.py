@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
 
 SOURCE = Path(__file__).parents[2] / "cannery" / "simulator" / "device"
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend910b"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
 WORKER: tuple[str, ...] = ("-m", "bench.device.worker")

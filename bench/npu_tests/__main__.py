@@ -14,8 +14,8 @@ from bench.device.run import Results
 from bench.npu_tests import report, run
 from bench.npu_tests.checkout import SUITES, commits, copied, ordered
 from bench.program import run_program
-from cannery.errors import UsageError
-from cannery.files import write_files
+from cannery.common.errors import UsageError
+from cannery.common.files import write_files
 
 PAGE = Path(__file__).parents[2] / "docs" / "simulator-npu-tests.md"
 

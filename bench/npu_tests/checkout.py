@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import machine
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
 
 SETTINGS = re.compile(r"\bos\.(?:environ|putenv)\b|\bsubprocess\b")
 

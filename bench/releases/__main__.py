@@ -25,7 +25,7 @@ from bench.releases import native, profiles, report, tables, wheels
 from bench.releases.scan import Reading, read
 from bench.releases.store import kept
 from bench.releases.symbols import exported
-from cannery.files import write_files
+from cannery.common.files import write_files
 from cannery.image.cann_symbols import SYMBOLS
 from cannery.matrix.project import Project
 from cannery.simulator.wheel import archive

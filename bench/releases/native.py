@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.releases.check import CHECKS, RANKS, reason
 from bench.releases.cuda_libraries import stand_ins
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
 
 CHECK = Path(__file__).with_name("check.py")
 NAMES = tuple(check.__name__ for check in CHECKS)

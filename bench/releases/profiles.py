@@ -15,8 +15,8 @@ from pathlib import Path
 from packaging.version import Version
 
 from bench.releases.scan import Reading
+from cannery.common.cann_version import CannVersion
 from cannery.compat.facts import Compat
-from cannery.syntax.cann_version import CannVersion
 
 PUBLIC_HEADERS = Path(__file__).with_name("public_headers.json")
 """Release of CANN to names that its headers are the first to have: hicann/runtime, folders

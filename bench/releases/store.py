@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from cannery.files import write_files
+from cannery.common.files import write_files
 
 Result = TypeVar("Result")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bench.releases.native import Results
 from bench.releases.profiles import Firsts, least
 from bench.releases.scan import Reading
-from cannery.syntax.cann_version import CannVersion
+from cannery.common.cann_version import CannVersion
 
 OPERATOR = "aclnn"
 PASS = "pass"  # noqa: S105 - a result

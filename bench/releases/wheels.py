@@ -14,7 +14,7 @@ import requests
 from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
 
 PACKAGE = "torch_npu"
 PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
+from cannery.common.model import Target
 from cannery.image.content_key import KeyInputs, context_files
 from cannery.matrix.schema import parse_matrix
-from cannery.model import Target
 
 MATRIX = "matrix.yaml"
 IMAGES = "images/"

@@ -8,34 +8,34 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from cannery import console
-from cannery.bases import Base
-from cannery.errors import ArtifactError, EngineError
-from cannery.execute import git
-from cannery.execute.clock import now
-from cannery.execute.engine import base
-from cannery.execute.engine.bake import BakeSettings
-from cannery.execute.engine.builder import Builder
-from cannery.execute.engine.images import local_images
-from cannery.execute.engine.simulator import Simulated, simulated
-from cannery.image.artifacts import check_artifacts
+from cannery.build import git
+from cannery.build.plan import Action
+from cannery.build.planning import Planned
+from cannery.build.ready import Ready, base_names, bases, expected_key
+from cannery.build.selection import Selection, caches_of, index_of
+from cannery.build.vendor_images import VendorImages
+from cannery.common import console
+from cannery.common.bases import Base
+from cannery.common.clock import now
+from cannery.common.errors import ArtifactError, EngineError
+from cannery.common.file_hashes import Hashes
+from cannery.common.image_names import image_tag
+from cannery.common.model import Matrix, Target
+from cannery.engine import base
+from cannery.engine.bake import BakeSettings
+from cannery.engine.builder import Builder
+from cannery.engine.images import local_images
+from cannery.engine.simulator import Simulated, simulated
+from cannery.fetch.artifacts import check_artifacts
+from cannery.fetch.needed_files import files_of_build
 from cannery.image.bake_file import ImageBuild, bake_file
 from cannery.image.content_key import LABEL
-from cannery.image.file_hashes import Hashes
-from cannery.image.names import image_tag
-from cannery.image.needed_files import files_of_build
 from cannery.image.origin_labels import origin_labels
 from cannery.image.simulated import ARGUMENT as SIMULATED
 from cannery.image.simulated import LABEL as SIMULATED_LABEL
 from cannery.image.vendor_image import image_labels, vendor_stages
 from cannery.matrix.project import Project
-from cannery.model import Matrix, Target
 from cannery.options.build import BuildOptions
-from cannery.pipeline.planning import Planned
-from cannery.pipeline.ready import Ready, base_names, bases, expected_key
-from cannery.pipeline.selection import Selection, caches_of, index_of
-from cannery.pipeline.vendor_images import VendorImages
-from cannery.plan.plan import Action
 
 
 @dataclass

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cannery.errors import Problem, UsageError
+from cannery.build.shard import TargetCost, divide_targets, fair_count, target_cost
+from cannery.common.errors import Problem, UsageError
+from cannery.common.model import Target
 from cannery.image.layers import Layer
-from cannery.model import Target
 from cannery.options.ci import MAX_CI_JOBS
-from cannery.plan.shard import TargetCost, divide_targets, fair_count, target_cost
 
 
 @dataclass(frozen=True, kw_only=True)

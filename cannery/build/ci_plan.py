@@ -6,18 +6,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from cannery import console
-from cannery.errors import EngineError, Problem, UsageError
-from cannery.execute import git
-from cannery.image.needed_files import missing_files
+from cannery.build import git
+from cannery.build.affected import affected, is_read
+from cannery.build.ci_jobs import Job, make_jobs
+from cannery.build.plan import missing
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem, UsageError
+from cannery.common.model import Target
+from cannery.fetch.needed_files import missing_files
 from cannery.image.render import Renderer
 from cannery.image.simulator_spec import package_spec
 from cannery.matrix.project import Project
-from cannery.model import Target
 from cannery.options.ci import CiOptions
-from cannery.plan.affected import affected, is_read
-from cannery.plan.ci_jobs import Job, make_jobs
-from cannery.plan.plan import missing
 
 
 def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> tuple[Job, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from cannery.plan.ci_jobs import Job
+from cannery.build.ci_jobs import Job
 
 RUNNERS = {"linux/arm64": "ubuntu-24.04-arm", "linux/amd64": "ubuntu-24.04"}
 """Platform to the label of a runner hosted by GitHub that runs it without emulation."""

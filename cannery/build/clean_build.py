@@ -6,21 +6,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from cannery.errors import CanneryError
-from cannery.execute.board import Board, shown
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.bake import BakeSettings, Built, bake
-from cannery.execute.engine.builder import find_builder
-from cannery.execute.engine.simulator import Simulated
-from cannery.execute.process import run
+from cannery.build.assembly import Assembly
+from cannery.build.planning import Planned
+from cannery.build.selection import index_of
+from cannery.common.errors import CanneryError
+from cannery.common.model import Matrix
+from cannery.common.process import run
+from cannery.common.progress import Board, shown
+from cannery.engine import client as engine
+from cannery.engine.bake import BakeSettings, Built, bake
+from cannery.engine.builder import find_builder
+from cannery.engine.simulator import Simulated
 from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import Caches
 from cannery.matrix.project import Project
-from cannery.model import Matrix
 from cannery.options.build import BuildOptions
-from cannery.pipeline.assembly import Assembly
-from cannery.pipeline.planning import Planned
-from cannery.pipeline.selection import index_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cannery.errors import EngineError, Problem, file_error
-from cannery.plan.affected import Commit
+from cannery.build.affected import Commit
+from cannery.common.errors import EngineError, Problem, file_error
 
 
 class NoRepositoryError(EngineError):

@@ -13,8 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from cannery.errors import FileError, Problem, UsageError
-from cannery.files import read_text, write_files
+from cannery.common.errors import FileError, Problem, UsageError
+from cannery.common.files import read_text, write_files
 from cannery.options.build import BuildOptions
 from cannery.options.remembered import recall, remember
 

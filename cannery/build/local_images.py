@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cannery.build.plan import Local
+from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec, no_device, npu_device, simulated_device
-from cannery.execute.engine.images import Images
+from cannery.engine.images import Images
 from cannery.image import vendor_image
-from cannery.image.checks import checks_digest
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
-from cannery.model import DeviceKind
-from cannery.plan.plan import Local
-from cannery.report.stored import report_text
-from cannery.report.verification import passed_on
+from cannery.verify.check_files import checks_digest
+from cannery.verify.stored_report import report_text
+from cannery.verify.verification import passed_on
 
 
 def device_specs(host: Path | None) -> list[RunSpec]:

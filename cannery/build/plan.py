@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from cannery.common.model import Target
 from cannery.image.components import components_named
 from cannery.image.layers import Layer
 from cannery.image.shared_layers import SharedLayer, shared
-from cannery.model import Target
 
 
 class Action(StrEnum):

@@ -7,9 +7,9 @@ import json
 from collections import Counter
 from typing import Any
 
-from cannery.plan.plan import Change, Plan, Step, missing
-from cannery.report.columns import columns, fold
-from cannery.report.missing import Missing
+from cannery.build.plan import Change, Plan, Step, missing
+from cannery.common.columns import columns, fold
+from cannery.fetch.missing_report import Missing
 
 
 def to_text(plan: Plan, *, verbose: bool = False, width: int = 0) -> str:

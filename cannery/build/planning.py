@@ -8,27 +8,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
-from cannery import console
-from cannery.errors import ArtifactError, CanneryError, EngineError, UsageError
-from cannery.execute.engine.images import Images, local_images
-from cannery.image.artifacts import check_artifacts
+from cannery.build.journal import Entry, Journal, Progress
+from cannery.build.local_images import device_kinds, here
+from cannery.build.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
+from cannery.build.ready import Ready, base_names, expected_key
+from cannery.build.selection import Selection
+from cannery.build.shard import divide_targets, target_cost
+from cannery.common import console
+from cannery.common.errors import ArtifactError, CanneryError, EngineError, UsageError
+from cannery.common.file_hashes import Hashes
+from cannery.common.image_names import image_name, image_tag
+from cannery.common.model import Target
+from cannery.engine.images import Images, local_images
+from cannery.fetch.artifacts import check_artifacts
+from cannery.fetch.fetching import Provided
+from cannery.fetch.needed_files import CANN, missing_files, needed_files
 from cannery.image.content_key import LABEL, SIMULATOR
 from cannery.image.drift import compare, require_in_sync
-from cannery.image.file_hashes import Hashes
-from cannery.image.names import image_name, image_tag
-from cannery.image.needed_files import CANN, missing_files, needed_files
 from cannery.image.render import Rendered, Renderer
 from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import EACH_IN_SYNC, RENDERED, Project
-from cannery.model import Target
 from cannery.options.build import BuildOptions, PlanOptions
-from cannery.pipeline.fetching import Provided
-from cannery.pipeline.images import device_kinds, here
-from cannery.pipeline.ready import Ready, base_names, expected_key
-from cannery.pipeline.selection import Selection
-from cannery.plan.journal import Entry, Journal, Progress
-from cannery.plan.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
-from cannery.plan.shard import divide_targets, target_cost
 
 
 @dataclass(kw_only=True)
@@ -260,7 +260,7 @@ def _published(target: Target, key: str, options: BuildOptions, name: str) -> st
     if not name:
         return ""
     # Imported here, because that takes longer than most plans, which do not ask a registry.
-    from cannery.execute.registry.published import published_key, published_repository
+    from cannery.build.published import published_key, published_repository
 
     repository = published_repository(name, options.ca)
     tag = image_tag(target.id, simulate=options.simulate)

@@ -7,12 +7,12 @@ import json
 from functools import cache
 from pathlib import Path
 
-from cannery.errors import Problem, UsageError
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.errors import RegistryError
-from cannery.execute.registry.http import PATIENCE
+from cannery.common.errors import Problem, UsageError
 from cannery.image.content_key import LABEL
-from cannery.publish.oci import Descriptor, Document, manifest_contents, parse_reference
+from cannery.registry.client import Repository
+from cannery.registry.errors import RegistryError
+from cannery.registry.http import PATIENCE
+from cannery.registry.oci import Descriptor, Document, manifest_contents, parse_reference
 
 _BRIEF = PATIENCE.new(total=3)
 """Retries of a question that somebody waits for: about two seconds if nobody answers."""

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cannery.bases import Base
-from cannery.execute.engine import base
-from cannery.execute.engine.images import Images
+from cannery.common.bases import Base
+from cannery.common.model import Target
+from cannery.engine import base
+from cannery.engine.images import Images
 from cannery.image.content_key import SIMULATOR, KeyInputs, bases_of, context_files
 from cannery.image.layers import Layer
 from cannery.image.render import Rendered
 from cannery.image.vendor_image import vendor_files
-from cannery.model import Target
 from cannery.options.build import BuildOptions
 
 

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from cannery import console
-from cannery.errors import ArtifactError, Problem, kind_of, named_problems, raise_all
+from cannery.build.journal import Journal
+from cannery.build.plan import Action
+from cannery.build.planning import Planned
+from cannery.build.selection import Selection
+from cannery.common import console
+from cannery.common.errors import ArtifactError, Problem, kind_of, named_problems, raise_all
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
-from cannery.pipeline.planning import Planned
-from cannery.pipeline.selection import Selection
-from cannery.plan.journal import Journal
-from cannery.plan.plan import Action
 
 
 def build_all(
@@ -27,7 +27,7 @@ def build_all(
     """
     if options.record:
         # Imported here, because few builds record what the checks say.
-        from cannery.report.verified import read_verified
+        from cannery.verify.verified import read_verified
 
         # Read now, so that an invalid file is not found only after hours of building.
         read_verified(project.root, [target.id for target in selection.targets])
@@ -36,7 +36,7 @@ def build_all(
         _nothing_to_do(planned, single=single)
         return
     # Imported here, because that would double the time of a run in which nothing is to be built.
-    from cannery.pipeline.running import carry_out
+    from cannery.build.running import carry_out
 
     raise_all(carry_out(project, selection, options, planned, journal), single=single)
 

@@ -9,31 +9,31 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
 
-from cannery.errors import CanneryError
-from cannery.execute.board import Board, shown
-from cannery.execute.engine import client as engine
-from cannery.execute.engine import containers
-from cannery.execute.engine.bake import BakeSettings, Failures, bake
-from cannery.execute.engine.build_cache import forget_cann
-from cannery.execute.engine.builder import Builder, check_cache_export, find_builder
-from cannery.execute.engine.simulator import Simulated, simulate
-from cannery.execute.engine.verify import Subject
-from cannery.execute.threads import each_in_thread, workers
+from cannery.build.assembly import Assembly
+from cannery.build.journal import Journal, Progress
+from cannery.build.local_images import device_specs
+from cannery.build.plan import Action, Step
+from cannery.build.planning import Planned
+from cannery.build.selection import Selection, caches_of, index_of
+from cannery.common.errors import CanneryError
+from cannery.common.image_names import image_name
+from cannery.common.progress import Board, shown
+from cannery.common.threads import each_in_thread, workers
+from cannery.engine import client as engine
+from cannery.engine import containers
+from cannery.engine.bake import BakeSettings, Failures, bake
+from cannery.engine.build_cache import forget_cann
+from cannery.engine.builder import Builder, check_cache_export, find_builder
+from cannery.engine.simulator import Simulated, simulate
+from cannery.fetch.needed_files import needed_files
 from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
-from cannery.image.names import image_name
-from cannery.image.needed_files import needed_files
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
-from cannery.pipeline.assembly import Assembly
-from cannery.pipeline.checking import CheckOptions, Detail, check
-from cannery.pipeline.images import device_specs
-from cannery.pipeline.planning import Planned
-from cannery.pipeline.recording import record
-from cannery.pipeline.selection import Selection, caches_of, index_of
-from cannery.plan.journal import Journal, Progress
-from cannery.plan.plan import Action, Step
+from cannery.verify.checking import CheckOptions, Detail, check
+from cannery.verify.recording import record
+from cannery.verify.run_checks import Subject
 
 
 def carry_out(

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cannery.execute.engine.buildx import BUNDLE_INDEX, PackageIndex, package_index
+from cannery.common.model import Matrix, Target
+from cannery.common.package_index import BUNDLE_INDEX, PackageIndex, package_index
+from cannery.fetch.fetching import Provided
 from cannery.image.bake_file import Caches
-from cannery.model import Matrix, Target
 from cannery.options.build import BuildOptions
 from cannery.options.values import Shard
-from cannery.pipeline.fetching import Provided
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cannery import console
-from cannery.errors import CanneryError
+from cannery.build.ready import Ready
+from cannery.build.selection import Selection
+from cannery.common import console
+from cannery.common.errors import CanneryError
+from cannery.common.sources import CannSource
 from cannery.image.bake_file import ImageBuild, StageBuild
 from cannery.image.vendor_image import (
     check_facts,
@@ -23,13 +26,10 @@ from cannery.matrix.own_sources import at_mirrors
 from cannery.matrix.project import Project
 from cannery.matrix.settings import Settings
 from cannery.options.build import BuildOptions
-from cannery.pipeline.ready import Ready
-from cannery.pipeline.selection import Selection
-from cannery.sources import CannSource
 
 if TYPE_CHECKING:
     # It imports the docker SDK, for which a run with nothing to build is not to wait.
-    from cannery.execute.engine.bake import BakeSettings
+    from cannery.engine.bake import BakeSettings
 
 
 def with_images(
@@ -71,8 +71,8 @@ class VendorImages:
             BuildError: it cannot be pulled or read.
         """
         # Imported here, because most builds take CANN's packages and ask no registry.
-        from cannery.execute.engine.vendor_facts import read_facts
-        from cannery.execute.registry.located import locate
+        from cannery.engine.vendor_facts import read_facts
+        from cannery.registry.located import locate
 
         target, reference = ready.target, ready.target.vendor_image
         mirrors = at_mirrors(reference, self.project.settings().mirrors)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue: all images, with their contents, references and verifications.
+"""The catalogue: the README's table and the page.
 
 gather reads the files that the catalogue is made from. entries holds everything about each target,
 and commands the texts for people to copy. readme makes the table in README.md; page makes one

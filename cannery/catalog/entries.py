@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
+from cannery.common.image_names import image_name
+from cannery.common.model import Matrix, Target
 from cannery.compat import Finding
 from cannery.image.layers import Layer
-from cannery.image.names import image_name
 from cannery.image.shared_layers import shared
-from cannery.model import Matrix, Target
 from cannery.publish.policy import Publishing, Trial
-from cannery.publish.records import Record, latest
-from cannery.report.results import Result, verdicts
+from cannery.registry.records import Record, latest
+from cannery.verify.results import Result, verdicts
 
 _EXAMPLE = "registry.example.com"
 _NEAREST = 20

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 
 from packaging.version import InvalidVersion, Version
 
-from cannery.model import Target
-from cannery.syntax.cann_version import CannVersion
+from cannery.common.cann_version import CannVersion
+from cannery.common.model import Target
 
 NONE = "none"
 """The value of targets that have no such component."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from statistics import mean
 
 from cannery.catalog.facets import age, facets
+from cannery.common.model import Target
 from cannery.image.layers import Layer
-from cannery.model import Target
 
 _SLOT = 22
 """The height of one line in a box, in units of the picture."""

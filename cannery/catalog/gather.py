@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from cannery.catalog.entries import Entry, Known, entries
+from cannery.common.model import Target
 from cannery.compat import judge
 from cannery.image.layers import Layer
 from cannery.image.record import installed_versions
 from cannery.image.render import Rendered, Renderer
 from cannery.matrix.project import Project
-from cannery.model import Target
 from cannery.publish.policy import load
-from cannery.publish.records import read_records
-from cannery.report.results import known_results
+from cannery.registry.records import read_records
+from cannery.verify.results import known_results
 
 
 @dataclass(frozen=True, kw_only=True)

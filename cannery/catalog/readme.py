@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from cannery.catalog.entries import Entry
-from cannery.errors import MatrixError, Problem, Span, counted
+from cannery.common.errors import MatrixError, Problem, Span, counted
+from cannery.common.markdown import code, escaped
 from cannery.publish.policy import Trial
-from cannery.report.markdown import code, escaped
-from cannery.report.results import WHERE, Basis, Result
+from cannery.verify.results import WHERE, Basis, Result
 
 START = "<!-- catalogue -->"
 END = "<!-- /catalogue -->"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line. This is the one place where an error becomes text and an exit code."""
+"""The command line: one module a command; errors become text and an exit code here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cannery.cli.parser import DEFAULT, parse, print_help
-from cannery.errors import INTERRUPTED, CanneryError, EngineError, FileError
+from cannery.common.errors import INTERRUPTED, CanneryError, EngineError, FileError
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout that this code is part of."""
@@ -75,7 +75,7 @@ def _run(arguments: list[str], root: Path) -> int:
 
 def _tell(message: str) -> None:
     # Imported here, because help does not need it.
-    from cannery import console
+    from cannery.common import console
 
     console.error(message)
 

@@ -10,26 +10,26 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
 
-from cannery import console
+from cannery.build import plan_report as report
+from cannery.build.journal import Journal, read_journal
+from cannery.build.plan import Plan
+from cannery.build.planning import make_plan
+from cannery.build.run_builds import build_all, raise_for_plan
+from cannery.build.selection import Selection, caches_of
+from cannery.build.vendor_images import with_images
 from cannery.cli.common import existing, read
 from cannery.cli.planned import Memory
-from cannery.errors import BusyError, CanneryError, Problem, file_error, raise_all
-from cannery.execute.claims import Claims
+from cannery.common import console
+from cannery.common.claims import Claims
+from cannery.common.errors import BusyError, CanneryError, Problem, file_error, raise_all
+from cannery.common.image_names import image_tag
+from cannery.fetch.fetching import foresee, provide
 from cannery.image.bake_file import check_caches
-from cannery.image.names import image_tag
 from cannery.matrix.project import Project, select
 from cannery.options.build import BuildOptions, PlanOptions, SelectionOptions
 from cannery.options.fetch import TransferOptions
 from cannery.options.given import Given
 from cannery.options.remembered import resumed
-from cannery.pipeline.build import build_all, raise_for_plan
-from cannery.pipeline.fetching import foresee, provide
-from cannery.pipeline.planning import make_plan
-from cannery.pipeline.selection import Selection, caches_of
-from cannery.pipeline.vendor_images import with_images
-from cannery.plan.journal import Journal, read_journal
-from cannery.plan.plan import Plan
-from cannery.report import plan as report
 
 _JOURNAL = "journal.json"
 
@@ -113,7 +113,7 @@ def _carried_out(
     if options.from_bundle:
         raise_all(found.busy, single=len(selection.targets) == 1)
         # Imported here, because few builds need it.
-        from cannery.pipeline.offline import build_from_bundle
+        from cannery.build.bundle.build import build_from_bundle
 
         build_from_bundle(project, selection, options, options.from_bundle, found.journal)
         return 0
@@ -133,7 +133,7 @@ def _carried_out(
         text = _shown(planned.plan, plan_options, options)
         print(text)
     else:
-        from cannery.pipeline.assembly import printed
+        from cannery.build.assembly import printed
 
         print(printed(project, selection, options, planned), end="")
     raise_for_plan(planned, simulate=options.simulate, single=len(selection.targets) == 1)

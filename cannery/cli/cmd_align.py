@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from cannery import console
 from cannery.cli.common import read
-from cannery.files import write_files
+from cannery.common import console
+from cannery.common.files import write_files
 from cannery.matrix.project import Project
 from cannery.options.align import AlignOptions
 from cannery.options.given import Given
-from cannery.report.alignment import alignment_json, alignment_svg, alignment_text
 from cannery.training.align import Verdict, align
+from cannery.training.alignment_report import alignment_json, alignment_svg, alignment_text
 from cannery.training.loss_log import read_loss_log
 
 _CODES = {Verdict.ALIGNED: 0, Verdict.INCOMPLETE: 1, Verdict.PARTED: 8}

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery import console
+from cannery.build.bundle.pack import make_bundle
+from cannery.build.selection import Selection
 from cannery.cli.common import existing, read, selected
+from cannery.common import console
+from cannery.fetch.fetching import provide
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.options.bundle import BundleOptions
 from cannery.options.fetch import TransferOptions
 from cannery.options.given import Given
 from cannery.options.shared import RequiredTargetOptions
-from cannery.pipeline.bundling import make_bundle
-from cannery.pipeline.fetching import provide
-from cannery.pipeline.selection import Selection
 
 
 def run(given: Given, project: Project) -> int:

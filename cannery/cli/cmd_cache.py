@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from cannery import console
 from cannery.cli.common import read
-from cannery.errors import counted
-from cannery.execute.fetch.store import Store, Stored, store_folder
+from cannery.common import console
+from cannery.common.errors import counted
+from cannery.fetch.store import Store, Stored, store_folder
 from cannery.matrix.project import Project
 from cannery.options.fetch import CacheOptions
 from cannery.options.given import Given

@@ -6,20 +6,20 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-from cannery import console
 from cannery.catalog.commands import commands
 from cannery.catalog.entries import Entry
 from cannery.catalog.gather import gather
 from cannery.catalog.page import page
 from cannery.catalog.readme import inserted, table
 from cannery.cli.common import read
-from cannery.errors import OutOfSyncError, Problem, file_error
-from cannery.files import read_text, write_files
+from cannery.common import console
+from cannery.common.errors import OutOfSyncError, Problem, file_error
+from cannery.common.files import read_text, write_files
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import CatalogOptions
-from cannery.pipeline.devices import made_host
-from cannery.pipeline.recording import state_keys
+from cannery.verify.devices import made_host
+from cannery.verify.recording import state_keys
 
 
 def run(given: Given, project: Project) -> int:

@@ -7,12 +7,12 @@ from typing import Any
 
 from cannery.cli.common import read
 from cannery.cli.judging import judged, show
-from cannery.errors import some_of
-from cannery.execute.clock import now
+from cannery.common.clock import now
+from cannery.common.errors import some_of
+from cannery.compat.check_report import Judged, summary
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.matrix import CheckOptions
-from cannery.report.judged import Judged, summary
 
 
 def run(given: Given, project: Project) -> int:

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from cannery.build.ci_jobs import Job
+from cannery.build.ci_plan import plan_ci
+from cannery.build.ci_report import to_github, to_gitlab, to_names
 from cannery.cli.common import read, selected
 from cannery.matrix.project import Project
 from cannery.options.ci import CiOptions
 from cannery.options.given import Given
 from cannery.options.shared import TargetOptions
-from cannery.pipeline.ci import plan_ci
-from cannery.plan.ci_jobs import Job
-from cannery.report.ci import to_github, to_gitlab, to_names
 
 
 def run(given: Given, project: Project) -> int:

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from cannery import console
 from cannery.cli.common import read
-from cannery.errors import CanneryError, kind_of
+from cannery.common import console
+from cannery.common.errors import CanneryError, kind_of
 from cannery.matrix.project import Project
 from cannery.options.diff import DiffOptions
 from cannery.options.given import Given
-from cannery.report.difference import Contents, difference
-from cannery.report.difference_text import difference_json, difference_text
+from cannery.publish.difference import Contents, difference
+from cannery.publish.difference_text import difference_json, difference_text
 
 
 def run(given: Given, project: Project) -> int:
@@ -41,9 +41,9 @@ def run(given: Given, project: Project) -> int:
 def _contents(project: Project, name: str, target: str) -> Contents:
     # Imported here, because comparing commits needs no engine.
     if target:
-        from cannery.pipeline.commit_contents import commit_contents
+        from cannery.publish.commit_contents import commit_contents
 
         return commit_contents(project, name, target)
-    from cannery.pipeline.image_contents import read_contents
+    from cannery.publish.image_contents import read_contents
 
     return read_contents(project, name)

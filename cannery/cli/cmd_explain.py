@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from cannery.cli.common import read
 from cannery.cli.judging import judged, show
+from cannery.compat.check_report import explanation
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.matrix import ExplainOptions
-from cannery.report.judged import explanation
 
 _WIDTH = 100
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cannery import console
 from cannery.cli.common import existing, read, selected
-from cannery.errors import (
+from cannery.common import console
+from cannery.common.errors import (
     ArtifactError,
     Problem,
     UsageError,
@@ -15,13 +15,13 @@ from cannery.errors import (
     did_you_mean,
     kind_of,
 )
-from cannery.files import put_files
+from cannery.common.files import put_files
+from cannery.common.model import Matrix
+from cannery.common.sources import CannSource, File
+from cannery.fetch.fetching import Sources, fetch_files
 from cannery.matrix.project import Project
-from cannery.model import Matrix
 from cannery.options.fetch import FetchOptions, TransferOptions
 from cannery.options.given import Given
-from cannery.pipeline.fetching import Sources, fetch_files
-from cannery.sources import CannSource, File
 
 
 def run(given: Given, project: Project) -> int:

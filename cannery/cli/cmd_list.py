@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from cannery import console
 from cannery.cli.common import read
 from cannery.cli.listed import Listed, listed
+from cannery.common import console
+from cannery.common.columns import columns, fold
+from cannery.fetch.missing_report import Missing
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.matrix import ListOptions
-from cannery.report.columns import columns, fold
-from cannery.report.missing import Missing
 
 
 def run(given: Given, project: Project) -> int:

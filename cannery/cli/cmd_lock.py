@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from cannery import console
 from cannery.cli.common import existing, read, selected
-from cannery.errors import counted, raise_all
-from cannery.execute.engine.buildx import package_index
-from cannery.execute.lock import write_locks
-from cannery.execute.upgrades import check_upgrades
+from cannery.common import console
+from cannery.common.errors import counted, raise_all
+from cannery.common.package_index import package_index
+from cannery.lock.resolve import write_locks
+from cannery.lock.upgrades import check_upgrades
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.matrix import LockOptions

@@ -7,8 +7,8 @@ from cannery.cli.common import read
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.nan_hunt import NanHuntOptions
-from cannery.report.nan_hunt import hunt_json, hunt_text
 from cannery.training.nan_hunt import hunt
+from cannery.training.nan_hunt_report import hunt_json, hunt_text
 
 _FOUND = 8
 _UNSURE = 1

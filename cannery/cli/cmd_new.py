@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cannery import console
 from cannery.cli.common import read
+from cannery.common import console
+from cannery.common.errors import MatrixError, Problem, file_error
+from cannery.common.files import write_files
 from cannery.compat import Compat
 from cannery.compat.archives import load_archives
-from cannery.errors import MatrixError, Problem, file_error
-from cannery.files import write_files
 from cannery.matrix.project import Project
 from cannery.matrix.propose import Proposal, propose
 from cannery.matrix.schema import load_matrix, parse_matrix

@@ -8,8 +8,8 @@ from cannery.compat import judge
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.shared import RequiredTargetOptions
-from cannery.publish.records import read_records
-from cannery.report.release_notes import release_notes
+from cannery.publish.release_notes import release_notes
+from cannery.registry.records import read_records
 
 
 def run(given: Given, project: Project) -> int:

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from cannery import console
 from cannery.cli.common import existing, read
-from cannery.execute.registry.client import Repository
+from cannery.common import console
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import PruneOptions
-from cannery.pipeline.prune import delete, moving_tags, prunable, text_of
-from cannery.publish.oci import parse_reference
 from cannery.publish.policy import load
-from cannery.publish.records import read_records
+from cannery.publish.prune import delete, moving_tags, prunable, text_of
+from cannery.registry.client import Repository
+from cannery.registry.oci import parse_reference
+from cannery.registry.records import read_records
 
 
 def run(given: Given, project: Project) -> int:

@@ -6,17 +6,17 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from cannery import console
+from cannery.build.selection import Selection
 from cannery.cli.common import existing, read, selected
-from cannery.execute.registry.client import Repository
+from cannery.common import console
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import PushOptions
 from cannery.options.shared import RequiredTargetOptions
-from cannery.pipeline.push import Push
-from cannery.pipeline.selection import Selection
-from cannery.publish.oci import parse_reference
 from cannery.publish.policy import load
+from cannery.publish.push import Push
+from cannery.registry.client import Repository
+from cannery.registry.oci import parse_reference
 
 
 def run(given: Given, project: Project) -> int:

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from cannery import console
 from cannery.cli.common import raise_errors, read, read_files
-from cannery.errors import CanneryError, Problem, RankTableError, UsageError, counted
-from cannery.files import write_files
+from cannery.common import console
+from cannery.common.errors import CanneryError, Problem, RankTableError, UsageError, counted
+from cannery.common.files import write_files
+from cannery.common.yaml_limits import read_limited
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.ranktable import RankTableOptions
@@ -17,7 +18,6 @@ from cannery.ranktable.check import check_rank_table
 from cannery.ranktable.make import Host, addresses_in, hosts_in, merged, of_config_map, of_hosts
 from cannery.ranktable.model import RankTable
 from cannery.ranktable.read import parse_rank_table
-from cannery.syntax.yaml_limits import read_limited
 
 
 def run(given: Given, project: Project) -> int:

@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cannery import console
 from cannery.cli.common import read
-from cannery.errors import counted
-from cannery.files import exclusive, write_files
+from cannery.common import console
+from cannery.common.errors import counted
+from cannery.common.files import exclusive, write_files
 from cannery.matrix.project import EACH_IN_SYNC, IN_SYNC, RENDERED, Project, select
 from cannery.options.given import Given
 from cannery.options.matrix import RenderOptions
 
 if TYPE_CHECKING:
+    from cannery.common.model import Matrix, Target
     from cannery.image.drift import Difference
-    from cannery.model import Matrix, Target
 
 
 def run(given: Given, project: Project) -> int:

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from cannery.cli.common import existing, read
-from cannery.errors import VerificationError
+from cannery.common.errors import VerificationError
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.options.fetch import TransferOptions
 from cannery.options.given import Given
 from cannery.options.reproduce import ReproduceOptions
-from cannery.pipeline.originals import find_original
-from cannery.pipeline.reproducing import reproduce
-from cannery.report.reproduction import reproduction_json, reproduction_text
+from cannery.publish.originals import find_original
+from cannery.publish.reproducing import reproduce
+from cannery.publish.reproduction_report import reproduction_json, reproduction_text
 
 
 def run(given: Given, project: Project) -> int:

@@ -8,23 +8,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from cannery import console
 from cannery.cli.common import read, selected
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem, UsageError
+from cannery.common.image_names import image_name
+from cannery.common.package_index import package_index
 from cannery.deploy import formats
 from cannery.deploy.run_spec import cards_of
 from cannery.deploy.workload import Workload
-from cannery.errors import EngineError, Problem, UsageError
-from cannery.execute import preflight as host
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.buildx import package_index
-from cannery.execute.engine.simulator import simulated
-from cannery.image.names import image_name
+from cannery.engine import client as engine
+from cannery.engine import preflight as host
+from cannery.engine.simulator import simulated
 from cannery.image.simulator_spec import DEVICES
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.run import RunOptions
 from cannery.options.shared import RequiredTargetOptions
-from cannery.pipeline.devices import simulated_host
+from cannery.verify.devices import simulated_host
 
 
 def run(given: Given, project: Project) -> int:

@@ -5,22 +5,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cannery import console
 from cannery.cli.common import existing, read
-from cannery.errors import Problem, UsageError, VulnerabilityError
-from cannery.execute.clock import now
-from cannery.files import write_files
+from cannery.common import console
+from cannery.common.clock import now
+from cannery.common.errors import Problem, UsageError, VulnerabilityError
+from cannery.common.files import write_files
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.scan import ScanOptions
-from cannery.pipeline.bills import bills, published_bills
-from cannery.pipeline.scanning import Rules, scan_with_database, scan_with_scanner
-from cannery.report.scan_json import scan_json
-from cannery.report.scan_sarif import scan_sarif
-from cannery.report.scan_text import failing_names, failing_packages, scan_text
-from cannery.scan.exceptions import Exempted, read_exceptions
-from cannery.scan.result import Scan
-from cannery.scan.severity import Severity
+from cannery.publish.bills import bills, published_bills
+from cannery.publish.scan.exceptions import Exempted, read_exceptions
+from cannery.publish.scan.json_report import scan_json
+from cannery.publish.scan.result import Scan
+from cannery.publish.scan.sarif_report import scan_sarif
+from cannery.publish.scan.scan import Rules, scan_with_database, scan_with_scanner
+from cannery.publish.scan.severity import Severity
+from cannery.publish.scan.text_report import failing_names, failing_packages, scan_text
 
 _EXCEPTIONS = "exceptions.yaml"
 

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cannery.cli.common import read, read_files
-from cannery.errors import Problem, UsageError, VerificationError
-from cannery.files import write_files
+from cannery.common.errors import Problem, UsageError, VerificationError
+from cannery.common.files import write_files
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.smoke import SmokeOptions
-from cannery.pipeline.smoke import smoke_container, smoke_image
-from cannery.report.smoke import to_comparison, to_text
 from cannery.smoke.compare import compare
 from cannery.smoke.model import Document, parse_document, to_json
+from cannery.smoke.report import to_comparison, to_text
+from cannery.smoke.run import smoke_container, smoke_image
 
 
 def run(given: Given, project: Project) -> int:

@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-from cannery import console
 from cannery.cli.common import read, read_files
-from cannery.errors import Problem, UsageError
-from cannery.execute.engine.containers import processes_of
-from cannery.execute.py_spy import sample
-from cannery.execute.ranks import ranks_below, ranks_of
+from cannery.common import console
+from cannery.common.errors import Problem, UsageError
+from cannery.engine.containers import processes_of
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.stuck import StuckOptions
-from cannery.report.stuck import to_json, to_text
 from cannery.stuck.dumps import parse_dump
 from cannery.stuck.judge import group_processes, judge_run
 from cannery.stuck.model import Missing, Process
+from cannery.stuck.py_spy import sample
+from cannery.stuck.ranks import ranks_below, ranks_of
+from cannery.stuck.report import to_json, to_text
 
 
 def run(given: Given, project: Project) -> int:

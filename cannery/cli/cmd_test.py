@@ -3,30 +3,30 @@
 
 from __future__ import annotations
 
-from cannery import console
-from cannery.audit.own_checks import read_checks
-from cannery.audit.profiles import OWN_FILE, own_profiles, read_profiles, select_profiles
+from cannery.build.local_images import device_specs
 from cannery.cli.common import existing, read, selected
-from cannery.errors import EngineError, Problem, UsageError, VerificationError, did_you_mean
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.buildx import package_index
-from cannery.execute.engine.verify import Subject
-from cannery.files import write_files
-from cannery.image.checks import components
-from cannery.image.names import image_name
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem, UsageError, VerificationError, did_you_mean
+from cannery.common.files import write_files
+from cannery.common.image_names import image_name
+from cannery.common.package_index import package_index
+from cannery.engine import client as engine
 from cannery.matrix.project import Project
 from cannery.options.audit import AnyImageOptions
 from cannery.options.given import Given
 from cannery.options.run import CheckedTargetOptions, CheckImageOptions
-from cannery.pipeline.auditing import Request, audit
-from cannery.pipeline.checking import CheckOptions, Detail, check
-from cannery.pipeline.devices import simulated_host
-from cannery.pipeline.images import device_specs
-from cannery.report.audit_json import to_json
-from cannery.report.audit_text import to_text
-from cannery.report.junit import to_junit
-from cannery.report.sarif import to_sarif
-from cannery.report.stored import audit_path
+from cannery.verify.audit.json import to_json
+from cannery.verify.audit.junit import to_junit
+from cannery.verify.audit.own_checks import read_checks
+from cannery.verify.audit.profiles import OWN_FILE, own_profiles, read_profiles, select_profiles
+from cannery.verify.audit.text import to_text
+from cannery.verify.auditing import Request, audit
+from cannery.verify.check_files import components
+from cannery.verify.checking import CheckOptions, Detail, check
+from cannery.verify.devices import simulated_host
+from cannery.verify.run_checks import Subject
+from cannery.verify.sarif import to_sarif
+from cannery.verify.stored_report import audit_path
 
 
 def _check_components(options: CheckImageOptions, project: Project) -> None:

@@ -9,19 +9,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from cannery import console
 from cannery.cli.common import existing, read
-from cannery.errors import MatrixError, OutOfSyncError, Problem, counted
-from cannery.execute.clock import now
-from cannery.execute.engine.buildx import PackageIndex, package_index
-from cannery.execute.package_index import ask
-from cannery.files import read_text, write_files
+from cannery.common import console
+from cannery.common.clock import now
+from cannery.common.errors import MatrixError, OutOfSyncError, Problem, counted
+from cannery.common.files import read_text, write_files
+from cannery.common.model import Matrix
+from cannery.common.package_index import PackageIndex, package_index
+from cannery.lock.index_versions import ask
 from cannery.matrix.index_questions import KEYS, questions
 from cannery.matrix.project import Project, select
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.updates import News, compare
 from cannery.matrix.versions import VersionChange, find_uses, rewrite
-from cannery.model import Matrix
 from cannery.options.given import Given
 from cannery.options.matrix import UpdateOptions
 
@@ -82,8 +82,8 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
         MatrixError, EngineError, FileError: as ``propose``; then no file has changed.
     """
     # Imported here, because comparing versions reads no page.
-    from cannery.pipeline.proposing import propose
-    from cannery.report.proposals import proposals
+    from cannery.lock.proposals_report import proposals
+    from cannery.lock.proposing import propose
 
     found = propose(project, source, options.table, now()[:10])
     if text := proposals(found.rows, found.proposed, found.ended):
@@ -105,8 +105,8 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
 def _update_bases(project: Project, options: UpdateOptions) -> None:
     """Look for digests of bases, or move their snapshots."""
     # Imported here, because comparing versions asks no registry of images.
-    from cannery.pipeline.base_digests import update_bases
-    from cannery.pipeline.snapshots import move_snapshots
+    from cannery.matrix.base_digests import update_bases
+    from cannery.matrix.snapshots import move_snapshots
 
     if options.bases:
         update_bases(project, write=options.write, ca=existing(options.ca))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from cannery.errors import CanneryError, UsageError, kind_of
+from cannery.common.errors import CanneryError, UsageError, kind_of
 from cannery.matrix.project import Project, select
 from cannery.options import given as given_options
 from cannery.options.given import Given
@@ -15,7 +15,7 @@ from cannery.options.option import OptionSet
 from cannery.options.shared import TargetOptions
 
 if TYPE_CHECKING:
-    from cannery.model import Target
+    from cannery.common.model import Target
 
 _T = TypeVar("_T", bound=OptionSet)
 _R = TypeVar("_R")
@@ -42,7 +42,7 @@ def read_files(paths: Iterable[Path], parse: Callable[[str, str], _R]) -> list[_
         CanneryError: files cannot be read or parsed; with every problem.
     """
     # Imported here, because most commands have no such files.
-    from cannery.syntax.yaml_limits import read_limited
+    from cannery.common.yaml_limits import read_limited
 
     found: list[_R] = []
     errors: list[CanneryError] = []

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cannery.errors import CanneryError
+from cannery.common.errors import CanneryError
+from cannery.compat.check_document import FindingDocument, TargetDocument, target_document, to_json
+from cannery.compat.check_report import Judged
 from cannery.matrix.project import Project
-from cannery.report.judged import Judged
-from cannery.report.judged_document import FindingDocument, TargetDocument, target_document, to_json
 
 
 def judged(project: Project, patterns: Sequence[str], where: Sequence[str]) -> Judged:

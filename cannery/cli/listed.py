@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cannery.errors import CanneryError
+from cannery.common.errors import CanneryError
 from cannery.matrix.project import VERIFIED, Project
 
 if TYPE_CHECKING:
-    from cannery.publish.records import Record
-    from cannery.report.results import Result
-    from cannery.report.verified import Verified
+    from cannery.registry.records import Record
+    from cannery.verify.results import Result
+    from cannery.verify.verified import Verified
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ def listed(project: Project, names: Sequence[str]) -> list[Listed]:
     found = project.cache.computed("listed", inputs, lambda: _every(project))
     if wrong := [name for name in names if name not in found]:
         # Imported here, because this is about to fail.
-        from cannery.report.verified import read_verified
+        from cannery.verify.verified import read_verified
 
         read_verified(project.root, wrong)
     return [Listed(**found[name]) for name in names]
@@ -72,9 +72,9 @@ def _every(project: Project) -> dict[str, dict[str, Any]]:
     """Id to what is known of each target, but for those whose recorded results are wrong."""
     # Imported here, because all of this takes longer than a listing without it.
     from cannery.compat.lifetimes import UNKNOWN, end_of_life, lifetimes_of
-    from cannery.image.needed_files import needed_origins
-    from cannery.publish.records import latest, read_records
-    from cannery.report.results import phrase, verdicts
+    from cannery.fetch.needed_files import needed_origins
+    from cannery.registry.records import latest, read_records
+    from cannery.verify.results import phrase, verdicts
 
     compat = project.compat()
     records = read_records(project.releases)
@@ -110,9 +110,9 @@ def _results(project: Project, records: Sequence[Record]) -> dict[str, list[Resu
     The engine is not asked for the images. What is recorded of a target in a wrong file matters
     only where that target is shown, so it is left out.
     """
-    from cannery.pipeline.recording import state_keys
-    from cannery.report.results import results_of
-    from cannery.report.verified import read_verified
+    from cannery.verify.recording import state_keys
+    from cannery.verify.results import results_of
+    from cannery.verify.verified import read_verified
 
     targets = project.matrix().targets
     verified: dict[str, tuple[Verified, ...]] = {}
@@ -128,10 +128,10 @@ def _results(project: Project, records: Sequence[Record]) -> dict[str, list[Resu
 
 
 def _local(project: Project, name: str) -> list[Result]:
-    from cannery.image.names import image_name
-    from cannery.report.results import Basis, Result
-    from cannery.report.stored import report_text
-    from cannery.report.tested import complete_results
+    from cannery.common.image_names import image_name
+    from cannery.verify.results import Basis, Result
+    from cannery.verify.stored_report import report_text
+    from cannery.verify.tested import complete_results
 
     return [
         Result(tested=each, simulated=simulated, basis=Basis.LOCAL)
@@ -141,7 +141,7 @@ def _local(project: Project, name: str) -> list[Result]:
 
 
 def _counted(result: Result) -> str:
-    from cannery.report.results import phrase
+    from cannery.verify.results import phrase
 
     tested = result.tested
     counts = f"{tested.passed} passed, {tested.failed} failed, {tested.not_run} not run"

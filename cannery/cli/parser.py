@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NoReturn
 
-from cannery import __version__, console
+from cannery import __version__
 from cannery.cli.arguments import add_options
 from cannery.cli.command import Command
 from cannery.cli.commands import COMMANDS
-from cannery.errors import Problem, UsageError, closest, did_you_mean
+from cannery.common import console
+from cannery.common.errors import Problem, UsageError, closest, did_you_mean
 from cannery.options.given import Given, check
 
 _EPILOG = """\

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-from cannery import console
-from cannery.cache import Inputs
 from cannery.cli.common import read
-from cannery.errors import CanneryError, EngineError
-from cannery.execute.engine.images import Images, local_images
-from cannery.execute.fetch.store import Store, store_folder
-from cannery.image.checks import folder_of_checks
+from cannery.common import console
+from cannery.common.cache import Inputs
+from cannery.common.errors import CanneryError, EngineError
+from cannery.engine.images import Images, local_images
+from cannery.fetch.store import Store, store_folder
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions, PlanOptions, SelectionOptions
 from cannery.options.fetch import TransferOptions
 from cannery.options.given import Given
+from cannery.verify.check_files import folder_of_checks
 
 _ENTRY = "plans"
 

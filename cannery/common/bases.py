@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from cannery.sources import File
+from cannery.common.sources import File
 
 _LAST_PYMALLOC = 7
 

@@ -23,10 +23,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
-from cannery.errors import FileError
-from cannery.files import write_files
+from cannery.common.errors import FileError
+from cannery.common.files import write_files
 
-PROGRAM = Path(__file__).parent
+PROGRAM = Path(__file__).parents[1]
 T = TypeVar("T")
 
 _PACKAGES = ("jinja2", "packaging", "yaml")

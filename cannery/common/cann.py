@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from cannery.sources import File
+from cannery.common.sources import File
 
 
 class Layout(StrEnum):

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from cannery.errors import file_error
-from cannery.execute.clock import now
+from cannery.common.clock import now
+from cannery.common.errors import file_error
 
 _LONGEST = 200
 _SOMEBODY = "another process"

@@ -7,8 +7,8 @@ import hashlib
 import json
 from pathlib import Path
 
-from cannery.errors import FileError
-from cannery.files import read_text, write_files
+from cannery.common.errors import FileError
+from cannery.common.files import read_text, write_files
 
 _WORTH_KEEPING = 1 << 24
 """The size in bytes from which a stored hash saves time."""

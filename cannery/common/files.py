@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from cannery.errors import FileError, file_error
+from cannery.common.errors import FileError, file_error
 
 _ATTEMPTS = 20
 """How often a folder is made that other processes remove."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
-from cannery.bases import Base, Python
-from cannery.cann import CannPackages, CannRelease
-from cannery.errors import Span
-from cannery.extras import HCCL_TEST, TRITON_ASCEND
-from cannery.sources import File, Source
-from cannery.wheels import BuiltWheel, TorchIndex, VendorWheel
+from cannery.common.bases import Base, Python
+from cannery.common.cann import CannPackages, CannRelease
+from cannery.common.errors import Span
+from cannery.common.extras import HCCL_TEST, TRITON_ASCEND
+from cannery.common.sources import File, Source
+from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
 
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
 """The chips that the software device simulates, each with the name of one of its models."""
@@ -97,7 +97,7 @@ class Target:
     deepspeed_wheel: VendorWheel | BuiltWheel | None = None
     deepspeed_plugin: VendorWheel | None
     extras: Mapping[str, str] = field(default_factory=dict)
-    """Component of ``cannery.extras`` to its version, in the order of installation."""
+    """Component of ``cannery.common.extras`` to its version, in the order of installation."""
     triton_ascend_wheel: VendorWheel | None = None
     application: Application | None = None
     requirements: tuple[str, ...]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from cannery.errors import EngineError, file_error
+from cannery.common.errors import EngineError, file_error
 
 _running: set[subprocess.Popen[str]] = set()
 _stopping: list[bool] = []

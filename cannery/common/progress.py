@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cannery import console
+from cannery.common import console
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

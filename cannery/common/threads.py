@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
-from cannery.execute.process import Stopped, stopping
+from cannery.common.process import Stopped, stopping
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -10,7 +10,7 @@ from typing import Any
 
 from requests.adapters import HTTPAdapter
 
-from cannery.errors import EngineError, Problem
+from cannery.common.errors import EngineError, Problem
 
 UNKNOWN_ISSUER = (18, 19, 20, 21)
 """OpenSSL's codes (X509_V_ERR) for certificates whose issuer is not among the trusted ones."""

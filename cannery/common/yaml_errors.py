@@ -6,7 +6,7 @@ from __future__ import annotations
 import yaml
 from yaml.reader import ReaderError
 
-from cannery.errors import MatrixError, Problem, Span
+from cannery.common.errors import MatrixError, Problem, Span
 
 
 def place(name: str, before: str) -> Span:

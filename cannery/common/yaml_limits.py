@@ -12,8 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from cannery.errors import FileError, MatrixError, Problem, Span, file_error
-from cannery.syntax.yaml_errors import place
+from cannery.common.errors import FileError, MatrixError, Problem, Span, file_error
+from cannery.common.yaml_errors import place
 
 MAX_BYTES = 4_000_000
 MAX_DEPTH = 100

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cannery.common.errors import did_you_mean
+from cannery.common.yaml_reader import Section, read_yaml
 from cannery.compat.reader import Reader
-from cannery.errors import did_you_mean
-from cannery.syntax.yaml_reader import Section, read_yaml
 
 ARCHIVES = Path(__file__).with_name("pythons.yaml")
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cannery.bases import Base, PythonSource
+from cannery.common.bases import Base, PythonSource
+from cannery.common.errors import did_you_mean
 from cannery.compat.facts import Suite
 from cannery.compat.finding import Finding, Place, Subject, Verdict
-from cannery.errors import did_you_mean
 
 _ARCHIVE = re.compile(r"cpython-(?P<version>3\.\d+\.\d+)(?:\+\d+)?-(?P<machine>[a-z0-9_]+?)-\S*")
 """How python-build-standalone names an archive; the machine ends at the first '-'."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cannery.cann import CannRelease
+from cannery.common.cann import CannRelease
 from cannery.compat.facts import CxxAbi, Driver, OnToolkit, Release, Row
 from cannery.compat.file_names import judged_as
 from cannery.compat.file_rules import judge_file

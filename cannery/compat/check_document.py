@@ -10,12 +10,12 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from cannery.errors import Problem
+from cannery.common.errors import Problem
 
 if TYPE_CHECKING:
+    from cannery.common.model import Target
     from cannery.compat import Finding
     from cannery.compat.facts import Row
-    from cannery.model import Target
 
 
 class SourceDocument(TypedDict):

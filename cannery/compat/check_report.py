@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from cannery.errors import counted
-from cannery.report.columns import fold
-from cannery.report.judged_document import (
+from cannery.common.columns import fold
+from cannery.common.errors import counted
+from cannery.compat.check_document import (
     FindingDocument,
     RowDocument,
     SourceDocument,

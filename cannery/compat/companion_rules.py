@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
+from cannery.common.model import Target
+from cannery.common.specifiers import admits_both, parse_requirement
+from cannery.common.wheels import BuiltWheel
 from cannery.compat.facts import Pairing
 from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
 from cannery.compat.requested import Requested, requested_of
-from cannery.model import Target
-from cannery.syntax.specifiers import admits_both, parse_requirement
-from cannery.wheels import BuiltWheel
 
 _VLLM = "vllm-ascend v"
 """How a source's column 'app' names a version of vllm-ascend."""

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from packaging.version import Version
 
+from cannery.common.model import Target
 from cannery.compat.facts import Apex, Compat, DeepSpeed
 from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
-from cannery.model import Target
 
 
 def judge_apex(subject: Subject) -> list[Finding]:

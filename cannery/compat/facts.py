@@ -10,7 +10,7 @@ from enum import StrEnum
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from cannery.syntax.cann_version import CannRange, CannVersion
+from cannery.common.cann_version import CannRange, CannVersion
 
 
 class Kind(StrEnum):

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from cannery.cann import CannRelease
+from cannery.common.cann import CannRelease
+from cannery.common.cann_version import CannVersion
 from cannery.compat.facts import Compat, FileName
-from cannery.syntax.cann_version import CannVersion
 
 _MACHINES = {"linux/arm64": "aarch64", "linux/amd64": "x86_64"}
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from cannery.cann import CannRelease
+from cannery.common.cann import CannRelease
+from cannery.common.cann_version import CannVersion
+from cannery.common.sources import File
 from cannery.compat.file_names import file_name, file_row, judged_as
 from cannery.compat.finding import Finding, Place, Subject, Verdict
-from cannery.sources import File
-from cannery.syntax.cann_version import CannVersion
 
 _MACHINE = r"(?:-(?P<machine>\w+))?"
 _FORMS = tuple(

@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from packaging.version import Version
 
-from cannery.cann import CannRelease
+from cannery.common.cann import CannRelease
+from cannery.common.cann_version import CannVersion
+from cannery.common.model import Target
 from cannery.compat.facts import Compat, Row
 from cannery.compat.file_names import judged_as
-from cannery.model import Target
-from cannery.syntax.cann_version import CannVersion
 
 
 class Verdict(StrEnum):

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cannery.bases import PythonSource
+from cannery.common.bases import PythonSource
+from cannery.common.model import Target
 from cannery.compat.facts import Compat, Lifetime
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
-from cannery.model import Target
 
 NAMES = {
     "cann": "CANN",

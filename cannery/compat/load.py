@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from cannery.common.yaml_reader import Section, parse_yaml
 from cannery.compat import facts
 from cannery.compat import rows_of as rows
 from cannery.compat.reader import Reader, source
-from cannery.syntax.yaml_reader import Section, parse_yaml
 
 
 @lru_cache(maxsize=4)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
+from cannery.common.cann_version import CannVersion
+from cannery.common.errors import MatrixError, Problem, Span
 from cannery.compat.facts import Compat
-from cannery.errors import MatrixError, Problem, Span
-from cannery.syntax.cann_version import CannVersion
 
 _BELOW = re.compile(r"<\s*3\.(\d+)")
 _PYTHON = re.compile(r"3\.\d+")

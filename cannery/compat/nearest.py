@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
+from cannery.common.cann_version import CannVersion
+from cannery.common.model import Target
 from cannery.compat.facts import Compat, Pairing
-from cannery.model import Target
-from cannery.syntax.cann_version import CannVersion
 
 _ORDER = ("torch_npu", "cann", "python", "torch")
 """The cheapest change first: a wheel, then CANN, then the versions that code depends on."""

@@ -12,12 +12,12 @@ from packaging.requirements import InvalidRequirement
 from packaging.specifiers import InvalidSpecifier
 from packaging.version import InvalidVersion, Version
 
+from cannery.common.cann_version import CannRange
+from cannery.common.errors import did_you_mean
+from cannery.common.specifiers import parse_requirement, specifiers
+from cannery.common.wheel_tags import MACHINES
+from cannery.common.yaml_reader import Section
 from cannery.compat import facts
-from cannery.errors import did_you_mean
-from cannery.syntax.cann_version import CannRange
-from cannery.syntax.specifiers import parse_requirement, specifiers
-from cannery.syntax.wheel_tags import MACHINES
-from cannery.syntax.yaml_reader import Section
 
 T = TypeVar("T")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cannery.common.errors import Problem
+from cannery.common.model import Target
 from cannery.compat.facts import Compat
 from cannery.compat.finding import Finding, Place, Verdict
 from cannery.compat.nearest import nearest
 from cannery.compat.rules import judge
-from cannery.errors import Problem
-from cannery.model import Target
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from packaging.requirements import Requirement
 
+from cannery.common.extras import HCCL_TEST, requirement_of
+from cannery.common.model import Target
+from cannery.common.specifiers import normal_name, parse_requirement, parse_requirements
 from cannery.compat.finding import Place
-from cannery.extras import HCCL_TEST, requirement_of
-from cannery.model import Target
-from cannery.syntax.specifiers import normal_name, parse_requirement, parse_requirements
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,12 +8,12 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
+from cannery.common.cann_version import CannRange, CannVersion
+from cannery.common.specifiers import specifiers
+from cannery.common.yaml_reader import Section
 from cannery.compat import facts
 from cannery.compat.lifetimes import NAMES
 from cannery.compat.reader import Reader, optional, python_range, value, wheel_version, when
-from cannery.syntax.cann_version import CannRange, CannVersion
-from cannery.syntax.specifiers import specifiers
-from cannery.syntax.yaml_reader import Section
 
 _SUITE = ("suite", "distribution", "release", "glibc", "python")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")

@@ -8,18 +8,18 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from cannery.cann import CannRelease
+from cannery.common.cann import CannRelease
+from cannery.common.cann_version import CannVersion
+from cannery.common.model import Target
 from cannery.compat.base_rules import judge_base
-from cannery.compat.beside_rules import judge_beside
 from cannery.compat.cann_rules import judge_cann
+from cannery.compat.companion_rules import judge_beside
 from cannery.compat.extension_rules import judge_apex, judge_deepspeed
 from cannery.compat.facts import Compat, Kind, KnownBad, Pairing
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
 from cannery.compat.lifetimes import judge_lifetimes
 from cannery.compat.package_rules import holds, judge_packages
 from cannery.compat.wheel_rules import judge_wheels
-from cannery.model import Target
-from cannery.syntax.cann_version import CannVersion
 
 _PARTS = 3
 """How many numbers a full version has, as 2.3.1."""

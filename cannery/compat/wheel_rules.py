@@ -10,12 +10,12 @@ from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from cannery.bases import Python
+from cannery.common.bases import Python
+from cannery.common.model import Target
+from cannery.common.specifiers import normal_name
+from cannery.common.wheel_tags import OLD_PLATFORMS
+from cannery.common.wheels import VendorWheel
 from cannery.compat.finding import Finding, Place, Subject, Verdict
-from cannery.model import Target
-from cannery.syntax.specifiers import normal_name
-from cannery.syntax.wheel_tags import OLD_PLATFORMS
-from cannery.wheels import VendorWheel
 
 _SECTIONS = {
     "torch": "torch_wheels",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cannery.errors import Problem, UsageError
+from cannery.common.errors import Problem, UsageError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from cannery.common.cann_version import CannVersion
+from cannery.common.errors import Problem
+from cannery.common.model import Target
 from cannery.compat.facts import Compat, Driver
-from cannery.errors import Problem
-from cannery.model import Target
-from cannery.syntax.cann_version import CannVersion
 
 _FORM = re.compile(
     r"(?P<train>\d+\.\d+)(?:\.(?P<rc>rc)?(?P<number>\d+))?(?:\.b?(?P<build>\d+))?\b",

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cannery.model import DeviceKind
+from cannery.common.model import DeviceKind
 from cannery.options.run import SHM_SIZE
 
 DRIVER = "/usr/local/Ascend/driver"

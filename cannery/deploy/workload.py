@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cannery.common.errors import Problem, UsageError, did_you_mean
+from cannery.common.model import Target
 from cannery.deploy.chips import Chip, chip_named
 from cannery.deploy.run_spec import (
     DRIVER_MOUNTS,
@@ -16,8 +18,6 @@ from cannery.deploy.run_spec import (
     NOT_IN_BASE_LIST,
     RANK_TABLE,
 )
-from cannery.errors import Problem, UsageError, did_you_mean
-from cannery.model import Target
 from cannery.options.run import MAX_NODES, RUNTIMES, SHM_SIZE
 from cannery.options.values import Size, parse_size
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Access to the container engine and to buildx."""
+"""docker and buildx: bases, builds, containers. The only room that talks to an engine."""

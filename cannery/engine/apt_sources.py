@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from email.parser import HeaderParser
 from pathlib import Path
 
-from cannery.bases import Base
+from cannery.common.bases import Base
 
 _DEBIAN = ("stable", "bullseye", "bookworm", "trixie", "forky")
 """Names of Debian's suites in the sources of this machine; another distribution has others."""

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from cannery.errors import BuildError, EngineError
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.builder import Builder, progress_mode
-from cannery.execute.engine.buildx import PackageIndex, failure
-from cannery.execute.process import stream
+from cannery.common.errors import BuildError, EngineError
+from cannery.common.package_index import PackageIndex
+from cannery.common.process import stream
+from cannery.engine import client as engine
+from cannery.engine.builder import Builder, progress_mode
+from cannery.engine.buildx import failure
 from cannery.image.bake_events import Event, Events, Kind, short
 from cannery.image.bake_file import (
     INDEX_VARIABLE,

@@ -10,13 +10,13 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from cannery import console
-from cannery.bases import Base
-from cannery.errors import EngineError, Problem, file_error
-from cannery.execute.archives import extract
-from cannery.execute.engine.bootstrap import bootstrap, checked
-from cannery.execute.engine.images import Images, LocalImage, local_images
-from cannery.execute.process import run
+from cannery.common import console
+from cannery.common.archives import extract
+from cannery.common.bases import Base
+from cannery.common.errors import EngineError, Problem, file_error
+from cannery.common.process import run
+from cannery.engine.bootstrap import bootstrap, checked
+from cannery.engine.images import Images, LocalImage, local_images
 
 
 def building_architecture() -> str:

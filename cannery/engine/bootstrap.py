@@ -10,11 +10,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cannery import console
-from cannery.bases import Base
-from cannery.errors import EngineError, Problem
-from cannery.execute.engine.apt_sources import own_sources, snapshot_sources
-from cannery.execute.process import run
+from cannery.common import console
+from cannery.common.bases import Base
+from cannery.common.errors import EngineError, Problem
+from cannery.common.process import run
+from cannery.engine.apt_sources import own_sources, snapshot_sources
 
 _DPKG_SETTINGS = """\
 path-exclude=/usr/share/doc/*

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cannery.execute.engine.builder import Builder
-from cannery.execute.process import run
+from cannery.common.process import run
+from cannery.engine.builder import Builder
 
 CANN_STEPS = re.compile(
     "SIMULATED by cannery"

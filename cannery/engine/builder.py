@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cannery.errors import EngineError, Problem, UsageError, did_you_mean
-from cannery.execute.engine import client as engine
-from cannery.execute.process import run
+from cannery.common.errors import EngineError, Problem, UsageError, did_you_mean
+from cannery.common.process import run
+from cannery.engine import client as engine
 
 _RAWJSON = (0, 13)
 """The first version of buildx with its progress as JSON."""

@@ -12,8 +12,8 @@ import docker
 import docker.errors
 import requests
 
-from cannery.errors import EngineError, Problem
-from cannery.execute.engine.unreachable import unreachable
+from cannery.common.errors import EngineError, Problem
+from cannery.engine.unreachable import unreachable
 
 
 @cache

@@ -16,10 +16,10 @@ import requests
 from docker.models.containers import Container
 from docker.types import Mount
 
+from cannery.common.errors import EngineError, Problem, did_you_mean
+from cannery.common.owner import is_gone, own_mark
 from cannery.deploy.run_spec import RunSpec
-from cannery.errors import EngineError, Problem, did_you_mean
-from cannery.execute.engine.client import talking
-from cannery.execute.owner import is_gone, own_mark
+from cannery.engine.client import talking
 
 LABEL_TEST = "io.cannery.test-container"
 """The label of test containers; its value is the mark of the run that created the container."""

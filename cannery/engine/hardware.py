@@ -7,9 +7,9 @@ import platform
 import re
 from collections import Counter
 
-from cannery.errors import CanneryError
-from cannery.execute.process import run
-from cannery.model import DeviceKind
+from cannery.common.errors import CanneryError
+from cannery.common.model import DeviceKind
+from cannery.common.process import run
 
 # As in "| 0     910B3               | OK            |"; the second row of a device has no name.
 _NPU = re.compile(r"^\| *\d+ +(\S+) *\| *\S+ *\|", re.MULTILINE)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import docker.errors
 from docker.models.containers import Container
 
-from cannery.errors import EngineError
-from cannery.execute.streams import Pieces
+from cannery.common.errors import EngineError
+from cannery.common.streams import Pieces
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from cannery.execute.process import run
+from cannery.common.process import run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ def local_images(references: Iterable[str]) -> Images:
     absent = [line for line in lines if "No such image: " in line]
     if len(found) + len(absent) < len(names) or (code and not absent):
         # Imported here, because 'list' imports this module and never gets here.
-        from cannery.execute.engine.unreachable import unreachable
+        from cannery.engine.unreachable import unreachable
 
         raise unreachable("\n".join(line for line in lines if line not in found))
     missing = {line.partition("No such image: ")[2] for line in absent}

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from cannery.errors import EngineError, Problem
-from cannery.execute.process import run
+from cannery.common.errors import EngineError, Problem
+from cannery.common.process import run
 
 _FORMAT = "{{range .IPAM.Config}}{{.Gateway}} {{end}}"
 

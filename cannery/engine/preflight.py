@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from cannery.common.errors import EngineError, Problem
+from cannery.common.model import Target
 from cannery.compat.facts import Compat
 from cannery.deploy import driver
 from cannery.deploy.run_spec import DRIVER, DRIVER_MOUNTS, RunSpec, ascend_runtime, npus
 from cannery.deploy.workload import Workload
-from cannery.errors import EngineError, Problem
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.stand_ins import stand_ins
+from cannery.engine import client as engine
+from cannery.engine.stand_ins import stand_ins
 from cannery.image.simulated import DRIVER_MARKER
-from cannery.model import Target
 
 _EMULATORS = {"aarch64": "qemu-aarch64", "x86_64": "qemu-x86_64"}
 _CHECK_DRIVER = "Containers need a device there: check the driver of this host."

@@ -9,17 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cannery import console
-from cannery.errors import file_error
-from cannery.execute.engine.base import building_architecture, ensure_base
-from cannery.execute.engine.buildx import Build, PackageIndex, execute
-from cannery.execute.owner import temporary_folder
-from cannery.files import link_or_copy
-from cannery.image.artifacts import check_artifacts
+from cannery.common import console
+from cannery.common.errors import file_error
+from cannery.common.files import link_or_copy
+from cannery.common.model import Target
+from cannery.common.owner import temporary_folder
+from cannery.common.package_index import PackageIndex
+from cannery.common.sources import File
+from cannery.engine.base import building_architecture, ensure_base
+from cannery.engine.buildx import Build, execute
+from cannery.fetch.artifacts import check_artifacts
 from cannery.image.simulator_spec import SOURCES, package_spec, recipe
 from cannery.matrix.project import Project
-from cannery.model import Target
-from cannery.sources import File
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from docker.models.containers import Container
 
-from cannery.execute.engine import containers
-from cannery.execute.engine.image_files import ImageFiles
+from cannery.common.model import Target
+from cannery.engine import containers
+from cannery.engine.image_files import ImageFiles
 from cannery.image.simulated import LABEL, marker_paths
-from cannery.model import Target
 
 
 def stand_ins(image: str, target: Target) -> tuple[str, ...]:

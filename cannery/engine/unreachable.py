@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from cannery.errors import EngineError, Problem
+from cannery.common.errors import EngineError, Problem
 
 _DEFAULT = "unix:///var/run/docker.sock"
 _ADDRESS = re.compile(r"\b(?:unix|tcp|https?)://[^\s\"']+")

@@ -6,9 +6,9 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from cannery.execute.engine.bake import ENVIRONMENT, BakeSettings, apt_settings
-from cannery.execute.engine.buildx import failure, stream_to
-from cannery.files import write_files
+from cannery.common.files import write_files
+from cannery.engine.bake import ENVIRONMENT, BakeSettings, apt_settings
+from cannery.engine.buildx import failure, stream_to
 from cannery.image.bake_file import INDEX_VARIABLE, ImageBuild, stage_file
 from cannery.image.vendor_image import FACTS, VendorFacts, facts_stage
 

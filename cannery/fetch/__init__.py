@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Downloads of files: from servers into a store of files by their sha256."""
+"""CANN's packages and other files, from wherever they can be had."""

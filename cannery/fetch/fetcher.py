@@ -12,20 +12,20 @@ from pathlib import Path
 from threading import Event
 from urllib.parse import quote, urlsplit
 
-from cannery import console
-from cannery.errors import ArtifactError, Problem
-from cannery.execute.clock import now
-from cannery.execute.fetch import signature
-from cannery.execute.fetch.beside import signed_beside
-from cannery.execute.fetch.http import Client, TransferError
-from cannery.execute.fetch.progress import Screen
-from cannery.execute.fetch.store import Record, Store, notes_of
-from cannery.execute.fetch.terms import Terms
-from cannery.execute.fetch.transfer import Patience, Transfer, disk_error
-from cannery.execute.fetch.unzip import Archive, Signed
-from cannery.execute.process import Stopped
-from cannery.image.file_hashes import sha256_of
-from cannery.sources import Address, File
+from cannery.common import console
+from cannery.common.clock import now
+from cannery.common.errors import ArtifactError, Problem
+from cannery.common.file_hashes import sha256_of
+from cannery.common.process import Stopped
+from cannery.common.sources import Address, File
+from cannery.fetch import signature
+from cannery.fetch.http import Client, TransferError
+from cannery.fetch.signature_download import signed_beside
+from cannery.fetch.store import Record, Store, notes_of
+from cannery.fetch.terms import Terms
+from cannery.fetch.transfer import Patience, Transfer, disk_error
+from cannery.fetch.transfer_progress import Screen
+from cannery.fetch.unzip import Archive, Signed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,27 +11,27 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from cannery import console
-from cannery.errors import ArtifactError, CanneryError, Problem
-from cannery.execute.engine.buildx import package_index
-from cannery.execute.fetch.progress import Screen, screen
-from cannery.execute.fetch.store import Store, store_folder
-from cannery.execute.fetch.terms import Terms
-from cannery.execute.threads import workers
-from cannery.files import read_text, write_files
-from cannery.image.artifacts import check_artifacts
-from cannery.image.file_hashes import Hashes
-from cannery.image.needed_files import CANN, needed_files
+from cannery.common import console
+from cannery.common.errors import ArtifactError, CanneryError, Problem
+from cannery.common.file_hashes import Hashes
+from cannery.common.files import read_text, write_files
+from cannery.common.model import Target
+from cannery.common.package_index import package_index
+from cannery.common.sources import CannSource, File
+from cannery.common.threads import workers
+from cannery.fetch.artifacts import check_artifacts
+from cannery.fetch.needed_files import CANN, needed_files
+from cannery.fetch.store import Store, store_folder
+from cannery.fetch.terms import Terms
+from cannery.fetch.transfer_progress import Screen, screen
 from cannery.matrix.first_use import has_place, with_sha256
 from cannery.matrix.project import Project
 from cannery.matrix.settings import Settings
-from cannery.model import Target
 from cannery.options.build import BuildOptions
 from cannery.options.fetch import TransferOptions
-from cannery.sources import CannSource, File
 
 if TYPE_CHECKING:
-    from cannery.execute.fetch.fetcher import Fetched, Fetcher
+    from cannery.fetch.fetcher import Fetched, Fetcher
 
 UNFETCHED = "not fetched yet"
 """In place of a sha256 that is known only after the download."""
@@ -246,8 +246,8 @@ def _fetcher(
     sources: Sources, transfer: TransferOptions, ca: Path | None, bars: Screen, stop: Event
 ) -> Fetcher:
     # Imported here, because that takes longer than most plans, which fetch nothing.
-    from cannery.execute.fetch.fetcher import Fetcher
-    from cannery.execute.fetch.http import Client, Timeouts
+    from cannery.fetch.fetcher import Fetcher
+    from cannery.fetch.http import Client, Timeouts
 
     return Fetcher(
         store=sources.store,

@@ -18,8 +18,8 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from cannery import __version__
-from cannery.execute.trust import UNKNOWN_ISSUER, Trusting, causes, distrust, innermost, trusting
-from cannery.sources import Address
+from cannery.common.sources import Address
+from cannery.common.trust import UNKNOWN_ISSUER, Trusting, causes, distrust, innermost, trusting
 
 _REDIRECTS = 5
 AGAIN = (408, 425, 429, 500, 502, 503, 504)

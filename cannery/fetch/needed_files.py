@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from cannery.model import Target
-from cannery.sources import File
+from cannery.common.model import Target
+from cannery.common.sources import File
 
 CANN = ("toolkit", "kernels", "nnal")
 """The components that are parts of a CANN release."""

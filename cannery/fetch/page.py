@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cannery.errors import EngineError, MatrixError, Problem
-from cannery.execute.fetch.http import Client, Timeouts, TransferError
-from cannery.sources import Address
-from cannery.syntax.yaml_limits import MAX_BYTES, read_limited
+from cannery.common.errors import EngineError, MatrixError, Problem
+from cannery.common.sources import Address
+from cannery.common.yaml_limits import MAX_BYTES, read_limited
+from cannery.fetch.http import Client, Timeouts, TransferError
 
 _CHUNK = 1 << 16
 

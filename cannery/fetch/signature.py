@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cannery.errors import ArtifactError, EngineError, FileError, Problem, file_error
-from cannery.execute.fetch.unzip import Signed
-from cannery.execute.process import run
-from cannery.files import read_text
+from cannery.common.errors import ArtifactError, EngineError, FileError, Problem, file_error
+from cannery.common.files import read_text
+from cannery.common.process import run
+from cannery.fetch.unzip import Signed
 
 NOT_VERIFIED = "not verified: cannery.toml names no certificate (sources.cann-ca)"
 VERIFIED = "verified"

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from cannery.execute.fetch.http import Client, TransferError
-from cannery.execute.fetch.unzip import LARGEST_SIGNATURE, Signed
-from cannery.sources import Address
+from cannery.common.sources import Address
+from cannery.fetch.http import Client, TransferError
+from cannery.fetch.unzip import LARGEST_SIGNATURE, Signed
 
 
 def signed_beside(client: Client, address: Address, content: Path, folder: Path) -> Signed | None:

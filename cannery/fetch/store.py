@@ -22,10 +22,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from cannery.errors import FileError, file_error
-from cannery.files import exclusive, put_files, read_text, try_lock, write_files
-from cannery.image.file_hashes import sha256_of
-from cannery.sources import File
+from cannery.common.errors import FileError, file_error
+from cannery.common.file_hashes import sha256_of
+from cannery.common.files import exclusive, put_files, read_text, try_lock, write_files
+from cannery.common.sources import File
 
 _POLL = 0.1
 """Seconds between two looks whether another process has ended its fetch."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.errors import Problem
-from cannery.sources import File
+from cannery.common.errors import Problem
+from cannery.common.sources import File
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
-from cannery.errors import FileError, Problem, file_error
-from cannery.execute.fetch.http import Answer, Client, TransferError
-from cannery.execute.fetch.store import notes_of
-from cannery.execute.process import Stopped
-from cannery.files import read_text, write_files
-from cannery.sources import Address
+from cannery.common.errors import FileError, Problem, file_error
+from cannery.common.files import read_text, write_files
+from cannery.common.process import Stopped
+from cannery.common.sources import Address
+from cannery.fetch.http import Answer, Client, TransferError
+from cannery.fetch.store import notes_of
 
 _CHUNK = 1 << 18
 _MOST = 1 << 36

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cannery import console
+from cannery.common import console
 
 if TYPE_CHECKING:
     from rich.progress import Progress

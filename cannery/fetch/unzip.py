@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.errors import ArtifactError, Problem
-from cannery.execute.fetch.transfer import disk_error
+from cannery.common.errors import ArtifactError, Problem
+from cannery.fetch.transfer import disk_error
 
 _LARGEST = 1 << 36
 """The most bytes that a member may have when it is unpacked: 64 GiB."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cannery.errors import Problem, UsageError
-from cannery.image.names import REPOSITORY, TAG, TARGET_FIELD, cache_name
+from cannery.common.errors import Problem, UsageError
+from cannery.common.image_names import REPOSITORY, TAG, TARGET_FIELD, cache_name
 from cannery.options.cache_secrets import without_secrets
 
 INDEX_VARIABLE = "CANNERY_INDEX_URL"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cannery.errors import file_error
+from cannery.common.errors import file_error
 from cannery.matrix.project import Project
 
 CONTEXT_FILES = (

@@ -7,7 +7,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from cannery.syntax.cann_version import CannVersion
+from cannery.common.cann_version import CannVersion
 
 _FILE = Path(__file__).with_suffix(".json")
 

@@ -7,7 +7,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from cannery.syntax.cann_version import CannVersion
+from cannery.common.cann_version import CannVersion
 
 SYMBOLS = Path(__file__).with_name("cann_symbols.json")
 """Release to the symbols, as ``LIBRARY SYMBOL``, of which no source says that an older one has

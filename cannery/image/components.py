@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cannery.errors import UsageError, did_you_mean
-from cannery.model import Target
+from cannery.common.errors import UsageError, did_you_mean
+from cannery.common.model import Target
 
 EVERY_LAYER = "build_base"
 """The component of every layer: the base image of the ``build`` stage."""

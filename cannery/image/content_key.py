@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Self
 
-from cannery.bases import Base
-from cannery.image.needed_files import needed_files
-from cannery.model import Target
-from cannery.sources import File
+from cannery.common.bases import Base
+from cannery.common.model import Target
+from cannery.common.sources import File
+from cannery.fetch.needed_files import needed_files
 
 LABEL = "io.cannery.key"
 """The label of an image that holds its key."""

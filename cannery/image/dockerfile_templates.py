@@ -10,7 +10,7 @@ from typing import Any
 
 import jinja2
 
-from cannery.errors import MatrixError, Problem, Span
+from cannery.common.errors import MatrixError, Problem, Span
 from cannery.matrix.project import Project
 
 

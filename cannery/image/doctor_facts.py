@@ -10,10 +10,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from cannery.common.files import write_files
+from cannery.common.model import Matrix
 from cannery.compat.facts import Compat
-from cannery.files import write_files
 from cannery.matrix.project import Project
-from cannery.model import Matrix
 
 FILE = "packages/ascend-doctor/ascend_doctor/facts.json"
 """Where the doctor of this checkout has them."""

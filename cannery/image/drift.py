@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.errors import FileError, OutOfSyncError, Problem, file_error
+from cannery.common.errors import FileError, OutOfSyncError, Problem, file_error
 from cannery.matrix.project import Project
 
 MADE = (

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from cannery.cann import Layout
-from cannery.model import Target
-from cannery.syntax.cann_version import CannVersion
+from cannery.common.cann import Layout
+from cannery.common.cann_version import CannVersion
+from cannery.common.model import Target
 
 ASCEND = "/usr/local/Ascend"
 DRIVER_LIBRARIES = (

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from cannery.bases import MPI, PythonSource
-from cannery.extras import HCCL_TEST
-from cannery.model import Flavour, Target
+from cannery.common.bases import MPI, PythonSource
+from cannery.common.extras import HCCL_TEST
+from cannery.common.model import Flavour, Target
 
 
 def build_inputs(target: Target) -> list[str]:

@@ -14,7 +14,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from cannery.extras import HCCL_TEST, TRITON_ASCEND
+from cannery.common.extras import HCCL_TEST, TRITON_ASCEND
+from cannery.common.model import Target
+from cannery.common.sources import File
+from cannery.common.wheels import BuiltWheel
 from cannery.image.components import EVERY_LAYER, components_of
 from cannery.image.environment import full_environment
 from cannery.image.layer_inputs import (
@@ -24,14 +27,11 @@ from cannery.image.layer_inputs import (
     system_inputs,
     system_packages,
 )
-from cannery.image.lock import Lock, LockedWheel
 from cannery.image.record import interpreter_paths
-from cannery.image.requirements import BUILT, sdists
 from cannery.image.weights import weight_of
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
-from cannery.model import Target
-from cannery.sources import File
-from cannery.wheels import BuiltWheel
+from cannery.lock.lock_file import Lock, LockedWheel
+from cannery.lock.requirements import BUILT, sdists
 
 
 class LayerKind(StrEnum):

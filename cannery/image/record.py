@@ -9,13 +9,13 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from cannery.bases import PythonSource
-from cannery.extras import EXTRAS
+from cannery.common.bases import PythonSource
+from cannery.common.extras import EXTRAS
+from cannery.common.model import Target
+from cannery.common.specifiers import normal_name, parse_requirements
 from cannery.image.environment import image_environment, toolkit_home
-from cannery.image.lock import Lock
-from cannery.image.requirements import SETUPTOOLS, overrides
-from cannery.model import Target
-from cannery.syntax.specifiers import normal_name, parse_requirements
+from cannery.lock.lock_file import Lock
+from cannery.lock.requirements import SETUPTOOLS, overrides
 
 
 @dataclass(frozen=True, kw_only=True)

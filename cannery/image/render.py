@@ -10,8 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cannery.errors import MatrixError, Problem
-from cannery.files import read_text
+from cannery.common.errors import MatrixError, Problem
+from cannery.common.files import read_text
+from cannery.common.image_names import image_name
+from cannery.common.model import Target
 from cannery.image import simulated
 from cannery.image.build_context import read_context
 from cannery.image.environment import (
@@ -22,9 +24,6 @@ from cannery.image.environment import (
     profile_script,
 )
 from cannery.image.layers import Layer, LayerKind, layers_of
-from cannery.image.lock import Lock, check_lock
-from cannery.image.locks import read_lock
-from cannery.image.names import image_name
 from cannery.image.record import (
     compiled_folders,
     constraints,
@@ -32,9 +31,10 @@ from cannery.image.record import (
     interpreter_paths,
     target_record,
 )
-from cannery.image.requirements import index_options, wheel_platform
+from cannery.lock.committed import read_lock
+from cannery.lock.lock_file import Lock, check_lock
+from cannery.lock.requirements import index_options, wheel_platform
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 if TYPE_CHECKING:
     from cannery.image.dockerfile_templates import Templates

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from cannery.common.model import Target
 from cannery.deploy.run_spec import DRIVER
 from cannery.image.record import interpreter_paths
-from cannery.model import Target
 
 LABEL = "io.cannery.simulated"
 """The label that is ``true`` for simulated images, and ``false`` for others built by build.py."""

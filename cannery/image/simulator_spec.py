@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cannery.errors import Problem, UsageError
+from cannery.common.cann_version import CannVersion
+from cannery.common.errors import Problem, UsageError
+from cannery.common.model import SIMULATED_CHIPS, Target
 from cannery.image.cann_symbols import lacking
-from cannery.model import SIMULATED_CHIPS, Target
-from cannery.syntax.cann_version import CannVersion
 
 SOURCES = Path(__file__).parents[1] / "simulator"
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from cannery.errors import ArtifactError, Problem
+from cannery.common.errors import ArtifactError, Problem
+from cannery.common.model import Target
+from cannery.common.sources import CannSource
+from cannery.fetch.needed_files import cann_files
 from cannery.image.bake_file import StageBuild
 from cannery.image.layers import Layer, LayerKind
-from cannery.image.needed_files import cann_files
-from cannery.model import Target
-from cannery.sources import CannSource
 
 FOLDER = Path(__file__).parent / "vendor"
 """The build context of the Dockerfile that takes CANN out of an image."""

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cannery.extras import TRITON_ASCEND
-from cannery.image.lock import Lock, LockedWheel
-from cannery.image.requirements import requirement_groups
-from cannery.model import Target
+from cannery.common.extras import TRITON_ASCEND
+from cannery.common.model import Target
+from cannery.lock.lock_file import Lock, LockedWheel
+from cannery.lock.requirements import requirement_groups
 
 _OWN_LAYER: Mapping[str, frozenset[str]] = {
     "torch": frozenset({"torch"}),

@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from cannery.errors import MatrixError, Problem
-from cannery.files import read_text
-from cannery.image.lock import Lock, parse_lock
+from cannery.common.errors import MatrixError, Problem
+from cannery.common.files import read_text
+from cannery.common.model import Target
+from cannery.lock.lock_file import Lock, parse_lock
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 
 def read_lock(project: Project, target: Target) -> Lock:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from cannery.errors import CanneryError, EngineError, Problem
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.uv import Job, compiled
-from cannery.image.lock import LockedFile, parse_lock, with_files
-from cannery.image.locked_files import check_unchanged, chosen_files, listed_files, no_file
-from cannery.syntax.specifiers import normal_name
-from cannery.syntax.wheel_tags import WheelPlatform
+from cannery.common.errors import CanneryError, EngineError, Problem
+from cannery.common.package_index import PackageIndex
+from cannery.common.specifiers import normal_name
+from cannery.common.wheel_tags import WheelPlatform
+from cannery.lock.lock_file import LockedFile, parse_lock, with_files
+from cannery.lock.locked_files import check_unchanged, chosen_files, listed_files, no_file
+from cannery.lock.uv import Job, compiled
 
 _PYLOCK = ("--format", "pylock.toml", "--no-deps")
 

@@ -13,12 +13,12 @@ from collections.abc import Iterable
 
 from packaging.version import InvalidVersion, Version
 
-from cannery import console
-from cannery.errors import EngineError, Problem
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.process import run
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem
+from cannery.common.package_index import PackageIndex
+from cannery.common.process import run
+from cannery.common.wheel_tags import platforms
 from cannery.matrix.index_questions import Question
-from cannery.syntax.wheel_tags import platforms
 
 _SDISTS = ("deepspeed",)
 """Packages without wheels, for which a platform cannot be given."""

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from cannery.errors import MatrixError, Problem, Span, some_of
-from cannery.image.requirements import (
+from cannery.common.errors import MatrixError, Problem, Span, some_of
+from cannery.common.model import Target
+from cannery.common.specifiers import admits, normal_name, parse_requirement
+from cannery.lock.requirements import (
     build_inputs_digest,
     inputs_digest,
     overrides,
     requirement_groups,
 )
-from cannery.model import Target
-from cannery.syntax.specifiers import admits, normal_name, parse_requirement
 
 INPUTS = "# Inputs: "
 """The beginning of the line with the hash of a lock's inputs; see ``inputs_digest``."""

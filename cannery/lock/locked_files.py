@@ -12,10 +12,10 @@ from urllib.parse import unquote, urlsplit
 from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-from cannery.errors import MatrixError, Problem
-from cannery.image.lock import Lock, LockedFile
-from cannery.syntax.specifiers import normal_name
-from cannery.syntax.wheel_tags import WheelPlatform
+from cannery.common.errors import MatrixError, Problem
+from cannery.common.specifiers import normal_name
+from cannery.common.wheel_tags import WheelPlatform
+from cannery.lock.lock_file import Lock, LockedFile
 
 
 def listed_files(pylock: str) -> dict[str, tuple[LockedFile, ...]]:

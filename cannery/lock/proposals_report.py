@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cannery.common.columns import fold
 from cannery.compat.makers_table import TableRow
 from cannery.matrix.ended import Ended
 from cannery.matrix.propose_pairs import Proposed
-from cannery.report.columns import fold
 
 _WIDTH = 100
 

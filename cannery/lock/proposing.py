@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from cannery import console
+from cannery.common import console
+from cannery.common.errors import MatrixError
+from cannery.common.files import read_text
+from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
 from cannery.compat import parse_compat
 from cannery.compat.makers_table import TableRow, new_rows, read_table
-from cannery.errors import MatrixError
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.fetch.page import read_page
-from cannery.execute.lock import lock_build_requirements, lock_target
-from cannery.execute.package_index import ask
-from cannery.files import read_text
+from cannery.fetch.page import read_page
+from cannery.lock.index_versions import ask
+from cannery.lock.resolve import lock_build_requirements, lock_target
 from cannery.matrix.ended import Ended, ended_targets
 from cannery.matrix.index_questions import KEYS, questions
 from cannery.matrix.project import Project
@@ -25,7 +26,6 @@ from cannery.matrix.propose_pairs import Proposed, propose_pairs
 from cannery.matrix.siblings import Known
 from cannery.matrix.text import MatrixText
 from cannery.matrix.versions import find_uses
-from cannery.model import Target
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
-from cannery.extras import BESIDE_TORCH, TOOLS, TRITON_ASCEND, requirement_of
-from cannery.model import Target
-from cannery.syntax.wheel_tags import WheelPlatform
+from cannery.common.extras import BESIDE_TORCH, TOOLS, TRITON_ASCEND, requirement_of
+from cannery.common.model import Target
+from cannery.common.wheel_tags import WheelPlatform
 
 PIP = "pip>=23"
 """The image's own pip, of a version that obeys constraints."""

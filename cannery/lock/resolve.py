@@ -8,15 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery import console
-from cannery.bases import Base
-from cannery.errors import CanneryError, MatrixError, Problem, Span
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.pinned import Pinned, exact, nearest, platform_options
-from cannery.execute.uv import Job, UnsolvedError, compiled, stated_metadata
-from cannery.files import read_text, write_files
-from cannery.image.lock import INPUTS, parse_lock, with_files
-from cannery.image.requirements import (
+from cannery.common import console
+from cannery.common.bases import Base
+from cannery.common.errors import CanneryError, MatrixError, Problem, Span
+from cannery.common.files import read_text, write_files
+from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
+from cannery.common.wheel_tags import MACHINES, WheelPlatform
+from cannery.lock.hashes import Pinned, exact, nearest, platform_options
+from cannery.lock.lock_file import INPUTS, parse_lock, with_files
+from cannery.lock.requirements import (
     build_inputs_digest,
     build_requirement_groups,
     index_options,
@@ -26,9 +27,8 @@ from cannery.image.requirements import (
     sdists,
     wheel_platform,
 )
+from cannery.lock.uv import Job, UnsolvedError, compiled, stated_metadata
 from cannery.matrix.project import Project
-from cannery.model import Target
-from cannery.syntax.wheel_tags import MACHINES, WheelPlatform
 
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
 

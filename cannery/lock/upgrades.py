@@ -8,13 +8,13 @@ from contextlib import suppress
 
 from packaging.requirements import InvalidRequirement
 
-from cannery.errors import MatrixError, Problem, UsageError, closest
-from cannery.files import read_text
-from cannery.image.lock import parse_lock
-from cannery.image.requirements import build_requirement_groups, requirement_groups
+from cannery.common.errors import MatrixError, Problem, UsageError, closest
+from cannery.common.files import read_text
+from cannery.common.model import Target
+from cannery.common.specifiers import normal_name, parse_requirement, parse_requirements
+from cannery.lock.lock_file import parse_lock
+from cannery.lock.requirements import build_requirement_groups, requirement_groups
 from cannery.matrix.project import Project
-from cannery.model import Target
-from cannery.syntax.specifiers import normal_name, parse_requirement, parse_requirements
 
 
 def check_upgrades(project: Project, targets: Iterable[Target], upgrade: Iterable[str]) -> None:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery import console
-from cannery.errors import EngineError, MatrixError, Problem
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.process import run
-from cannery.wheels import BuiltWheel
+from cannery.common import console
+from cannery.common.errors import EngineError, MatrixError, Problem
+from cannery.common.package_index import PackageIndex
+from cannery.common.process import run
+from cannery.common.wheels import BuiltWheel
 
 _NO_UV = re.compile(r"No module named '?uv\b")
 _UNREACHED = re.compile(r"Failed to fetch|Request failed|certificate|invalid value")

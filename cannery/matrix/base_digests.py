@@ -8,16 +8,16 @@ from pathlib import Path
 
 import yaml
 
-from cannery import console
-from cannery.bases import Base
-from cannery.errors import MatrixError, Problem, Span
-from cannery.execute.registry.located import digest_of_tag
-from cannery.files import read_text, write_files
+from cannery.common import console
+from cannery.common.bases import Base
+from cannery.common.errors import MatrixError, Problem, Span
+from cannery.common.files import read_text, write_files
+from cannery.common.model import Matrix
 from cannery.matrix.own_sources import full_reference
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.versions import Use, VersionChange, rewrite
-from cannery.model import Matrix
+from cannery.registry.located import digest_of_tag
 
 
 def update_bases(project: Project, *, write: bool, ca: Path | None) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from cannery.cann import CannRelease
-from cannery.errors import did_you_mean
+from cannery.common.cann import CannRelease
+from cannery.common.errors import did_you_mean
+from cannery.common.yaml_reader import Section
 from cannery.matrix.definitions import Definitions
-from cannery.syntax.yaml_reader import Section
 
 if TYPE_CHECKING:
     from cannery.compat import Compat

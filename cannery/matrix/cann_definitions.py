@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 import yaml
 
-from cannery.cann import CannPackages, CannRelease, Layout
-from cannery.errors import did_you_mean
+from cannery.common.cann import CannPackages, CannRelease, Layout
+from cannery.common.errors import did_you_mean
+from cannery.common.model import MACHINE_OF
+from cannery.common.sources import File
+from cannery.common.yaml_reader import Section
 from cannery.matrix.cann_layouts import (
     CHIP,
     DEFAULT,
@@ -30,9 +33,6 @@ from cannery.matrix.file_definitions import (
     zip_name,
 )
 from cannery.matrix.wheels import read_requirements
-from cannery.model import MACHINE_OF
-from cannery.sources import File
-from cannery.syntax.yaml_reader import Section
 
 
 def _missing(section: Section, key: str) -> None:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cannery.common.yaml_reader import Section
 from cannery.matrix.file_definitions import Downloads, check_file_name, check_folder
 from cannery.matrix.wheels import read_requirements
-from cannery.syntax.yaml_reader import Section
 
 DEFAULT = "default"
 """The key of the name that kernels have for every chip without a name of its own."""

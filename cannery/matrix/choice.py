@@ -11,14 +11,14 @@ from typing import Any
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from cannery.cann import Layout
+from cannery.common.cann import Layout
+from cannery.common.cann_version import CannVersion
+from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.compat.extension_rules import apex_fits, deepspeed_fits
 from cannery.compat.facts import Compat
 from cannery.compat.nearest import Combination, combinations
-from cannery.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.matrix.text import MatrixText
 from cannery.options.matrix import NewOptions
-from cannery.syntax.cann_version import CannVersion
 
 _APEX = "0.1+ascend"
 

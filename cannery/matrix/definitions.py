@@ -10,10 +10,14 @@ from functools import partial
 from typing import TypeVar
 from urllib.parse import quote
 
-from cannery.bases import Base, Python, PythonSource
-from cannery.cann import CannRelease, Layout
-from cannery.errors import did_you_mean
-from cannery.extras import EXTRAS
+from cannery.common.bases import Base, Python, PythonSource
+from cannery.common.cann import CannRelease, Layout
+from cannery.common.errors import did_you_mean
+from cannery.common.extras import EXTRAS
+from cannery.common.model import MACHINE_OF, Application
+from cannery.common.sources import File, Source
+from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
+from cannery.common.yaml_reader import Section
 from cannery.matrix.cann_definitions import read_release
 from cannery.matrix.cann_layouts import read_cann_defaults
 from cannery.matrix.distributions import read_base, wrong_package
@@ -26,10 +30,6 @@ from cannery.matrix.wheels import (
     read_vendor_wheel,
     read_wheel,
 )
-from cannery.model import MACHINE_OF, Application
-from cannery.sources import File, Source
-from cannery.syntax.yaml_reader import Section
-from cannery.wheels import BuiltWheel, TorchIndex, VendorWheel
 
 _MACHINE = "{machine}"
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -10,8 +10,16 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from cannery.bases import EVERY_IMAGE, LIBRARIES, MPI, PYTHON, Base, Distribution, PackageManager
-from cannery.syntax.yaml_reader import Section, read_yaml
+from cannery.common.bases import (
+    EVERY_IMAGE,
+    LIBRARIES,
+    MPI,
+    PYTHON,
+    Base,
+    Distribution,
+    PackageManager,
+)
+from cannery.common.yaml_reader import Section, read_yaml
 
 DISTRIBUTIONS = Path(__file__).with_name("distributions.yaml")
 _USUAL = "debian"

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cannery.bases import PythonSource
+from cannery.common.bases import PythonSource
+from cannery.common.model import Matrix, Target
 from cannery.compat import Finding, judge
 from cannery.compat.facts import Compat
 from cannery.compat.lifetimes import has_ended
-from cannery.model import Matrix, Target
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cannery.errors import FileError, Problem
+from cannery.common.errors import FileError, Problem
+from cannery.common.yaml_limits import read_limited
 from cannery.matrix.file_names import FACTS
-from cannery.syntax.yaml_limits import read_limited
 
 if TYPE_CHECKING:
     from cannery.compat import Compat

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from cannery.errors import did_you_mean
-from cannery.syntax.yaml_reader import Problems, Section
+from cannery.common.errors import did_you_mean
+from cannery.common.yaml_reader import Problems, Section
 
 MAX_TARGETS = 10_000
 """How many targets one file may have."""

@@ -8,9 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-from cannery.errors import did_you_mean
-from cannery.sources import Address, File
-from cannery.syntax.yaml_reader import Section
+from cannery.common.errors import did_you_mean
+from cannery.common.sources import Address, File
+from cannery.common.yaml_reader import Section
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FOLDER = re.compile(r"[A-Za-z0-9._%+-]+(/[A-Za-z0-9._%+-]+)*")

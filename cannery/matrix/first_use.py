@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import yaml
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.text import MatrixText
 

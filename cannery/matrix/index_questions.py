@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
+from cannery.common.model import Target
 from cannery.compat.facts import Compat
 from cannery.matrix.versions import Use
-from cannery.model import Target
 
 KEYS = ("torch", "torch_npu", "deepspeed")
 """The keys of a target that an index may have newer versions of."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from cannery.errors import some_of
-from cannery.model import Target
-from cannery.syntax.yaml_reader import Section
+from cannery.common.errors import some_of
+from cannery.common.model import Target
+from cannery.common.yaml_reader import Section
 
 if TYPE_CHECKING:
     from cannery.compat import Compat, Refusal

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from cannery.bases import Base
-from cannery.cann import CannRelease
-from cannery.errors import MatrixError, Problem, did_you_mean
+from cannery.common.bases import Base
+from cannery.common.cann import CannRelease
+from cannery.common.errors import MatrixError, Problem, did_you_mean
+from cannery.common.model import Matrix, Target
 from cannery.matrix.file_names import SETTINGS
 from cannery.matrix.settings import Settings
-from cannery.model import Matrix, Target
 
 Mirrors = Mapping[str, tuple[str, ...]]
 

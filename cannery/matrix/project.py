@@ -11,14 +11,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cannery.cache import Cache, Inputs, hash_of, inputs_of, inputs_of_each
+from cannery.common.cache import Cache, Inputs, hash_of, inputs_of, inputs_of_each
 from cannery.matrix.file_names import FACTS, MATRIX, SETTINGS
 from cannery.matrix.selection import qualities_of, select_ids
 
 if TYPE_CHECKING:
+    from cannery.common.model import Matrix, Target
     from cannery.compat import Compat
     from cannery.matrix.settings import Settings
-    from cannery.model import Matrix, Target
 
 
 VERIFIED = "verified"

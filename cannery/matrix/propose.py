@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from cannery.common.errors import MatrixError, Problem, UsageError
+from cannery.common.model import Target
 from cannery.compat.archives import Archive
 from cannery.compat.facts import Compat
-from cannery.errors import MatrixError, Problem, UsageError
 from cannery.matrix.choice import Choice, choose
 from cannery.matrix.propose_cann import cann_of
 from cannery.matrix.text import Entry, MatrixText
-from cannery.model import Target
 from cannery.options.matrix import USUAL_CHIP, NewOptions
 
 _ARCHIVES = "github.com/astral-sh/python-build-standalone/releases/tag"

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cannery.common.cann_version import CannVersion
+from cannery.common.errors import MatrixError, Problem
 from cannery.compat.facts import Compat
 from cannery.compat.file_names import file_row, name_in
-from cannery.errors import MatrixError, Problem
 from cannery.matrix.choice import Choice
 from cannery.matrix.text import Entry, MatrixText
 from cannery.options.matrix import NewOptions
-from cannery.syntax.cann_version import CannVersion
 
 _COMMUNITY = "Huawei's CANN community downloads (www.hiascend.com/software/cann/community-history)"
 _INTERIM = "your Huawei contact (an interim build, not published)"

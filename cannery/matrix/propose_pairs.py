@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
+from cannery.common.cann_version import CannVersion
+from cannery.common.errors import MatrixError
+from cannery.common.extras import EXTRAS
+from cannery.common.model import Matrix
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.nearest import Combination, is_published
-from cannery.errors import MatrixError
-from cannery.extras import EXTRAS
 from cannery.matrix.choice import Choice, layout_of
 from cannery.matrix.propose_cann import cann_of
 from cannery.matrix.siblings import (
@@ -25,9 +27,7 @@ from cannery.matrix.siblings import (
     with_value,
 )
 from cannery.matrix.text import Entry, MatrixText
-from cannery.model import Matrix
 from cannery.options.matrix import NewOptions
-from cannery.syntax.cann_version import CannVersion
 
 _KEYS = {"summary", "cann", "torch", "torch_npu", *EXTRAS}
 """What a value has that is a pair and nothing else."""

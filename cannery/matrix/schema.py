@@ -8,18 +8,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cannery.cache import Cache, inputs_of
-from cannery.errors import did_you_mean
-from cannery.extras import EXTRAS, HCCL_TEST, TRITON_ASCEND
+from cannery.common.cache import Cache, inputs_of
+from cannery.common.errors import did_you_mean
+from cannery.common.extras import EXTRAS, HCCL_TEST, TRITON_ASCEND
+from cannery.common.model import Flavour, Matrix, Target
+from cannery.common.yaml_limits import read_limited
+from cannery.common.yaml_reader import Section, parse_yaml
 from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions
 from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.families import MAX_TARGETS, Expanded, expand_families
 from cannery.matrix.judgement import Judgement
 from cannery.matrix.wheels import read_requirements
-from cannery.model import Flavour, Matrix, Target
-from cannery.syntax.yaml_limits import read_limited
-from cannery.syntax.yaml_reader import Section, parse_yaml
 
 if TYPE_CHECKING:
     from cannery.compat import Compat

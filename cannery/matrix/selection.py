@@ -8,10 +8,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cannery.errors import Problem, UsageError, did_you_mean, some_of
+from cannery.common.errors import Problem, UsageError, did_you_mean, some_of
 
 if TYPE_CHECKING:
-    from cannery.model import Target
+    from cannery.common.model import Target
 
 _SHOWN = 20
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cannery.errors import MatrixError, Problem, Span, did_you_mean
-from cannery.files import read_text
+from cannery.common.errors import MatrixError, Problem, Span, did_you_mean
+from cannery.common.files import read_text
+from cannery.common.sources import DEFAULT_ORDER, Address, CannSource
 from cannery.matrix.file_definitions import is_header, is_reference, is_url
 from cannery.matrix.file_names import SETTINGS
-from cannery.sources import DEFAULT_ORDER, Address, CannSource
 
 T = TypeVar("T")
 

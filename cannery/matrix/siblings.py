@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import yaml
 from packaging.version import Version
 
+from cannery.common.errors import MatrixError, Problem
+from cannery.common.model import Target
 from cannery.compat import judge, passes
 from cannery.compat.facts import Compat
-from cannery.errors import MatrixError, Problem
 from cannery.matrix.families import filled
 from cannery.matrix.index_questions import Answers, Question, runtime_of
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.text import Entry, MatrixText
-from cannery.model import Target
 
 _NAME = "matrix.yaml"
 _PLAIN = re.compile(r"[A-Za-z0-9._+/][A-Za-z0-9._+/ ()=<>-]*")

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 
 import yaml
 
-from cannery import console
-from cannery.bases import Base
-from cannery.errors import MatrixError, Problem, Span, UsageError
-from cannery.files import read_text, write_files
+from cannery.common import console
+from cannery.common.bases import Base
+from cannery.common.errors import MatrixError, Problem, Span, UsageError
+from cannery.common.files import read_text, write_files
+from cannery.common.model import Matrix, Target
+from cannery.matrix.base_digests import base_value
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.versions import Use, VersionChange, rewrite
-from cannery.model import Matrix, Target
-from cannery.pipeline.base_digests import base_value
 
 
 def move_snapshots(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import yaml
 
-from cannery.errors import MatrixError, Problem
+from cannery.common.errors import MatrixError, Problem
 
 Entry = tuple[tuple[str, ...], tuple[str, ...]]
 """Where in the file something is added, and its lines; to a list, its new items."""

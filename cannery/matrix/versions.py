@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import yaml
 
-from cannery.errors import MatrixError, Problem, Span
+from cannery.common.errors import MatrixError, Problem, Span
+from cannery.common.model import Matrix, Target
+from cannery.common.yaml_reader import Problems, Section
 from cannery.matrix.families import expand_families
-from cannery.model import Matrix, Target
-from cannery.syntax.yaml_reader import Problems, Section
 
 _NAME = "matrix.yaml"
 

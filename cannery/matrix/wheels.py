@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
+from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
+from cannery.common.yaml_reader import Section
 from cannery.matrix.file_definitions import check_file_name, is_url
-from cannery.syntax.yaml_reader import Section
-from cannery.wheels import BuiltWheel, TorchIndex, VendorWheel
 
 _PINNED = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[A-Za-z0-9.!]+)")
 _NORMAL = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -32,7 +32,7 @@ def read_requirements(section: Section, key: str = "requirements") -> tuple[str,
             return ""
         from packaging.requirements import InvalidRequirement
 
-        from cannery.syntax.specifiers import parse_requirement
+        from cannery.common.specifiers import parse_requirement
 
         try:
             place = parse_requirement(text).url
@@ -148,6 +148,6 @@ def _normalized(name: str) -> str:
     if _NORMAL.fullmatch(name):
         return name
     # Its import would take a quarter of the time of a listing.
-    from cannery.syntax.specifiers import normal_name
+    from cannery.common.specifiers import normal_name
 
     return normal_name(name)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cannery.errors import Problem
+from cannery.common.errors import Problem
 from cannery.options.option import Declared, OptionSet, declared
 
 Given = Mapping[str, Any]

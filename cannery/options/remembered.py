@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cannery.errors import Problem, UsageError
+from cannery.common.errors import Problem, UsageError
 from cannery.options.given import Given, given_value
 from cannery.options.option import Declared, OptionSet, declared
 

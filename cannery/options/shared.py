@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cannery.common.sources import CannSource
 from cannery.options.option import OptionSet, changed, option
-from cannery.sources import CannSource
 
 ARTIFACTS_DEFAULT = Path("artifacts")
 """Below the checkout."""

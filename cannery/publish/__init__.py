@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published images: tags, records, bills of materials, provenance, and OCI documents."""
+"""From an image to a registry: push, promote, prune, bills of materials, provenance, scan."""

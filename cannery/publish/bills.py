@@ -10,23 +10,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cannery import console
-from cannery.errors import EngineError, FileError, MatrixError, Problem, UsageError, file_error
-from cannery.execute.advisories import read_json
-from cannery.execute.clock import now
-from cannery.execute.engine.images import local_images
-from cannery.execute.engine.inventory import image_inventory
-from cannery.execute.registry.client import Repository
-from cannery.files import read_text
-from cannery.image.lock import parse_lock
+from cannery.common import console
+from cannery.common.clock import now
+from cannery.common.errors import (
+    EngineError,
+    FileError,
+    MatrixError,
+    Problem,
+    UsageError,
+    file_error,
+)
+from cannery.common.files import read_text
+from cannery.common.model import Target
+from cannery.engine.images import local_images
+from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project, select
-from cannery.model import Target
-from cannery.pipeline.image_contents import TARGET, local_names, not_found
 from cannery.publish.attestation import SPDX
+from cannery.publish.image_contents import TARGET, local_names, not_found
+from cannery.publish.image_inventory import image_inventory
 from cannery.publish.inventory import Inventory, Origin, Package
-from cannery.publish.oci import ATTESTED, manifest_contents, parse_reference
-from cannery.publish.records import latest, read_records
 from cannery.publish.sbom import spdx
+from cannery.publish.scan.advisory_download import read_json
+from cannery.registry.client import Repository
+from cannery.registry.oci import ATTESTED, manifest_contents, parse_reference
+from cannery.registry.records import latest, read_records
 
 _PREDICATE = "in-toto.io/predicate-type"
 _NO_IMAGE = "sha256:" + "0" * 64

@@ -6,16 +6,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from cannery.errors import MatrixError, Problem, UsageError, did_you_mean
-from cannery.execute import git
+from cannery.build import git
+from cannery.build.affected import CONTEXT, IMAGES, MATRIX, Commit, is_read
+from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
+from cannery.common.model import Target
 from cannery.image.environment import full_environment
 from cannery.image.layers import layers_of
-from cannery.image.lock import Lock, parse_lock
+from cannery.lock.lock_file import Lock, parse_lock
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
-from cannery.model import Target
-from cannery.plan.affected import CONTEXT, IMAGES, MATRIX, Commit, is_read
-from cannery.report.difference import Contents, Kind, LayerContent
+from cannery.publish.difference import Contents, Kind, LayerContent
 
 _LOCK = "requirements.lock"
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.errors import EngineError, Problem, UsageError
-from cannery.execute.process import run
+from cannery.common.errors import EngineError, Problem, UsageError
+from cannery.common.process import run
 
 PASSWORD = "COSIGN_PASSWORD"  # noqa: S105 - the name of the variable, not its value
 """The variable with the password of a key; empty for a key without one."""

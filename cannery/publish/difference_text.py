@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from cannery.report.columns import columns, fold, size_text
-from cannery.report.difference import Contents, Difference, Kind, Section
+from cannery.common.columns import columns, fold, size_text
+from cannery.publish.difference import Contents, Difference, Kind, Section
 
 _ABSENT = "-"
 _LONG = 60

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from cannery import console
-from cannery.errors import EngineError, Problem, UsageError, closest, did_you_mean
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.images import local_images
-from cannery.execute.engine.inventory import image_inventory
-from cannery.files import read_text
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem, UsageError, closest, did_you_mean
+from cannery.common.files import read_text
+from cannery.common.image_names import image_name
+from cannery.common.model import Target
+from cannery.engine import client as engine
+from cannery.engine.images import local_images
 from cannery.image.layers import layers_of
-from cannery.image.lock import parse_lock
-from cannery.image.names import image_name
 from cannery.image.render import NAMESPACE
+from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
-from cannery.model import Target
+from cannery.publish.difference import Contents, Kind, LayerContent
+from cannery.publish.image_inventory import image_inventory
 from cannery.publish.inventory import Package
-from cannery.publish.records import Record, read_record, read_records
-from cannery.report.difference import Contents, Kind, LayerContent
+from cannery.registry.records import Record, read_record, read_records
 
 TARGET = f"{NAMESPACE}.target"
 """The label of an image with the id of its target."""

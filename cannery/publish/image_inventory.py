@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from cannery.errors import EngineError, MatrixError, Problem
-from cannery.execute.engine import containers
-from cannery.execute.engine.image_files import ImageFiles
-from cannery.execute.engine.stand_ins import stand_ins_in
-from cannery.image.lock import Lock, parse_lock
+from cannery.common.errors import EngineError, MatrixError, Problem
+from cannery.common.model import Target
+from cannery.engine import containers
+from cannery.engine.image_files import ImageFiles
+from cannery.engine.stand_ins import stand_ins_in
 from cannery.image.vendor_image import LABEL
-from cannery.model import Target
+from cannery.lock.lock_file import Lock, parse_lock
 from cannery.publish.inventory import (
     DEBS,
     LOCK,

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cannery import console
-from cannery.errors import Problem, UsageError, counted
-from cannery.execute.engine.saved_layers import blob_layer
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.errors import RegistryError
-from cannery.publish.oci import ATTESTED, Descriptor, Document, manifest_contents
-from cannery.report.layer_files import Entries
+from cannery.common import console
+from cannery.common.errors import Problem, UsageError, counted
+from cannery.publish.layer_files import Entries
+from cannery.publish.saved_layers import blob_layer
+from cannery.registry.client import Repository
+from cannery.registry.errors import RegistryError
+from cannery.registry.oci import ATTESTED, Descriptor, Document, manifest_contents
 
 
 @dataclass(frozen=True, kw_only=True)

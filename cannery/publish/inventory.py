@@ -11,10 +11,10 @@ from urllib.parse import unquote
 from packaging.metadata import parse_email
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
-from cannery.image.lock import Lock
-from cannery.image.needed_files import CANN
+from cannery.common.model import Target
+from cannery.fetch.needed_files import CANN
 from cannery.image.record import installed_versions
-from cannery.model import Target
+from cannery.lock.lock_file import Lock
 from cannery.publish.licenses import declared
 
 RECORD = "/usr/local/share/cannery/target.json"

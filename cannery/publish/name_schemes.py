@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from packaging.version import Version
 
-from cannery.model import Target
+from cannery.common.model import Target
 
 _OF_APPLICATION = ("application", "application_version")
 

@@ -8,30 +8,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cannery import console
-from cannery.errors import EngineError, Problem
-from cannery.execute import git
-from cannery.execute.clock import now
-from cannery.execute.engine import base
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.image_archive import Blobs, Packed, opener
-from cannery.execute.engine.images import local_images
-from cannery.execute.engine.inventory import image_inventory
-from cannery.execute.origin import builder
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.transfer import Blob, OciContent, blob_of
-from cannery.files import read_text
+from cannery.build import git
+from cannery.build.ready import base_names, bases
+from cannery.common import console
+from cannery.common.clock import now
+from cannery.common.errors import EngineError, Problem
+from cannery.common.files import read_text
+from cannery.engine import base
+from cannery.engine import client as engine
+from cannery.engine.images import local_images
 from cannery.image import simulated
 from cannery.image.content_key import LABEL
-from cannery.image.lock import parse_lock
 from cannery.image.render import NAMESPACE
+from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
-from cannery.pipeline.pushable import Candidate
-from cannery.pipeline.ready import base_names, bases
-from cannery.pipeline.transaction import ImagePush, PushedImage
 from cannery.publish import attestation
+from cannery.publish.image_inventory import image_inventory
 from cannery.publish.inventory import Inventory
-from cannery.publish.oci import (
+from cannery.publish.origin import builder
+from cannery.publish.policy import Publishing
+from cannery.publish.provenance import Inputs, Source, UsedBase, slsa
+from cannery.publish.pushable import Candidate
+from cannery.publish.sbom import spdx
+from cannery.publish.transaction import ImagePush, PushedImage
+from cannery.registry.client import Repository
+from cannery.registry.image_archive import Blobs, Packed, opener
+from cannery.registry.oci import (
     ATTESTED,
     CONFIG,
     MANIFEST,
@@ -41,9 +43,7 @@ from cannery.publish.oci import (
     image_manifest,
     manifest_contents,
 )
-from cannery.publish.policy import Publishing
-from cannery.publish.provenance import Inputs, Source, UsedBase, slsa
-from cannery.publish.sbom import spdx
+from cannery.registry.transfer import Blob, OciContent, blob_of
 
 
 @dataclass(frozen=True, kw_only=True)

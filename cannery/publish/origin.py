@@ -7,8 +7,8 @@ import os
 import re
 from collections.abc import Mapping
 
-from cannery.execute.engine import client as engine
-from cannery.execute.process import run
+from cannery.common.process import run
+from cannery.engine import client as engine
 from cannery.publish.provenance import LOCAL_BUILDER, Builder
 
 _GITHUB = {"GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_WORKFLOW_REF"}

@@ -10,20 +10,20 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
-from cannery.errors import Problem, UsageError, counted
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.images import local_images
-from cannery.execute.engine.saved_layers import saved_layers
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.image import read_image
+from cannery.common.errors import Problem, UsageError, counted
+from cannery.engine import client as engine
+from cannery.engine.images import local_images
 from cannery.image import simulated, vendor_image
 from cannery.image.content_key import LABEL
 from cannery.image.origin_labels import REVISION
 from cannery.matrix.project import Project
-from cannery.pipeline.image_contents import TARGET, local_names, not_found, record_file
-from cannery.publish.oci import parse_reference
-from cannery.publish.records import Record
-from cannery.report.layer_files import Entries
+from cannery.publish.image_contents import TARGET, local_names, not_found, record_file
+from cannery.publish.image_reader import read_image
+from cannery.publish.layer_files import Entries
+from cannery.publish.saved_layers import saved_layers
+from cannery.registry.client import Repository
+from cannery.registry.oci import parse_reference
+from cannery.registry.records import Record
 
 Files = Callable[[Collection[str]], Mapping[str, Entries]]
 """Returns the files of the layers with these digests; raises EngineError if it cannot."""

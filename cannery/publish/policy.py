@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.errors import did_you_mean
+from cannery.common.errors import did_you_mean
+from cannery.common.image_names import REPOSITORY, SIMULATED, TAG, tag_end
+from cannery.common.model import Matrix, Target
+from cannery.common.yaml_reader import Section, read_yaml
 from cannery.image.content_key import KEY_DIGITS, short_key
-from cannery.image.names import REPOSITORY, SIMULATED, TAG, tag_end
-from cannery.model import Matrix, Target
 from cannery.publish.name_schemes import FIELDS, fields_of, scheme_tags
-from cannery.syntax.yaml_reader import Section, read_yaml
 
 _TAG = re.compile(TAG)
 _REPOSITORY = re.compile(REPOSITORY)

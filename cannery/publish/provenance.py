@@ -14,10 +14,10 @@ from typing import Any
 from packageurl import PackageURL
 
 from cannery import __version__
-from cannery.bases import Base
-from cannery.image.lock import LockedWheel
+from cannery.common.bases import Base
+from cannery.common.model import MACHINE_OF, Target
 from cannery.image.origin_labels import source_uri
-from cannery.model import MACHINE_OF, Target
+from cannery.lock.lock_file import LockedWheel
 from cannery.publish.inventory import Inventory, Origin
 from cannery.publish.sbom import package_url
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cannery import console
-from cannery.errors import Problem, PublishError
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.errors import RegistryError
-from cannery.execute.registry.transfer import closure
+from cannery.common import console
+from cannery.common.errors import Problem, PublishError
+from cannery.common.model import Matrix
 from cannery.image.render import NAMESPACE
-from cannery.model import Matrix
-from cannery.publish.oci import manifest_contents
 from cannery.publish.policy import Publishing
-from cannery.publish.records import Record
 from cannery.publish.retention import Decision, Stored, choose_deletions
+from cannery.registry.client import Repository
+from cannery.registry.errors import RegistryError
+from cannery.registry.oci import manifest_contents
+from cannery.registry.records import Record
+from cannery.registry.transfer import closure
 
 _CREATED = "org.opencontainers.image.created"
 

@@ -10,27 +10,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cannery import console
+from cannery.build import git
+from cannery.build.selection import Selection
+from cannery.common import console
+from cannery.common.clock import now
+from cannery.common.errors import Problem, VerificationError, counted
 from cannery.deploy.run_spec import no_device
-from cannery.errors import Problem, VerificationError, counted
-from cannery.execute import cosign, git
-from cannery.execute.clock import now
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.image_archive import Blobs
-from cannery.execute.engine.verify import Subject, verify
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.http import is_loopback
-from cannery.image.checks import components
+from cannery.engine import client as engine
 from cannery.matrix.project import Project
 from cannery.options.publish import PushOptions
-from cannery.pipeline.oci_image import PackedImage, image_push, pack_image, platform_indexes
-from cannery.pipeline.pushable import candidates
-from cannery.pipeline.selection import Selection
-from cannery.pipeline.transaction import PushedImage, PushHooks, Transaction, images_in
-from cannery.publish import attestation
-from cannery.publish.oci import ATTESTED, manifest_contents
+from cannery.publish import attestation, cosign
+from cannery.publish.oci_image import PackedImage, image_push, pack_image, platform_indexes
 from cannery.publish.policy import Publishing
-from cannery.publish.records import (
+from cannery.publish.pushable import candidates
+from cannery.publish.transaction import PushedImage, PushHooks, Transaction, images_in
+from cannery.registry.client import Repository
+from cannery.registry.http import is_loopback
+from cannery.registry.image_archive import Blobs
+from cannery.registry.oci import ATTESTED, manifest_contents
+from cannery.registry.records import (
     LayerRecord,
     PlatformImage,
     Record,
@@ -40,8 +38,10 @@ from cannery.publish.records import (
     read_records,
     to_text,
 )
-from cannery.report.tested import results
-from cannery.report.verification_text import to_brief
+from cannery.verify.check_files import components
+from cannery.verify.run_checks import Subject, verify
+from cannery.verify.tested import results
+from cannery.verify.verification_text import to_brief
 
 SMOKE = ("os", "python", "torch", "mindspore")
 """The components whose checks run again on the image that was pulled from the registry."""

@@ -6,26 +6,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from cannery.errors import OutOfSyncError, Problem, PublishError, some_of
-from cannery.execute import cosign, git
-from cannery.execute.engine.images import local_images
-from cannery.execute.engine.stand_ins import stand_ins
+from cannery.build import git
+from cannery.build.local_images import device_kinds, here
+from cannery.build.plan import Local
+from cannery.build.planning import make_plan
+from cannery.build.selection import Selection
+from cannery.common.errors import OutOfSyncError, Problem, PublishError, some_of
+from cannery.common.image_names import image_name
+from cannery.common.model import DeviceKind, Target
+from cannery.engine.images import local_images
+from cannery.engine.stand_ins import stand_ins
+from cannery.fetch.fetching import foresee
 from cannery.image.layers import Layer, layers_of
-from cannery.image.lock import Lock
-from cannery.image.locks import read_lock
-from cannery.image.names import image_name
 from cannery.image.vendor_image import digest_of
+from cannery.lock.committed import read_lock
+from cannery.lock.lock_file import Lock
 from cannery.matrix.project import Project
-from cannery.model import DeviceKind, Target
 from cannery.options.build import BuildOptions
 from cannery.options.fetch import TransferOptions
 from cannery.options.publish import PushOptions
-from cannery.pipeline.fetching import foresee
-from cannery.pipeline.images import device_kinds, here
-from cannery.pipeline.planning import make_plan
-from cannery.pipeline.selection import Selection
-from cannery.plan.plan import Local
-from cannery.report.stored import report_text
+from cannery.publish import cosign
+from cannery.verify.stored_report import report_text
 
 _SHOWN = 5
 """How many targets of a base are named."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cannery.common.columns import size_text
+from cannery.common.markdown import escaped, table
+from cannery.common.model import Target
 from cannery.compat import Finding, Verdict
-from cannery.model import Target
-from cannery.publish.records import Changes, Record
-from cannery.report.columns import size_text
-from cannery.report.markdown import escaped, table
+from cannery.registry.records import Changes, Record
 
 _DRIVER = "driver"
 _LARGEST = 5

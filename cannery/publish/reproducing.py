@@ -7,30 +7,37 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from cannery import console
-from cannery.errors import EngineError, MatrixError, OutOfSyncError, Problem, UsageError, raise_all
-from cannery.execute import git
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.simulator import Simulated, simulate
+from cannery.build import git
+from cannery.build.affected import MATRIX, inputs_at, is_read
+from cannery.build.clean_build import BuildAnew, remove_unnamed
+from cannery.build.planning import make_plan
+from cannery.build.selection import Selection, index_of
+from cannery.build.vendor_images import with_images
+from cannery.common import console
+from cannery.common.errors import (
+    EngineError,
+    MatrixError,
+    OutOfSyncError,
+    Problem,
+    UsageError,
+    raise_all,
+)
+from cannery.common.model import Target
+from cannery.engine import client as engine
+from cannery.engine.simulator import Simulated, simulate
+from cannery.fetch.fetching import provide
+from cannery.fetch.needed_files import needed_files
 from cannery.image.build_context import read_context
 from cannery.image.content_key import LABEL
-from cannery.image.needed_files import needed_files
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
-from cannery.model import Target
 from cannery.options.build import BuildOptions
 from cannery.options.fetch import TransferOptions
-from cannery.pipeline.anew import BuildAnew, remove_unnamed
-from cannery.pipeline.fetching import provide
-from cannery.pipeline.image_contents import layer_names
-from cannery.pipeline.originals import Layers, Original, local_files
-from cannery.pipeline.planning import make_plan
-from cannery.pipeline.recording import state_inputs
-from cannery.pipeline.selection import Selection, index_of
-from cannery.pipeline.vendor_images import with_images
-from cannery.plan.affected import MATRIX, inputs_at, is_read
-from cannery.report.layer_files import file_changes
-from cannery.report.reproduction import BuiltLayer, Reproduction, compared_layers
+from cannery.publish.image_contents import layer_names
+from cannery.publish.layer_files import file_changes
+from cannery.publish.originals import Layers, Original, local_files
+from cannery.publish.reproduction_report import BuiltLayer, Reproduction, compared_layers
+from cannery.verify.recording import state_inputs
 
 _SIMULATOR = "cannery/simulator"
 

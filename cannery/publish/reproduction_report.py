@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cannery.errors import counted
-from cannery.report.columns import columns
-from cannery.report.layer_files import FileChange
+from cannery.common.columns import columns
+from cannery.common.errors import counted
+from cannery.publish.layer_files import FileChange
 
 _SHOWN = 20
 """How many files of a layer the text has; the JSON has all."""

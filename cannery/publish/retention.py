@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 
-from cannery.publish.records import Record
+from cannery.registry.records import Record
 
 _OF_A_DIGEST = re.compile(r"sha256-(?P<hex>[0-9a-f]{64})(\.[a-z]+)?")
 """Tags of signatures and other referrers of a digest: cosign's, and the OCI fallback."""

@@ -12,10 +12,10 @@ from typing import IO, Any, cast
 
 import zstandard
 
-from cannery.errors import EngineError
-from cannery.execute.engine.image_archive import decompressed
-from cannery.execute.streams import Pieces
-from cannery.report.layer_files import Entries, read_layer
+from cannery.common.errors import EngineError
+from cannery.common.streams import Pieces
+from cannery.publish.layer_files import Entries, read_layer
+from cannery.registry.image_archive import decompressed
 
 _CHUNK = 1 << 20
 _HEAD = 4

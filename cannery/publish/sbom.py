@@ -11,7 +11,7 @@ from typing import Any
 from packageurl import PackageURL
 
 from cannery import __version__
-from cannery.model import Target
+from cannery.common.model import Target
 from cannery.publish.inventory import Inventory, Origin, Package
 from cannery.publish.licenses import expression
 

@@ -2,7 +2,7 @@
 """Publishes images all or none: upload by digest, read back, test, record, and only then tags.
 
 Until the tags move, nothing that has a name in the registry has changed, so a failure needs no
-undoing. While they move, ``cannery.execute.registry.tags`` undoes a failure.
+undoing. While they move, ``cannery.registry.tags`` undoes a failure.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery import console
-from cannery.errors import CanneryError, Problem, PublishError
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.tags import UNMOVED, TagMove, TagMover, read_tags
-from cannery.execute.registry.transfer import OciContent, closure, read_back, upload
-from cannery.files import write_files
-from cannery.publish.oci import ATTESTED, Document, manifest_contents
+from cannery.common import console
+from cannery.common.errors import CanneryError, Problem, PublishError
+from cannery.common.files import write_files
+from cannery.registry.client import Repository
+from cannery.registry.oci import ATTESTED, Document, manifest_contents
+from cannery.registry.tags import UNMOVED, TagMove, TagMover, read_tags
+from cannery.registry.transfer import OciContent, closure, read_back, upload
 
 
 @dataclass(frozen=True, kw_only=True)

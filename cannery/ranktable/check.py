@@ -7,7 +7,7 @@ import ipaddress
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from cannery.errors import Problem, did_you_mean
+from cannery.common.errors import Problem, did_you_mean
 from cannery.ranktable.model import COMPLETED, VERSIONS, RankTable
 
 _LONGEST_ID = 64

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 
 import yaml
 
-from cannery.errors import Problem, RankTableError, Span
+from cannery.common.errors import Problem, RankTableError, Span
+from cannery.common.yaml_errors import not_yaml
+from cannery.common.yaml_limits import compose_limited
 from cannery.ranktable.hccn_conf import number_list, read_hccn_conf, short_list
 from cannery.ranktable.model import Device, RankTable, Server
 from cannery.ranktable.read import parse_rank_table
-from cannery.syntax.yaml_errors import not_yaml
-from cannery.syntax.yaml_limits import compose_limited
 
 HCCL_JSON = "hccl.json"
 """The key of the ConfigMap rings-config-JOB that has the rank table."""

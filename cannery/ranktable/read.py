@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from cannery.errors import Problem, RankTableError, Span
+from cannery.common.errors import Problem, RankTableError, Span
 from cannery.ranktable.model import COMPLETED, Device, RankTable, Server
 
 _MAX_NUMBER = 10**9

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that asks a container registry."""
+"""OCI registries: documents, one client, and the records of what was published."""

@@ -18,7 +18,7 @@ import docker.errors
 import requests
 from requests.utils import parse_dict_header
 
-from cannery.errors import EngineError, Problem
+from cannery.common.errors import EngineError, Problem
 
 _CHALLENGE = re.compile(r"(Basic|Bearer)\s+(.*)", re.IGNORECASE | re.DOTALL)
 

@@ -15,10 +15,10 @@ from urllib.parse import urlencode
 import requests
 from urllib3.util.retry import Retry
 
-from cannery.errors import Problem
-from cannery.execute.registry.errors import RegistryError, explanation, storage_is_full
-from cannery.execute.registry.http import PATIENCE, Http
-from cannery.publish.oci import MANIFESTS, Descriptor, Document
+from cannery.common.errors import Problem
+from cannery.registry.errors import RegistryError, explanation, storage_is_full
+from cannery.registry.http import PATIENCE, Http
+from cannery.registry.oci import MANIFESTS, Descriptor, Document
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import requests
 
-from cannery.errors import EngineError, Problem
-from cannery.execute.trust import UNKNOWN_ISSUER, causes, distrust
+from cannery.common.errors import EngineError, Problem
+from cannery.common.trust import UNKNOWN_ISSUER, causes, distrust
 
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 """OpenSSL's reasons for an answer that is not TLS; the second since 3.2."""

@@ -14,16 +14,17 @@ import requests
 from urllib3.exceptions import InvalidHeader, MaxRetryError, ProtocolError
 from urllib3.util.retry import Retry
 
-from cannery import __version__, console
-from cannery.errors import Problem
-from cannery.execute.registry.auth import Guard
-from cannery.execute.registry.errors import (
+from cannery import __version__
+from cannery.common import console
+from cannery.common.errors import Problem
+from cannery.common.trust import Trusting, innermost, trusting
+from cannery.registry.auth import Guard
+from cannery.registry.errors import (
     RegistryError,
     explanation,
     is_plain,
     require_trust,
 )
-from cannery.execute.trust import Trusting, innermost, trusting
 
 _CERTIFICATES = Path("/etc/docker/certs.d")
 """The engine's folder of certificates, with a folder for each registry."""

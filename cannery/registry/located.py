@@ -8,11 +8,11 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from cannery.errors import ArtifactError, EngineError, Problem
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.errors import RegistryError
-from cannery.execute.registry.http import PATIENCE
-from cannery.publish.oci import Descriptor, Document, manifest_contents, parse_reference
+from cannery.common.errors import ArtifactError, EngineError, Problem
+from cannery.registry.client import Repository
+from cannery.registry.errors import RegistryError
+from cannery.registry.http import PATIENCE
+from cannery.registry.oci import Descriptor, Document, manifest_contents, parse_reference
 
 _BRIEF = PATIENCE.new(total=3)
 """Retries of a registry that may be one of several: about two seconds if nobody answers."""

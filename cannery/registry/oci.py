@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cannery.errors import Problem, UsageError
-from cannery.image.names import REPOSITORY, TAG
+from cannery.common.errors import Problem, UsageError
+from cannery.common.image_names import REPOSITORY, TAG
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"

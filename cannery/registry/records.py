@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from cannery.errors import FileError, Problem, file_error
-from cannery.files import read_text
+from cannery.common.errors import FileError, Problem, file_error
+from cannery.common.files import read_text
 
 _SCHEMA = 1
 

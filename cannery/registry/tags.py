@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import current_thread, main_thread
 
-from cannery import console
-from cannery.errors import CanneryError, Problem, PublishError
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.errors import RegistryError
-from cannery.publish.oci import Document
+from cannery.common import console
+from cannery.common.errors import CanneryError, Problem, PublishError
+from cannery.registry.client import Repository
+from cannery.registry.errors import RegistryError
+from cannery.registry.oci import Document
 
 _ASK = "Find out who moved it, then push again."
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from cannery import console
-from cannery.errors import Problem, file_error
-from cannery.execute.engine.image_archive import opener, unpacked
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.errors import RegistryError
-from cannery.publish.oci import Descriptor, Document, manifest_contents
+from cannery.common import console
+from cannery.common.errors import Problem, file_error
+from cannery.registry.client import Repository
+from cannery.registry.errors import RegistryError
+from cannery.registry.image_archive import opener, unpacked
+from cannery.registry.oci import Descriptor, Document, manifest_contents
 
 _LARGE = 100_000_000
 """Bytes; the upload of a larger blob is announced, because it takes long."""

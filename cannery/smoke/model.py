@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from cannery.errors import FileError, Problem
+from cannery.common.errors import FileError, Problem
 
 SCHEMA = 1
 

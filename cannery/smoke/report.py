@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cannery.errors import counted
-from cannery.report.columns import columns
-from cannery.report.printable import printable
+from cannery.common.columns import columns
+from cannery.common.errors import counted
+from cannery.common.printable import printable
 from cannery.smoke.compare import Row
 from cannery.smoke.model import Device, Document
 

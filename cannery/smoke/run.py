@@ -6,26 +6,26 @@ from __future__ import annotations
 import json
 import platform
 
-from cannery import console
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem, UsageError
+from cannery.common.model import MACHINE_OF, DeviceKind
 from cannery.deploy.run_spec import RunSpec, no_device
-from cannery.errors import EngineError, Problem, UsageError
-from cannery.execute.engine import client as engine
-from cannery.execute.engine import containers
-from cannery.execute.engine.probing import (
+from cannery.engine import client as engine
+from cannery.engine import containers
+from cannery.engine.hardware import hardware
+from cannery.image.simulated import ENVIRONMENT
+from cannery.matrix.project import Project
+from cannery.options.smoke import SECONDS, SIMULATED_SECONDS, SmokeOptions
+from cannery.smoke.judge import NOTICE, NoDeviceError, device_in, judge_items, read_items
+from cannery.smoke.model import Document
+from cannery.verify.devices import cards_of_spec, device_for
+from cannery.verify.probing import (
     NO_PYTHON,
     NoFactsError,
     probe,
     read_config,
     run_program,
 )
-from cannery.execute.hardware import hardware
-from cannery.image.simulated import ENVIRONMENT
-from cannery.matrix.project import Project
-from cannery.model import MACHINE_OF, DeviceKind
-from cannery.options.smoke import SECONDS, SIMULATED_SECONDS, SmokeOptions
-from cannery.pipeline.devices import cards_of_spec, device_for
-from cannery.smoke.judge import NOTICE, NoDeviceError, device_in, judge_items, read_items
-from cannery.smoke.model import Document
 
 _GRACE = 30.0
 """Seconds after the end of the script's own time in which its last words are waited for."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cannery.errors import FileError, Problem
+from cannery.common.errors import FileError, Problem
 from cannery.stuck.model import Frame, Process, Thread
 
 SCHEMA = 1

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cannery.errors import EngineError, Problem
-from cannery.execute.process import run_within
-from cannery.execute.ranks import PROC, Rank, processes_here
-from cannery.execute.threads import each_in_thread
+from cannery.common.errors import EngineError, Problem
+from cannery.common.process import run_within
+from cannery.common.threads import each_in_thread
 from cannery.stuck.dumps import parse_threads
 from cannery.stuck.model import Missing, Process
+from cannery.stuck.ranks import PROC, Rank, processes_here
 
 _AT_ONCE = 8
 """The number of processes that are sampled at the same time; each takes a moment of one core."""

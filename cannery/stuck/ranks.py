@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.errors import EngineError, Problem, UsageError
+from cannery.common.errors import EngineError, Problem, UsageError
 
 PROC = Path("/proc")
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from cannery.errors import counted
-from cannery.report.printable import printable
+from cannery.common.errors import counted
+from cannery.common.printable import printable
 from cannery.stuck.dumps import SCHEMA
 from cannery.stuck.judge import Group, Verdict, judge_process, labels
 from cannery.stuck.model import Missing, Process

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
-from cannery.report.columns import columns
-from cannery.report.curves import Curve, to_svg, to_text
-from cannery.report.printable import printable
+from cannery.common.columns import columns
+from cannery.common.printable import printable
 from cannery.training.advice import Advice, advice_on
 from cannery.training.align import Alignment, Pair, Verdict
+from cannery.training.curves import Curve, to_svg, to_text
 from cannery.training.loss_log import LossLog
 
 

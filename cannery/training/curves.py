@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from cannery.report.svg import dashed, document, label
+from cannery.training.svg import dashed, document, label
 
 Points = Sequence[tuple[int, float]]
 

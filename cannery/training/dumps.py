@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.errors import Problem, TrainingError, file_error
+from cannery.common.errors import Problem, TrainingError, file_error
 from cannery.training.json_members import JsonMembers
 from cannery.training.operators import Operator, operator_of
 from cannery.training.trace import Trace, trace

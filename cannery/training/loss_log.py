@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from cannery.errors import Problem, TrainingError, counted, file_error
+from cannery.common.errors import Problem, TrainingError, counted, file_error
 from cannery.training.json_members import JsonMembers
 from cannery.training.log_lines import Entry, bar_in, entry_in, of_mapping, plain, rank_of
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from cannery.errors import CanneryError, kind_of
+from cannery.common.errors import CanneryError, kind_of
 from cannery.training.dumps import (
     Dump,
     Traced,

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from cannery.errors import counted, some_of
-from cannery.report.columns import columns
-from cannery.report.printable import printable
+from cannery.common.columns import columns
+from cannery.common.errors import counted, some_of
+from cannery.common.printable import printable
 from cannery.training.harmless import TEAM, Reason
 from cannery.training.nan_hunt import First, Hunt
 from cannery.training.operators import Level, Tensor, highest

@@ -11,31 +11,31 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cannery import console
-from cannery.audit.config import ImageConfig, Origin
-from cannery.audit.found import Found
-from cannery.audit.judge import judge_image
-from cannery.audit.own_checks import OwnCheck, judge_ran, left_out
-from cannery.audit.profiles import Profile, judge_profile
-from cannery.audit.result import NO_FACTS, Audit, Result, Standing
-from cannery.audit.summary import describe, record_of
+from cannery.common import console
+from cannery.common.errors import EngineError
+from cannery.common.model import MACHINE_OF, DeviceKind
 from cannery.deploy.run_spec import RunSpec, no_device
-from cannery.errors import EngineError
-from cannery.execute.engine import containers
-from cannery.execute.engine.probing import (
+from cannery.engine import containers
+from cannery.engine.hardware import hardware
+from cannery.matrix.project import Project
+from cannery.verify.audit.config import ImageConfig, Origin
+from cannery.verify.audit.found import Found
+from cannery.verify.audit.judge import judge_image
+from cannery.verify.audit.own_checks import OwnCheck, judge_ran, left_out
+from cannery.verify.audit.profiles import Profile, judge_profile
+from cannery.verify.audit.result import NO_FACTS, Audit, Result, Standing
+from cannery.verify.audit.summary import describe, record_of
+from cannery.verify.check_files import folder_of_checks
+from cannery.verify.devices import cards_of_spec, device_for
+from cannery.verify.probing import (
     NoFactsError,
     look_without_running,
     probe,
     read_config,
     run_check,
 )
-from cannery.execute.engine.verify import pytest_in
-from cannery.execute.hardware import hardware
-from cannery.image.checks import folder_of_checks
-from cannery.matrix.project import Project
-from cannery.model import MACHINE_OF, DeviceKind
-from cannery.pipeline.devices import cards_of_spec, device_for
-from cannery.report.verification import Check
+from cannery.verify.run_checks import pytest_in
+from cannery.verify.verification import Check
 
 _STANDINGS = {
     "passed": Standing.PASSED,

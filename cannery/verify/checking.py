@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from cannery import console
+from cannery.common import console
+from cannery.common.errors import Problem, VerificationError
+from cannery.common.files import write_files
+from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec
-from cannery.errors import Problem, VerificationError
-from cannery.execute.engine.stand_ins import stand_ins
-from cannery.execute.engine.verify import Subject, verify
-from cannery.files import write_files
+from cannery.engine.stand_ins import stand_ins
 from cannery.matrix.project import Project
-from cannery.model import DeviceKind
-from cannery.report.stored import report_path
-from cannery.report.verification import Verification
-from cannery.report.verification_text import to_brief, to_text
+from cannery.verify.run_checks import Subject, verify
+from cannery.verify.stored_report import report_path
+from cannery.verify.verification import Verification
+from cannery.verify.verification_text import to_brief, to_text
 
 
 class Detail(StrEnum):

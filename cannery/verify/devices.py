@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cannery.audit.found import Found
-from cannery.audit.result import Result, Standing
+from cannery.common.errors import EngineError, Problem
+from cannery.common.model import SIMULATED_CHIPS, DeviceKind, Target
+from cannery.common.package_index import PackageIndex, package_index
 from cannery.deploy.run_spec import RunSpec, npu_device, simulated_device
-from cannery.errors import EngineError, Problem
-from cannery.execute.engine.buildx import PackageIndex, package_index
-from cannery.execute.engine.simulator import make_simulated, simulated
+from cannery.engine.simulator import make_simulated, simulated
 from cannery.image.simulator_spec import DEVICES
 from cannery.matrix.project import Project
-from cannery.model import SIMULATED_CHIPS, DeviceKind, Target
+from cannery.verify.audit.found import Found
+from cannery.verify.audit.result import Result, Standing
 
 
 def made_host(project: Project, target: Target) -> Path | None:

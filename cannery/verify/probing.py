@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from cannery.audit.config import ImageConfig, config_of
-from cannery.audit.found import Found, parse_probe
-from cannery.audit.own_checks import OwnCheck, Ran
+from cannery.common.errors import EngineError, Problem
+from cannery.common.process import run_within
 from cannery.deploy.run_spec import VISIBLE_TO_CANN
-from cannery.errors import EngineError, Problem
-from cannery.execute.engine import client as engine
-from cannery.execute.engine import containers
-from cannery.execute.engine.image_files import ImageFiles
-from cannery.execute.process import run_within
+from cannery.engine import client as engine
+from cannery.engine import containers
+from cannery.engine.image_files import ImageFiles
+from cannery.verify.audit.config import ImageConfig, config_of
+from cannery.verify.audit.found import Found, parse_probe
+from cannery.verify.audit.own_checks import OwnCheck, Ran
 
 PROBE_SECONDS = 300.0
 """The time for the probe, which starts a few programs of CANN; emulated, they are slow."""
@@ -30,7 +30,7 @@ _GRACE = 30.0
 
 _SHELLS, _FOLDERS = ("sh", "bash"), ("/bin", "/usr/bin")
 _RAN = "cannery-ran: "
-_FOLDER = Path(__file__).parents[1] / "probe"
+_FOLDER = Path(__file__).parent / "probe"
 
 
 class NoFactsError(Exception):

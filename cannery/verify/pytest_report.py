@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute.engine import checked_container
-from cannery.model import DeviceKind
+from cannery.common.model import DeviceKind
+from cannery.verify import checked_container
 
 _OURS = "tests/image/"
 _CONTAINER = re.compile(r"\[(?:docker://[0-9a-z]+|local)-?")

@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from cannery import console
-from cannery.errors import UsageError
-from cannery.files import read_text, write_files
+from cannery.common import console
+from cannery.common.errors import UsageError
+from cannery.common.files import read_text, write_files
+from cannery.common.model import Target
 from cannery.image.build_context import read_context
 from cannery.image.content_key import KeyInputs, context_files
 from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import Project
-from cannery.model import Target
-from cannery.report.tested import results
-from cannery.report.verification import Verification
-from cannery.report.verified import Verified, path_of, read_verified, to_text, updated
+from cannery.verify.tested import results
+from cannery.verify.verification import Verification
+from cannery.verify.verified import Verified, path_of, read_verified, to_text, updated
 
 
 def record(project: Project, target: str, result: Verification, *, key: str) -> None:

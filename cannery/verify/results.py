@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
+from cannery.common.model import DeviceKind, Target
 from cannery.matrix.project import Project
-from cannery.model import DeviceKind, Target
-from cannery.publish.records import Record, Tested, latest
-from cannery.report.verified import Verified, read_verified
+from cannery.registry.records import Record, Tested, latest
+from cannery.verify.verified import Verified, read_verified
 
 WHERE = {
     "npu": "NPU",

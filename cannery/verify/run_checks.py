@@ -12,20 +12,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cannery import console
+from cannery.common import console
+from cannery.common.errors import CanneryError, EngineError, Problem
+from cannery.common.model import DeviceKind, Target
+from cannery.common.process import run
+from cannery.common.threads import each_in_thread
 from cannery.deploy.run_spec import RunSpec
-from cannery.errors import CanneryError, EngineError, Problem
-from cannery.execute.engine import containers
-from cannery.execute.engine.not_started import NOT_STARTED
-from cannery.execute.hardware import hardware
-from cannery.execute.process import run
-from cannery.execute.threads import each_in_thread
-from cannery.image.checks import checks_digest, folder_of_checks
+from cannery.engine import containers
+from cannery.engine.hardware import hardware
+from cannery.engine.not_started import NOT_STARTED
 from cannery.matrix.project import Project
-from cannery.model import DeviceKind, Target
-from cannery.report.verification import Check, DeviceRun, Verification
+from cannery.verify.check_files import checks_digest, folder_of_checks
+from cannery.verify.verification import Check, DeviceRun, Verification
 
-PLUGIN = "cannery.execute.engine.pytest_report"
+PLUGIN = "cannery.verify.pytest_report"
 """The pytest plugin with the options and the report that these runs need."""
 
 _COMPILER_CHECK = "tests/image/os/test_os.py::test_tools_for_building_extensions"

@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from cannery import __version__
-from cannery.audit.result import Audit, Result, Standing
+from cannery.verify.audit.result import Audit, Result, Standing
 
 Json = dict[str, Any]
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -6,11 +6,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from cannery.errors import FileError
-from cannery.files import read_text
-from cannery.image.names import image_name
+from cannery.common.errors import FileError
+from cannery.common.files import read_text
+from cannery.common.image_names import image_name
+from cannery.common.model import Target
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 
 def report_text(project: Project, name: str) -> str:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from cannery.publish.records import Tested
-from cannery.report.verification import applies
+from cannery.registry.records import Tested
+from cannery.verify.verification import applies
 
 
 def results(text: str) -> tuple[Tested, ...]:

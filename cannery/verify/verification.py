@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-from cannery.model import DeviceKind
+from cannery.common.model import DeviceKind
 
 _OTHER_COMPONENT = "the target has no "
 """The reason begins so if a check is for a component that the target does not have."""

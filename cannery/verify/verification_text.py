@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from cannery.model import DeviceKind
-from cannery.report.columns import columns
-from cannery.report.verification import Check, Verification
+from cannery.common.columns import columns
+from cannery.common.model import DeviceKind
+from cannery.verify.verification import Check, Verification
 
 _NOTHING = "-"
 """Stands in a cell for a check, or a component, that was not run on that kind of device."""

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import yaml
 
-from cannery.errors import MatrixError, Problem
+from cannery.common.errors import MatrixError, Problem
+from cannery.common.model import DeviceKind
+from cannery.common.yaml_reader import Section, read_yaml
 from cannery.matrix.project import VERIFIED
-from cannery.model import DeviceKind
-from cannery.publish.records import Tested
-from cannery.syntax.yaml_reader import Section, read_yaml
+from cannery.registry.records import Tested
 
 _HEAD = "# Written by 'python build.py build --record'. Do not edit.\n"
 _SCHEMA = 1

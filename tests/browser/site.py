@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.files import write_files
+from cannery.common.files import write_files
+from cannery.common.model import Target
 from cannery.matrix.project import Project
-from cannery.model import Target
 from cannery.publish.policy import load
-from cannery.publish.records import Record, path_of, to_text
+from cannery.registry.records import Record, path_of, to_text
 from tests.cli.checkout import Checkout
 from tests.cli.conftest import use_some_targets
 

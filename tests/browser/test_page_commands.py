@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.buildx import package_index
-from cannery.execute.engine.simulator import simulate
-from cannery.image.names import image_name
+from cannery.common.image_names import image_name
+from cannery.common.package_index import package_index
+from cannery.engine import client as engine
+from cannery.engine.simulator import simulate
 from cannery.matrix.project import Project
 from tests.browser.site import PUBLISHED, ROOT, Site, make_site
 from tests.browser.test_page_copy import LEAVE, pasted

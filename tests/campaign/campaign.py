@@ -19,7 +19,7 @@ from random import Random
 
 import yaml
 
-from cannery.errors import CanneryError, Span
+from cannery.common.errors import CanneryError, Span
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from tests.campaign.document import Document

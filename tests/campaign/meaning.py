@@ -9,15 +9,15 @@ from typing import Any
 
 import yaml
 
+from cannery.common.errors import Span
+from cannery.common.model import Matrix, Target
+from cannery.common.yaml_limits import read_limited
+from cannery.common.yaml_reader import Section, parse_yaml
 from cannery.compat import Compat
 from cannery.compat.facts import Row
-from cannery.errors import Span
 from cannery.matrix.definitions import Definitions, read_definitions
 from cannery.matrix.project import Project
-from cannery.model import Matrix, Target
 from cannery.publish.policy import Publishing, load
-from cannery.syntax.yaml_limits import read_limited
-from cannery.syntax.yaml_reader import Section, parse_yaml
 
 _NOWHERE = Span(file="", line=0, column=0)
 _TRUE = {"true", "yes", "on"}

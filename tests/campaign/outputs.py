@@ -9,19 +9,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
+from cannery.common.errors import CanneryError, Problem
+from cannery.common.model import Target
 from cannery.compat import Compat, judge
 from cannery.compat.archives import load_archives
+from cannery.compat.check_document import finding_document, target_document
+from cannery.compat.check_report import explained, summary
 from cannery.compat.facts import Row, Source
 from cannery.deploy import driver
-from cannery.errors import CanneryError, Problem
 from cannery.image.render import Renderer
 from cannery.matrix.propose import propose
 from cannery.matrix.text import MatrixText
-from cannery.model import Target
 from cannery.options.matrix import NewOptions
 from cannery.publish.policy import Publishing
-from cannery.report.judged import explained, summary
-from cannery.report.judged_document import finding_document, target_document
 from tests.campaign.meaning import Meaning, names_of, plain, rows
 from tests.campaign.probes import of_definitions, of_row
 

@@ -15,15 +15,15 @@ from typing import Any
 
 from packaging.version import Version
 
-from cannery.bases import Base, Python
-from cannery.cann import CannPackages, CannRelease, Layout
+from cannery.common.bases import Base, Python
+from cannery.common.cann import CannPackages, CannRelease, Layout
+from cannery.common.cann_version import CannRange, CannVersion
+from cannery.common.model import MACHINE_OF, Target
+from cannery.common.sources import File
+from cannery.common.wheels import VendorWheel
 from cannery.compat import facts
 from cannery.matrix.definitions import Definitions
 from cannery.matrix.distributions import load_distributions
-from cannery.model import MACHINE_OF, Target
-from cannery.sources import File
-from cannery.syntax.cann_version import CannRange, CannVersion
-from cannery.wheels import VendorWheel
 
 _PLATFORMS = {machine: f"linux/{arch}" for arch, machine in MACHINE_OF.items()}
 _MOST = 60

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cannery.common.yaml_reader import Problems, Section
 from cannery.compat import parse_compat, rows_of
 from cannery.publish import policy
-from cannery.syntax.yaml_reader import Problems, Section
 from tests.campaign.campaign import FILES, Campaign, Edit, Outcome
 from tests.campaigns import table
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from unittest.mock import patch
 
 from cannery.cli import main
+from cannery.common.model import Matrix
 from cannery.compat import Compat
-from cannery.execute.engine import client
+from cannery.engine import client
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
-from cannery.model import Matrix
 
 CAN_MOUNT = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
 """Begins a command that may mount what only it and its children see."""

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cannery.catalog.readme import END, START
-from cannery.files import write_files
+from cannery.common.files import write_files
 from cannery.matrix.project import Project
-from cannery.publish.records import path_of, to_text
+from cannery.registry.records import path_of, to_text
 from tests.cli.checkout import Checkout
 from tests.unit.catalogues import release
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from cannery.publish.records import path_of, to_text
+from cannery.registry.records import path_of, to_text
 from tests.cli.checkout import Checkout
 from tests.unit.changes import commit, git
 from tests.unit.publications import record

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from cannery.files import write_files
+from cannery.common.files import write_files
 from cannery.matrix.project import Project
-from cannery.pipeline.recording import state_keys
-from cannery.publish import records
-from cannery.report.verified import Verified, path_of, to_text
+from cannery.registry import records
+from cannery.verify.recording import state_keys
+from cannery.verify.verified import Verified, path_of, to_text
 from tests.cli.checkout import Checkout
 from tests.unit.catalogues import BARE as NO_DEVICE
 from tests.unit.catalogues import NPU, release

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from cannery.publish.records import path_of, to_text
+from cannery.registry.records import path_of, to_text
 from tests.cli.checkout import Checkout
 from tests.unit.publications import record
 

@@ -25,7 +25,7 @@ from cannery.cli.parser import parse
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.options.remembered import resumed
-from cannery.plan.journal import Journal, Progress, read_journal
+from cannery.build.journal import Journal, Progress, read_journal
 project = Project(root=ROOT)
 path = project.state / "journal.json"
 given = parse(["build", "--all", "--simulate", "--colour", "blue"])[1]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cannery.build.journal import Journal, Progress
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
-from cannery.plan.journal import Journal, Progress
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"

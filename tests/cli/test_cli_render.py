@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from cannery.image.lock import Lock
+from cannery.common.model import Target
 from cannery.image.render import Rendered, Renderer
+from cannery.lock.lock_file import Lock
 from cannery.matrix.project import Project
-from cannery.model import Target
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"

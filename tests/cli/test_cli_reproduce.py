@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.publish.records import Record, path_of, to_text
+from cannery.registry.records import Record, path_of, to_text
 from tests.cli.checkout import Checkout
 from tests.unit.changes import commit, git
 from tests.unit.publications import record

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cannery.execute.engine.simulator import simulated
+from cannery.engine.simulator import simulated
 from tests.cli.checkout import Checkout
 from tests.cli.standin_engine import standin_engine
 

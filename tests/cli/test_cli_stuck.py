@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from cannery.cli import main
-from cannery.execute.engine import client
-from cannery.execute.py_spy import find_py_spy
+from cannery.engine import client
+from cannery.stuck.py_spy import find_py_spy
 from tests.cli.standin_engine import standin_engine
 from tests.runs import ALL_REDUCE, COMPILE, IN_KERNEL, LOADER, SYNCHRONIZE, WORK, training_run
 

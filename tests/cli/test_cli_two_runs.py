@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from cannery.execute.claims import Claims
+from cannery.build.journal import Journal, Progress
+from cannery.common.claims import Claims
 from cannery.options.build import BuildOptions
-from cannery.plan.journal import Journal, Progress
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.buildx import PackageIndex, package_index
-from cannery.execute.engine.simulator import Simulated, simulate
-from cannery.image.names import image_name
+from cannery.build.journal import Journal
+from cannery.build.planning import make_plan
+from cannery.build.run_builds import build_all
+from cannery.build.selection import Selection
+from cannery.common.image_names import image_name
+from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex, package_index
+from cannery.engine import client as engine
+from cannery.engine.simulator import Simulated, simulate
 from cannery.matrix.project import Project
-from cannery.model import Target
 from cannery.options.build import BuildOptions
-from cannery.pipeline.build import build_all
-from cannery.pipeline.planning import make_plan
-from cannery.pipeline.selection import Selection
-from cannery.plan.journal import Journal
 
 ROOT = Path(__file__).parent.parent.parent
 MAIN = "py39-torch231-cann8t39"

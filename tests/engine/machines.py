@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.execute.engine.base import ensure_base
+from cannery.build.ready import bases
+from cannery.engine.base import ensure_base
 from cannery.matrix.project import Project
-from cannery.pipeline.ready import bases
 
 from .conftest import MAIN, ROOT, Said
 from .engines import Engine, engine

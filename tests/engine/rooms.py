@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cannery.common.image_names import image_name
+from cannery.common.model import Target
 from cannery.image.layers import layers_of
-from cannery.image.lock import parse_lock
-from cannery.image.names import image_name
+from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 from .conftest import Said
 from .engines import Engine, engine, without_route

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from cannery.execute.bundle.gateway import Gateway, Recorded, serving
-from cannery.execute.bundle.wheels import LIST, Locked, download, listed
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.files import read_text
-from cannery.image.file_hashes import sha256_of
-from cannery.image.lock import LockedFile, LockedWheel, parse_lock, with_files
+from cannery.build.bundle.gateway import Gateway, Recorded, serving
+from cannery.build.bundle.wheels import LIST, Locked, download, listed
+from cannery.common.file_hashes import sha256_of
+from cannery.common.files import read_text
+from cannery.common.package_index import PackageIndex
+from cannery.lock.lock_file import LockedFile, LockedWheel, parse_lock, with_files
 from cannery.matrix.project import Project
 from tests.faults.small_checkout import OPTIONS, wheel
 

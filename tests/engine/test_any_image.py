@@ -12,9 +12,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from cannery.execute.engine.base import ensure_base
-from cannery.execute.engine.client import image_id
-from cannery.image.names import image_name
+from cannery.common.image_names import image_name
+from cannery.engine.base import ensure_base
+from cannery.engine.client import image_id
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError
-from cannery.execute.engine import base
-from cannery.execute.engine.builder import find_builder
+from cannery.common.errors import EngineError
+from cannery.engine import base
+from cannery.engine.builder import find_builder
 from cannery.image.bake_file import Caches, ImageBuild
 from cannery.matrix.project import Project
 

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute.engine.base import building_architecture, ensure_base
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.image.names import image_name
+from cannery.common.image_names import image_name
+from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
+from cannery.engine.base import building_architecture, ensure_base
 from cannery.image.origin_labels import origin_labels
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 from .conftest import MAIN, SECOND, Built, Said
 from .engines import engine

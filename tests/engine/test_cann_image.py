@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from cannery.bases import Base
-from cannery.errors import ArtifactError
-from cannery.execute.engine import base
-from cannery.execute.engine.bake import BakeSettings, bake
-from cannery.execute.engine.builder import find_builder
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.engine.images import local_images
-from cannery.execute.engine.inventory import image_inventory
+from cannery.build.assembly import Assembly
+from cannery.build.planning import make_plan
+from cannery.build.selection import Selection
+from cannery.common.bases import Base
+from cannery.common.errors import ArtifactError
+from cannery.common.package_index import PackageIndex
+from cannery.engine import base
+from cannery.engine.bake import BakeSettings, bake
+from cannery.engine.builder import find_builder
+from cannery.engine.images import local_images
 from cannery.image.bake_file import Caches, ImageBuild
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
-from cannery.pipeline.assembly import Assembly
-from cannery.pipeline.planning import make_plan
-from cannery.pipeline.selection import Selection
+from cannery.publish.image_inventory import image_inventory
 
 from .conftest import Built
 from .engines import registry

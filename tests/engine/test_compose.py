@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cannery.common.model import DeviceKind, Target
 from cannery.deploy import formats
 from cannery.deploy.chips import CHIPS
 from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES
-from cannery.execute.engine.verify import Subject, checks_in
 from cannery.matrix.project import Project
-from cannery.model import DeviceKind, Target
+from cannery.verify.run_checks import Subject, checks_in
 
 from .conftest import ROOT, Built
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cannery.execute.engine import client as engine
-from cannery.image.names import image_name
+from cannery.common.image_names import image_name
+from cannery.engine import client as engine
 
 from .conftest import MAIN, ROOT, SECOND
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.image.names import image_tag
+from cannery.common.image_names import image_tag
 from cannery.matrix.first_use import with_sha256
 from tests.fetch.fetches import digest
 from tests.fetch.server import Fault, Files, serving

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import docker
 
 from cannery.deploy.run_spec import no_device
-from cannery.execute.engine.containers import container
+from cannery.engine.containers import container
 
 from .conftest import Built, Said
 

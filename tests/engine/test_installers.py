@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute.engine.base import building_architecture, ensure_base
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.engine.simulator import Simulated, simulate
+from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
+from cannery.engine.base import building_architecture, ensure_base
+from cannery.engine.simulator import Simulated, simulate
 from cannery.image.content_key import bases_of
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 from .conftest import MAIN
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import docker
 import pytest
 
-from cannery.execute.engine.containers import LABEL_TEST
-from cannery.plan.journal import Entry, Progress, read_journal
+from cannery.build.journal import Entry, Progress, read_journal
+from cannery.engine.containers import LABEL_TEST
 
 from .conftest import MAIN, ROOT, Built, rename_images
 from .small_copy import HELD, write_checks

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from cannery.common.package_index import PackageIndex
 from cannery.deploy.run_spec import no_device
-from cannery.execute.engine import containers
-from cannery.execute.engine.buildx import PackageIndex
+from cannery.engine import containers
 
 from .conftest import Built
 

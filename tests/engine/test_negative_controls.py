@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from cannery.build import running
+from cannery.common.errors import BuildError
+from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
-from cannery.errors import BuildError
-from cannery.execute.engine.base import ensure_base
-from cannery.execute.engine.verify import Subject, verify
+from cannery.engine.base import ensure_base
 from cannery.matrix.project import Project
-from cannery.model import DeviceKind
 from cannery.options.build import BuildOptions
-from cannery.pipeline import running
-from cannery.report.verification import Verification
+from cannery.verify.run_checks import Subject, verify
+from cannery.verify.verification import Verification
 
 from .conftest import Built, Said, Spoil, build_one
 

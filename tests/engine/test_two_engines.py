@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute.engine import base
-from cannery.execute.engine import client as local
-from cannery.execute.engine.builder import check_cache_export, find_builder
-from cannery.execute.engine.images import local_images
-from cannery.execute.registry.published import published_key, published_repository
+from cannery.build.published import published_key, published_repository
+from cannery.engine import base
+from cannery.engine import client as local
+from cannery.engine.builder import check_cache_export, find_builder
+from cannery.engine.images import local_images
 from cannery.image.bake_file import Caches
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project

@@ -12,10 +12,10 @@ from uuid import uuid4
 
 import pytest
 
-from cannery.execute.engine import client as local
-from cannery.execute.engine.bake import BakeSettings, Failures, bake
-from cannery.execute.engine.builder import Builder, find_builder
-from cannery.execute.engine.buildx import PackageIndex
+from cannery.common.package_index import PackageIndex
+from cannery.engine import client as local
+from cannery.engine.bake import BakeSettings, Failures, bake
+from cannery.engine.builder import Builder, find_builder
 from cannery.image.bake_events import Event, Kind
 from cannery.image.bake_file import Caches, ImageBuild
 from cannery.image.content_key import LABEL

@@ -11,8 +11,8 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.execute.engine import containers
-from cannery.execute.engine.base import ensure_base
+from cannery.engine import containers
+from cannery.engine.base import ensure_base
 
 from .conftest import Built
 

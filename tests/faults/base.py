@@ -12,10 +12,10 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-from cannery.execute.engine.base import building_architecture
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.transfer import OciContent, blob_of, upload
-from cannery.publish.oci import CONFIG, LAYERS, digest_of, image_manifest
+from cannery.engine.base import building_architecture
+from cannery.registry.client import Repository
+from cannery.registry.oci import CONFIG, LAYERS, digest_of, image_manifest
+from cannery.registry.transfer import OciContent, blob_of, upload
 
 _PROGRAMS = ("dash", "cat", "cp", "head", "mkdir", "sleep", "tail", "touch")
 _LIBRARY = re.compile(r"(/\S+) \(0x")

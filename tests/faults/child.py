@@ -8,7 +8,7 @@ def _hurry() -> None:
     """Wait seconds, and not minutes, for what does not come from a registry."""
     from typing import Any, cast
 
-    from cannery.execute.registry import client, http
+    from cannery.registry import client, http
 
     http._TIMEOUT = (2.0, 2.0)
     hurried = http.PATIENCE.new(total=2, backoff_factor=0.01)

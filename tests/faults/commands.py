@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from cannery.errors import CanneryError
-from cannery.execute.bundle.archive import unpack
+from cannery.build.bundle.archive import unpack
+from cannery.common.errors import CanneryError
 from tests.faults.site import IMAGE, Site
 from tests.faults.small_checkout import TARGET, git, toolkit
 from tests.faults.state import content_of, image_id, tags_of

@@ -15,11 +15,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.execute.bundle.gateway import Gateway, Recorded, serving
-from cannery.execute.bundle.wheels import LIST
-from cannery.execute.registry.client import Repository
-from cannery.image.file_hashes import sha256_of
+from cannery.build.bundle.gateway import Gateway, Recorded, serving
+from cannery.build.bundle.wheels import LIST
+from cannery.common.file_hashes import sha256_of
 from cannery.matrix.project import Project
+from cannery.registry.client import Repository
 from tests.engine.engines import Engine, engine, unmount_below
 from tests.faults import base
 from tests.faults.small_checkout import (

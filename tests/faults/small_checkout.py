@@ -12,12 +12,12 @@ from pathlib import Path
 from platform import machine
 from random import Random
 
-from cannery.execute.engine.base import building_architecture
-from cannery.files import write_files
+from cannery.common.files import write_files
+from cannery.common.model import Target
+from cannery.engine.base import building_architecture
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
-from cannery.model import Target
 from tests.copies import copy_tree
 from tests.unit.matrices import CHECKOUT, FACTS, lock_for
 

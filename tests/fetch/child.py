@@ -6,9 +6,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from cannery.errors import CanneryError
-from cannery.execute.fetch.terms import Terms
-from cannery.sources import Address, File
+from cannery.common.errors import CanneryError
+from cannery.common.sources import Address, File
+from cannery.fetch.terms import Terms
 from tests.fetch.fetches import fetcher
 
 

@@ -23,9 +23,9 @@ from enum import StrEnum
 from pathlib import Path
 from random import Random
 
-from cannery.errors import CanneryError
-from cannery.execute.fetch.terms import Terms
-from cannery.sources import File
+from cannery.common.errors import CanneryError
+from cannery.common.sources import File
+from cannery.fetch.terms import Terms
 from tests.campaigns import FAILURE, CaseVerdict
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, wrong_files, zipped
 from tests.fetch.server import HEADS, Fault, Files

@@ -11,12 +11,12 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from cannery.execute.fetch.fetcher import Fetcher
-from cannery.execute.fetch.http import Client, Timeouts
-from cannery.execute.fetch.store import Store
-from cannery.execute.fetch.terms import Terms
-from cannery.execute.fetch.transfer import Patience
-from cannery.sources import Address, File
+from cannery.common.sources import Address, File
+from cannery.fetch.fetcher import Fetcher
+from cannery.fetch.http import Client, Timeouts
+from cannery.fetch.store import Store
+from cannery.fetch.terms import Terms
+from cannery.fetch.transfer import Patience
 from tests.fetch.server import Fault, Files
 
 QUICK = Patience(tries=4, all_tries=12, pause=0.001, longest=5.0, slowest=512.0, window=0.15)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute.fetch import fetcher
+from cannery.fetch import fetcher
 from tests.campaigns import table
 from tests.fetch.fetch_campaign import KINDS, Campaign, Outcome, make_case
 from tests.fetch.server import serving

@@ -15,11 +15,11 @@ from types import SimpleNamespace
 import pytest
 import trustme
 
-from cannery.errors import ArtifactError, FileError
-from cannery.execute.fetch import transfer
-from cannery.execute.fetch.http import Client, Timeouts
-from cannery.execute.process import Stopped
-from cannery.sources import Address
+from cannery.common.errors import ArtifactError, FileError
+from cannery.common.process import Stopped
+from cannery.common.sources import Address
+from cannery.fetch import transfer
+from cannery.fetch.http import Client, Timeouts
 from tests.fetch.fetches import (
     CONTENT,
     HALF,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import ArtifactError
-from cannery.execute.fetch.terms import Terms
+from cannery.common.errors import ArtifactError
+from cannery.fetch.terms import Terms
 from tests.fetch.fetches import CONTENT, HALF, a_file, digest, failing, fetcher
 from tests.fetch.server import Files
 

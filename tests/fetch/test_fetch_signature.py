@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import ArtifactError, EngineError, FileError
-from cannery.execute.fetch.terms import Terms
+from cannery.common.errors import ArtifactError, EngineError, FileError
+from cannery.fetch.terms import Terms
 from tests.fetch.fetches import a_file, fetcher, in_zip, zipped
 from tests.fetch.server import Files, serving
 

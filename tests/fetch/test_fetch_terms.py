@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import ArtifactError, FileError
-from cannery.execute.fetch.store import Store, store_folder
-from cannery.execute.fetch.terms import Terms
-from cannery.sources import Address, File
+from cannery.common.errors import ArtifactError, FileError
+from cannery.common.sources import Address, File
+from cannery.fetch.store import Store, store_folder
+from cannery.fetch.terms import Terms
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, zipped
 from tests.fetch.server import Fault, Files, serving
 
@@ -166,7 +166,7 @@ def test_prune_leaves_a_download_that_goes_on(tmp_path: Path) -> None:
 BUILD = """
 import sys
 from pathlib import Path
-from cannery.execute.fetch.store import Store
+from cannery.fetch.store import Store
 print(Store(Path(sys.argv[1])).expose({"toolkit.run": Path(sys.argv[2])}, "name"), flush=True)
 sys.stdin.read()
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import ArtifactError
+from cannery.common.errors import ArtifactError
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, wrong_files, zipped
 from tests.fetch.server import Files
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from bench import machine
-from cannery.files import write_files
+from cannery.common.files import write_files
 from cannery.simulator.wheel.archive import ROOT
 
 PAGE = ROOT / "docs" / "simulator-frameworks.md"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of a running container: one folder a component, run only where the target has it.
 
-Started by ``build.py test`` with the plugin ``cannery.execute.engine.pytest_report``; it names the
+Started by ``build.py test`` with the plugin ``cannery.verify.pytest_report``; it names the
 container, the record of the target and the kind of device. What an image holds does not depend on
 a device, so a check without the marker ``device`` runs once, in the container without one.
 """

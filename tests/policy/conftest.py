@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cannery.common.model import Target
 from cannery.matrix.project import Project
-from cannery.model import Target
 from tests.policy.dockerfile import Instruction, parse
 
 PROJECT = Project(root=Path(__file__).resolve().parents[2])

@@ -13,11 +13,11 @@ import pytest
 import yaml
 from packaging.version import InvalidVersion, Version
 
-from cannery.cann import Layout
+from cannery.common.cann import Layout
+from cannery.common.cann_version import CannVersion
+from cannery.common.model import Target
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
-from cannery.model import Target
-from cannery.syntax.cann_version import CannVersion
 from tests.unit.matrices import OWN_FACTS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cannery.plan.affected import is_harmless, is_read
+from cannery.build.affected import is_harmless, is_read
 from tests.policy.test_policy_sources import ROOT
 from tests.unit.test_import_direction import MODULES, imports
 
@@ -24,13 +24,13 @@ def needed() -> set[str]:
 
 def test_a_module_that_builds_or_checks_is_not_harmless() -> None:
     found = needed()
-    assert {"cannery.execute.engine.buildx", "cannery.pipeline.ci", "cannery.model"} <= found
+    assert {"cannery.engine.buildx", "cannery.build.ci_plan", "cannery.common.model"} <= found
     files = {str(MODULES[name].relative_to(ROOT)) for name in found}
     assert not {name for name in files if is_harmless(name)}
 
 
 def test_what_images_are_checked_and_simulated_with_is_not_harmless() -> None:
-    folders = ("tests/image", "cannery/simulator", "cannery/compat", "cannery/execute")
+    folders = ("tests/image", "cannery/simulator", "cannery/compat", "cannery/engine")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
     of_the_wheel = [ROOT / "cannery/simulator" / name for name in ("command", "wheel")]
     files = [path for path in files if not {*path.parents} & {*of_the_wheel}]

@@ -13,10 +13,10 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from cannery.common.model import Application, Target
 from cannery.image.build_context import CONTEXT_FILES
-from cannery.image.lock import LockedWheel, parse_lock
+from cannery.lock.lock_file import LockedWheel, parse_lock
 from cannery.matrix.project import select
-from cannery.model import Application, Target
 from tests.policy.conftest import PROJECT, TARGETS
 
 IMAGE_TESTS = PROJECT.root / "tests" / "image"

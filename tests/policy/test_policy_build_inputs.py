@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cannery.common.model import Target
 from cannery.image.build_context import CONTEXT_FILES
 from cannery.image.simulated import ARGUMENT
 from cannery.matrix.project import Project
-from cannery.model import Target
 from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments, parse
 
 DOWNLOADERS = re.compile(

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from cannery.cann import CannRelease
+from cannery.common.cann import CannRelease
+from cannery.common.cann_version import CannVersion
+from cannery.common.errors import Problem
+from cannery.common.model import Target
 from cannery.compat import judge as judge_target
 from cannery.compat.facts import Compat
 from cannery.compat.file_names import file_row, name_in
 from cannery.compat.finding import Finding, Verdict
 from cannery.deploy.driver import judge as judge_driver
-from cannery.errors import Problem
 from cannery.matrix.project import Project
-from cannery.model import Target
-from cannery.syntax.cann_version import CannVersion
 
 PROJECT = Project(root=Path(__file__).resolve().parents[2])
 RELEASES = PROJECT.matrix().cann

@@ -7,10 +7,10 @@ import json
 import re
 from pathlib import Path
 
+from cannery.common.model import Target
 from cannery.deploy.run_spec import DRIVER_MOUNTS
 from cannery.image.environment import image_environment
 from cannery.image.simulated import simulated_labels
-from cannery.model import Target
 from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments
 
 

@@ -22,10 +22,10 @@ import pytest
 import yaml
 from kubernetes_validate import utils
 
+from cannery.common.model import Target
 from cannery.deploy import formats
 from cannery.deploy.chips import CHIPS
 from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES
-from cannery.model import Target
 from tests.policy.conftest import PROJECT, TARGETS
 
 IMAGE = "registry.example.com/ascend:tag"

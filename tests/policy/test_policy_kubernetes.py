@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cannery.execute import cosign
+from cannery.publish import cosign
 from cannery.publish.policy import load
 from tests.policy.conftest import PROJECT
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cannery.common.model import Target
 from cannery.image.layers import Layer, layers_of
-from cannery.image.locks import read_lock
-from cannery.model import Target
+from cannery.lock.committed import read_lock
 from tests.policy.conftest import PROJECT, TARGETS
 
 

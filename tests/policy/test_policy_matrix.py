@@ -14,11 +14,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from cannery.common.model import Target
 from cannery.image.drift import compare, require_in_sync
-from cannery.image.lock import LockedWheel, parse_lock
 from cannery.image.render import Renderer
+from cannery.lock.lock_file import LockedWheel, parse_lock
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 HASH_LINE = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")
 PACKAGE_LINE = re.compile(r"[a-z0-9._-]+==[^\s;]+( ; [^\\]+)? \\")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from packageurl import PackageURL
 
-from cannery.image.lock import Lock, parse_lock
+from cannery.common.model import Target
+from cannery.lock.lock_file import Lock, parse_lock
 from cannery.matrix.project import Project
-from cannery.model import Target
 from cannery.publish.inventory import (
     DEBS,
     LOCK,

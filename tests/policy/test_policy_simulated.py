@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
+from cannery.common.model import Target
 from cannery.image.simulated import ARGUMENT, ENVIRONMENT
-from cannery.model import Target
 from tests.policy.dockerfile import CHOSEN, Instruction, assignments
 
 

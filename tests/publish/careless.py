@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from cannery import console
-from cannery.errors import CanneryError
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.bake import Built, Failures, bake
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.package_index import ask
-from cannery.execute.uv import Job, compiled
+from cannery.build import running
+from cannery.common import console
+from cannery.common.errors import CanneryError
+from cannery.common.package_index import PackageIndex
+from cannery.common.sources import Address
+from cannery.engine import client as engine
+from cannery.engine.bake import Built, Failures, bake
 from cannery.image.bake_file import ImageBuild
+from cannery.lock.index_versions import ask
+from cannery.lock.uv import Job, compiled
 from cannery.matrix.index_questions import Question, Runtime
-from cannery.pipeline import running
-from cannery.sources import Address
 from tests.canaries import Canary
 from tests.fetch.fetches import CONTENT, a_file, fetcher
 from tests.fetch.server import serving

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import VerificationError
-from cannery.execute.engine import client as engine
-from cannery.execute.registry.client import Repository
+from cannery.common.errors import VerificationError
+from cannery.engine import client as engine
 from cannery.options.publish import PushOptions
-from cannery.pipeline import oci_image
-from cannery.pipeline.oci_image import PackedImage
-from cannery.pipeline.push import Push
+from cannery.publish import oci_image
 from cannery.publish.inventory import Inventory, Package
+from cannery.publish.oci_image import PackedImage
 from cannery.publish.policy import Publishing
 from cannery.publish.provenance import Builder
+from cannery.publish.push import Push
+from cannery.registry.client import Repository
 from tests.unit.archives import Saved, layer, pieces
 from tests.unit.world import World
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from urllib3.util.retry import Retry
 
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.http import PATIENCE
+from cannery.registry.client import Repository
+from cannery.registry.http import PATIENCE
 
 from .goods import Push, image_push
 from .servers import PASSWORD, USER, Authority, Between, Server, between, make_authority, registry

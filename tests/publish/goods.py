@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.execute.engine.image_archive import Blobs, opener
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.http import PATIENCE
-from cannery.execute.registry.transfer import Blob, OciContent, blob_of
-from cannery.pipeline.transaction import ImagePush, PushedImage, PushHooks, Transaction
-from cannery.publish.oci import CONFIG, image_index, image_manifest
+from cannery.publish.transaction import ImagePush, PushedImage, PushHooks, Transaction
+from cannery.registry.client import Repository
+from cannery.registry.http import PATIENCE
+from cannery.registry.image_archive import Blobs, opener
+from cannery.registry.oci import CONFIG, image_index, image_manifest
+from cannery.registry.transfer import Blob, OciContent, blob_of
 from tests.unit.archives import Saved, layer, pieces
 
 

@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.execute.cosign import PASSWORD
+from cannery.publish.cosign import PASSWORD
 
 SECRET = "battery staple"
 

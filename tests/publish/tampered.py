@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import requests
 
-from cannery.execute.engine.image_archive import decompressed
 from cannery.publish.attestation import digest_of, encoded
-from cannery.publish.oci import MANIFESTS
+from cannery.registry.image_archive import decompressed
+from cannery.registry.oci import MANIFESTS
 
 from .small import LAYER, Place
 

@@ -11,10 +11,10 @@ import pytest
 
 from bench import figures_scale
 from bench.registry import pulled_bytes, registry
-from cannery.errors import CanneryError
-from cannery.execute.registry.client import Repository
+from cannery.common.errors import CanneryError
 from cannery.matrix.project import Project
-from cannery.publish.oci import CONFIG, LAYERS, Document, image_index, image_manifest
+from cannery.registry.client import Repository
+from cannery.registry.oci import CONFIG, LAYERS, Document, image_index, image_manifest
 from tests.unit.matrices import CHECKOUT
 
 

@@ -21,10 +21,10 @@ from pathlib import Path
 import pytest
 
 from cannery.cli import main
-from cannery.execute.cosign import PASSWORD as KEY_PASSWORD
-from cannery.execute.registry.client import Repository
-from cannery.publish.records import read_records
-from cannery.report.verified import read_verified
+from cannery.publish.cosign import PASSWORD as KEY_PASSWORD
+from cannery.registry.client import Repository
+from cannery.registry.records import read_records
+from cannery.verify.verified import read_verified
 from tests.canaries import Canary, Content, canaries, search, watching
 from tests.unit.archives import COMPRESSED, tar
 from tests.unit.changes import git

@@ -19,11 +19,11 @@ from typing import Any
 
 import pytest
 
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.http import PATIENCE
 from cannery.matrix.project import Project
-from cannery.publish.records import Record, read_records
-from cannery.report.stored import report_path
+from cannery.registry.client import Repository
+from cannery.registry.http import PATIENCE
+from cannery.registry.records import Record, read_records
+from cannery.verify.stored_report import report_path
 from tests.engine.engines import engine
 
 from .servers import PASSWORD, USER, Authority, Server, registry

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute.engine import client as engine
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.transfer import read_back
-from cannery.pipeline.oci_image import platform_indexes
-from cannery.pipeline.transaction import ImagePush, PushedImage, PushHooks, Transaction, images_in
-from cannery.publish.oci import manifest_contents
+from cannery.engine import client as engine
+from cannery.publish.oci_image import platform_indexes
 from cannery.publish.policy import Publishing
+from cannery.publish.transaction import ImagePush, PushedImage, PushHooks, Transaction, images_in
+from cannery.registry.client import Repository
+from cannery.registry.oci import manifest_contents
+from cannery.registry.transfer import read_back
 
 from .goods import image_push
 

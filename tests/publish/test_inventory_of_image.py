@@ -11,14 +11,14 @@ from pathlib import Path
 import docker
 import pytest
 
-from cannery.errors import EngineError
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.containers import LABEL_TEST
-from cannery.execute.engine.inventory import image_inventory
-from cannery.image.lock import parse_lock
-from cannery.image.names import image_name
+from cannery.common.errors import EngineError
+from cannery.common.image_names import image_name
+from cannery.common.model import Target
+from cannery.engine import client as engine
+from cannery.engine.containers import LABEL_TEST
+from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
-from cannery.model import Target
+from cannery.publish.image_inventory import image_inventory
 from cannery.publish.inventory import Inventory, Origin
 from cannery.publish.sbom import spdx
 from tests.unit.bills import read_spdx

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import ArtifactError, EngineError
-from cannery.execute.registry import located
-from cannery.execute.registry.located import digest_of_tag, locate
+from cannery.common.errors import ArtifactError, EngineError
+from cannery.registry import located
+from cannery.registry.located import digest_of_tag, locate
 
 from .conftest import HURRIED
 from .servers import Server, free_port, registry

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import CanneryError, EngineError, UsageError
-from cannery.execute.registry.client import Repository
+from cannery.common.errors import CanneryError, EngineError, UsageError
 from cannery.image.content_key import LABEL
 from cannery.image.origin_labels import origin_labels
 from cannery.matrix.project import Project
-from cannery.pipeline import originals
-from cannery.pipeline.originals import Original, find_original
-from cannery.publish.records import path_of, to_text
+from cannery.publish import originals
+from cannery.publish.originals import Original, find_original
+from cannery.registry.client import Repository
+from cannery.registry.records import path_of, to_text
 from tests.unit.publications import IMAGE, record, sha
 
 from .conftest import HURRIED

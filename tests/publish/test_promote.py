@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError, PublishError, UsageError
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.transfer import closure
-from cannery.pipeline.promote import Promotion
-from cannery.publish.oci import Reference, image_index
-from cannery.publish.records import Record
+from cannery.common.errors import EngineError, PublishError, UsageError
+from cannery.publish.promote import Promotion
+from cannery.registry.client import Repository
+from cannery.registry.oci import Reference, image_index
+from cannery.registry.records import Record
+from cannery.registry.transfer import closure
 from tests.unit.publications import record
 
 from .conftest import HURRIED

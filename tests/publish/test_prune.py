@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError, PublishError
-from cannery.execute.registry.client import Repository
-from cannery.pipeline.prune import delete, prunable, text_of
+from cannery.common.errors import EngineError, PublishError
+from cannery.publish.prune import delete, prunable, text_of
+from cannery.registry.client import Repository
 from tests.unit.publications import record
 
 from .conftest import HURRIED, Login

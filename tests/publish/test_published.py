@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import EngineError, UsageError
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.errors import RegistryError
-from cannery.execute.registry.published import published_key, published_repository
-from cannery.publish.oci import CONFIG, Document, image_index, image_manifest
+from cannery.build.published import published_key, published_repository
+from cannery.common.errors import EngineError, UsageError
+from cannery.registry.client import Repository
+from cannery.registry.errors import RegistryError
+from cannery.registry.oci import CONFIG, Document, image_index, image_manifest
 
 from .conftest import HURRIED, Login
 from .servers import Authority, Between, Fault, free_port, registry

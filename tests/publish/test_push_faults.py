@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import CanneryError, EngineError, PublishError, VerificationError
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.errors import RegistryError
-from cannery.publish.oci import Document
+from cannery.common.errors import CanneryError, EngineError, PublishError, VerificationError
+from cannery.registry.client import Repository
+from cannery.registry.errors import RegistryError
+from cannery.registry.oci import Document
 
 from .conftest import HURRIED, Login
 from .goods import Push, image_push, unmoved

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import CanneryError, EngineError, PublishError, VerificationError
-from cannery.execute.cosign import PASSWORD, Transport, verify
-from cannery.execute.engine import client as engine
-from cannery.execute.registry.client import Repository
+from cannery.build.planning import make_plan
+from cannery.common.errors import CanneryError, EngineError, PublishError, VerificationError
+from cannery.engine import client as engine
 from cannery.options.build import PlanOptions
-from cannery.pipeline.planning import make_plan
-from cannery.publish.oci import manifest_contents
-from cannery.publish.records import read_records
+from cannery.publish.cosign import PASSWORD, Transport, verify
+from cannery.registry.client import Repository
+from cannery.registry.oci import manifest_contents
+from cannery.registry.records import read_records
 from tests.unit.world import BOTH, make_world
 
 from .checkouts import COPIED, Place, built_place

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import PublishError
+from cannery.common.errors import PublishError
 
 from .goods import Push, image_push, unmoved
 from .servers import Between

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.errors import RegistryError
-from cannery.execute.registry.http import Http
-from cannery.publish.oci import CONFIG, MANIFEST, Descriptor, Document, image_manifest
+from cannery.common.errors import EngineError
+from cannery.registry.client import Repository
+from cannery.registry.errors import RegistryError
+from cannery.registry.http import Http
+from cannery.registry.oci import CONFIG, MANIFEST, Descriptor, Document, image_manifest
 
 from .conftest import HURRIED, Login
 from .servers import Authority, Between, Fault, Server, registry
@@ -107,7 +107,7 @@ def test_the_password_goes_to_no_other_place(line: Between, authority: Authority
 def test_a_registry_that_speaks_no_tls_is_taken_on_this_machine_only(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cannery.execute.registry.http.is_loopback", lambda _: False)
+    monkeypatch.setattr("cannery.registry.http.is_loopback", lambda _: False)
     with pytest.raises(RegistryError, match="has no TLS"):
         Repository(server.host, "ascend", patience=HURRIED).tags()
 
@@ -118,7 +118,7 @@ def test_certificates_of_the_engine_are_believed(
     folder = tmp_path / "certs.d" / line.host
     folder.mkdir(parents=True)
     (folder / "ca.crt").write_bytes(authority.file.read_bytes())
-    monkeypatch.setattr("cannery.execute.registry.http._CERTIFICATES", tmp_path / "certs.d")
+    monkeypatch.setattr("cannery.registry.http._CERTIFICATES", tmp_path / "certs.d")
     assert Repository(line.host, "ascend", patience=HURRIED).tags() == []
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from cannery.image.lock import parse_lock
+from cannery.common.model import Target
+from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
-from cannery.model import Target
 from cannery.publish.attestation import SLSA, SPDX
 from cannery.publish.inventory import Inventory, Origin, Package, vendor_packages, wheels
 from cannery.publish.provenance import Builder, Inputs, Source, UsedBase, slsa

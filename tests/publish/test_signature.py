@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError, UsageError
-from cannery.execute.cosign import PASSWORD, Transport, find_cosign, sign, verify
+from cannery.common.errors import EngineError, UsageError
+from cannery.publish.cosign import PASSWORD, Transport, find_cosign, sign, verify
 from tests.engine.engines import registry
 
 from . import servers

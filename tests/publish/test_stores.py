@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError
-from cannery.execute.engine import client as local
-from cannery.execute.engine.image_archive import Blobs, Packed
-from cannery.execute.registry.client import Repository
+from cannery.common.errors import EngineError
+from cannery.engine import client as local
+from cannery.registry.client import Repository
+from cannery.registry.image_archive import Blobs, Packed
 from tests.engine.engines import Engine, engine
 from tests.unit.archives import layer
 

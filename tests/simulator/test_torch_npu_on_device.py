@@ -20,7 +20,7 @@ from cannery.smoke.model import Check, Standing
 from .hosts import TESTS
 
 PYTHON = os.environ.get("CANNERY_TORCH_PYTHON")
-SCRIPT = TESTS.parent / "cannery" / "execute" / "probe" / "smoke.py"
+SCRIPT = TESTS.parent / "cannery" / "verify" / "probe" / "smoke.py"
 
 
 @pytest.fixture(autouse=True, scope="module")

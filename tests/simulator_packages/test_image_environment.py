@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.cann import Layout
+from cannery.common.cann import Layout
+from cannery.common.model import Target
 from cannery.image.environment import (
     ASCEND,
     DRIVER_LIBRARIES,
@@ -17,7 +18,6 @@ from cannery.image.environment import (
     image_environment,
 )
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 from .conftest import KERNELS, NNAL, TOOLKIT, Machine, Packed
 from .test_environment import source

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from cannery.image.artifacts import is_stand_in
+from cannery.fetch.artifacts import is_stand_in
 
 from .conftest import (
     APEX,

@@ -9,11 +9,11 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from cannery.image.lock import INPUTS
+from cannery.common.model import Target
 from cannery.image.render import Renderer
-from cannery.image.requirements import inputs_digest, overrides, requirement_groups
+from cannery.lock.lock_file import INPUTS
+from cannery.lock.requirements import inputs_digest, overrides, requirement_groups
 from cannery.matrix.project import Project
-from cannery.model import Target
 from tests.unit.matrices import DIGEST, Checkout, edited, load, locked, make_checkout
 
 APPLICATIONS = f"""\

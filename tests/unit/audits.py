@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from cannery.audit.config import ImageConfig
-from cannery.audit.found import Found, parse_probe
-from cannery.audit.judge import judge_image
-from cannery.audit.result import Result
 from cannery.matrix.project import Project
+from cannery.verify.audit.config import ImageConfig
+from cannery.verify.audit.found import Found, parse_probe
+from cannery.verify.audit.judge import judge_image
+from cannery.verify.audit.result import Result
 from tests.unit.matrices import CHECKOUT
 
 PROJECT = Project(root=CHECKOUT)

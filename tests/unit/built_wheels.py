@@ -7,9 +7,9 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from cannery.image.lock import INPUTS
-from cannery.image.requirements import build_inputs_digest, build_requirement_groups
-from cannery.model import Target
+from cannery.common.model import Target
+from cannery.lock.lock_file import INPUTS
+from cannery.lock.requirements import build_inputs_digest, build_requirement_groups
 from tests.unit.applications import TEXT, stacked_checkout, version_for
 from tests.unit.matrices import Checkout, edited, locked
 

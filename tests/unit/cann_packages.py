@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cannery.cann import CannPackages, CannRelease
-from cannery.model import MACHINE_OF
-from cannery.sources import File
+from cannery.common.cann import CannPackages, CannRelease
+from cannery.common.model import MACHINE_OF
+from cannery.common.sources import File
 
 
 def packages(

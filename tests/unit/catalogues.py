@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from cannery.catalog.entries import Entry, Known, entries
+from cannery.common.files import write_files
+from cannery.common.model import Target
 from cannery.compat import Finding, Verdict
-from cannery.files import write_files
 from cannery.image.render import Renderer
-from cannery.model import Target
 from cannery.publish.policy import Publishing, Trial
-from cannery.publish.records import LayerRecord, PlatformImage, Record, Tested
-from cannery.report.results import known_results
-from cannery.report.verified import Verified, path_of, to_text
+from cannery.registry.records import LayerRecord, PlatformImage, Record, Tested
+from cannery.verify.results import known_results
+from cannery.verify.verified import Verified, path_of, to_text
 from tests.unit.matrices import Checkout
 from tests.unit.publications import record, sha
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from cannery.files import write_files
+from cannery.common.files import write_files
 from cannery.image.content_key import KeyInputs
 from cannery.image.render import Renderer
 from cannery.image.simulator_spec import package_spec
@@ -31,7 +31,7 @@ HARMLESS = (
 UNSURE = (
     *("setup.sh", "requirements.txt", "requirements-dev.txt", "pyproject.toml", "build.py"),
     *(
-        "cannery/execute/engine/client.py",
+        "cannery/engine/client.py",
         "cannery/cli/cmd_list.py",
         "cannery/simulator/Dockerfile",
     ),

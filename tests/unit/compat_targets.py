@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.bases import Base, Python, PythonSource
-from cannery.cann import CannRelease, Layout
+from cannery.common.bases import Base, Python, PythonSource
+from cannery.common.cann import CannRelease, Layout
+from cannery.common.errors import Span
+from cannery.common.model import MACHINE_OF, Target
+from cannery.common.sources import File
+from cannery.common.wheels import VendorWheel
 from cannery.compat import Finding, judge, refusals_of
-from cannery.errors import Span
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
-from cannery.model import MACHINE_OF, Target
-from cannery.sources import File
-from cannery.wheels import VendorWheel
 from tests.unit.cann_packages import packages
 from tests.unit.matrices import CHECKOUT
 

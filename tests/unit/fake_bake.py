@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cannery.execute.engine.bake import BakeSettings, Failures, bake
+from cannery.engine.bake import BakeSettings, Failures, bake
 from cannery.image.bake_events import Event, Kind
 from cannery.image.bake_file import ImageBuild
 from tests.unit.rawjson import ERROR, compact, log, started, vertex

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
 from tests.unit.matrices import MATRIX, load
 
 HEAD = MATRIX.partition("targets:")[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cannery.common.errors import EngineError, Problem
 from cannery.deploy.workload import Workload
-from cannery.errors import EngineError, Problem
 from cannery.matrix.project import Project
 from tests.unit.matrices import CHECKOUT
 

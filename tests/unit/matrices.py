@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cannery.image.lock import INPUTS
-from cannery.image.requirements import inputs_digest
+from cannery.common.model import Matrix, Target
+from cannery.lock.lock_file import INPUTS
+from cannery.lock.requirements import inputs_digest
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
-from cannery.model import Matrix, Target
 from tests.copies import copy_tree
 
 CHECKOUT = Path(__file__).resolve().parents[2]

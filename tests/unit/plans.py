@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from cannery.build.plan import Action, Change, Plan, Step, missing
 from cannery.image.layers import Layer, LayerKind
-from cannery.plan.plan import Action, Change, Plan, Step, missing
 
 
 def layer(name: str) -> Layer:

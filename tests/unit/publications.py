@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from cannery.publish.records import Changes, LayerRecord, PlatformImage, Record, Tested
+from cannery.registry.records import Changes, LayerRecord, PlatformImage, Record, Tested
 
 
 def sha(character: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from cannery.errors import RankTableError
+from cannery.common.errors import RankTableError
 from cannery.ranktable.check import check_rank_table
 from cannery.ranktable.make import Host, addresses_in, hosts_in, of_hosts
 from cannery.ranktable.read import parse_rank_table

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cannery.execute.advisories import read_advisories
-from cannery.scan.advisories import Database
-from cannery.scan.components import Component, read_bill
-from cannery.scan.findings import Finding, find
+from cannery.publish.scan.advisories import Database
+from cannery.publish.scan.advisory_download import read_advisories
+from cannery.publish.scan.components import Component, read_bill
+from cannery.publish.scan.findings import Finding, find
 
 OSV = Path(__file__).parent / "scan" / "osv"
 """A few records of public advisories; see README.md there."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.lock import lock_target
+from cannery.common.package_index import PackageIndex
+from cannery.lock.resolve import lock_target
 from tests.unit.applications import stacked_checkout
 from tests.unit.matrices import Checkout
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from cannery.model import DeviceKind
-from cannery.report.verification import Check, DeviceRun, Verification
+from cannery.common.model import DeviceKind
+from cannery.verify.verification import Check, DeviceRun, Verification
 
 PASSED = Check(name="torch/test_torch.py::test_a", title="it imports", outcome="passed", why="")
 FAILED = Check(name="os/test_os.py::test_b", title="it is small", outcome="failed", why="é > 1")

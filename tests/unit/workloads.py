@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from cannery.common.errors import UsageError
 from cannery.deploy import formats
-from cannery.errors import UsageError
 from cannery.matrix.project import Project
 from tests.unit.matrices import CHECKOUT
 

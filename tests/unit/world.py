@@ -11,27 +11,29 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import BuildError, VerificationError
-from cannery.execute.engine import base, containers
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.bake import Built, Failures
-from cannery.execute.engine.builder import Builder
-from cannery.execute.engine.images import LocalImage
-from cannery.execute.engine.verify import Subject
-from cannery.files import write_files
+from cannery.build import assembly, planning
+from cannery.build import local_images as images
+from cannery.build import running as building
+from cannery.build.journal import Journal, Progress, read_journal
+from cannery.build.planning import Planned, make_plan
+from cannery.build.run_builds import build_all
+from cannery.build.selection import Selection
+from cannery.common.errors import BuildError, VerificationError
+from cannery.common.files import write_files
+from cannery.common.model import DeviceKind, Target
+from cannery.engine import base, containers
+from cannery.engine import client as engine
+from cannery.engine.bake import Built, Failures
+from cannery.engine.builder import Builder
+from cannery.engine.images import LocalImage
 from cannery.image.bake_file import ImageBuild
-from cannery.image.checks import checks_digest
 from cannery.image.render import Renderer
-from cannery.model import DeviceKind, Target
 from cannery.options.build import BuildOptions
-from cannery.pipeline import assembly, images, planning, pushable
-from cannery.pipeline import running as building
-from cannery.pipeline.build import build_all
-from cannery.pipeline.checking import CheckOptions
-from cannery.pipeline.planning import Planned, make_plan
-from cannery.pipeline.selection import Selection
-from cannery.plan.journal import Journal, Progress, read_journal
-from cannery.report.verification import DeviceRun, Verification
+from cannery.publish import pushable
+from cannery.verify.check_files import checks_digest
+from cannery.verify.checking import CheckOptions
+from cannery.verify.run_checks import Subject
+from cannery.verify.verification import DeviceRun, Verification
 from tests.unit.matrices import DIGEST, Checkout, edited, make_checkout
 from tests.unit.verifications import PASSED
 

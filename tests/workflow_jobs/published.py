@@ -13,8 +13,8 @@ from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.publish.attestation import SPDX
 from cannery.publish.inventory import Inventory, Origin, Package
-from cannery.publish.records import path_of, to_text
 from cannery.publish.sbom import spdx
+from cannery.registry.records import path_of, to_text
 from tests.publish import small
 from tests.publish.servers import PASSWORD, USER
 from tests.unit.publications import record

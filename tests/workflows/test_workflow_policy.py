@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cannery.plan.ci_jobs import Job
-from cannery.report.ci import to_gitlab
+from cannery.build.ci_jobs import Job
+from cannery.build.ci_report import to_gitlab
 from tests.workflows.steps import GITLAB, ROOT, STEPS, WORKFLOWS
 
 JOBS = {

@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from cannery.errors import ArtifactError, Problem, file_error
-from cannery.execute.archives import extract
-from cannery.execute.owner import temporary_beside, temporary_folder
-from cannery.image.file_hashes import sha256_of
+from cannery.common.archives import extract
+from cannery.common.errors import ArtifactError, Problem, file_error
+from cannery.common.file_hashes import sha256_of
+from cannery.common.owner import temporary_beside, temporary_folder
 
 MANIFEST = "manifest.json"
 """The first member of the archive: what the bundle is for, and every file with its hash."""

@@ -6,24 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from cannery import console
-from cannery.errors import (
-    CanneryError,
-    EngineError,
-    OutOfSyncError,
-    Problem,
-    UsageError,
-    some_of,
-)
-from cannery.execute.bundle.archive import Contents, unpack
-from cannery.execute.bundle.gateway import Gateway, Recorded, serving
-from cannery.execute.engine.images import local_images
-from cannery.execute.engine.network import bridge_address
-from cannery.execute.process import run
-from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
-from cannery.pipeline.build import build_all
-from cannery.pipeline.bundling import (
+from cannery.build.bundle.archive import Contents, unpack
+from cannery.build.bundle.gateway import Gateway, Recorded, serving
+from cannery.build.bundle.pack import (
     ARTIFACTS,
     DEBIAN,
     IMAGES,
@@ -32,10 +17,25 @@ from cannery.pipeline.bundling import (
     copy_tree,
     with_addresses,
 )
-from cannery.pipeline.planning import make_plan
-from cannery.pipeline.recording import state_keys
-from cannery.pipeline.selection import Selection
-from cannery.plan.journal import Journal
+from cannery.build.journal import Journal
+from cannery.build.planning import make_plan
+from cannery.build.run_builds import build_all
+from cannery.build.selection import Selection
+from cannery.common import console
+from cannery.common.errors import (
+    CanneryError,
+    EngineError,
+    OutOfSyncError,
+    Problem,
+    UsageError,
+    some_of,
+)
+from cannery.common.process import run
+from cannery.engine.images import local_images
+from cannery.engine.network import bridge_address
+from cannery.matrix.project import Project
+from cannery.options.build import BuildOptions
+from cannery.verify.recording import state_keys
 
 
 def build_from_bundle(

@@ -25,11 +25,11 @@ from urllib.parse import unquote, urlsplit
 import requests
 from urllib3.exceptions import HTTPError
 
-from cannery.execute.bundle.wheels import listed
-from cannery.execute.engine.buildx import BUNDLE_INDEX
-from cannery.execute.fetch.http import AGAIN
-from cannery.execute.trust import Trusting, trusting
-from cannery.syntax.specifiers import normal_name
+from cannery.build.bundle.wheels import listed
+from cannery.common.package_index import BUNDLE_INDEX
+from cannery.common.specifiers import normal_name
+from cannery.common.trust import Trusting, trusting
+from cannery.fetch.http import AGAIN
 
 _OWN = urlsplit(BUNDLE_INDEX).hostname
 _FILES = "/files/"

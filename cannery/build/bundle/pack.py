@@ -8,33 +8,33 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cannery import console
-from cannery.errors import CanneryError, EngineError, Problem, file_error, kind_of, raise_all
-from cannery.execute import git
-from cannery.execute.bundle.archive import Contents, pack, require_place
-from cannery.execute.bundle.gateway import Gateway, Hosts, Recorded, serving
-from cannery.execute.bundle.wheels import Locked, download
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.base import ensure_base
-from cannery.execute.engine.build_cache import forget_cann
-from cannery.execute.engine.builder import find_builder
-from cannery.execute.engine.images import local_images
-from cannery.execute.engine.network import bridge_address
-from cannery.execute.engine.simulator import Simulated, simulate
-from cannery.execute.owner import temporary_folder
-from cannery.execute.process import run
-from cannery.files import link_or_copy, read_text
-from cannery.image.locks import read_lock
-from cannery.image.needed_files import needed_files
-from cannery.image.requirements import wheel_platform
+from cannery.build import git
+from cannery.build.bundle.archive import Contents, pack, require_place
+from cannery.build.bundle.gateway import Gateway, Hosts, Recorded, serving
+from cannery.build.bundle.wheels import Locked, download
+from cannery.build.clean_build import BuildAnew, remove_unnamed
+from cannery.build.planning import Planned, make_plan
+from cannery.build.ready import bases
+from cannery.build.selection import Selection, index_of
+from cannery.common import console
+from cannery.common.errors import CanneryError, EngineError, Problem, file_error, kind_of, raise_all
+from cannery.common.files import link_or_copy, read_text
+from cannery.common.model import Target
+from cannery.common.owner import temporary_folder
+from cannery.common.process import run
+from cannery.engine import client as engine
+from cannery.engine.base import ensure_base
+from cannery.engine.build_cache import forget_cann
+from cannery.engine.builder import find_builder
+from cannery.engine.images import local_images
+from cannery.engine.network import bridge_address
+from cannery.engine.simulator import Simulated, simulate
+from cannery.fetch.needed_files import needed_files
+from cannery.lock.committed import read_lock
+from cannery.lock.requirements import wheel_platform
 from cannery.matrix.project import Project
-from cannery.model import Target
 from cannery.options.build import BuildOptions
-from cannery.pipeline.anew import BuildAnew, remove_unnamed
-from cannery.pipeline.planning import Planned, make_plan
-from cannery.pipeline.ready import bases
-from cannery.pipeline.recording import state_keys
-from cannery.pipeline.selection import Selection, index_of
+from cannery.verify.recording import state_keys
 
 ARTIFACTS = "artifacts"
 CHECKOUT = "checkout"

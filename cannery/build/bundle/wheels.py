@@ -12,14 +12,14 @@ from threading import Event
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from cannery.errors import ArtifactError, EngineError, Problem
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.fetch.http import Client, Timeouts, TransferError
-from cannery.execute.fetch.transfer import Patience, Transfer
-from cannery.execute.uv import Job, compiled, stated_metadata
-from cannery.image.file_hashes import sha256_of
-from cannery.sources import Address
-from cannery.wheels import BuiltWheel
+from cannery.common.errors import ArtifactError, EngineError, Problem
+from cannery.common.file_hashes import sha256_of
+from cannery.common.package_index import PackageIndex
+from cannery.common.sources import Address
+from cannery.common.wheels import BuiltWheel
+from cannery.fetch.http import Client, Timeouts, TransferError
+from cannery.fetch.transfer import Patience, Transfer
+from cannery.lock.uv import Job, compiled, stated_metadata
 
 LIST = "wheels.json"
 """Package to the names of its files with their sha256."""

@@ -10,9 +10,9 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from cannery.errors import FileError, Problem
-from cannery.scan.components import PYPI
-from cannery.scan.severity import Rating, rating, worst
+from cannery.common.errors import FileError, Problem
+from cannery.publish.scan.components import PYPI
+from cannery.publish.scan.severity import Rating, rating, worst
 
 MAX_PROBLEMS = 20
 """How many problems of a database are listed."""

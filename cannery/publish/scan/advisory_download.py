@@ -12,12 +12,12 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from cannery import console
-from cannery.errors import EngineError, FileError, Problem, Span, UsageError, file_error
-from cannery.execute.fetch.http import Client, Timeouts, TransferError
-from cannery.execute.fetch.transfer import Patience, Transfer
-from cannery.scan.advisories import Database
-from cannery.sources import Address
+from cannery.common import console
+from cannery.common.errors import EngineError, FileError, Problem, Span, UsageError, file_error
+from cannery.common.sources import Address
+from cannery.fetch.http import Client, Timeouts, TransferError
+from cannery.fetch.transfer import Patience, Transfer
+from cannery.publish.scan.advisories import Database
 
 _DUMP = "all.zip"
 """The archive in the folder of an ecosystem, as OSV publishes its advisories."""

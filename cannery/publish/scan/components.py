@@ -12,7 +12,7 @@ from typing import Any
 from packageurl import PackageURL
 from packaging.utils import canonicalize_name
 
-from cannery.errors import FileError, Problem
+from cannery.common.errors import FileError, Problem
 
 PYPI = "PyPI"
 _DISTRIBUTIONS = {"debian": "Debian", "ubuntu": "Ubuntu"}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.syntax.yaml_reader import Section, read_yaml
+from cannery.common.yaml_reader import Section, read_yaml
 
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
 _ID = re.compile(r"[A-Z][A-Za-z0-9]*(-[A-Za-z0-9:.]+)+")

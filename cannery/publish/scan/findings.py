@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from cannery.scan.advisories import Advisory, Database
-from cannery.scan.components import Component
-from cannery.scan.exceptions import Exempted
-from cannery.scan.severity import Rating
-from cannery.scan.versions import fixed_version, is_affected, order_of
+from cannery.publish.scan.advisories import Advisory, Database
+from cannery.publish.scan.components import Component
+from cannery.publish.scan.exceptions import Exempted
+from cannery.publish.scan.severity import Rating
+from cannery.publish.scan.versions import fixed_version, is_affected, order_of
 
 _BEST_NAMES = ("CVE-", "GHSA-", "PYSEC-", "DSA-", "DLA-")
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from cannery.scan.findings import Finding
-from cannery.scan.result import Scan, Scanned
+from cannery.publish.scan.findings import Finding
+from cannery.publish.scan.result import Scan, Scanned
 
 
 def scan_json(scan: Scan) -> str:

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cannery.errors import closest
-from cannery.scan.exceptions import Exempted
-from cannery.scan.findings import Finding, exempt, fits
-from cannery.scan.severity import Severity
+from cannery.common.errors import closest
+from cannery.publish.scan.exceptions import Exempted
+from cannery.publish.scan.findings import Finding, exempt, fits
+from cannery.publish.scan.severity import Severity
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cannery import console
-from cannery.errors import EngineError, Problem, file_error
-from cannery.execute.advisories import read_json
-from cannery.execute.process import run
-from cannery.scan.findings import Finding
-from cannery.scan.scanners import Scanner
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem, file_error
+from cannery.common.process import run
+from cannery.publish.scan.advisory_download import read_json
+from cannery.publish.scan.findings import Finding
+from cannery.publish.scan.scanners import Scanner
 
 
 def scan_with(scanner: Scanner, document: Mapping[str, Any], name: str) -> list[Finding]:

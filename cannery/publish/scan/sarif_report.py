@@ -6,10 +6,10 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from cannery.report.sarif import location, sarif_document
-from cannery.scan.findings import Finding
-from cannery.scan.result import Scan
-from cannery.scan.severity import Severity
+from cannery.publish.scan.findings import Finding
+from cannery.publish.scan.result import Scan
+from cannery.publish.scan.severity import Severity
+from cannery.verify.sarif import location, sarif_document
 
 _LEVELS = {
     Severity.CRITICAL: "error",

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cannery.execute.advisories import read_advisories
-from cannery.execute.scanner import scan_with
-from cannery.pipeline.bills import NamedBill
-from cannery.scan.advisories import Database
-from cannery.scan.components import Bill, Component, read_bill
-from cannery.scan.exceptions import Exempted, expired
-from cannery.scan.findings import Finding, find, is_version
-from cannery.scan.result import Scan, Scanned, split, without_effect
-from cannery.scan.scanners import SCANNERS
-from cannery.scan.severity import Severity
+from cannery.publish.bills import NamedBill
+from cannery.publish.scan.advisories import Database
+from cannery.publish.scan.advisory_download import read_advisories
+from cannery.publish.scan.components import Bill, Component, read_bill
+from cannery.publish.scan.exceptions import Exempted, expired
+from cannery.publish.scan.findings import Finding, find, is_version
+from cannery.publish.scan.result import Scan, Scanned, split, without_effect
+from cannery.publish.scan.run_scanner import scan_with
+from cannery.publish.scan.scanners import SCANNERS
+from cannery.publish.scan.severity import Severity
 
 
 @dataclass(frozen=True, kw_only=True)

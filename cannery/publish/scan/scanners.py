@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cannery.scan.components import PYPI, Component
-from cannery.scan.findings import Finding, best_name, in_order
-from cannery.scan.severity import Rating, in_words
+from cannery.publish.scan.components import PYPI, Component
+from cannery.publish.scan.findings import Finding, best_name, in_order
+from cannery.publish.scan.severity import Rating, in_words
 
 _ECOSYSTEMS = {"python": PYPI, "python-pkg": PYPI}
 """What scanners call an ecosystem."""

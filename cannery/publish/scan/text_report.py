@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from cannery.errors import counted
-from cannery.report.columns import columns, fold
-from cannery.report.printable import printable
-from cannery.scan.components import PYPI
-from cannery.scan.findings import Finding
-from cannery.scan.result import Scan, Scanned
-from cannery.scan.severity import Severity
+from cannery.common.columns import columns, fold
+from cannery.common.errors import counted
+from cannery.common.printable import printable
+from cannery.publish.scan.components import PYPI
+from cannery.publish.scan.findings import Finding
+from cannery.publish.scan.result import Scan, Scanned
+from cannery.publish.scan.severity import Severity
 
 _HEAD = ("severity", "score", "id", "package", "version", "fixed in")
 

@@ -9,8 +9,8 @@ from typing import Any
 from debian_inspector.version import Version as DebianVersion
 from packaging.version import InvalidVersion, Version
 
-from cannery.scan.advisories import Affected, Range
-from cannery.scan.components import PYPI
+from cannery.publish.scan.advisories import Affected, Range
+from cannery.publish.scan.components import PYPI
 
 Order = Callable[[str], Any]
 """Makes a value of a version that can be compared; raises ValueError for one that is none."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cannery.errors import BuildError, CanneryError, UsageError, did_you_mean
+from cannery.common.errors import BuildError, CanneryError, UsageError, did_you_mean
 from cannery.matrix.project import Project
 from cannery.simulator.packages.packer.errors import PackError
 from cannery.simulator.wheel import archive

@@ -8,13 +8,13 @@ from typing import Any
 
 from packaging.version import Version
 
+from cannery.common.cann_version import CannVersion
+from cannery.common.model import SIMULATED_CHIPS
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.file_names import file_row, name_in
 from cannery.image.cann_symbols import lacking
 from cannery.image.simulator_spec import DEVICES, DRIVER_VERSION, HBM_MB
 from cannery.matrix.choice import layout_of
-from cannery.model import SIMULATED_CHIPS
-from cannery.syntax.cann_version import CannVersion
 
 OLDEST = CannVersion.parse("7.0.0")
 """Of the first torch_npu that the package index has."""

@@ -9,17 +9,17 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from cannery.audit.cann import Cann
-from cannery.audit.config import ImageConfig
-from cannery.audit.found import Found
-from cannery.bases import Base, Distribution, PackageManager, Python, PythonSource
-from cannery.cann import CannPackages, CannRelease, Layout
+from cannery.common.bases import Base, Distribution, PackageManager, Python, PythonSource
+from cannery.common.cann import CannPackages, CannRelease, Layout
+from cannery.common.errors import Span
+from cannery.common.model import MACHINE_OF, Target
+from cannery.common.sources import File
+from cannery.common.specifiers import normal_name
+from cannery.common.wheels import TorchIndex, VendorWheel
 from cannery.compat.facts import Compat
-from cannery.errors import Span
-from cannery.model import MACHINE_OF, Target
-from cannery.sources import File
-from cannery.syntax.specifiers import normal_name
-from cannery.wheels import TorchIndex, VendorWheel
+from cannery.verify.audit.cann import Cann
+from cannery.verify.audit.config import ImageConfig
+from cannery.verify.audit.found import Found
 
 _FILE = File(name="installed.run", origin="")
 _ARCHIVE = File(name="installed.tar.gz", origin="")

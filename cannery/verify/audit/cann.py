@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cannery.cann import Layout
-from cannery.model import MACHINE_OF
-from cannery.syntax.cann_version import CannVersion
+from cannery.common.cann import Layout
+from cannery.common.cann_version import CannVersion
+from cannery.common.model import MACHINE_OF
 
 _CFG = re.compile(r":([^:\]]+)\]")
 """The release in a line of version.cfg: runtime_running_version=[7.6.T13.0.B094:8.0.T63]."""

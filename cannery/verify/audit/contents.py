@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cannery.audit.cann import Cann
-from cannery.audit.config import ImageConfig
-from cannery.audit.found import Found
-from cannery.audit.result import Result, Standing
+from cannery.common.model import MACHINE_OF
+from cannery.common.specifiers import normal_name, parse_requirement
 from cannery.compat.facts import Compat
-from cannery.model import MACHINE_OF
-from cannery.syntax.specifiers import normal_name, parse_requirement
+from cannery.verify.audit.cann import Cann
+from cannery.verify.audit.config import ImageConfig
+from cannery.verify.audit.found import Found
+from cannery.verify.audit.result import Result, Standing
 
 ENV_ONLY = "vllm-ascend#9141, #12059, #14955"
 _NEEDED = ("ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "LD_LIBRARY_PATH", "PYTHONPATH")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from cannery.audit.cann import Cann, cann_of
+from cannery.verify.audit.cann import Cann, cann_of
 
 _MARK = "cannery-probe: "
 _SHELL_MARK = "cannery-sh: "

@@ -9,11 +9,11 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion, Version
 
-from cannery.audit.config import ImageConfig, Origin
-from cannery.audit.found import Found
-from cannery.audit.result import Result, Standing
+from cannery.common.specifiers import normal_name
 from cannery.image.environment import CONSTRAINT_VARIABLES
-from cannery.syntax.specifiers import normal_name
+from cannery.verify.audit.config import ImageConfig, Origin
+from cannery.verify.audit.found import Found
+from cannery.verify.audit.result import Result, Standing
 
 _COMPILED_FOR_EACH_OTHER = ("torch", "torch-npu", "mindspore")
 _INSTALL_AGAIN = "Remove from the Dockerfile what replaces it, or build FROM another image."

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from cannery.audit.result import Audit
+from cannery.verify.audit.result import Audit
 
 
 def to_json(audit: Audit) -> str:

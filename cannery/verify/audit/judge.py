@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cannery.audit.config import ImageConfig
-from cannery.audit.contents import judge_contents
-from cannery.audit.found import Found
-from cannery.audit.inherited import judge_inherited
-from cannery.audit.result import Result
-from cannery.audit.versions import judge_versions
-from cannery.cann import CannRelease
+from cannery.common.cann import CannRelease
 from cannery.compat.facts import Compat
+from cannery.verify.audit.config import ImageConfig
+from cannery.verify.audit.contents import judge_contents
+from cannery.verify.audit.found import Found
+from cannery.verify.audit.inherited import judge_inherited
+from cannery.verify.audit.result import Result
+from cannery.verify.audit.versions import judge_versions
 
 
 def judge_image(

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.audit.result import Result, Standing
-from cannery.errors import MatrixError, Problem, Span, UsageError, file_error
-from cannery.model import DeviceKind
-from cannery.syntax.yaml_reader import Section, read_yaml
+from cannery.common.errors import MatrixError, Problem, Span, UsageError, file_error
+from cannery.common.model import DeviceKind
+from cannery.common.yaml_reader import Section, read_yaml
+from cannery.verify.audit.result import Result, Standing
 
 SECONDS = 300
 MAX_SECONDS = 86400

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cannery.audit.config import ImageConfig
-from cannery.audit.found import Found, User
-from cannery.audit.result import Result, Standing
-from cannery.errors import MatrixError, Problem, UsageError, did_you_mean
-from cannery.syntax.yaml_reader import Section, read_yaml
+from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
+from cannery.common.yaml_reader import Section, read_yaml
+from cannery.verify.audit.config import ImageConfig
+from cannery.verify.audit.found import Found, User
+from cannery.verify.audit.result import Result, Standing
 
 OWN_FILE = Path(__file__).with_name("profiles.yaml")
 """The profiles that cannery has."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from cannery.model import DeviceKind
+from cannery.common.model import DeviceKind
 
 NO_FACTS = "image/probe"
 """The check that says that nothing could be found out; it fails, because nothing was tested."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cannery.audit.config import ImageConfig, Origin
-from cannery.audit.found import Found
-from cannery.model import MACHINE_OF
+from cannery.common.model import MACHINE_OF
+from cannery.verify.audit.config import ImageConfig, Origin
+from cannery.verify.audit.found import Found
 
 _COMPONENTS = {
     "torch": "torch",

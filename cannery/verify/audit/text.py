@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from cannery.audit.result import Audit, Result, Standing
-from cannery.report.columns import columns
-from cannery.report.printable import printable
+from cannery.common.columns import columns
+from cannery.common.printable import printable
+from cannery.verify.audit.result import Audit, Result, Standing
 
 _SHOWN = (Standing.BROKEN, Standing.UNKNOWN, Standing.NOT_OURS, Standing.NOTE)
 """What is always shown in full."""

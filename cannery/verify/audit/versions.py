@@ -6,18 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from cannery.audit.as_target import as_target
-from cannery.audit.cann import Cann
-from cannery.audit.config import ImageConfig
-from cannery.audit.found import Found
-from cannery.audit.result import NOT_ASCEND, Result, Standing
-from cannery.cann import CannRelease, Layout
+from cannery.common.cann import CannRelease, Layout
+from cannery.common.model import Target
+from cannery.common.specifiers import normal_name
 from cannery.compat.facts import Compat
 from cannery.compat.finding import Finding, Verdict
 from cannery.compat.nearest import nearest
 from cannery.compat.rules import judge
-from cannery.model import Target
-from cannery.syntax.specifiers import normal_name
+from cannery.verify.audit.as_target import as_target
+from cannery.verify.audit.cann import Cann
+from cannery.verify.audit.config import ImageConfig
+from cannery.verify.audit.found import Found
+from cannery.verify.audit.result import NOT_ASCEND, Result, Standing
 
 _STANDINGS = {
     Verdict.ALLOWED: Standing.PASSED,

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from bench import baseline
-from cannery.errors import UsageError
-from cannery.image.lock import parse_lock
+from cannery.common.errors import UsageError
+from cannery.common.model import Target
+from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 PROJECT = Project(root=Path(__file__).resolve().parents[3])
 TARGETS = PROJECT.matrix().targets

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.machine import commit
-from cannery.errors import EngineError
+from cannery.common.errors import EngineError
 from tests.unit.changes import commit as commit_all
 from tests.unit.changes import git
 

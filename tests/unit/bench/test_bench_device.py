@@ -11,7 +11,7 @@ import pytest
 
 from bench.device import run
 from bench.device.outcomes import Outcome, count
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
 
 WORKER = """\
 import json, os, sys, time

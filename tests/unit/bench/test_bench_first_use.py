@@ -10,7 +10,7 @@ import pytest
 
 from bench.first_use import ci, commands, first_use
 from bench.result import Figure
-from cannery.errors import EngineError, UsageError
+from cannery.common.errors import EngineError, UsageError
 
 ROOT = Path(__file__).parents[3]
 

@@ -15,7 +15,7 @@ from bench.__main__ import main
 from bench.arguments import ROOT
 from bench.history import Record
 from bench.result import Figure, Series, merged, save
-from cannery.errors import FileError, UsageError
+from cannery.common.errors import FileError, UsageError
 
 SVG = "{http://www.w3.org/2000/svg}"
 FACTS = {"cpu": "A CPU", "cores": "2"}

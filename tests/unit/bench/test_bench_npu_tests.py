@@ -13,7 +13,7 @@ from bench.device.run import Cases, Results
 from bench.npu_tests import groups, report, run
 from bench.npu_tests.__main__ import kept
 from bench.npu_tests.checkout import SUITES, File, copied, ordered
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
 
 OLDER = (
     "fail: RuntimeError: The Inner error is reported as above.\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.padding import Padding, pad, sizes
-from cannery.errors import FileError
+from cannery.common.errors import FileError
 from tests.unit.matrices import CHECKOUT
 
 PADDING = Padding(files=250, size=2_000_000)

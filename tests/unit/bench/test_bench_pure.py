@@ -22,8 +22,8 @@ from bench.registry import new_bytes
 from bench.session import base_arguments
 from bench.steps import Step, longest, parse, reused
 from bench.timing import Line, alternating, timed
-from cannery.errors import MatrixError, UsageError
-from cannery.image.lock import LockedFile, parse_lock
+from cannery.common.errors import MatrixError, UsageError
+from cannery.lock.lock_file import LockedFile, parse_lock
 
 ROOT = Path(__file__).parents[3]
 

@@ -21,9 +21,9 @@ from bench.quick import Budget
 from bench.result import Figure, Series
 from bench.session import Session
 from bench.timing import Timed, alternating
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
+from cannery.common.model import Target
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 
 class Clock:

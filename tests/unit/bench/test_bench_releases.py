@@ -14,8 +14,8 @@ from bench.releases.__main__ import PAGE
 from bench.releases.scan import Reading
 from bench.releases.store import kept
 from bench.releases.wheels import PYTHONS, Wheel
+from cannery.common.cann_version import CannVersion
 from cannery.image.cann_symbols import SYMBOLS
-from cannery.syntax.cann_version import CannVersion
 
 OLD, NEW = CannVersion.parse("8.0.0"), CannVersion.parse("9.0.0")
 EXPORTS = {

@@ -8,7 +8,7 @@ import pytest
 
 from bench.limits import LIMITS, Limit, LimitOn
 from bench.result import Figure, Series, load, merged, save
-from cannery.errors import FileError
+from cannery.common.errors import FileError
 
 
 def figure(

@@ -13,8 +13,8 @@ from bench import session
 from bench.engine import Engine
 from bench.session import Session
 from bench.timing import Timed
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.engine.simulator import Simulated
+from cannery.common.package_index import PackageIndex
+from cannery.engine.simulator import Simulated
 from cannery.matrix.project import Project
 
 PROJECT = Project(root=Path(__file__).resolve().parents[3])

@@ -17,10 +17,10 @@ from bench.figures_set import SAMPLE, all_targets, of_real_size, spread
 from bench.session import Session
 from bench.storage import Layer
 from bench.timing import Timed
-from cannery.errors import EngineError
-from cannery.execute.engine.buildx import PackageIndex
+from cannery.common.errors import EngineError
+from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 PROJECT = Project(root=Path(__file__).resolve().parents[3])
 TARGETS = tuple(PROJECT.matrix().targets.values())[: SAMPLE * 2]

@@ -16,10 +16,10 @@ from bench.engine import Engine
 from bench.session import REPEATS, Session
 from bench.stalls import SECONDS, Judge, Sight, Watch
 from bench.timing import Line, Timed
-from cannery.errors import EngineError
-from cannery.execute.engine.buildx import PackageIndex
+from cannery.common.errors import EngineError
+from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
 from cannery.matrix.project import Project
-from cannery.model import Target
 
 GATEWAY = "10.208.0.1"
 ROOT = Path(__file__).resolve().parents[3]

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from cannery.build.affected import Commit, affected, is_harmless, is_read
+from cannery.common.model import Target
 from cannery.matrix.schema import parse_matrix
-from cannery.model import Target
-from cannery.plan.affected import Commit, affected, is_harmless, is_read
 from tests.unit.matrices import MATRIX, edited
 
 TEXTS = {

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import ArtifactError, FileError
-from cannery.execute.bundle.archive import MANIFEST, Contents, pack, require_place, unpack
-from cannery.execute.owner import own_mark
+from cannery.build.bundle.archive import MANIFEST, Contents, pack, require_place, unpack
+from cannery.common.errors import ArtifactError, FileError
+from cannery.common.owner import own_mark
 
 CONTENTS = Contents(simulate=True, targets={"a": "sha256:1"}, images={"b": "sha256:2"}, commit="c")
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from cannery.execute.bundle.gateway import Gateway, Hosts, Recorded, serving
-from cannery.execute.bundle.wheels import LIST
+from cannery.build.bundle.gateway import Gateway, Hosts, Recorded, serving
+from cannery.build.bundle.wheels import LIST
 from tests.fetch.server import Fault, Files
 from tests.fetch.server import serving as serving_files
 from tests.unit.http_servers import Handler, answering

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import ArtifactError, CanneryError
-from cannery.execute.bundle.wheels import Locked, download, listed
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.uv import UnsolvedError
+from cannery.build.bundle.wheels import Locked, download, listed
+from cannery.common.errors import ArtifactError, CanneryError
+from cannery.common.package_index import PackageIndex
+from cannery.lock.uv import UnsolvedError
 from tests.unit.http_servers import Handler, answering
 
 FILE = "thing-1-py3-none-any.whl"

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from cannery.build.ci_plan import plan_ci
+from cannery.build.ci_report import to_github
 from cannery.matrix.project import Project
 from cannery.options.ci import CiOptions
-from cannery.pipeline.ci import plan_ci
-from cannery.report.ci import to_github
 from tests.cli.conftest import some_targets
 from tests.copies import copy_tree
 from tests.unit.changes import (

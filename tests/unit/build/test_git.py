@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import EngineError
-from cannery.execute.git import (
+from cannery.build.affected import is_read
+from cannery.build.ci_plan import plan_ci
+from cannery.build.git import (
     NoRepositoryError,
     changed,
     commit,
@@ -19,10 +20,9 @@ from cannery.execute.git import (
     read_commit,
     resolve,
 )
+from cannery.common.errors import EngineError
 from cannery.matrix.project import Project
 from cannery.options.ci import CiOptions
-from cannery.pipeline.ci import plan_ci
-from cannery.plan.affected import is_read
 from tests.unit.changes import commit as commit_all
 from tests.unit.changes import git, render
 from tests.unit.matrices import make_checkout

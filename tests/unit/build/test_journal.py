@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import FileError, UsageError
+from cannery.build.journal import Entry, Journal, Progress, read_journal
+from cannery.common.errors import FileError, UsageError
 from cannery.options.build import BuildOptions
-from cannery.plan.journal import Entry, Journal, Progress, read_journal
 
 OPTIONS = BuildOptions(
     simulate=True,

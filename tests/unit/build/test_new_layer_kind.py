@@ -44,8 +44,8 @@ from cannery.image.shared_layers import (shared)
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
-from cannery.plan.plan import change_of
-from cannery.plan.shard import target_cost
+from cannery.build.plan import change_of
+from cannery.build.shard import target_cost
 from cannery.catalog.figure import figure
 
 project = Project(root=Path(sys.argv[1]))

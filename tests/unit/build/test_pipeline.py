@@ -9,14 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import ArtifactError, BuildError, CanneryError, UsageError, VerificationError
+from cannery.build.journal import Journal, Progress, read_journal
+from cannery.build.plan import Action
+from cannery.build.planning import make_plan
+from cannery.build.run_builds import build_all
+from cannery.common.errors import (
+    ArtifactError,
+    BuildError,
+    CanneryError,
+    UsageError,
+    VerificationError,
+)
 from cannery.image.content_key import LABEL
 from cannery.options.build import PlanOptions
 from cannery.options.values import Shard
-from cannery.pipeline.build import build_all
-from cannery.pipeline.planning import make_plan
-from cannery.plan.journal import Journal, Progress, read_journal
-from cannery.plan.plan import Action
 from tests.unit.world import BOTH, World, make_world
 
 

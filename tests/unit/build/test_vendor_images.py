@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import ArtifactError, CanneryError, EngineError, PublishError
-from cannery.execute.engine import vendor_facts
-from cannery.execute.registry import located
+from cannery.build import running
+from cannery.build.journal import Journal
+from cannery.build.planning import make_plan
+from cannery.build.run_builds import build_all
+from cannery.build.vendor_images import with_images
+from cannery.common.errors import ArtifactError, CanneryError, EngineError, PublishError
+from cannery.engine import vendor_facts
+from cannery.fetch.fetching import Provided
 from cannery.image.bake_file import ImageBuild
 from cannery.image.vendor_image import LABEL, VendorFacts
 from cannery.options.publish import PushOptions
-from cannery.pipeline import running
-from cannery.pipeline.build import build_all
-from cannery.pipeline.fetching import Provided
-from cannery.pipeline.planning import make_plan
-from cannery.pipeline.pushable import candidates
-from cannery.pipeline.vendor_images import with_images
-from cannery.plan.journal import Journal
+from cannery.publish.pushable import candidates
+from cannery.registry import located
 from tests.unit.image.test_vendor_image import FACTS, IMAGE
 from tests.unit.world import World, make_world
 

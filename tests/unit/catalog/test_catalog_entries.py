@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cannery.catalog.entries import entries
-from cannery.report.results import Basis
+from cannery.verify.results import Basis
 from tests.unit.catalogues import BARE, NPU, SIMULATED, entry, known, release, verify
 from tests.unit.matrices import Checkout, lock_for
 from tests.unit.publications import sha

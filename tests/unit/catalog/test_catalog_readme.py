@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cannery.catalog.readme import END, START, inserted, table
-from cannery.errors import MatrixError
-from cannery.publish import records
+from cannery.common.errors import MatrixError
 from cannery.publish.policy import Trial
+from cannery.registry import records
 from tests.unit.catalogues import BARE, CURRENT_KEY, NPU, SIMULATED, entry, release, verify
 from tests.unit.matrices import Checkout
 from tests.unit.publications import sha

@@ -11,13 +11,13 @@ import pytest
 
 from cannery.cli import cmd_run
 from cannery.cli.parser import parse
-from cannery.errors import EngineError, Problem, UsageError
-from cannery.execute import preflight
-from cannery.execute.engine import client as engine
-from cannery.execute.preflight import Findings
+from cannery.common.errors import EngineError, Problem, UsageError
+from cannery.common.model import Target
+from cannery.engine import client as engine
+from cannery.engine import preflight
+from cannery.engine.preflight import Findings
 from cannery.matrix.project import Project
-from cannery.model import Target
-from cannery.pipeline import devices
+from cannery.verify import devices
 from tests.unit.matrices import CHECKOUT
 
 TARGET = "py39-torch231-cann8t39"

@@ -12,9 +12,9 @@ import pytest
 from cannery.cli import cmd_test
 from cannery.cli.parser import parse
 from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
-from cannery.execute.engine import client as engine
+from cannery.engine import client as engine
 from cannery.matrix.project import Project
-from cannery.pipeline import devices
+from cannery.verify import devices
 from tests.unit.matrices import CHECKOUT
 
 TARGET = "py39-torch231-cann8t39"

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from cannery.build import journal
+from cannery.build.journal import Journal, read_journal
 from cannery.cli.command import Command
 from cannery.cli.commands import COMMANDS
 from cannery.cli.common import read
 from cannery.cli.parser import DEFAULT, parse
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
 from cannery.matrix.project import Project
 from cannery.options import build
 from cannery.options.build import BuildOptions, PlanOptions, SelectionOptions
@@ -21,8 +23,6 @@ from cannery.options.matrix import NewOptions
 from cannery.options.option import option
 from cannery.options.run import RunOptions
 from cannery.options.values import Shard
-from cannery.plan import journal
-from cannery.plan.journal import Journal, read_journal
 from tests.unit.matrices import CHECKOUT
 
 PROJECT = Project(root=CHECKOUT)

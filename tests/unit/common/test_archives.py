@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute.archives import extract
+from cannery.common.archives import extract
 
 
 @pytest.fixture(params=["with the filter", "without the filter"], autouse=True)

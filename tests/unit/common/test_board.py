@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from cannery.execute.board import Board, shown
+from cannery.common.progress import Board, shown
 
 ROOT = Path(__file__).resolve().parents[3]
 
 PROGRAM = """
 import time
-from cannery import console
-from cannery.execute.board import Board, shown
+from cannery.common import console
+from cannery.common.progress import Board, shown
 board = Board(["one", "two"])
 with shown(board):
     board.tell("one", "building", "1/3 os 1/1 RUN [x]")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-HOOK = Path(__file__).parents[3] / "cannery/execute/engine/bootstrap-hook"
+HOOK = Path(__file__).parents[3] / "cannery/engine/bootstrap-hook"
 SETTINGS = "path-exclude=/usr/share/doc/*\npath-exclude=/usr/share/info/*\n"
 INTERPRETERS = ("bin/dash", "bin/bash", "usr/bin/perl")
 DATE = 1_000_000_000

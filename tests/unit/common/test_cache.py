@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery import cache as caches
-from cannery.cache import Cache, Inputs, inputs_of, inputs_of_each
+from cannery.common import cache as caches
+from cannery.common.cache import Cache, Inputs, inputs_of, inputs_of_each
 
 NAME = "entry"
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.syntax.cann_version import CannRange, CannVersion
+from cannery.common.cann_version import CannRange, CannVersion
 
 parse = CannVersion.parse
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import FileError
-from cannery.execute.claims import Claims
+from cannery.common.claims import Claims
+from cannery.common.errors import FileError
 
 HOLD = """\
 import sys
 from pathlib import Path
-from cannery.execute.claims import Claims
+from cannery.common.claims import Claims
 with Claims(Path(sys.argv[1])) as claims:
     print(claims.take(sys.argv[2]) or "ours", flush=True)
     sys.stdin.read()

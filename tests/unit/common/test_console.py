@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cannery import console
+from cannery.common import console
 
 RED, YELLOW, GREEN, END = "\x1b[31m", "\x1b[33m", "\x1b[32m", "\x1b[0m"
 

@@ -10,7 +10,7 @@ import docker.errors
 import pytest
 import requests
 
-from cannery.execute.engine import client as engine
+from cannery.engine import client as engine
 
 REFERENCE = "registry.example.com:5000/ascend:full"
 

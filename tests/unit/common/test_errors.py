@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.errors import did_you_mean
+from cannery.common.errors import did_you_mean
 
 
 @pytest.mark.parametrize(

@@ -14,16 +14,16 @@ from threading import Barrier
 
 import pytest
 
-from cannery.errors import FileError
-from cannery.files import link_or_copy, put_files, write_files
+from cannery.common.errors import FileError
+from cannery.common.files import link_or_copy, put_files, write_files
 from tests.unit.matrices import CHECKOUT, tree
 
 FULL_DISK = f"""
 import sys
 sys.path.insert(0, {str(CHECKOUT)!r})
 from pathlib import Path
-from cannery.errors import FileError
-from cannery.files import write_files
+from cannery.common.errors import FileError
+from cannery.common.files import write_files
 root = Path(sys.argv[1])
 (root / "a").write_text("old a")
 (root / "b").write_text("old b")

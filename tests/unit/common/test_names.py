@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from cannery.image.names import REPOSITORY, TAG, cache_name, image_name, image_tag, tag_end
+from cannery.common.image_names import REPOSITORY, TAG, cache_name, image_name, image_tag, tag_end
 
 
 @pytest.mark.parametrize(

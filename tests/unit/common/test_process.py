@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError
-from cannery.execute import process
-from cannery.execute.process import run, stream
+from cannery.common import process
+from cannery.common.errors import EngineError
+from cannery.common.process import run, stream
 
 # Starts a child that outlives it, writes down both, and waits.
 FAMILY = """

@@ -17,7 +17,7 @@ import pytest
 
 from tests.unit.matrices import CHECKOUT
 
-SCRIPT = (CHECKOUT / "cannery/execute/probe/smoke.py").read_text(encoding="utf-8")
+SCRIPT = (CHECKOUT / "cannery/verify/probe/smoke.py").read_text(encoding="utf-8")
 CARDS = """
 class npu:
     device_count = staticmethod(lambda: {count})

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from cannery.syntax.specifiers import admits_both, lets_out
+from cannery.common.specifiers import admits_both, lets_out
 
 sign = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
 release = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import CanneryError
-from cannery.execute.process import Stopped, run, stream
-from cannery.execute.threads import each_in_thread, workers
+from cannery.common.errors import CanneryError
+from cannery.common.process import Stopped, run, stream
+from cannery.common.threads import each_in_thread, workers
 
 
 def test_results_come_in_the_order_of_the_items() -> None:

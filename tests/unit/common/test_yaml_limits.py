@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import CanneryError, FileError, MatrixError
-from cannery.syntax.yaml_reader import Section, parse_yaml, read_yaml
+from cannery.common.errors import CanneryError, FileError, MatrixError
+from cannery.common.yaml_reader import Section, parse_yaml, read_yaml
 
 
 @pytest.fixture(autouse=True)

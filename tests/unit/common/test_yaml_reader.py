@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
-from cannery.syntax.yaml_reader import Section, read_yaml
+from cannery.common.errors import MatrixError
+from cannery.common.yaml_reader import Section, read_yaml
 
 
 def read(folder: Path, text: str, *keys: str) -> dict[str, str]:

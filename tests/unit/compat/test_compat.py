@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from cannery.common.model import Target
+from cannery.common.wheels import VendorWheel
 from cannery.compat import Verdict
-from cannery.model import Target
-from cannery.wheels import VendorWheel
 from tests.unit.compat_targets import GOOD, cann, changed, findings, problems, python
 
 PLUGIN = VendorWheel(

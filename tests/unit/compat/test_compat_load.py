@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cannery.common.errors import MatrixError
 from cannery.compat import parse_compat
 from cannery.compat.archives import load_archives
 from cannery.compat.reader import python_range
-from cannery.errors import MatrixError
 from tests.unit.matrices import OWN_FACTS
 
 TEXT = OWN_FACTS.read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
+from cannery.common.model import Target
 from cannery.compat.nearest import Suggestion, nearest
-from cannery.model import Target
 from tests.unit.compat.test_compat_property import targets
 from tests.unit.compat_targets import COMPAT, GOOD, cann, changed, problems, python
 

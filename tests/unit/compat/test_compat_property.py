@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from cannery.common.cann_version import CannRange, CannVersion
+from cannery.common.model import Target
 from cannery.compat import refusals_of
-from cannery.model import Target
-from cannery.syntax.cann_version import CannRange, CannVersion
 from tests.unit.compat_targets import APEX, COMPAT, PLUGIN, cann, changed, python
 from tests.unit.examples import times
 from tests.unit.matrices import OWN_FACTS

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from cannery.common.model import Application, Target
 from cannery.compat import Verdict, judge
-from cannery.model import Application, Target
 from tests.unit.compat.test_broken_facts import BROKEN
 from tests.unit.compat_targets import (
     COMPAT,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from cannery.bases import PythonSource
+from cannery.common.bases import PythonSource
+from cannery.common.model import Application, Target
+from cannery.common.sources import File
+from cannery.common.wheels import VendorWheel
 from cannery.compat import Verdict, judge
-from cannery.model import Application, Target
-from cannery.sources import File
-from cannery.wheels import VendorWheel
 from tests.unit.cann_packages import with_packages
 from tests.unit.compat_targets import APEX, COMPAT, GOOD, PLUGIN, cann, changed, python
 
@@ -231,7 +231,7 @@ def test_an_archive_of_an_interpreter(name: str, wrong: str) -> None:
 
 
 def test_layouts() -> None:
-    from cannery.cann import Layout
+    from cannery.common.cann import Layout
 
     for layout, version, known in (
         (Layout.ASCEND_TOOLKIT, "9.1.0", "cann"),

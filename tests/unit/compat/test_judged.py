@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cannery.common.model import Target
 from cannery.compat import Finding, Verdict, judge
-from cannery.model import Target
-from cannery.report.judged import explained, summary
-from cannery.report.judged_document import finding_document, target_document
+from cannery.compat.check_document import finding_document, target_document
+from cannery.compat.check_report import explained, summary
 from tests.unit.compat_targets import COMPAT, GOOD, cann, changed
 
 TODAY = "2026-11-22"

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.bases import PythonSource
+from cannery.common.bases import PythonSource
+from cannery.common.model import Target
 from cannery.compat import Finding, Verdict, judge
 from cannery.compat.lifetimes import UNKNOWN, end_of_life, has_ended, lifetimes_of
 from cannery.matrix.distributions import load_distributions
-from cannery.model import Target
 from tests.unit.compat_targets import COMPAT, GOOD, cann, changed
 
 

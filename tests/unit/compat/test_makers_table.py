@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from cannery.common.errors import MatrixError
 from cannery.compat.makers_table import new_rows, read_table
-from cannery.errors import MatrixError
 from tests.unit.compat_targets import COMPAT
 
 CHINESE = """\

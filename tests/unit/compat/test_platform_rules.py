@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
+from cannery.common.model import Target
+from cannery.common.wheels import TorchIndex
 from cannery.matrix.facts import parse_facts
-from cannery.model import Target
-from cannery.wheels import TorchIndex
 from tests.unit.compat_targets import BASE, GOOD, cann, changed, problems, python
 from tests.unit.matrices import OWN_FACTS, edited
 

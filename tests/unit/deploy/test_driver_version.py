@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from cannery.common.errors import Problem
+from cannery.common.model import Target
 from cannery.deploy.driver import is_older, judge, version_in
-from cannery.errors import Problem
 from cannery.matrix.project import Project
-from cannery.model import Target
 from tests.unit.matrices import CHECKOUT
 
 PROJECT = Project(root=CHECKOUT)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import (
     DRIVER_MOUNTS,
     RunSpec,
@@ -14,7 +15,6 @@ from cannery.deploy.run_spec import (
     shell_text,
     simulated_device,
 )
-from cannery.model import DeviceKind
 
 BEGIN = ["docker", "run", "--rm", "--platform", "linux/arm64", "--shm-size", "16g"]
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import BuildError, EngineError
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.bake import BakeSettings, bake
-from cannery.execute.engine.builder import Builder
-from cannery.execute.engine.buildx import PackageIndex
+from cannery.common.errors import BuildError, EngineError
+from cannery.common.package_index import PackageIndex
+from cannery.engine import client as engine
+from cannery.engine.bake import BakeSettings, bake
+from cannery.engine.builder import Builder
 from cannery.image.bake_events import Event, Kind
 from cannery.image.bake_file import Caches
 from tests.unit.fake_bake import FakeBake, builds, failing, run

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.bases import Base
-from cannery.errors import EngineError
-from cannery.execute.engine.base import ensure_base, identity, mirrored, names, reference
-from cannery.execute.engine.images import LocalImage
+from cannery.common.bases import Base
+from cannery.common.errors import EngineError
+from cannery.engine.base import ensure_base, identity, mirrored, names, reference
+from cannery.engine.images import LocalImage
 from cannery.matrix.distributions import load_distributions
 
 DIGEST = "sha256:" + "ab" * 32

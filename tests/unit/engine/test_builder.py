@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError, UsageError
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.builder import Builder, check_cache_export, find_builder, progress_mode
+from cannery.common.errors import EngineError, UsageError
+from cannery.engine import client as engine
+from cannery.engine.builder import Builder, check_cache_export, find_builder, progress_mode
 
 # Ends with the code, and says the text, of the file that is called like its arguments.
 DOCKER = f"""#!{sys.executable}

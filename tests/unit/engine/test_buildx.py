@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import BuildError, EngineError
-from cannery.execute.engine.buildx import Build, PackageIndex, execute, package_index
+from cannery.common.errors import BuildError, EngineError
+from cannery.common.package_index import PackageIndex, package_index
+from cannery.engine.buildx import Build, execute
 
 NOWHERE = PackageIndex(ca=None, index_url="")
 

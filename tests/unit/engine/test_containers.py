@@ -11,9 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from cannery.common.owner import own_mark
 from cannery.deploy.run_spec import no_device
-from cannery.execute.engine import client, containers
-from cannery.execute.owner import own_mark
+from cannery.engine import client, containers
 
 ENDED = own_mark().replace(f":{os.getpid()}:", ":1:")
 """The mark of a process with the number of one that started at another time."""

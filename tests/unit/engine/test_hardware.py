@@ -7,10 +7,10 @@ import platform
 
 import pytest
 
-from cannery.errors import EngineError
-from cannery.execute import hardware as module
-from cannery.execute.hardware import hardware, npus
-from cannery.model import DeviceKind
+from cannery.common.errors import EngineError
+from cannery.common.model import DeviceKind
+from cannery.engine import hardware as module
+from cannery.engine.hardware import hardware, npus
 
 # The form of `npu-smi info`, shortened to what is read; facts of a driver 24.1.rc3.
 SAID = """\

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError
-from cannery.execute.engine.images import LocalImage, local_images
+from cannery.common.errors import EngineError
+from cannery.engine.images import LocalImage, local_images
 
 DOCKER = f"""#!{sys.executable}
 import sys

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import ArtifactError
-from cannery.execute.engine import simulator
-from cannery.execute.engine.buildx import Build, PackageIndex
-from cannery.execute.engine.simulator import make_simulated, simulate
+from cannery.common.errors import ArtifactError
+from cannery.common.model import SIMULATED_CHIPS
+from cannery.common.package_index import PackageIndex
+from cannery.engine import simulator
+from cannery.engine.buildx import Build
+from cannery.engine.simulator import make_simulated, simulate
 from cannery.matrix.project import Project
-from cannery.model import SIMULATED_CHIPS
 from tests.unit.matrices import CHECKOUT
 
 INDEX = PackageIndex(ca=None, index_url="")

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from cannery.common.errors import Problem
 from cannery.deploy.docker import run_spec
 from cannery.deploy.run_spec import DRIVER, MANAGEMENT_DEVICES, cards_of
 from cannery.deploy.workload import Workload
-from cannery.errors import Problem
-from cannery.execute import preflight as host
-from cannery.execute.engine import client as engine
+from cannery.engine import client as engine
+from cannery.engine import preflight as host
 from tests.unit.host_engine import BUILD, PROJECT, TARGET, WORKLOAD, Engine
 
 

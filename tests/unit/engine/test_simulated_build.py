@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import ArtifactError
-from cannery.execute.engine.simulator import Simulated
+from cannery.build import running
+from cannery.common.errors import ArtifactError
+from cannery.engine.simulator import Simulated
 from cannery.image.bake_file import ImageBuild
-from cannery.pipeline import running
 from tests.unit.world import World, make_world
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError
-from cannery.execute.engine import client
-from cannery.execute.engine.unreachable import unreachable
+from cannery.common.errors import EngineError
+from cannery.engine import client
+from cannery.engine.unreachable import unreachable
 
 SOCKET = "/var/run/docker.sock"
 DENIED = f"no permission to use the container engine's socket {SOCKET}. Add this user to the group"

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import ArtifactError, FileError
-from cannery.image.artifacts import check_artifacts, machine_of
+from cannery.common.errors import ArtifactError, FileError
+from cannery.common.model import Target
+from cannery.fetch.artifacts import check_artifacts, machine_of
 from cannery.matrix.schema import parse_matrix
-from cannery.model import Target
 from tests.unit.applications import TEXT
 from tests.unit.cann_packages import with_packages
 from tests.unit.matrices import DIGEST, Checkout

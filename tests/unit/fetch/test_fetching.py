@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import ArtifactError
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.engine.simulator import simulate, simulated
-from cannery.image.needed_files import CANN, needed_files
-from cannery.model import Target
+from cannery.common.errors import ArtifactError
+from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
+from cannery.engine.simulator import simulate, simulated
+from cannery.fetch.fetching import UNFETCHED, Provided, foresee, provide
+from cannery.fetch.needed_files import CANN, needed_files
 from cannery.options.build import BuildOptions
 from cannery.options.fetch import TransferOptions
-from cannery.pipeline.fetching import UNFETCHED, Provided, foresee, provide
 from tests.fetch.fetches import digest
 from tests.fetch.server import Files, serving
 from tests.unit.matrices import Checkout

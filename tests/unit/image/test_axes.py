@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.bases import Base, Python, PythonSource
+from cannery.common.bases import Base, Python, PythonSource
+from cannery.common.model import Target
 from cannery.image.layers import Layer, layers_of
-from cannery.image.locks import read_lock
 from cannery.image.record import compiled_folders, interpreter_paths
 from cannery.image.render import Renderer
+from cannery.lock.committed import read_lock
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
-from cannery.model import Target
 from tests.unit.applications import lock_of, stacked_checkout, stage
 from tests.unit.matrices import CHECKOUT
 

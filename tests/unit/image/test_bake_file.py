@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
 from cannery.image.bake_file import (
     Caches,
     ImageBuild,

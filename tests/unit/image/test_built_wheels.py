@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
+from cannery.common.model import Application, Target
+from cannery.fetch.needed_files import needed_files
 from cannery.image.content_key import KeyInputs, context_files
 from cannery.image.layers import Layer, LayerKind, layers_of
-from cannery.image.locks import read_lock
-from cannery.image.needed_files import needed_files
 from cannery.image.render import Renderer
-from cannery.model import Application, Target
+from cannery.lock.committed import read_lock
 from tests.unit.applications import rendered, stage
 from tests.unit.built_wheels import BUILT, build_lock_of, built_checkout
 from tests.unit.matrices import Checkout, edited, load

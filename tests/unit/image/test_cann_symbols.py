@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from cannery.common.cann_version import CannVersion
 from cannery.image import cann_symbols
 from cannery.image.cann_symbols import SYMBOLS, lacking
 from cannery.image.simulator_spec import package_spec
 from cannery.matrix.schema import parse_matrix
-from cannery.syntax.cann_version import CannVersion
 from tests.unit.applications import TEXT
 from tests.unit.matrices import load
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import FileError, OutOfSyncError
-from cannery.files import write_files
+from cannery.common.errors import FileError, OutOfSyncError
+from cannery.common.files import write_files
 from cannery.image.drift import Difference, compare, require_in_sync
 from cannery.image.render import Renderer
 from tests.unit.matrices import Checkout

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.extras import EXTRAS
+from cannery.common.extras import EXTRAS
+from cannery.common.model import Target
+from cannery.common.wheels import VendorWheel
 from cannery.image.layers import layers_of
-from cannery.image.lock import INPUTS, Lock, parse_lock
 from cannery.image.record import held
-from cannery.image.requirements import inputs_digest, requirement_groups
-from cannery.model import Target
-from cannery.wheels import VendorWheel
+from cannery.lock.lock_file import INPUTS, Lock, parse_lock
+from cannery.lock.requirements import inputs_digest, requirement_groups
 from tests.unit.matrices import Checkout, lock_for, locked
 
 VERSIONS = {name: f"1.{number}.0" for number, name in enumerate(EXTRAS)}

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
+from cannery.common.model import Flavour
 from cannery.image.layers import layers_of
-from cannery.image.lock import parse_lock
 from cannery.image.render import Renderer
+from cannery.lock.lock_file import parse_lock
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import select
-from cannery.model import Flavour
 from tests.unit.compat_targets import changed, problems
 from tests.unit.matrices import Checkout, edited, load, lock_for
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
+from cannery.common.model import Target
 from cannery.image.layers import Layer, LayerKind, layers_of
-from cannery.image.locks import read_lock
 from cannery.image.render import Renderer
+from cannery.lock.committed import read_lock
 from cannery.matrix.distributions import load_distributions
-from cannery.model import Target
 from tests.unit.applications import rendered, stacked_checkout, stage
 from tests.unit.built_wheels import built_checkout
 from tests.unit.compat_targets import cann, changed, problems

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.errors import UsageError
+from cannery.build.plan import change_of
+from cannery.common.errors import UsageError
+from cannery.common.model import Target
 from cannery.image.components import components_named
 from cannery.image.layers import Layer, layers_of
-from cannery.image.lock import parse_lock
 from cannery.image.render import Renderer
 from cannery.image.shared_layers import shared
+from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
-from cannery.model import Target
-from cannery.plan.plan import change_of
 from tests.unit.image.test_render import stages
 from tests.unit.matrices import CHECKOUT, Checkout
 

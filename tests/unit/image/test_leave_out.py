@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
 from cannery.image.render import Renderer
 from tests.unit.matrices import MATRIX, edited, load, make_checkout
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import FileError, MatrixError
+from cannery.common.errors import FileError, MatrixError
+from cannery.common.model import Target
+from cannery.common.wheels import VendorWheel
 from cannery.image.render import Renderer
-from cannery.model import Target
-from cannery.wheels import VendorWheel
 from tests.unit.matrices import CHECKOUT, MATRIX, Checkout, edited, lock_for, make_checkout
 
 PROGRAM = """

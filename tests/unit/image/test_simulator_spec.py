@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
 from cannery.image import simulator_spec
 from cannery.image.simulator_spec import SOURCES, package_spec
 from cannery.matrix.schema import parse_matrix

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
 from cannery.image.render import Renderer
-from cannery.image.requirements import index_options, inputs_digest, requirement_groups
+from cannery.lock.requirements import index_options, inputs_digest, requirement_groups
 from tests.unit.matrices import Checkout, edited, load, lock_for
 
 INDEX = "torch_indexes:\n  cpu: {url: https://example.com/whl/cpu, local: cpu}\n\ntargets:\n"

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import ArtifactError
+from cannery.common.errors import ArtifactError
+from cannery.common.model import Target
+from cannery.common.sources import Address, CannSource
+from cannery.fetch.needed_files import cann_files, needed_files
 from cannery.image.bake_file import Caches, ImageBuild, bake_file, stage_file, stage_owners
 from cannery.image.content_key import KeyInputs
 from cannery.image.layers import layers_of
-from cannery.image.lock import parse_lock
-from cannery.image.needed_files import cann_files, needed_files
 from cannery.image.vendor_image import (
     VendorFacts,
     check_facts,
@@ -24,9 +25,8 @@ from cannery.image.vendor_image import (
     image_of,
     vendor_stages,
 )
+from cannery.lock.lock_file import parse_lock
 from cannery.matrix.schema import parse_matrix
-from cannery.model import Target
-from cannery.sources import Address, CannSource
 from tests.unit.cann_packages import with_packages
 from tests.unit.matrices import MATRIX
 

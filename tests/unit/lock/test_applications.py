@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
-from cannery.image.requirements import requirement_groups, sdists
-from cannery.model import Matrix
+from cannery.common.errors import MatrixError
+from cannery.common.model import Matrix
+from cannery.lock.requirements import requirement_groups, sdists
 from tests.unit.applications import TEXT
 from tests.unit.matrices import DIGEST, edited, load
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
-from cannery.image.lock import INPUTS, LockedFile, check_lock, parse_lock, with_files
-from cannery.image.requirements import inputs_digest, requirement_groups
+from cannery.common.errors import MatrixError
+from cannery.common.model import Target
 from cannery.image.wheel_layers import wheel_groups
-from cannery.model import Target
+from cannery.lock.lock_file import INPUTS, LockedFile, check_lock, parse_lock, with_files
+from cannery.lock.requirements import inputs_digest, requirement_groups
 from tests.unit.applications import stacked_checkout
 from tests.unit.matrices import DIGEST, HASH, Checkout, edited, lock_for, locked
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import EngineError, MatrixError
-from cannery.execute.lock import lock_build_stage, write_locks
-from cannery.image.lock import with_files
+from cannery.common.errors import EngineError, MatrixError
+from cannery.lock.lock_file import with_files
+from cannery.lock.resolve import lock_build_stage, write_locks
 from tests.unit.applications import lock_of
 from tests.unit.uv_standin import INDEX, Uv, stand_in
 

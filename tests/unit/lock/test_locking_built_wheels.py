@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError, UsageError
-from cannery.execute.engine.buildx import PackageIndex
-from cannery.execute.lock import lock_build_requirements, lock_target, write_locks
-from cannery.execute.upgrades import check_upgrades
-from cannery.image.lock import INPUTS
-from cannery.image.requirements import build_inputs_digest
+from cannery.common.errors import MatrixError, UsageError
+from cannery.common.package_index import PackageIndex
+from cannery.lock.lock_file import INPUTS
+from cannery.lock.requirements import build_inputs_digest
+from cannery.lock.resolve import lock_build_requirements, lock_target, write_locks
+from cannery.lock.upgrades import check_upgrades
 from tests.unit.built_wheels import built_checkout
 from tests.unit.matrices import Checkout
 

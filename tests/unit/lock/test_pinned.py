@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
-from cannery.execute.lock import lock_build_stage
-from cannery.image.lock import parse_lock
+from cannery.common.errors import MatrixError
+from cannery.lock.lock_file import parse_lock
+from cannery.lock.resolve import lock_build_stage
 from tests.unit.uv_standin import INDEX, Uv, stand_in
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError, FileError, MatrixError
-from cannery.execute.engine.buildx import PackageIndex
+from cannery.common.errors import EngineError, FileError, MatrixError
+from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
+from cannery.lock import proposing
+from cannery.lock.proposing import Proposals, propose
 from cannery.matrix.index_questions import Answers, Question
 from cannery.matrix.project import Project
-from cannery.model import Target
-from cannery.pipeline import proposing
-from cannery.pipeline.proposing import Proposals, propose
 from tests.unit.compat.test_makers_table import CHINESE, VLLM
 from tests.unit.matrices import OWN_FACTS
 from tests.unit.new_targets import TEXT, answers

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.image.requirements import requirement_groups
+from cannery.lock.requirements import requirement_groups
 from tests.unit.matrices import load
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError
+from cannery.common.errors import EngineError
+from cannery.matrix import base_digests
+from cannery.matrix.base_digests import update_bases
 from cannery.matrix.own_sources import full_reference
-from cannery.pipeline import base_digests
-from cannery.pipeline.base_digests import update_bases
 from tests.unit.matrices import DIGEST, MATRIX, edited, make_checkout
 
 FOUND = "sha256:" + "9" * 64

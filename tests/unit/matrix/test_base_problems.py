@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
 from tests.unit.matrices import DIGEST, edited, load
 from tests.unit.matrix.test_schema_problems import place
 

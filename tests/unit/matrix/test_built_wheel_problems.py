@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
 from tests.unit.applications import TEXT
 from tests.unit.built_wheels import BUILT
 from tests.unit.matrices import edited, load

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.bases import EVERY_IMAGE, PYTHON, PackageManager
-from cannery.errors import FileError, MatrixError
+from cannery.common.bases import EVERY_IMAGE, PYTHON, PackageManager
+from cannery.common.errors import FileError, MatrixError
 from cannery.matrix.distributions import DISTRIBUTIONS, load_distributions
 from tests.unit.matrices import edited, load
 

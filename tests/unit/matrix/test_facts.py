@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import FileError, MatrixError
+from cannery.common.errors import FileError, MatrixError
 from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.cann import CannPackages, CannRelease
-from cannery.errors import MatrixError
+from cannery.common.cann import CannPackages, CannRelease
+from cannery.common.errors import MatrixError
+from cannery.common.sources import Address
 from cannery.matrix.schema import parse_matrix
-from cannery.sources import Address
 from tests.unit.matrices import DIGEST, MATRIX
 
 MIRRORS = """\

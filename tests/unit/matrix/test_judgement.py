@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
 from cannery.matrix.schema import load_matrix
 from tests.unit.families import FAMILY
 from tests.unit.matrices import MATRIX, edited, load

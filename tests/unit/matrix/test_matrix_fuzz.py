@@ -15,10 +15,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cannery.common.errors import MatrixError
+from cannery.common.model import Matrix
 from cannery.compat import Compat, parse_compat
-from cannery.errors import MatrixError
 from cannery.matrix.schema import parse_matrix
-from cannery.model import Matrix
 from tests.unit.compat_targets import COMPAT
 from tests.unit.examples import times
 from tests.unit.families import FAMILY

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
 from cannery.matrix.text import MatrixText
 
 TEXT = """\

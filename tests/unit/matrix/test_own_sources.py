@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
 from cannery.matrix.own_sources import at_mirrors, with_settings
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.settings import Settings

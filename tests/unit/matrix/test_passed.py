@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import cannery.compat
-from cannery import cache as caches
-from cannery.cache import Cache
-from cannery.errors import CanneryError, FileError
+from cannery.common import cache as caches
+from cannery.common.cache import Cache
+from cannery.common.errors import CanneryError, FileError
 from cannery.matrix.schema import load_matrix
 from tests.unit.matrices import edited, make_checkout
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from cannery import errors
-from cannery.errors import CanneryError, UsageError, did_you_mean
+from cannery.common import errors
+from cannery.common.errors import CanneryError, UsageError, did_you_mean
 from cannery.matrix.project import select
 from cannery.matrix.schema import load_matrix
 from tests.unit.matrices import Checkout

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from cannery.errors import MatrixError, UsageError
+from cannery.common.errors import MatrixError, UsageError
 from cannery.matrix.propose import propose, target_id
 from cannery.matrix.text import MatrixText
 from cannery.options.matrix import NewOptions

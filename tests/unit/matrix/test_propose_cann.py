@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from cannery.common.errors import MatrixError
 from cannery.compat.archives import load_archives
-from cannery.errors import MatrixError
 from cannery.matrix.propose import propose
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.text import MatrixText

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.errors import CanneryError, UsageError
+from cannery.common.errors import CanneryError, UsageError
+from cannery.common.model import Target
 from cannery.matrix.schema import load_matrix
-from cannery.model import Target
 from cannery.options.matrix import NewOptions
 from tests.unit.compat_targets import COMPAT
 from tests.unit.examples import times

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import InvalidRequirement
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
+from cannery.common.specifiers import parse_requirement
+from cannery.common.yaml_reader import parse_yaml
 from cannery.matrix.wheels import read_requirements
-from cannery.syntax.specifiers import parse_requirement
-from cannery.syntax.yaml_reader import parse_yaml
 from tests.unit.examples import times
 
 NAME = r"[a-z0-9._-]{1,3}"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.bases import PythonSource
-from cannery.errors import FileError, MatrixError
+from cannery.common.bases import PythonSource
+from cannery.common.errors import FileError, MatrixError
 from cannery.matrix.schema import load_matrix, parse_matrix
 from tests.unit.matrices import FACTS, MATRIX, edited, load
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.errors import CanneryError, MatrixError
+from cannery.common.errors import CanneryError, MatrixError
+from cannery.common.sources import Address, CannSource
 from cannery.matrix.settings import Settings, read_settings
-from cannery.sources import Address, CannSource
 
 WHOLE = """
 [sources]

@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 from packaging.version import Version
 
+from cannery.common.cann_version import CannVersion
+from cannery.common.errors import Span
+from cannery.common.model import Target
 from cannery.compat.facts import Compat, Kind, Pairing
-from cannery.errors import Span
 from cannery.matrix.index_questions import Question, Runtime, questions
 from cannery.matrix.updates import News, compare
 from cannery.matrix.versions import Use
-from cannery.model import Target
-from cannery.syntax.cann_version import CannVersion
 from tests.unit.compat_targets import BASE, COMPAT, GOOD, PLUGIN, changed, python
 
 ROW = next(row for row in COMPAT.pairings if row.torch_npu == GOOD.torch_npu)

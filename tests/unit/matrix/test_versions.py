@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.errors import MatrixError
+from cannery.common.errors import MatrixError
+from cannery.common.model import Matrix
 from cannery.matrix.versions import Use, VersionChange, find_uses, rewrite
-from cannery.model import Matrix
 from tests.unit.compat_targets import changed
 
 TEXT = """\

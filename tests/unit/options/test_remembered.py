@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import UsageError
+from cannery.common.errors import UsageError
 from cannery.options.cache_secrets import have_secrets
 from cannery.options.option import OptionSet, option
 from cannery.options.remembered import recall, remember, resumed

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import FileError
-from cannery.scan.advisories import MAX_PROBLEMS, Database
+from cannery.common.errors import FileError
+from cannery.publish.scan.advisories import MAX_PROBLEMS, Database
 from tests.unit.scans import advisory
 
 TORCH = ("PyPI", "torch")

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError, FileError, UsageError
-from cannery.pipeline.bills import bills, published_bills
+from cannery.common.errors import EngineError, FileError, UsageError
 from cannery.publish.attestation import (
     SLSA,
     SPDX,
@@ -20,8 +19,9 @@ from cannery.publish.attestation import (
     index_entry,
     statement,
 )
-from cannery.publish.oci import INDEX, MANIFEST, digest_of
-from cannery.publish.records import path_of, to_text
+from cannery.publish.bills import bills, published_bills
+from cannery.registry.oci import INDEX, MANIFEST, digest_of
+from cannery.registry.records import path_of, to_text
 from tests.unit.http_servers import Handler, answering
 from tests.unit.matrices import Checkout
 from tests.unit.publications import record
@@ -120,7 +120,7 @@ def no_engine(_: object) -> None:
 def test_a_target_that_is_not_built_is_its_lock(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cannery.pipeline.bills.local_images", no_engine)
+    monkeypatch.setattr("cannery.publish.bills.local_images", no_engine)
     project = checkout.project
     target = next(iter(project.matrix().targets))
     [found] = bills(project, [target], None)

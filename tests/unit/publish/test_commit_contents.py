@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.errors import CanneryError, MatrixError, UsageError
-from cannery.execute.git import NoRepositoryError
+from cannery.build.git import NoRepositoryError
+from cannery.common.errors import CanneryError, MatrixError, UsageError
 from cannery.matrix.project import Project
-from cannery.pipeline.commit_contents import commit_contents
-from cannery.report.difference import Difference, Kind, difference
+from cannery.publish.commit_contents import commit_contents
+from cannery.publish.difference import Difference, Kind, difference
 from tests.unit.changes import commit, git, render
 from tests.unit.matrices import DIGEST, Checkout
 

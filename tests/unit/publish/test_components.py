@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import FileError
-from cannery.scan.components import read_bill
+from cannery.common.errors import FileError
+from cannery.publish.scan.components import read_bill
 from tests.unit.scans import LIBC, TORCH, component, spdx
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import EngineError, UsageError
-from cannery.execute import cosign
-from cannery.execute.cosign import PASSWORD, Transport, sign, verify
+from cannery.common.errors import EngineError, UsageError
+from cannery.publish import cosign
+from cannery.publish.cosign import PASSWORD, Transport, sign, verify
 
 REFERENCE = "registry.example.com/ascend@sha256:" + "0" * 64
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import FileError, MatrixError
-from cannery.scan.exceptions import read_exceptions
+from cannery.common.errors import FileError, MatrixError
+from cannery.publish.scan.exceptions import read_exceptions
 
 GOOD = """\
 schema: 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from cannery.scan.components import Component
-from cannery.scan.findings import best_name, find, is_version
+from cannery.publish.scan.components import Component
+from cannery.publish.scan.findings import best_name, find, is_version
 from tests.unit.scans import LIBC, TAR, TORCH, TORNADO, findings
 
 REQUESTS = "pkg:pypi/requests@2.30.0"

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import CanneryError, EngineError, FileError, UsageError
-from cannery.execute.engine.images import LocalImage
+from cannery.common.errors import CanneryError, EngineError, FileError, UsageError
+from cannery.engine.images import LocalImage
 from cannery.image.layers import layers_of
-from cannery.image.lock import parse_lock
-from cannery.pipeline import image_contents
-from cannery.pipeline.image_contents import read_contents
+from cannery.lock.lock_file import parse_lock
+from cannery.publish import image_contents
+from cannery.publish.difference import Kind
+from cannery.publish.image_contents import read_contents
 from cannery.publish.inventory import Inventory
-from cannery.publish.records import Record, path_of, to_text
-from cannery.report.difference import Kind
+from cannery.registry.records import Record, path_of, to_text
 from tests.unit.bills import CONTENTS
 from tests.unit.matrices import Checkout
 from tests.unit.publications import record, sha

@@ -14,11 +14,11 @@ from typing import Any
 import docker.errors
 import pytest
 
-from cannery.errors import EngineError
-from cannery.execute.engine.inventory import image_inventory
-from cannery.image.lock import parse_lock
+from cannery.common.errors import EngineError
+from cannery.common.model import Target
 from cannery.image.record import held, interpreter_paths, target_record
-from cannery.model import Target
+from cannery.lock.lock_file import parse_lock
+from cannery.publish.image_inventory import image_inventory
 from cannery.publish.inventory import DEBS, LOCK, RECORD, Origin
 from cannery.publish.rpms import INSTALLED, RPMS
 from tests.unit.matrices import DIGEST, Checkout, lock_for
@@ -95,7 +95,7 @@ def image(target: Target, monkeypatch: pytest.MonkeyPatch) -> Image:
         yield found
         found.removed = True
 
-    monkeypatch.setattr("cannery.execute.engine.containers.unstarted", unstarted)
+    monkeypatch.setattr("cannery.engine.containers.unstarted", unstarted)
     return found
 
 

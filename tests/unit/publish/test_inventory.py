@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cannery.image.lock import parse_lock
+from cannery.lock.lock_file import parse_lock
 from cannery.publish.inventory import (
     Inventory,
     Origin,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
-from cannery.model import Matrix
+from cannery.common.errors import MatrixError
+from cannery.common.model import Matrix
 from cannery.publish.policy import Publishing, load
 from tests.unit import matrices
 

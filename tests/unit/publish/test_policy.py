@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import FileError, MatrixError
-from cannery.model import Matrix
+from cannery.common.errors import FileError, MatrixError
+from cannery.common.model import Matrix
 from cannery.publish.policy import Publishing, Trial, load
 from tests.unit import matrices
 from tests.unit.matrices import edited

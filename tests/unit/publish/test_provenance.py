@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from packageurl import PackageURL
 
-from cannery.image.lock import LockedFile, parse_lock, with_files
+from cannery.common.model import Target
+from cannery.lock.lock_file import LockedFile, parse_lock, with_files
 from cannery.matrix.project import Project
-from cannery.model import Target
 from cannery.publish.inventory import Inventory
 from cannery.publish.provenance import BUILD_TYPE, Builder, Inputs, Source, UsedBase, slsa
 from tests.unit.bills import ANY_CONTENTS, CONTENTS, read_slsa

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from cannery.build import local_images as images
+from cannery.common.errors import EngineError, PublishError
 from cannery.deploy.run_spec import npu_device
-from cannery.errors import EngineError, PublishError
-from cannery.execute import cosign
 from cannery.options.publish import PushOptions
-from cannery.pipeline import images
-from cannery.pipeline.pushable import Candidate, candidates
+from cannery.publish import cosign
+from cannery.publish.pushable import Candidate, candidates
 from tests.unit.world import BOTH, World, make_world
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import CanneryError, EngineError, FileError, UsageError
-from cannery.execute.advisories import read_advisories
-from cannery.scan.advisories import Database
+from cannery.common.errors import CanneryError, EngineError, FileError, UsageError
+from cannery.publish.scan.advisories import Database
+from cannery.publish.scan.advisory_download import read_advisories
 from tests.unit.http_servers import Handler, answering
 from tests.unit.scans import OSV, TORCH, advisory, component, database
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cannery.compat import Finding, Verdict
-from cannery.publish.records import Changes, Record
-from cannery.report.release_notes import release_notes
+from cannery.publish.release_notes import release_notes
+from cannery.registry.records import Changes, Record
 from tests.unit.compat_targets import GOOD
 from tests.unit.publications import RECORD, record, sha
 

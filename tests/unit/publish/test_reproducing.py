@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import (
+from cannery.build import clean_build as anew
+from cannery.common.errors import (
     ArtifactError,
     BuildError,
     CanneryError,
@@ -19,16 +20,16 @@ from cannery.errors import (
     OutOfSyncError,
     UsageError,
 )
-from cannery.execute.engine import client as engine
-from cannery.execute.engine.builder import Builder
-from cannery.execute.engine.simulator import Simulated
+from cannery.engine import client as engine
+from cannery.engine.builder import Builder
+from cannery.engine.simulator import Simulated
 from cannery.image.content_key import LABEL
 from cannery.options.fetch import TransferOptions
-from cannery.pipeline import anew, reproducing
-from cannery.pipeline.originals import Layers, Original
-from cannery.pipeline.reproducing import reproduce
-from cannery.report.layer_files import ONLY_ORIGINAL, FileChange, read_layer
-from cannery.report.reproduction import Reproduction
+from cannery.publish import reproducing
+from cannery.publish.layer_files import ONLY_ORIGINAL, FileChange, read_layer
+from cannery.publish.originals import Layers, Original
+from cannery.publish.reproducing import reproduce
+from cannery.publish.reproduction_report import Reproduction
 from tests.unit.archives import Saved, layer, pieces
 from tests.unit.changes import commit, git
 from tests.unit.world import World, make_world

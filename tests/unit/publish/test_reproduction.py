@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from cannery.report.layer_files import FileChange
-from cannery.report.reproduction import (
+from cannery.publish.layer_files import FileChange
+from cannery.publish.reproduction_report import (
     BuiltLayer,
     Reproduction,
     compared_layers,

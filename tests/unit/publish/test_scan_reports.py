@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from jsonschema import Draft7Validator
 
-from cannery.report.scan_json import scan_json
-from cannery.report.scan_sarif import scan_sarif
-from cannery.report.scan_text import failing_names, failing_packages, scan_text
-from cannery.scan.exceptions import Exempted
-from cannery.scan.result import Scan, Scanned
-from cannery.scan.severity import Severity
+from cannery.publish.scan.exceptions import Exempted
+from cannery.publish.scan.json_report import scan_json
+from cannery.publish.scan.result import Scan, Scanned
+from cannery.publish.scan.sarif_report import scan_sarif
+from cannery.publish.scan.severity import Severity
+from cannery.publish.scan.text_report import failing_names, failing_packages, scan_text
 from schemas.files import FOLDER
 from tests.unit.scans import LIBC, TAR, TORCH, TORNADO, findings
 

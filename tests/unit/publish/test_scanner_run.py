@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError, FileError
-from cannery.execute.scanner import scan_with
-from cannery.scan.scanners import SCANNERS
-from tests.unit.scan.test_scanners import GRYPE, TRIVY
+from cannery.common.errors import EngineError, FileError
+from cannery.publish.scan.run_scanner import scan_with
+from cannery.publish.scan.scanners import SCANNERS
+from tests.unit.publish.test_scanners import GRYPE, TRIVY
 from tests.unit.scans import TORCH, spdx
 
 PROGRAM = """#!{python}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.scan.scanners import SCANNERS
+from cannery.publish.scan.scanners import SCANNERS
 
 GRYPE = {
     "matches": [

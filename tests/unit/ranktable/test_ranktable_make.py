@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError, RankTableError
+from cannery.common.errors import MatrixError, RankTableError
 from cannery.ranktable.make import Host, addresses_in, hosts_in, merged, of_config_map, of_hosts
 from cannery.ranktable.read import parse_rank_table
 from tests.unit.rank_tables import ADDRESSES, conf, problems, super_pods, two_servers

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError, FileError, UsageError
-from cannery.execute.engine import image_archive as layers
-from cannery.execute.engine.image_archive import Blobs, Packed, opener, unpacked
+from cannery.common.errors import EngineError, FileError, UsageError
+from cannery.registry import image_archive as layers
+from cannery.registry.image_archive import Blobs, Packed, opener, unpacked
 from tests.unit.archives import Saved, digest, layer, pieces
 
 IMAGE = Saved(layers=(layer("one"), layer("two", 3_000_000)), labels={"io.cannery.key": "sha256:k"})

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from cannery.errors import UsageError
-from cannery.publish.oci import (
+from cannery.common.errors import UsageError
+from cannery.registry.oci import (
     CONFIG,
     LAYERS,
     Descriptor,

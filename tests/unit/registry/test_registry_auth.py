@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import requests
 
-from cannery.errors import EngineError
-from cannery.execute.registry.auth import Guard, Login, login_of
-from cannery.execute.registry.http import is_loopback
+from cannery.common.errors import EngineError
+from cannery.registry.auth import Guard, Login, login_of
+from cannery.registry.http import is_loopback
 
 HOST = "registry.example.com"
 REALM = "https://auth.example.com/token"

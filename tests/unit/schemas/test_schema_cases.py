@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError
-from cannery.syntax.yaml_reader import Section
+from cannery.common.errors import MatrixError
+from cannery.common.yaml_reader import Section
 from schemas.__main__ import main
 from schemas.files import FOLDER, record
 from tests.unit.families import FAMILY

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cannery.common.errors import MatrixError, Problem
+from cannery.common.yaml_reader import Section, parse_yaml
 from cannery.compat.load import compat_of
-from cannery.errors import MatrixError, Problem
 from cannery.matrix.schema import matrix_of, parse_matrix
 from cannery.publish.policy import publishing_of
-from cannery.syntax.yaml_reader import Section, parse_yaml
 from schemas.files import FOLDER
 from tests.unit import applications
 from tests.unit.families import FAMILY

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import FileError
-from cannery.report.smoke import to_comparison
+from cannery.common.errors import FileError
 from cannery.smoke.compare import Row, compare
 from cannery.smoke.model import parse_document, to_json
+from cannery.smoke.report import to_comparison
 from tests.unit.smokes import document_of, good_items
 
 FIRST = document_of(good_items())

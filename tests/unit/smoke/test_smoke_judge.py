@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cannery.report.smoke import to_text
 from cannery.smoke.judge import MARK, NoDeviceError, device_in, read_items
 from cannery.smoke.model import Standing, to_json
+from cannery.smoke.report import to_text
 from tests.unit.smokes import Items, checks_of, document_of, good_items, printed
 
 

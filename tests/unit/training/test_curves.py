@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from cannery.report.curves import Curve, to_svg, to_text
+from cannery.training.curves import Curve, to_svg, to_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 FALLING = Curve(name="reference", points=[(step, 1 / step) for step in range(1, 11)])

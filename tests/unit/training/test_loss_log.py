@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import FileError, TrainingError
+from cannery.common.errors import FileError, TrainingError
 from cannery.training.loss_log import LossLog, read_loss_log
 from tests.unit.training_logs import (
     LOSSES,

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import TrainingError
-from cannery.report.alignment import alignment_json, alignment_svg, alignment_text
-from cannery.report.nan_hunt import hunt_json, hunt_text
+from cannery.common.errors import TrainingError
 from cannery.training.align import align
+from cannery.training.alignment_report import alignment_json, alignment_svg, alignment_text
 from cannery.training.loss_log import read_loss_log
 from cannery.training.nan_hunt import hunt
+from cannery.training.nan_hunt_report import hunt_json, hunt_text
 from tests.unit.precision_dumps import OVERFLOW, dump, text
 from tests.unit.training_logs import LOSSES, WRITERS, trainer_state, written
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import TrainingError
+from cannery.common.errors import TrainingError
 from cannery.training.nan_hunt import Hunt, hunt
 from cannery.training.operators import Level
 from cannery.training.trace import Kind

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from cannery.common.errors import EngineError
+from cannery.common.model import DeviceKind, Target
+from cannery.common.package_index import PackageIndex
 from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
-from cannery.errors import EngineError
-from cannery.execute.engine.buildx import PackageIndex
 from cannery.image.simulator_spec import DEVICES
-from cannery.model import DeviceKind, Target
-from cannery.pipeline import devices
-from cannery.pipeline.devices import cards_of_spec, device_for, made_host, simulated_host
+from cannery.verify import devices
+from cannery.verify.devices import cards_of_spec, device_for, made_host, simulated_host
 from tests.unit.audits import PROJECT, TARGET, found_with
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from cannery.audit.cann import Cann, cann_of, chip_of
-from cannery.audit.found import Attempt, parse_probe
-from cannery.audit.judge import judge_image
-from cannery.audit.summary import describe, record_of
-from cannery.cann import Layout
+from cannery.common.cann import Layout
+from cannery.verify.audit.cann import Cann, cann_of, chip_of
+from cannery.verify.audit.found import Attempt, parse_probe
+from cannery.verify.audit.judge import judge_image
+from cannery.verify.audit.summary import describe, record_of
 from tests.unit.audits import (
     COMPAT,
     DERIVED,
@@ -31,7 +31,7 @@ from tests.unit.audits import (
     said,
 )
 
-PROBE = PROJECT.root / "cannery" / "execute" / "probe"
+PROBE = PROJECT.root / "cannery" / "verify" / "probe"
 
 
 def test_facts() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cannery.audit.config import Origin, config_of
-from cannery.audit.inherited import judge_inherited
-from cannery.audit.result import Standing
+from cannery.verify.audit.config import Origin, config_of
+from cannery.verify.audit.inherited import judge_inherited
+from cannery.verify.audit.result import Standing
 from tests.unit.audits import DERIVED, FOREIGN, OURS, TARGET, dists, found_with
 
 

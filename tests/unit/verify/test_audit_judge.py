@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.audit.config import ImageConfig
-from cannery.audit.found import Found, parse_probe
-from cannery.audit.judge import judge_image
-from cannery.audit.result import Standing
+from cannery.verify.audit.config import ImageConfig
+from cannery.verify.audit.found import Found, parse_probe
+from cannery.verify.audit.judge import judge_image
+from cannery.verify.audit.result import Standing
 from tests.unit.audits import (
     COMPAT,
     DERIVED,

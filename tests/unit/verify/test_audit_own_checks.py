@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.audit.own_checks import OwnCheck, Ran, judge_ran, left_out, read_checks
-from cannery.audit.result import Standing
-from cannery.errors import Span, UsageError
-from cannery.model import DeviceKind
+from cannery.common.errors import Span, UsageError
+from cannery.common.model import DeviceKind
+from cannery.verify.audit.own_checks import OwnCheck, Ran, judge_ran, left_out, read_checks
+from cannery.verify.audit.result import Standing
 
 CHECK = OwnCheck(
     name="it trains",

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from cannery.audit.config import ImageConfig
-from cannery.audit.found import Found, User
-from cannery.audit.profiles import (
+from cannery.common.errors import UsageError
+from cannery.verify.audit.config import ImageConfig
+from cannery.verify.audit.found import Found, User
+from cannery.verify.audit.profiles import (
     OWN_FILE,
     judge_profile,
     own_profiles,
     read_profiles,
     select_profiles,
 )
-from cannery.errors import UsageError
 from tests.unit.audits import FOREIGN, OURS, found_with
 
 OWN = read_profiles(OWN_FILE)

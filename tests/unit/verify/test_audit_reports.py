@@ -9,12 +9,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from cannery.audit.result import Audit, Result, Standing
-from cannery.model import DeviceKind
-from cannery.report.audit_json import to_json
-from cannery.report.audit_text import to_text
-from cannery.report.junit import to_junit
-from cannery.report.sarif import to_sarif
+from cannery.common.model import DeviceKind
+from cannery.verify.audit.json import to_json
+from cannery.verify.audit.junit import to_junit
+from cannery.verify.audit.result import Audit, Result, Standing
+from cannery.verify.audit.text import to_text
+from cannery.verify.sarif import to_sarif
 
 RESULTS = (
     Result(

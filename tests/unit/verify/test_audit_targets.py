@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from cannery.audit.config import ImageConfig
-from cannery.audit.judge import judge_image
-from cannery.audit.result import Standing
+from cannery.common.model import Target
 from cannery.compat import judge
 from cannery.compat.finding import Verdict
-from cannery.model import Target
+from cannery.verify.audit.config import ImageConfig
+from cannery.verify.audit.judge import judge_image
+from cannery.verify.audit.result import Standing
 from tests.unit.audits import COMPAT, KNOWN, PROJECT, SITE, found_with
 
 TARGETS = [

@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from cannery.audit.config import ImageConfig
-from cannery.audit.found import Found
-from cannery.audit.own_checks import OwnCheck, Ran
-from cannery.audit.profiles import OWN_FILE, read_profiles
-from cannery.audit.result import Audit, Result, Standing
+from cannery.common.errors import EngineError, Span
+from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec, simulated_device
-from cannery.errors import EngineError, Span
-from cannery.execute.engine import containers
-from cannery.execute.engine.probing import NoFactsError
-from cannery.model import DeviceKind
-from cannery.pipeline import auditing, devices
-from cannery.pipeline.auditing import Request, audit
-from cannery.report.verification import Check
+from cannery.engine import containers
+from cannery.verify import auditing, devices
+from cannery.verify.audit.config import ImageConfig
+from cannery.verify.audit.found import Found
+from cannery.verify.audit.own_checks import OwnCheck, Ran
+from cannery.verify.audit.profiles import OWN_FILE, read_profiles
+from cannery.verify.audit.result import Audit, Result, Standing
+from cannery.verify.auditing import Request, audit
+from cannery.verify.probing import NoFactsError
+from cannery.verify.verification import Check
 from tests.unit.audits import DERIVED, FOREIGN, OURS, PROJECT, dists, found_with
 
 DEVICE = simulated_device(Path("/host"))

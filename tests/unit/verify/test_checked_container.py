@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from testinfra.backend.docker import DockerBackend
 
-from cannery.errors import EngineError
-from cannery.execute.engine import verify
-from cannery.execute.engine.checked_container import TRIES, CheckedContainer
-from cannery.execute.engine.not_started import NOT_STARTED, is_not_started
-from cannery.execute.engine.verify import PLUGIN
-from cannery.model import DeviceKind
+from cannery.common.errors import EngineError
+from cannery.common.model import DeviceKind
+from cannery.engine.not_started import NOT_STARTED, is_not_started
+from cannery.verify import run_checks as verify
+from cannery.verify.checked_container import TRIES, CheckedContainer
+from cannery.verify.run_checks import PLUGIN
 from tests.unit.audits import PROJECT
 
 OCI = "OCI runtime exec failed: exec failed: unable to start container process: "

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from cannery.common.errors import VerificationError
+from cannery.common.model import DeviceKind, Target
 from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
-from cannery.errors import VerificationError
-from cannery.execute.engine.verify import Subject
 from cannery.matrix.project import Project
-from cannery.model import DeviceKind, Target
-from cannery.pipeline import checking
-from cannery.report.stored import report_path, report_text
-from cannery.report.verification import Check, DeviceRun, Verification
+from cannery.verify import checking
+from cannery.verify.run_checks import Subject
+from cannery.verify.stored_report import report_path, report_text
+from cannery.verify.verification import Check, DeviceRun, Verification
 from tests.unit.matrices import load
 
 NPU = RunSpec(kind=DeviceKind.NPU)

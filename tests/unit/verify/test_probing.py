@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cannery.audit.own_checks import OwnCheck
-from cannery.errors import EngineError, Span
-from cannery.execute.engine import client
-from cannery.execute.engine.probing import NoFactsError, probe, read_config, run_check
-from cannery.execute.process import run_within
+from cannery.common.errors import EngineError, Span
+from cannery.common.process import run_within
+from cannery.engine import client
+from cannery.verify.audit.own_checks import OwnCheck
+from cannery.verify.probing import NoFactsError, probe, read_config, run_check
 from tests.unit.audits import FACTS, said
 
 CHECK = OwnCheck(

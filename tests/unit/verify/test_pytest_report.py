@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cannery.execute.engine.verify import PLUGIN
+from cannery.verify.run_checks import PLUGIN
 from tests.unit.audits import PROJECT, RECORD
 
 MINE = '''\

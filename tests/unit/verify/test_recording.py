@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import MatrixError, VerificationError
-from cannery.files import write_files
-from cannery.model import DeviceKind
-from cannery.pipeline.recording import record, state_keys
-from cannery.plan.plan import Action
-from cannery.report.results import Basis, Result, known_results
-from cannery.report.verified import Verified, path_of, read_verified
+from cannery.build.plan import Action
+from cannery.common.errors import MatrixError, VerificationError
+from cannery.common.files import write_files
+from cannery.common.model import DeviceKind
+from cannery.verify.recording import record, state_keys
+from cannery.verify.results import Basis, Result, known_results
+from cannery.verify.verified import Verified, path_of, read_verified
 from tests.unit.publications import sha
 from tests.unit.verifications import NOT_RUN, REPORT
 from tests.unit.world import BOTH, World, make_world

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.files import write_files
-from cannery.model import Target
-from cannery.publish import records
-from cannery.report.results import Basis, Result, known_results, phrase, verdicts
-from cannery.report.verified import Verified, path_of, to_text
+from cannery.common.files import write_files
+from cannery.common.model import Target
+from cannery.registry import records
+from cannery.verify.results import Basis, Result, known_results, phrase, verdicts
+from cannery.verify.verified import Verified, path_of, to_text
 from tests.unit.catalogues import BARE, NPU, SIMULATED, release
 from tests.unit.matrices import Checkout
 from tests.unit.publications import sha

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from cannery.audit.result import Result, Standing
+from cannery.common.errors import EngineError, UsageError
 from cannery.deploy.run_spec import RunSpec, npus, simulated_device
-from cannery.errors import EngineError, UsageError
-from cannery.execute.engine import client, containers
-from cannery.execute.engine.probing import NoFactsError
+from cannery.engine import client, containers
 from cannery.options.smoke import SmokeOptions
-from cannery.pipeline import smoke
+from cannery.smoke import run as smoke
 from cannery.smoke.model import Document
+from cannery.verify.audit.result import Result, Standing
+from cannery.verify.probing import NoFactsError
 from tests.unit.audits import OURS, PROJECT, found_with
 from tests.unit.smokes import good_items, printed
 

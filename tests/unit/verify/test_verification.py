@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.model import DeviceKind
-from cannery.report.verification import Check, DeviceRun, passed_on
+from cannery.common.model import DeviceKind
+from cannery.verify.verification import Check, DeviceRun, passed_on
 from tests.unit.verifications import FAILED, NOT_RUN, PASSED, REPORT
 
 

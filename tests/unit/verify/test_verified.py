@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.errors import FileError, MatrixError
-from cannery.files import write_files
-from cannery.publish import records
-from cannery.report.verified import Verified, path_of, read_verified, to_text, updated
+from cannery.common.errors import FileError, MatrixError
+from cannery.common.files import write_files
+from cannery.registry import records
+from cannery.verify.verified import Verified, path_of, read_verified, to_text, updated
 from tests.unit.publications import sha
 
 BARE = records.Tested(

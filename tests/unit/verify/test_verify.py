@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import CanneryError, EngineError
-from cannery.execute.engine import containers, verify
-from cannery.model import DeviceKind
+from cannery.common.errors import CanneryError, EngineError
+from cannery.common.model import DeviceKind
+from cannery.engine import containers
+from cannery.verify import run_checks as verify
 from tests.unit.matrices import CHECKOUT, Checkout
 
 ONE = {"title": "a check", "outcome": "failed", "why": "no"}

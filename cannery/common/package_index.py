@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where builds, locks and downloads get packages: an index, and the certificates to trust."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+BUNDLE_INDEX = "http://localhost/simple"
+"""The package index of a build from a bundle. pip trusts this host without TLS."""
+
+_SYSTEM_CA = Path("/etc/ssl/certs/ca-certificates.crt")
+_CA_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
+_INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "PIP_INDEX_URL")
+
+_LOGIN = re.compile(r"://([^/]+)@")
+"""Matches the user name and the password in a URL, valid or not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageIndex:
+    """Where a build gets packages: a file of certificates to trust, and the URL of an index.
+
+    ``index_url`` may be empty, for the default index. Both enter a build as secrets, so neither is
+    ever in a layer or in an image's history. ``gateway`` is the proxy through which a build from a
+    bundle gets everything; it is empty for the network.
+    """
+
+    ca: Path | None
+    index_url: str
+    gateway: str = ""
+
+    def redacted(self, text: str) -> str:
+        """``text`` with asterisks in place of the user name and password in the index's URL."""
+        login = _LOGIN.search(self.index_url)
+        secrets = [login[1], unquote(login[1])] if login else []
+        # Some programs keep the user name and show the password in another notation.
+        secrets += [each.partition(":")[2] for each in secrets]
+        for secret in filter(None, secrets):
+            text = text.replace(secret, "****")
+        return text
+
+
+def package_index(
+    ca: Path | None, index_url: str, environ: Mapping[str, str] = os.environ
+) -> PackageIndex:
+    """The index and the certificates that the user named, else those of pip and uv here."""
+    named = next((environ[name] for name in _CA_VARIABLES if environ.get(name)), "")
+    path = ca or (Path(named) if named else _SYSTEM_CA)
+    index = index_url or next((environ[n] for n in _INDEX_VARIABLES if environ.get(n)), "")
+    return PackageIndex(ca=path if path.is_file() else None, index_url=index)
