@@ -8,13 +8,13 @@ NoRepositoryError stands apart, because some callers can do without a repository
 from __future__ import annotations
 
 import io
-import os
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cannery.build.affected import Commit
 from cannery.common.errors import EngineError, Problem, file_error
+from cannery.common.program_environment import stated
 
 
 class NoRepositoryError(EngineError):
@@ -144,7 +144,9 @@ def _checked(
     # Without optional locks, a question never writes to the repository.
     argv = ["git", "--no-optional-locks", "-C", str(root), *words]
     try:
-        done = subprocess.run(argv, input=stdin, capture_output=True, check=False)
+        done = subprocess.run(
+            argv, input=stdin, env=stated("git"), capture_output=True, check=False
+        )
     except FileNotFoundError as error:
         fix = "Install it: 'apt-get install git' on Debian."
         raise NoRepositoryError(Problem(what="git is not installed.", fix=fix)) from error
@@ -166,6 +168,4 @@ def _has_repository(root: Path) -> bool:
     git's exit code is the same for a missing repository and for one that it cannot open.
     """
     place = root.resolve()
-    return "GIT_DIR" in os.environ or any(
-        (each / ".git").exists() for each in (place, *place.parents)
-    )
+    return any((each / ".git").exists() for each in (place, *place.parents))

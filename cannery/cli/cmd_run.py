@@ -13,6 +13,7 @@ from cannery.common import console
 from cannery.common.errors import EngineError, Problem, UsageError
 from cannery.common.image_names import image_name
 from cannery.common.package_index import package_index
+from cannery.common.program_environment import stated
 from cannery.deploy import formats
 from cannery.deploy.run_spec import cards_of
 from cannery.deploy.workload import Workload
@@ -158,7 +159,7 @@ def _run(workload: Workload, project: Project, *, builds: bool) -> NoReturn:
     if os.isatty(0):
         argv[2:2] = ["--interactive", "--tty"]
     try:
-        os.execvp(argv[0], argv)
+        os.execvpe(argv[0], argv, stated("docker"))
     except OSError as error:
         reason = os.strerror(error.errno or 0).lower()
         raise EngineError(

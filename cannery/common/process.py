@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cannery.common.errors import EngineError, file_error
+from cannery.common.program_environment import program_of, stated
 
 _running: set[subprocess.Popen[str]] = set()
 _stopping: list[bool] = []
@@ -56,8 +57,9 @@ def run(
 ) -> tuple[int, str]:
     """Run ``argv``; return its exit code and, with ``capture``, its output (both streams).
 
-    ``env`` is added to the environment. Without ``capture`` the output goes to this process's
-    stderr, because stdout is for data. ``waiting`` is called every 10 seconds while it runs.
+    ``env`` is added to what ``program_environment.stated`` lets through. Without ``capture`` the
+    output goes to this process's stderr, because stdout is for data. ``waiting`` is called every
+    10 seconds while it runs.
 
     Raises:
         EngineError: the program is not installed.
@@ -124,7 +126,7 @@ def _start(
         process = subprocess.Popen(
             argv,
             cwd=cwd,
-            env={**os.environ, **(env or {})},
+            env={**stated(program_of(argv)), **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE if pipe else 2,
             stderr=subprocess.STDOUT if pipe else None,
@@ -165,7 +167,7 @@ def stream(
 ) -> int:
     """Run ``argv``, call ``heard`` with every line of its output, and return its exit code.
 
-    The output is UTF-8. ``env`` is added to the environment.
+    The output is UTF-8; ``env`` is that of ``run``.
 
     Raises: as ``run``.
     """

@@ -80,7 +80,7 @@ def sign(
         raise UsageError(Problem(what=what, fix=fix))
     argv = [cosign, "sign", "--yes", "--key", key, f"--tlog-upload={str(log).lower()}"]
     argv += (transport or Transport()).options()
-    code, said = run([*argv, reference], capture=True)
+    code, said = run([*argv, reference], capture=True, env=_of_key(key))
     if code:
         raise _failed(f"cosign could not sign {reference}", said, _hint(said, key))
 
@@ -91,7 +91,8 @@ def public_key(key: str) -> str:
     Raises:
         EngineError: cosign is not installed, or cannot open the key.
     """
-    code, said = run([_cosign(), "public-key", "--key", key], capture=True)
+    argv = [_cosign(), "public-key", "--key", key]
+    code, said = run(argv, capture=True, env=_of_key(key))
     if code or "BEGIN PUBLIC KEY" not in said:
         raise _failed(f"cosign could not read the public part of {key}", said, _hint(said, key))
     return said[said.index("-----BEGIN") :]
@@ -112,7 +113,7 @@ def verify(
     _check(reference, key)
     argv = [cosign, "verify", "--key", key, f"--insecure-ignore-tlog={str(not log).lower()}"]
     argv += (transport or Transport()).options()
-    code, said = run([*argv, reference], capture=True)
+    code, said = run([*argv, reference], capture=True, env=_of_key(key))
     if code in _UNSIGNED:
         fix = "Do not use the image, or name the key that it was signed with."
         raise _failed(f"{reference} was not signed with {key}", said, fix)
@@ -125,6 +126,12 @@ def _cosign() -> str:
     if found is None:
         raise EngineError(Problem(what="cosign is not installed.", fix=INSTALL))
     return found
+
+
+def _of_key(key: str) -> dict[str, str]:
+    """The variable that holds ``key``, if it is one such as ``env://NAME``."""
+    name = key.removeprefix("env://")
+    return {name: os.environ[name]} if name != key and name in os.environ else {}
 
 
 def key_problem(key: str) -> Problem | None:

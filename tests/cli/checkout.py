@@ -169,7 +169,7 @@ def _like_a_process() -> Iterator[None]:
     client.connect.cache_clear()
     try:
         with (
-            patch("os.execvp", side_effect=replaced),
+            patch("os.execvpe", side_effect=replaced),
             patch("cannery.matrix.schema.parse_matrix", _parsed_once),
         ):
             yield

@@ -48,7 +48,7 @@ NUMBERS = range(31, 40)
 """Those of the engines of these tests, of which several can run at once."""
 
 IMAGE = f"cannery:{TARGET}"
-MARK = "CANNERY_FAULT"
+MARK = "HOME"
 """The variable in the environment of all processes of a run."""
 
 _DISKS = {"storage": 300, "checkout": 48, "checkout/.cannery": 48, "tmp": 48, "registry/data": 200}
@@ -111,18 +111,22 @@ class Site:
     def root(self) -> Path:
         return self.folder / "checkout"
 
+    @property
+    def home(self) -> Path:
+        """The value of MARK."""
+        return self.folder / "home"
+
     def environment(self, more: Mapping[str, str]) -> dict[str, str]:
         """The environment of a run."""
         own = {
             "DOCKER_HOST": self.engine.host,
             "DOCKER_CONFIG": str(self.folder / "docker"),
-            "HOME": str(self.folder / "home"),
+            MARK: str(self.home),
             "TMPDIR": str(self.folder / "tmp"),
             "XDG_CACHE_HOME": str(self.folder / "home" / "cache"),
             "UV_DEFAULT_INDEX": self.index,
             "PYTHONPATH": str(ROOT),
             "PYTHONFAULTHANDLER": "1",
-            MARK: str(self.folder),
         }
         return {**os.environ, **own, **more}
 

@@ -142,7 +142,7 @@ def containers(site: Site) -> list[str]:
 
 def processes(site: Site) -> list[str]:
     """The processes of runs that still go on."""
-    wanted = f"{MARK}={site.folder}".encode()
+    wanted = f"{MARK}={site.home}".encode()
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:

@@ -100,7 +100,7 @@ def test_what_a_run_leaves_is_found(site: Site) -> None:
     (state / "half.json").write_text('{"half": ', encoding="utf-8")
     site.engine.docker("create", "--name", name, IMAGE, "true")
     site.engine.docker("network", "create", "--internal", name)
-    marked = {**os.environ, MARK: str(site.folder)}
+    marked = {**os.environ, MARK: str(site.home)}
     with subprocess.Popen(["sleep", "infinity"], env=marked) as process:
         try:
             assert {Path(each).name for each in left_over(site)} == {".half", "cannery-x"}

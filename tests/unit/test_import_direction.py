@@ -32,6 +32,7 @@ TOUCHING = {
     "common.owner",
     "common.package_index",
     "common.process",
+    "common.program_environment",
     "common.progress",
     "common.trust",
     "fetch.fetcher",
@@ -60,7 +61,7 @@ WORLD = {
     *("docker", "subprocess", "socket", "ssl", "http", "urllib", "requests", "asyncio"),
     *("time", "datetime", "random", "secrets", "uuid", "locale", "getpass", "platform", "signal"),
 }
-OF_OS = {"environ", "environb", "getenv", "getcwd", "system", "popen", "fork", "execvp", "kill"}
+OF_OS = {"environ", "environb", "getenv", "getcwd", "system", "popen", "fork", "execvpe", "kill"}
 OF_PATH = {"cwd", "home", "expanduser"}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cannery.common import program_environment
 from cannery.common.package_index import PackageIndex
 from cannery.lock.resolve import lock_target
 from tests.unit.applications import stacked_checkout
@@ -69,14 +70,20 @@ class Uv:
         return [value for name, value in self.options() if name == option]
 
 
+def put_in_place(folder: Path, note: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the package ``uv`` in ``folder`` run in place of uv's, with its settings."""
+    monkeypatch.setitem(program_environment._OF, "uv", ("PYTHONPATH", "UV_*"))
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("UV_NOTE", str(note))
+
+
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Uv:
     """A stand-in for uv and a checkout, both below ``tmp_path``."""
     package = tmp_path / "stand-in" / "uv"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "__main__.py").write_text(UV, encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(package.parent))
-    monkeypatch.setenv("UV_NOTE", str(tmp_path / "note"))
+    put_in_place(package.parent, tmp_path / "note", monkeypatch)
     (tmp_path / "checkout").mkdir()
     checkout = stacked_checkout(tmp_path / "checkout")
     return Uv(note=tmp_path / "note", checkout=checkout)

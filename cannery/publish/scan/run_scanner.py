@@ -33,7 +33,8 @@ def scan_with(scanner: Scanner, document: Mapping[str, Any], name: str) -> list[
             bill.write_text(json.dumps(document), encoding="utf-8")
             console.say(f"scanning {name} with {scanner.name}")
             argv = [*scanner.command, scanner.output, str(report), f"{scanner.prefix}{bill}"]
-            code, said = run(argv, capture=True)
+            # Not in the user's folder, where a .trivyignore would hide findings.
+            code, said = run(argv, cwd=Path(folder), capture=True)
             if code:
                 what = f"{scanner.name} could not scan {name} (exit code {code}):"
                 raise EngineError(f"{what}\n{said.strip()[-2000:]}")

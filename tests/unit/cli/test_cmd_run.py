@@ -98,7 +98,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         monkeypatch.setattr(module, "simulated", lambda *_: tree)
     monkeypatch.setattr(devices, "make_simulated", make)
     monkeypatch.setattr(preflight, "check_host", lambda *_, **__: Findings(problems=(), notes=()))
-    monkeypatch.setattr("os.execvp", start)
+    monkeypatch.setattr("os.execvpe", start)
     return asked
 
 

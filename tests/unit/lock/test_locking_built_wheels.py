@@ -17,6 +17,7 @@ from cannery.lock.resolve import lock_build_requirements, lock_target, write_loc
 from cannery.lock.upgrades import check_upgrades
 from tests.unit.built_wheels import built_checkout
 from tests.unit.matrices import Checkout
+from tests.unit.uv_standin import put_in_place
 
 INDEX = PackageIndex(ca=None, index_url="")
 UV = """
@@ -39,8 +40,7 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Noted:
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "__main__.py").write_text(UV, encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(package.parent))
-    monkeypatch.setenv("UV_NOTE", str(tmp_path / "note"))
+    put_in_place(package.parent, tmp_path / "note", monkeypatch)
     return lambda: [
         (argv, files)
         for argv, files in map(json.loads, (tmp_path / "note").read_text().splitlines())
