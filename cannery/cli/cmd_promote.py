@@ -9,10 +9,10 @@ from cannery.common.errors import Problem, UsageError
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import PromoteOptions
-from cannery.publish.promote import Promotion
-from cannery.registry.client import Repository
-from cannery.registry.oci import Reference, parse_reference
-from cannery.registry.records import read_records
+from cannery.pipeline.promote import Promotion
+from cannery.publish.oci import Reference, parse_reference
+from cannery.publish.policy import load
+from cannery.publish.records import read_records
 
 
 def run(given: Given, project: Project) -> int:
@@ -20,6 +20,7 @@ def run(given: Given, project: Project) -> int:
 
     Raises:
         UsageError: FROM or TO is no reference that can be used.
+        MatrixError, FileError: matrix.yaml or publish.yaml is wrong, or cannot be read.
         PublishError: no record names the image, or a tag there must stay as it is.
         CanneryError: anything else; no tag has moved then.
     """
@@ -42,6 +43,7 @@ def run(given: Given, project: Project) -> int:
         destination=repository(place),
         wanted=source,
         place=place,
+        publishing=load(project.publish_file, project.matrix()),
         allow=frozenset(options.allow),
     )
     digest, tags = promotion.run(read_records(project.releases))

@@ -29,7 +29,7 @@ def run(given: Given, project: Project) -> int:
     repository = Repository(place.registry, place.repository, ca=existing(options.ca))
     records = read_records(project.releases)
     moving = moving_tags(publishing, matrix)
-    found, decision = prunable(repository, records, moving, options.keep)
+    found, decision = prunable(repository, records, moving, options.keep, publishing.is_own)
     print(text_of(found, decision))
     if not decision.gone:
         return 0

@@ -63,6 +63,23 @@ class Publishing:
         owned = (tag for tag, owner in others if owner == target_id)
         return (own, *(() if simulate else owned))
 
+    def is_own(self, tag: str, target_id: str) -> bool:
+        """Whether ``tag`` is the target's own, or one that a push has made immutable.
+
+        An alias or the tag of a scheme is not: the next push of another target may own it.
+        """
+        own = (self.moving.format(target=target_id) + tag_end(simulate=s) for s in (False, True))
+        return tag in own or bool(self.immutable_pattern(target_id).fullmatch(tag))
+
+    def immutable_pattern(self, target_id: str) -> re.Pattern[str]:
+        """Matches all immutable tags of a target."""
+        return re.compile(
+            re.escape(self.immutable)
+            .replace(re.escape("{target}"), re.escape(target_id))
+            .replace(re.escape("{key}"), f"[0-9a-f]{{{KEY_DIGITS}}}")
+            + f"({SIMULATED})?"
+        )
+
     def index_tag(self, tag: str, *, simulate: bool) -> str:
         """The tag of an image for several platforms."""
         return tag + tag_end(simulate=simulate)
@@ -255,15 +272,7 @@ def _check_immutable(
     top: Section, found: Publishing, matrix: Matrix, taken: Mapping[str, str]
 ) -> None:
     """Report every tag that could also be an immutable tag of a later image."""
-    patterns = {
-        name: re.compile(
-            re.escape(found.immutable)
-            .replace(re.escape("{target}"), re.escape(name))
-            .replace(re.escape("{key}"), f"[0-9a-f]{{{KEY_DIGITS}}}")
-            + f"({SIMULATED})?"
-        )
-        for name in matrix.targets
-    }
+    patterns = {name: found.immutable_pattern(name) for name in matrix.targets}
     for tag, owner in taken.items():
         for name, pattern in patterns.items():
             if pattern.fullmatch(tag):

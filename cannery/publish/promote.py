@@ -6,8 +6,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from cannery.common import console
-from cannery.common.errors import Problem, PublishError, UsageError
+from cannery import console
+from cannery.errors import Problem, PublishError, UsageError
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.tags import TagMove, TagMover, read_tags
+from cannery.execute.registry.transfer import closure, copy, read_back
+from cannery.pipeline.transaction import unmoved
+from cannery.publish.oci import Document, Reference
+from cannery.publish.policy import Publishing
+from cannery.publish.records import Record
 from cannery.publish.retention import subject_tags
 from cannery.publish.transaction import unmoved
 from cannery.registry.client import Repository
@@ -21,13 +28,15 @@ from cannery.registry.transfer import closure, copy, read_back
 class Promotion:
     """A copy of the image ``wanted`` of ``source`` to ``place`` in ``destination``.
 
-    ``allow`` may hold ``unrecorded``, for images that no record names.
+    ``publishing`` says which tags a target has now, ``allow`` may hold ``unrecorded``, for images
+    that no record names.
     """
 
     source: Repository
     destination: Repository
     wanted: Reference
     place: Reference
+    publishing: Publishing
     allow: Collection[str] = ()
 
     def run(self, records: Sequence[Record]) -> tuple[str, tuple[str, ...]]:
@@ -44,7 +53,9 @@ class Promotion:
             raise PublishError(
                 Problem(what=what, fix="The records in releases/ name the published images.")
             )
-        record = next((each for each in records if digest in each.digests), None)
+        # That of the whole index, if one image of it was pushed for itself, too.
+        named = [each for each in records if digest in each.digests]
+        record = max(named, key=lambda each: each.digest == digest, default=None)
         if record is None and "unrecorded" not in self.allow:
             what = f"no record in releases/ names {self.source.at(digest)}."
             fix = "It was not pushed from this project. Add --allow unrecorded to copy it anyway."
@@ -62,11 +73,18 @@ class Promotion:
         if self.place.tag:
             return (self.place.tag,)
         if record and record.digest == digest:
-            return (record.tag, *record.tags)
+            return (record.tag, *self._moving(record))
         if self.wanted.tag:
             return (self.wanted.tag,)
         what = f"{self.place} has no tag, and neither a record nor {self.wanted} names one."
         raise UsageError(Problem(what=what, fix=f"Write {self.place}:TAG."))
+
+    def _moving(self, record: Record) -> tuple[str, ...]:
+        """The moving tags of ``record``, less those that publish.yaml has given away since."""
+        now = self.publishing.moving_tags(record.target, simulate=record.simulated)
+        if lost := [tag for tag in record.tags if tag not in now]:
+            console.say(f"not moved, because {record.target} has lost it: {', '.join(lost)}")
+        return tuple(tag for tag in record.tags if tag in now)
 
     def _copy(
         self, digest: str, tags: Sequence[str], immutable: Collection[str]

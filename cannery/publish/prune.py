@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from cannery.common import console
-from cannery.common.errors import Problem, PublishError
-from cannery.common.model import Matrix
+from cannery import console
+from cannery.errors import Problem, PublishError
+from cannery.execute.registry.client import Repository
+from cannery.execute.registry.errors import RegistryError
 from cannery.image.render import NAMESPACE
+from cannery.image.simulated import LABEL as SIMULATED
+from cannery.model import Matrix
+from cannery.publish.oci import ManifestContents, manifest_contents
 from cannery.publish.policy import Publishing
 from cannery.publish.retention import Decision, Stored, choose_deletions
 from cannery.registry.client import Repository
@@ -34,15 +38,34 @@ def stored(repository: Repository) -> list[Stored]:
 
 
 def _stored(repository: Repository, digest: str, tags: Sequence[str]) -> Stored:
-    documents = closure(repository, digest)
-    annotations = manifest_contents(documents[-1]).annotations
+    found: dict[str, ManifestContents] = {}
+    broken = _read(repository, digest, found)
+    annotations = found[digest].annotations if digest in found else {}
     return Stored(
         digest=digest,
         tags=tuple(tags),
-        needs=frozenset(each.digest for each in documents),
+        needs=frozenset({digest, *found}),
         target=annotations.get(f"{NAMESPACE}.target", ""),
         created=annotations.get(_CREATED, ""),
+        simulated=annotations.get(SIMULATED) == "true",
+        broken=broken,
     )
+
+
+def _read(repository: Repository, digest: str, found: dict[str, ManifestContents]) -> str:
+    """Read the manifest ``digest`` and those in it into ``found``; return what is wrong with one.
+
+    One that lacks a part must not keep the others from being read.
+    """
+    document = repository.manifest(digest)
+    if document is None:
+        return f"it lacks {digest}; push it again, or delete its tag"
+    try:
+        contents = manifest_contents(document)
+    except ValueError as error:
+        return str(error)
+    found[digest] = contents
+    return next(filter(None, [_read(repository, e.digest, found) for e in contents.manifests]), "")
 
 
 def moving_tags(publishing: Publishing, matrix: Matrix) -> set[str]:
@@ -56,15 +79,19 @@ def moving_tags(publishing: Publishing, matrix: Matrix) -> set[str]:
 
 
 def prunable(
-    repository: Repository, records: Sequence[Record], moving: Iterable[str], keep: int
+    repository: Repository,
+    records: Sequence[Record],
+    moving: Iterable[str],
+    keep: int,
+    is_own: Callable[[str, str], bool],
 ) -> tuple[list[Stored], Decision]:
-    """Everything in ``repository``, and the decision about what to delete.
+    """Everything in ``repository``, and the decision about what to delete; see that for arguments.
 
     Raises:
         RegistryError: the registry does not answer or refuses.
     """
     found = stored(repository)
-    return found, choose_deletions(found, records, moving, keep)
+    return found, choose_deletions(found, records, moving, keep, is_own)
 
 
 def text_of(found: Sequence[Stored], decision: Decision) -> str:

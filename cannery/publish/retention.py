@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 
@@ -19,7 +19,8 @@ class Stored:
     """One digest in a registry, with its tags.
 
     ``needs`` are its digest and those of all manifests in it. ``target`` is empty for an image that
-    ``push`` has not made; ``created`` is a time as in ``2026-11-21T12:00:00Z``.
+    ``push`` has not made; ``created`` is a time as in ``2026-11-21T12:00:00Z``. ``broken`` says
+    what it lacks, and is empty if it is whole.
     """
 
     digest: str
@@ -27,6 +28,13 @@ class Stored:
     needs: frozenset[str]
     target: str
     created: str
+    simulated: bool = False
+    broken: str = ""
+
+    @property
+    def kind(self) -> tuple[str, bool]:
+        """What it is compared with to find the newest."""
+        return self.target, self.simulated
 
     @property
     def subject(self) -> str:
@@ -54,25 +62,32 @@ def subject_tags(digests: Iterable[str], tags: Iterable[str]) -> list[str]:
 
 
 def choose_deletions(
-    stored: Sequence[Stored], records: Sequence[Record], moving: Iterable[str], keep: int
+    stored: Sequence[Stored],
+    records: Sequence[Record],
+    moving: Iterable[str],
+    keep: int,
+    is_own: Callable[[str, str], bool],
 ) -> Decision:
     """Decide which of ``stored`` nothing needs any more.
 
-    ``moving`` are the tags that a push moves. Of each target's other images, the ``keep`` newest
-    stay.
+    ``moving`` are the tags that a push moves; ``is_own`` says whether a push gives a tag to the
+    images of a target. Of each target's other images, the ``keep`` newest stay, and as many
+    simulated ones.
     """
     recorded = {digest: record.tag for record in records for digest in record.digests}
     names = {record.tag: record.tag for record in records}
     in_use = {*moving}
+    given = {*names, *(tag for record in records for tag in record.tags)}
     kept: dict[str, str] = {}
     for each in stored:
-        if why := _reason(each, recorded, names, in_use):
+        if why := _reason(each, recorded, names, in_use) or _of_a_person(each, given, is_own):
             kept[each.digest] = why
     others = [each for each in stored if each.digest not in kept and not each.subject]
-    others.sort(key=lambda each: (each.target, each.created, each.digest), reverse=True)
-    for target, own in groupby(others, key=lambda each: each.target):
+    others.sort(key=lambda each: (each.kind, each.created, each.digest), reverse=True)
+    for (target, simulated), own in groupby(others, key=lambda each: each.kind):
         for each in islice(own, keep):
-            kept[each.digest] = f"it is one of the {keep} newest of {target}"
+            name = f"{target} (simulated)" if simulated else target
+            kept[each.digest] = f"it is one of the {keep} newest of {name}"
     needed = _spread(stored, kept, {*recorded})
     gone = tuple(each for each in stored if each.digest not in kept)
     # Indexes first, so that an interrupted run leaves no index without its images.
@@ -109,4 +124,14 @@ def _reason(
         return f"the moving tag {', '.join(used)} names it"
     if not each.target and not each.subject:
         return "build.py push has not made it"
-    return ""
+    return each.broken
+
+
+def _of_a_person(each: Stored, given: Collection[str], is_own: Callable[[str, str], bool]) -> str:
+    """The reason to keep ``each`` because of its tags; empty if a push has set all of them."""
+    others = [
+        tag
+        for tag in sorted(each.tags)
+        if tag not in given and not _OF_A_DIGEST.fullmatch(tag) and not is_own(tag, each.target)
+    ]
+    return f"build.py push has not set the tag {', '.join(others)}" if others else ""

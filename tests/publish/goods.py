@@ -26,6 +26,8 @@ def image_push(
     moving: tuple[str, ...] | None = None,
     size: int = 200_000,
     compression: str = "zstd",
+    created: str = "",
+    simulated: bool = False,
 ) -> ImagePush:
     """An image of two layers, one of which is the same in all."""
     layers = (layer("base", size), layer(f"{name} {version}", size))
@@ -33,8 +35,13 @@ def image_push(
     packed = Blobs(folder=folder / "blobs", compression=compression).pack(
         saved.image, saved.diff_ids, lambda: pieces(saved.layout("plain"))
     )
+    annotations = {
+        "io.cannery.target": name,
+        "org.opencontainers.image.created": created,
+        "io.cannery.simulated": str(simulated).lower(),
+    }
     manifest = image_manifest(
-        packed.config_descriptor, [each.blob for each in packed.layers], {"io.cannery.target": name}
+        packed.config_descriptor, [each.blob for each in packed.layers], annotations
     )
 
     def content() -> OciContent:
@@ -43,7 +50,7 @@ def image_push(
         return OciContent(
             name=name,
             blobs=(blob_of(CONFIG, packed.config), *blobs),
-            documents=(manifest, image_index([entry], {"io.cannery.target": name})),
+            documents=(manifest, image_index([entry], annotations)),
         )
 
     return ImagePush(

@@ -17,6 +17,7 @@ from cannery.registry.records import Record
 from cannery.registry.transfer import closure
 from tests.unit.publications import record
 
+from .checkouts import POLICY
 from .conftest import HURRIED
 from .goods import Push, image_push
 from .servers import Authority, Between, Fault, registry
@@ -45,6 +46,7 @@ def promotion(
         destination=destination,
         wanted=Reference(registry=source.host, repository=source.name, tag=name, digest=digest),
         place=Reference(registry=destination.host, repository=destination.name, tag=tag),
+        publishing=POLICY,
         allow=allow,
     )
 
@@ -61,6 +63,19 @@ def test_the_copy_is_the_same_to_the_digest(
     assert (digest, named) == (told.digest, ("full-1", "full", "latest"))
     assert tags(other) == dict.fromkeys(named, told.digest)
     assert closure(other, digest) == closure(repository, digest)
+
+
+def test_an_alias_that_another_target_has_now_stays(
+    repository: Repository, other: Repository, pushed: tuple[Push, Record], tmp_path: Path
+) -> None:
+    told = pushed[1]
+    [newer] = Push(other, tmp_path / "theirs")(image_push(tmp_path, "bare", "2"))
+    assert tags(other)["latest"] == newer.root.digest
+    given = replace(POLICY, aliases={"latest": "bare"})
+    of_full = replace(promotion(repository, other, "full"), publishing=given)
+    assert of_full.run([told]) == (told.digest, ("full-1", "full"))
+    assert tags(other)["latest"] == newer.root.digest
+    assert tags(other)["full"] == told.digest
 
 
 def test_by_digest_under_another_tag(

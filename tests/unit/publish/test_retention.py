@@ -8,7 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.publish.retention import Stored, choose_deletions, subject_tags
+from cannery.publish.records import Record
+from cannery.publish.retention import Decision, Stored, subject_tags
+from cannery.publish.retention import choose_deletions as chosen
 from tests.unit.publications import RECORD, record, sha
 
 
@@ -21,6 +23,52 @@ def stored(character: str, *tags: str, **more: Any) -> Stored:
         created=more.pop("created", character),
         **more,
     )
+
+
+def choose_deletions(
+    found: list[Stored], records: list[Record], moving: list[str], keep: int
+) -> Decision:
+    """All tags are as ``push`` gives them, except those that begin with "by-hand"."""
+    own = lambda tag, _: not tag.startswith("by-hand")  # noqa: E731 - what it is named says it
+    return chosen(found, records, moving, keep, own)
+
+
+def test_simulated_images_do_not_take_the_place_of_real_ones() -> None:
+    simulated = [stored(each, f"full-{each}-sim", simulated=True) for each in "bcd"]
+    decision = choose_deletions([stored("a"), *simulated], [], [], 1)
+    assert [each.digest for each in decision.gone] == [sha("b"), sha("c")]
+    assert decision.kept == {
+        sha("a"): "it is one of the 1 newest of full",
+        sha("d"): "it is one of the 1 newest of full (simulated)",
+    }
+
+
+def test_what_a_person_has_tagged_stays() -> None:
+    found = [
+        stored("a", "full-a", "by-hand"),
+        stored("b", "by-hand-too", "by-hand-again"),
+        stored("c", "full-c"),
+        stored("d", f"sha256-{'e' * 64}.sig", "by-hand-signed", target=""),
+    ]
+    decision = choose_deletions(found, [], [], 0)
+    assert [each.digest for each in decision.gone] == [sha("c")]
+    assert decision.kept == {
+        sha("a"): "build.py push has not set the tag by-hand",
+        sha("b"): "build.py push has not set the tag by-hand-again, by-hand-too",
+        sha("d"): "build.py push has not set the tag by-hand-signed",
+    }
+
+
+def test_tags_of_records_are_no_persons() -> None:
+    old = record(tag="full-1", tags=("by-hand-alias",))
+    assert choose_deletions([stored("a", "full-a", "by-hand-alias")], [old], [], 0).gone
+
+
+def test_what_lacks_a_part_stays_with_the_parts_that_it_has() -> None:
+    broken = stored("a", needs=frozenset({sha("a"), sha("b")}), broken="no sha256:c")
+    decision = choose_deletions([broken, stored("b"), stored("d")], [], [], 0)
+    assert decision.kept == {sha("a"): "no sha256:c", sha("b"): "an image that is kept needs it"}
+    assert [each.digest for each in decision.gone] == [sha("d")]
 
 
 def test_the_newest_of_each_target_stay() -> None:
