@@ -36,8 +36,8 @@ def test_ranks_meet_by_a_table(host: Host, tmp_path: Path, version: str) -> None
     [
         ("", "is not JSON at byte 0"),
         ('{"version": "1.0"', "is not JSON at byte 17"),
-        ('{"version": "1.0", "status": "comp\\', "is not JSON at byte 34"),
-        ('{"version": "1.0", "status": "comp\\"', "is not JSON at byte 35"),
+        ('{"version": "1.0", "status": "comp\\', "is not JSON at byte 35"),
+        ('{"version": "1.0", "status": "comp\\"', "is not JSON at byte 36"),
         ('{"version": "1.0", "stat\\', "is not JSON at byte 25"),
         ("[" * 50, "is not JSON at byte 17"),
         (json.dumps({"version": "1.0"}), 'has no "status"'),
