@@ -34,7 +34,7 @@ from cannery.registry.records import (
     Record,
     difference,
     latest,
-    path_of,
+    new_path,
     read_records,
     to_text,
 )
@@ -145,8 +145,7 @@ class Push:
         for each in pushed:
             if own := packed.get(each.image_push.name):
                 record = self._record(own, each, earlier)
-                path = path_of(self.project.releases, record)
-                if not path.exists():
+                if path := new_path(self.project.releases, record, earlier):
                     found[path] = to_text(record)
         return found
 

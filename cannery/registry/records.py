@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -91,6 +92,11 @@ class Record:
     signed: bool = False
 
     @property
+    def place(self) -> str:
+        """The repository, with its registry."""
+        return f"{self.registry}/{self.repository}"
+
+    @property
     def digests(self) -> frozenset[str]:
         """Every manifest that has to stay in the registry."""
         return frozenset({self.digest, *(each.digest for each in self.platforms.values())})
@@ -103,8 +109,26 @@ def to_text(record: Record) -> str:
 
 
 def path_of(folder: Path, record: Record) -> Path:
-    """The path of the file of ``record`` below ``folder``."""
+    """The path of the file of ``record`` below ``folder``, in the first registry with its tag."""
     return folder / record.target / f"{record.tag}.json"
+
+
+def new_path(folder: Path, record: Record, earlier: Iterable[Record]) -> Path | None:
+    """The path of a new file for ``record``; None if ``earlier`` has the same tag in its place.
+
+    A tag that other registries have, too, has a file for each of them.
+    """
+    same_tag = {each.place for each in earlier if path_of(folder, each) == path_of(folder, record)}
+    if record.place in same_tag:
+        return None
+    return _paths(folder, record)[bool(same_tag)]
+
+
+def _paths(folder: Path, record: Record) -> tuple[Path, Path]:
+    """The path of the first record of a tag, and that of one in another registry."""
+    first = path_of(folder, record)
+    place = re.sub(r"[^a-z0-9.]+", "-", record.place.lower())
+    return first, first.with_name(f"{record.tag}@{place}.json")
 
 
 def read_records(folder: Path) -> tuple[Record, ...]:
@@ -137,7 +161,7 @@ def latest(records: Iterable[Record], target: str) -> Record | None:
 
 
 def read_record(path: Path) -> Record:
-    """The record in the file ``path``, which must have the name that ``path_of`` gives it.
+    """The record in the file ``path``, which must have a name that ``new_path`` gives it.
 
     Raises:
         FileError: it cannot be read, or is not a valid record.
@@ -146,7 +170,7 @@ def read_record(path: Path) -> Record:
     try:
         loaded = json.loads(read_text(path))
         record = _record(loaded if isinstance(loaded, dict) else {})
-        if path_of(path.parent.parent, record) != path:
+        if path not in _paths(path.parent.parent, record):
             wrong = f"it is the record of {record.target}, tag {record.tag}, which has another name"
     except FileNotFoundError as error:
         raise file_error("read", path, error) from error

@@ -22,8 +22,9 @@ from cannery.registry.records import read_records
 from tests.unit.world import BOTH, make_world
 
 from .checkouts import COPIED, Place, built_place
+from .conftest import HURRIED, Login
 from .keys import SECRET, make_pair
-from .servers import Between, Fault
+from .servers import Authority, Between, Fault, between, registry
 
 
 @pytest.fixture
@@ -113,6 +114,29 @@ def test_the_same_push_again_leaves_the_record(place: Place) -> None:
     assert {each.digest for each in told.platforms["linux/arm64"].layers} == {
         each["digest"] for each in json.loads(text)["platforms"]["linux/arm64"]["layers"]
     }
+
+
+def test_a_push_to_a_second_registry_has_a_record_of_its_own(
+    place: Place, tmp_path: Path, authority: Authority, login: Login
+) -> None:
+    first, [here] = place.repository.host, place.push()
+    place.commit()
+    with (
+        registry(tmp_path / "second", login=True) as server,
+        between(server, authority, tmp_path / "line") as line,
+    ):
+        login(line.host)
+        place.repository = Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
+        [there] = place.push()
+        place.commit()
+        written = read_records(place.releases)
+        assert {each.registry: each.digest for each in written} == {
+            first: here,
+            line.host: there,
+        }
+        assert len({each.tag for each in written}) == 1
+        assert place.push() == [there]
+        assert read_records(place.releases) == written
 
 
 def test_an_image_that_does_not_work_out_of_the_registry(place: Place) -> None:

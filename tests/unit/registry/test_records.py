@@ -9,9 +9,17 @@ from typing import Any
 
 import pytest
 
-from cannery.common.errors import FileError
-from cannery.common.files import write_files
-from cannery.registry.records import Record, difference, latest, path_of, read_records, to_text
+from cannery.errors import FileError
+from cannery.files import write_files
+from cannery.publish.records import (
+    Record,
+    difference,
+    latest,
+    new_path,
+    path_of,
+    read_records,
+    to_text,
+)
 from tests.unit.publications import RECORD, record, sha
 
 
@@ -23,6 +31,18 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     keep(tmp_path, RECORD)
     assert read_records(tmp_path) == (RECORD,)
     assert path_of(tmp_path, RECORD) == tmp_path / "full" / "full-0123456789ab.json"
+
+
+def test_a_tag_in_another_registry_has_a_record_of_its_own(tmp_path: Path) -> None:
+    other = record(registry="127.0.0.1:5000", repository="team/ascend", pushed="2026-12-01")
+    keep(tmp_path, RECORD)
+    path = new_path(tmp_path, other, [RECORD])
+    assert path == tmp_path / "full" / "full-0123456789ab@127.0.0.1-5000-team-ascend.json"
+    write_files({path: to_text(other)})
+    assert read_records(tmp_path) == (RECORD, other)
+    assert new_path(tmp_path, other, [RECORD, other]) is None
+    assert new_path(tmp_path, RECORD, [RECORD, other]) is None
+    assert new_path(tmp_path, other, []) == path_of(tmp_path, other)
 
 
 def test_the_text_is_stable_and_sorted() -> None:
