@@ -9,10 +9,11 @@ from cannery.common.errors import Problem, UsageError
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import PromoteOptions
-from cannery.pipeline.promote import Promotion
-from cannery.publish.oci import Reference, parse_reference
 from cannery.publish.policy import load
-from cannery.publish.records import read_records
+from cannery.publish.promote import Promotion
+from cannery.registry.client import Repository
+from cannery.registry.oci import Reference, parse_reference
+from cannery.registry.records import read_records
 
 
 def run(given: Given, project: Project) -> int:

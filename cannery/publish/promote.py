@@ -6,15 +6,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from cannery import console
-from cannery.errors import Problem, PublishError, UsageError
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.tags import TagMove, TagMover, read_tags
-from cannery.execute.registry.transfer import closure, copy, read_back
-from cannery.pipeline.transaction import unmoved
-from cannery.publish.oci import Document, Reference
+from cannery.common import console
+from cannery.common.errors import Problem, PublishError, UsageError
 from cannery.publish.policy import Publishing
-from cannery.publish.records import Record
 from cannery.publish.retention import subject_tags
 from cannery.publish.transaction import unmoved
 from cannery.registry.client import Repository

@@ -5,21 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from cannery import console
-from cannery.errors import Problem, PublishError
-from cannery.execute.registry.client import Repository
-from cannery.execute.registry.errors import RegistryError
+from cannery.common import console
+from cannery.common.errors import Problem, PublishError
+from cannery.common.model import Matrix
 from cannery.image.render import NAMESPACE
 from cannery.image.simulated import LABEL as SIMULATED
-from cannery.model import Matrix
-from cannery.publish.oci import ManifestContents, manifest_contents
 from cannery.publish.policy import Publishing
 from cannery.publish.retention import Decision, Stored, choose_deletions
 from cannery.registry.client import Repository
 from cannery.registry.errors import RegistryError
-from cannery.registry.oci import manifest_contents
+from cannery.registry.oci import ManifestContents, manifest_contents
 from cannery.registry.records import Record
-from cannery.registry.transfer import closure
 
 _CREATED = "org.opencontainers.image.created"
 

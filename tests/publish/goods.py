@@ -35,11 +35,7 @@ def image_push(
     packed = Blobs(folder=folder / "blobs", compression=compression).pack(
         saved.image, saved.diff_ids, lambda: pieces(saved.layout("plain"))
     )
-    annotations = {
-        "io.cannery.target": name,
-        "org.opencontainers.image.created": created,
-        "io.cannery.simulated": str(simulated).lower(),
-    }
+    annotations = _annotations(name, created, simulated=simulated)
     manifest = image_manifest(
         packed.config_descriptor, [each.blob for each in packed.layers], annotations
     )
@@ -62,6 +58,14 @@ def image_push(
         diff_ids={each.blob.digest: each.diff_id for each in packed.layers},
         content=content,
     )
+
+
+def _annotations(target: str, created: str, *, simulated: bool) -> dict[str, str]:
+    return {
+        "io.cannery.target": target,
+        "org.opencontainers.image.created": created,
+        "io.cannery.simulated": str(simulated).lower(),
+    }
 
 
 @dataclass

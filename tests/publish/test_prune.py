@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cannery.errors import EngineError, PublishError
-from cannery.execute.registry.client import Repository
-from cannery.pipeline.prune import delete, text_of
-from cannery.pipeline.prune import prunable as found_and_decided
-from cannery.publish.oci import manifest_contents
-from cannery.publish.records import Record
+from cannery.common.errors import EngineError, PublishError
+from cannery.publish.prune import delete, text_of
+from cannery.publish.prune import prunable as found_and_decided
 from cannery.publish.retention import Decision, Stored
+from cannery.registry.client import Repository
+from cannery.registry.oci import manifest_contents
+from cannery.registry.records import Record
 from tests.unit.publications import record
 
 from .conftest import HURRIED, Login

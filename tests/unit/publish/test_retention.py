@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.publish.records import Record
 from cannery.publish.retention import Decision, Stored, subject_tags
 from cannery.publish.retention import choose_deletions as chosen
+from cannery.registry.records import Record
 from tests.unit.publications import RECORD, record, sha
 
 

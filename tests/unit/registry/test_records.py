@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from cannery.errors import FileError
-from cannery.files import write_files
-from cannery.publish.records import (
+from cannery.common.errors import FileError
+from cannery.common.files import write_files
+from cannery.registry.records import (
     Record,
     difference,
     latest,
