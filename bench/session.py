@@ -22,7 +22,9 @@ from cannery.common.package_index import PackageIndex
 from cannery.common.process import run
 from cannery.deploy.run_spec import no_device, simulated_device
 from cannery.engine import client as docker
-from cannery.engine.base import building_architecture, ensure_base
+from cannery.engine.base import Bases
+from cannery.engine.builder import find_builder
+from cannery.engine.known_bases import Notes, building_architecture
 from cannery.engine.simulator import Simulated, simulate
 from cannery.fetch.artifacts import check_artifacts
 from cannery.matrix.project import Project
@@ -81,7 +83,9 @@ class Session:
         key = f"{base.name}-{architecture}"
         if key not in self.bases:
             hand_over(self.engine, base.bootstrap_tag(architecture))
-            self.bases[key] = ensure_base(base, architecture)
+            notes = Notes(state=self.folder)
+            found = Bases(builder=find_builder(""), notes=notes).find(base, architecture)
+            self.bases[key] = found.reference
         return self.bases[key]
 
     def cool(self) -> None:

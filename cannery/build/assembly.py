@@ -5,17 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from cannery.build import git
 from cannery.build.plan import Action
 from cannery.build.planning import Planned
-from cannery.build.ready import Ready, base_names, bases, expected_key
+from cannery.build.ready import Ready, bases, content_key, expected_bases, local_names
 from cannery.build.selection import Selection, caches_of, index_of
 from cannery.build.vendor_images import VendorImages
 from cannery.common import console
-from cannery.common.bases import Base
+from cannery.common.bases import FoundBase
 from cannery.common.clock import now
 from cannery.common.errors import ArtifactError, EngineError
 from cannery.common.file_hashes import Hashes
@@ -25,12 +26,13 @@ from cannery.engine import base
 from cannery.engine.bake import BakeSettings
 from cannery.engine.builder import Builder
 from cannery.engine.images import local_images
+from cannery.engine.known_bases import Notes
 from cannery.engine.simulator import Simulated, simulated
 from cannery.fetch.artifacts import check_artifacts
 from cannery.fetch.needed_files import files_of_build
 from cannery.image.bake_file import ImageBuild, bake_file
 from cannery.image.content_key import LABEL
-from cannery.image.origin_labels import origin_labels
+from cannery.image.origin_labels import bases_labels, origin_labels
 from cannery.image.simulated import ARGUMENT as SIMULATED
 from cannery.image.simulated import LABEL as SIMULATED_LABEL
 from cannery.image.vendor_image import image_labels, vendor_stages
@@ -46,7 +48,6 @@ class Assembly:
     matrix: Matrix
     options: BuildOptions
     builder: Builder
-    _references: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def image(self, ready: Ready, made: Simulated | None) -> ImageBuild:
         """The build of one image, with the simulated files if those were ``made``.
@@ -65,20 +66,16 @@ class Assembly:
             ready.target, folder, files, simulated=self.options.simulate, hash_of=hashes.of
         )
         hashes.keep()
-        ensured = {name: self._ensured(*each) for name, each in bases(ready.target).items()}
-        used, contexts = _used_bases(ready.target, ensured)
-        contexts |= {"artifacts": str(folder), "cannery": str(self.project.build_context)}
-        if not self.builder.local:
-            contexts |= self._foreign(used.values())
-        # Computed last, because pulling or bootstrapping decides the bases.
-        key = expected_key(ready, self.options, local_images(base_names(ready.target)))
-        arguments = {**used, **_sha_arguments(found)}
+        used = {name: self._bases.find(*each) for name, each in bases(ready.target).items()}
+        contexts = base.contexts(used.values(), self.builder, self.project.state / "bases")
+        arguments = _sha_arguments(found)
         if self.options.gateway:
             # Arguments that every build knows; they are in no layer, history or cache key.
             arguments |= dict.fromkeys(("http_proxy", "https_proxy"), self.options.gateway)
-        build = _image(self, ready, arguments=arguments, contexts=contexts, key=key)
+        build = _image(self, ready, used, (folder, arguments, contexts))
         if ready.target.vendor_image:
             build = replace(build, stages=self._vendor_images.stages(ready, build))
+        key = build.labels[LABEL]
         labels = origin_labels(key=key, commit=self._commit, origin=self._origin, created=now())
         return replace(build, labels={**build.labels, **labels})
 
@@ -93,7 +90,7 @@ class Assembly:
             for each in needed.values():
                 if each != building:
                     with suppress(EngineError):
-                        self._ensured(*each)
+                        self._bases.find(*each)
 
     @cached_property
     def _vendor_images(self) -> VendorImages:
@@ -113,18 +110,14 @@ class Assembly:
     def _origin(self) -> str:
         return git.origin(self.project.root)
 
-    def _ensured(self, each: Base, architecture: str) -> str:
-        key = (each.name, architecture)
-        if key not in self._references:
-            self._references[key] = base.ensure_base(each, architecture)
-        return self._references[key]
-
-    def _foreign(self, references: Iterable[str]) -> dict[str, str]:
-        """Build contexts for bootstrapped bases, which only this machine's engine has."""
-        folder = self.project.state / "bases"
-        return {
-            each: base.as_layout(each, folder) for each in sorted({*references}) if "@" not in each
-        }
+    @cached_property
+    def _bases(self) -> base.Bases:
+        return base.Bases(
+            builder=self.builder,
+            notes=Notes(state=self.project.state),
+            ca=index_of(self.options).ca,
+            offline=self.options.from_bundle is not None,
+        )
 
 
 def printed(project: Project, selection: Selection, options: BuildOptions, planned: Planned) -> str:
@@ -148,12 +141,9 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
             )
         except ArtifactError:
             console.say(f"{target.id}: {folder} does not exist yet; a build creates it")
-        images = local_images(base_names(target))
-        named = {name: base.reference(*each, images) for name, each in bases(target).items()}
-        used, contexts = _used_bases(target, named)
-        arguments = {**used, **_sha_arguments(found)}
-        contexts |= {"artifacts": str(folder), "cannery": str(project.build_context)}
-        build = _image(assembly, ready, arguments=arguments, contexts=contexts, key=step.key)
+        images = local_images(local_names(target))
+        used = expected_bases(project, target, options, images)
+        build = _image(assembly, ready, used, (folder, _sha_arguments(found), {}))
         if target.vendor_image:
             build = replace(build, stages=vendor_stages(ready.layers, target.vendor_image))
         builds.append(build)
@@ -163,29 +153,20 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
     return bake_file(builds, caches_of(options), ca=source.ca, index=bool(source.index_url))
 
 
-def _used_bases(
-    target: Target, references: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """The build arguments for bases with the local ``references``, and the contexts of mirrors."""
-    arguments: dict[str, str] = {}
-    contexts: dict[str, str] = {}
-    for name, (each, _) in bases(target).items():
-        found = base.mirrored(each, references[name])
-        contexts |= found
-        arguments[name] = each.image if found else references[name]
-    return arguments, contexts
-
-
 def _image(
     assembly: Assembly,
     ready: Ready,
-    *,
-    arguments: dict[str, str],
-    contexts: dict[str, str],
-    key: str,
+    used: Mapping[str, FoundBase],
+    given: tuple[Path, Mapping[str, str], Mapping[str, str]],
 ) -> ImageBuild:
+    """The build on the bases ``used``; ``given`` are a folder of files, arguments and contexts."""
     target, simulate = ready.target, assembly.options.simulate
     folder = assembly.project.images / target.id
+    artifacts, arguments, contexts = given
+    own = {"artifacts": str(artifacts), "cannery": str(assembly.project.build_context)}
+    names = {name: each.reference for name, each in used.items()}
+    key = content_key(ready, assembly.options, used)
+    labels = {SIMULATED_LABEL: str(simulate).lower(), LABEL: key, **bases_labels(target.base, used)}
     return ImageBuild(
         id=target.id,
         tag=image_tag(target.id, simulate=simulate),
@@ -195,9 +176,9 @@ def _image(
         dockerfile=folder / "Dockerfile",
         folder=folder,
         platform=target.platform,
-        contexts=contexts,
-        arguments={**arguments, **({SIMULATED: "true"} if simulate else {})},
-        labels={SIMULATED_LABEL: str(simulate).lower(), LABEL: key, **image_labels(target)},
+        contexts={**contexts, **own},
+        arguments={**names, **arguments, **({SIMULATED: "true"} if simulate else {})},
+        labels={**labels, **image_labels(target)},
     )
 
 

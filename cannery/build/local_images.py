@@ -11,6 +11,7 @@ from cannery.deploy.run_spec import RunSpec, no_device, npu_device, simulated_de
 from cannery.engine.images import Images
 from cannery.image import vendor_image
 from cannery.image.content_key import LABEL
+from cannery.image.origin_labels import used_bases
 from cannery.matrix.project import Project
 from cannery.verify.check_files import checks_digest
 from cannery.verify.stored_report import report_text
@@ -45,5 +46,6 @@ def here(project: Project, name: str, images: Images) -> Local:
         image=image.id,
         key=image.labels.get(LABEL, ""),
         vendor_image=image.labels.get(vendor_image.LABEL, ""),
+        bases=used_bases(image.labels),
         passed=passed,
     )

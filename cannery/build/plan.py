@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from cannery.common.bases import Origin
 from cannery.common.model import Target
 from cannery.image.components import components_named
 from cannery.image.layers import Layer
@@ -27,11 +28,13 @@ class Local:
     """A target's image on this machine: its id, its key, and the device kinds that it passed on.
 
     ``vendor_image`` is the reference of the image that its CANN was taken from, if it was.
+    ``bases`` maps build arguments to the origin and the identity of the bases that it is on.
     """
 
     image: str = ""
     key: str = ""
     vendor_image: str = ""
+    bases: Mapping[str, tuple[Origin, str]] = field(default_factory=dict)
     passed: frozenset[str] = frozenset()
 
 

@@ -11,7 +11,7 @@ from functools import cache, partial
 from cannery.build.journal import Entry, Journal, Progress
 from cannery.build.local_images import device_kinds, here
 from cannery.build.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
-from cannery.build.ready import Ready, base_names, expected_key
+from cannery.build.ready import Ready, content_key, expected_bases, local_names
 from cannery.build.selection import Selection
 from cannery.build.shard import divide_targets, target_cost
 from cannery.common import console
@@ -198,7 +198,7 @@ def _with_images(planned: Planned, options: BuildOptions, plan_options: PlanOpti
     """``planned`` with the local images on which it depends."""
     names: list[str] = []
     for each in planned.ready.values():
-        names += [*base_names(each.target), image_name(each.target.id, simulate=options.simulate)]
+        names += [*local_names(each.target), image_name(each.target.id, simulate=options.simulate)]
     names += [entry.image for entry in planned.earlier.values() if entry.image]
     return replace(planned, asked=names, images=_local(names, plan_options))
 
@@ -219,7 +219,7 @@ def _step(
 ) -> Step:
     target = ready.target
     name = image_name(target.id, simulate=options.simulate)
-    key = expected_key(ready, options, images)
+    key = content_key(ready, options, expected_bases(project, target, options, images))
     local = here(project, name, images)
     decided = _resumed(earlier, key, images) if earlier else None
     if decided:

@@ -6,14 +6,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cannery.common.bases import Base
+from cannery.common.bases import Base, FoundBase
 from cannery.common.model import Target
-from cannery.engine import base
 from cannery.engine.images import Images
+from cannery.engine.known_bases import (
+    Notes,
+    base_names,
+    building_architecture,
+    expected_base,
+)
 from cannery.image.content_key import SIMULATOR, KeyInputs, bases_of, context_files
 from cannery.image.layers import Layer
 from cannery.image.render import Rendered
 from cannery.image.vendor_image import vendor_files
+from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 
 
@@ -52,25 +58,32 @@ class Ready:
 
 def bases(target: Target) -> dict[str, tuple[Base, str]]:
     """Build argument to its base, and to the architecture of that base."""
-    building = {"BUILD_IMAGE": base.building_architecture()}
+    building = {"BUILD_IMAGE": building_architecture()}
     return {
         name: (each, building.get(name, target.docker_arch))
         for name, each in bases_of(target).items()
     }
 
 
-def base_names(target: Target) -> list[str]:
-    """The local names of the base images of ``target``, and of their stand-ins."""
-    return [name for each in bases(target).values() for name in base.names(*each)]
+def local_names(target: Target) -> list[str]:
+    """The names by which the engine may have base images of ``target``, or stand-ins."""
+    return [name for each in bases(target).values() for name in base_names(*each)]
 
 
-def expected_key(ready: Ready, options: BuildOptions, images: Images) -> str:
-    """The content key of the image that would be built now, given the local ``images``."""
-    architectures = bases(ready.target)
+def expected_bases(
+    project: Project, target: Target, options: BuildOptions, images: Images
+) -> dict[str, FoundBase]:
+    """Build argument to the base that would be used now, given the local ``images``."""
+    notes = None if options.from_bundle else Notes(state=project.state)
+    return {name: expected_base(*each, images, notes) for name, each in bases(target).items()}
+
+
+def content_key(ready: Ready, options: BuildOptions, used: Mapping[str, FoundBase]) -> str:
+    """The content key of an image on the bases ``used``, by their build arguments."""
     return KeyInputs.of(
         ready.target,
         ready.context_files,
         identify_file=lambda name, _: ready.hashes[name],
-        identify_base=lambda name, _: base.identity(*architectures[name], images),
+        identify_base=lambda name, _: used[name].identity,
         simulator=ready.hashes[SIMULATOR] if options.simulate else "",
     ).key

@@ -6,9 +6,11 @@ from __future__ import annotations
 from cannery.build.journal import Journal
 from cannery.build.plan import Action
 from cannery.build.planning import Planned
-from cannery.build.selection import Selection
+from cannery.build.ready import bases
+from cannery.build.selection import Selection, index_of
 from cannery.common import console
 from cannery.common.errors import ArtifactError, Problem, kind_of, named_problems, raise_all
+from cannery.engine.known_bases import Notes
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 
@@ -39,6 +41,23 @@ def build_all(
     from cannery.build.running import carry_out
 
     raise_all(carry_out(project, selection, options, planned, journal), single=single)
+
+
+def look_up_bases(project: Project, selection: Selection, options: BuildOptions) -> None:
+    """Ask registries which images the bases without a digest are now, so that a plan knows it."""
+    unpinned = {
+        (each.image, architecture): (each, architecture)
+        for target in selection.targets
+        for each, architecture in bases(target).values()
+        if not each.is_pinned
+    }
+    if not unpinned:
+        return
+    # Imported here, because most targets have no such base.
+    from cannery.engine.base import look_up
+
+    for each in unpinned.values():
+        look_up(*each, Notes(state=project.state), index_of(options).ca)
 
 
 def _nothing_to_do(planned: Planned, *, single: bool) -> None:

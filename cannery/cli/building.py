@@ -14,7 +14,7 @@ from cannery.build import plan_report as report
 from cannery.build.journal import Journal, read_journal
 from cannery.build.plan import Plan
 from cannery.build.planning import make_plan
-from cannery.build.run_builds import build_all, raise_for_plan
+from cannery.build.run_builds import build_all, look_up_bases, raise_for_plan
 from cannery.build.selection import Selection, caches_of
 from cannery.build.vendor_images import with_images
 from cannery.cli.common import existing, read
@@ -125,6 +125,8 @@ def _carried_out(
     provided = replace(provided, failures={**provided.failures, **without_image, **found.busy})
     options = replace(options, artifacts=provided.folder)
     selection = replace(selection, provided=provided)
+    if builds:
+        look_up_bases(project, selection, options)
     planned = make_plan(project, selection, options, plan_options, earlier)
     if builds:
         build_all(project, selection, options, planned, found.journal)

@@ -105,11 +105,13 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
 def _update_bases(project: Project, options: UpdateOptions) -> None:
     """Look for digests of bases, or move their snapshots."""
     # Imported here, because comparing versions asks no registry of images.
+    from cannery.engine.known_bases import building_architecture
     from cannery.matrix.base_digests import update_bases
     from cannery.matrix.snapshots import move_snapshots
 
     if options.bases:
-        update_bases(project, write=options.write, ca=existing(options.ca))
+        building, ca = building_architecture(), existing(options.ca)
+        update_bases(project, building=building, write=options.write, ca=ca)
         return
     targets = select(project.matrix(), options.targets or ["*"], options.where)
     move_snapshots(project, targets, options.snapshot, write=options.write)

@@ -20,6 +20,7 @@ from cannery.common import console
 from cannery.common.cache import Inputs
 from cannery.common.errors import CanneryError, EngineError
 from cannery.engine.images import Images, local_images
+from cannery.engine.known_bases import Notes
 from cannery.fetch.store import Store, store_folder
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions, PlanOptions, SelectionOptions
@@ -103,6 +104,7 @@ def memory_of(given: Given, project: Project, plan_options: PlanOptions) -> Memo
     inputs = project.inputs(
         *(project.images, project.templates, project.build_context),
         *(folder_of_checks(project), project.reports, *store.looked_at, *files),
+        Notes(state=project.state).path,
     )
     here = (os.uname().machine, _device(options), console.width())
     question = repr((chosen, options, plan_options, transfer, here))

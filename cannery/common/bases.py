@@ -115,6 +115,32 @@ class Base:
         return f"cannery/bootstrap:{self.suite}{date}-{architecture}"
 
 
+class Origin(StrEnum):
+    """Where the image of a base is from that a build uses."""
+
+    REGISTRY = "registry"
+    """BuildKit pulls it by its digest."""
+    LOCAL = "local"
+    """The user has loaded it, and no registry can be reached."""
+    STAND_IN = "stand-in"
+    """It was bootstrapped, because no registry can be reached."""
+    SNAPSHOT = "snapshot"
+    """It was bootstrapped, as matrix.yaml wants it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundBase:
+    """The image of a base that a build uses.
+
+    ``reference`` is what the Dockerfile names. ``identity`` is a part of the content key: a
+    reference with a digest, what a snapshot is called, or the id of a local image.
+    """
+
+    reference: str
+    identity: str
+    origin: Origin
+
+
 class PythonSource(StrEnum):
     """Where an image's interpreter comes from."""
 

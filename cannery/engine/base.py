@@ -1,93 +1,210 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds or pulls base images, or has a stand-in bootstrapped if no registry can be reached."""
+"""Finds the bases of builds: in a registry, or a stand-in if no registry can be reached."""
 
 from __future__ import annotations
 
 import json
 import os
-import platform
 import tarfile
 import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.common import console
 from cannery.common.archives import extract
-from cannery.common.bases import Base
-from cannery.common.errors import EngineError, Problem, file_error
-from cannery.common.process import run
+from cannery.common.bases import Base, FoundBase, Origin
+from cannery.common.errors import (
+    CanneryError,
+    EngineError,
+    Problem,
+    file_error,
+)
 from cannery.engine.bootstrap import bootstrap, checked
-from cannery.engine.images import Images, LocalImage, local_images
+from cannery.engine.builder import Builder
+from cannery.engine.images import local_images
+from cannery.engine.known_bases import Notes, base_names, building_architecture, local_base
+from cannery.engine.pull import pull
+from cannery.matrix.own_sources import full_reference, split_reference
+from cannery.registry.errors import UnreachableError
+from cannery.registry.located import resolved
 
 
-def building_architecture() -> str:
-    """The architecture of this machine, as the engine names it."""
-    machine = platform.machine()
-    return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
+@dataclass
+class Bases:
+    """Finds bases for what ``builder`` builds, each once, and writes down what it has found.
+
+    ``ca`` is a file of certificates to trust. With ``offline`` no registry is asked, and the bases
+    are those that a bundle has brought.
+    """
+
+    builder: Builder
+    notes: Notes
+    ca: Path | None = None
+    offline: bool = False
+    _found: dict[tuple[str, str], FoundBase] = field(default_factory=dict)
+    _silent: dict[str, str] = field(default_factory=dict)
+    """Registry to why it cannot be reached."""
+
+    def find(self, base: Base, architecture: str) -> FoundBase:
+        """The image that a build uses for ``base``.
+
+        Raises:
+            EngineError: a registry answers and does not give it; or no registry can be reached, and
+                no stand-in can be bootstrapped.
+        """
+        key = (base.image, architecture)
+        if key not in self._found:
+            if self.offline:
+                self._found[key] = _brought(base, architecture)
+            else:
+                self._found[key] = self._of_registry(base, architecture) or _stand_in(
+                    base, architecture, self._why(base)
+                )
+                self.notes.keep(base, architecture, self._found[key])
+        return self._found[key]
+
+    def _of_registry(self, base: Base, architecture: str) -> FoundBase | None:
+        """The base as a registry has it; None if no registry can be reached.
+
+        Raises:
+            EngineError: one can be reached, and none has given it.
+        """
+        if base.snapshot:
+            return None
+        problems: list[Problem] = []
+        for reference in _references(base):
+            try:
+                if found := self._given(base, reference, architecture):
+                    return found
+            except CanneryError as error:
+                problems += error.problems
+                for each in error.problems:
+                    console.say(f"base {base.name}: {each.what}")
+        if not problems:
+            return self._kept(base, architecture)
+        what = f"base {base.name} ({base.image}) cannot be had for linux/{architecture}."
+        fix = "A stand-in is bootstrapped only where no registry can be reached."
+        raise EngineError([*problems, Problem(what=what, fix=fix)])
+
+    def _given(self, base: Base, reference: str, architecture: str) -> FoundBase | None:
+        """The base as the registry of ``reference`` has it; None if that cannot be reached."""
+        host = split_reference(reference)[0]
+        if host in self._silent and not base.is_pinned:
+            # What has a digest the builder may have pulled earlier.
+            return None
+        found = FoundBase(reference=reference, identity=base.image, origin=Origin.REGISTRY)
+        unknown: CanneryError | None = None
+        if not base.is_pinned:
+            try:
+                found = _looked_up(base, reference, architecture, self.ca)
+            except UnreachableError as error:
+                if reference in local_images([reference]):
+                    # The builder would take it, and ask nobody.
+                    self._silent[host] = error.problems[0].what
+                    return None
+                unknown = error
+        refusal = pull(self.builder, found.reference, architecture)
+        if refusal and refusal.silent:
+            self._silent[host] = refusal.why
+            return None
+        if refusal:
+            raise EngineError(refusal.problem)
+        if unknown:
+            what = f"the builder reaches {host}, and this machine, which looks up {reference}, not."
+            fix = "Let this machine reach it, too, or give the base a digest in matrix.yaml."
+            raise EngineError([*unknown.problems, Problem(what=what, fix=fix)])
+        return found
+
+    def _why(self, base: Base) -> str:
+        """Why no registry of ``base`` can be reached."""
+        hosts = dict.fromkeys(split_reference(each)[0] for each in _references(base))
+        return "; ".join(f"{host}: {self._silent[host]}" for host in hosts if host in self._silent)
+
+    def _kept(self, base: Base, architecture: str) -> FoundBase | None:
+        """The base as it was found earlier, if the builder still has it."""
+        known = self.notes.of(base, architecture)
+        if known and known.origin is Origin.REGISTRY and not base.is_pinned:
+            refusal = pull(self.builder, known.reference, architecture)
+            return None if refusal else known
+        return None
 
 
-def ensure_base(base: Base, architecture: str) -> str:
-    """A reference to a local image of ``base``, which is pulled or bootstrapped if it is missing.
+def look_up(base: Base, architecture: str, notes: Notes, ca: Path | None) -> None:
+    """Write down which image ``base``, which has no digest, is now, if a registry says so."""
+    for reference in _references(base):
+        with suppress(CanneryError):
+            notes.keep(base, architecture, _looked_up(base, reference, architecture, ca))
+            return
+
+
+def _looked_up(base: Base, reference: str, architecture: str, ca: Path | None) -> FoundBase:
+    now = resolved(full_reference(reference), f"linux/{architecture}", ca)
+    return FoundBase(
+        reference=f"{reference}@{now.digest}",
+        # That of one platform, because the image of another may be a new one.
+        identity=f"{base.image}@{now.own}",
+        origin=Origin.REGISTRY,
+    )
+
+
+def _references(base: Base) -> tuple[str, ...]:
+    return (*base.mirrors, base.image)
+
+
+def _brought(base: Base, architecture: str) -> FoundBase:
+    """The image that a bundle has brought.
 
     Raises:
-        EngineError: the image can neither be pulled nor bootstrapped.
+        EngineError: it is not there.
     """
-    images = local_images(names(base, architecture))
-    for name in names(base, architecture):
-        if _is_for(architecture, images.get(name)):
-            return name
-    for name in () if base.snapshot else (*base.mirrors, base.image):
-        console.say(f"base {base.name}: pulling {name} for {architecture}")
-        argv = ["docker", "pull", "--platform", f"linux/{architecture}", name]
-        code, said = run(argv, capture=True)
-        if code == 0:
-            return name
-        why = (said.strip().splitlines() or ["docker gives no reason"])[-1]
-        console.say(f"base {base.name}: it cannot be pulled from there: {why}")
+    tag = base.bootstrap_tag(architecture)
+    images = local_images([tag])
+    if found := local_base(base, architecture, images):
+        return found
+    raise EngineError(f"the bundle has not brought {tag}, which is base {base.name}.")
+
+
+def _stand_in(base: Base, architecture: str, why: str) -> FoundBase:
+    """An image that the engine has, or a bootstrapped one; ``why`` no registry can be reached.
+
+    Raises:
+        EngineError: none can be bootstrapped.
+    """
+    tag = base.bootstrap_tag(architecture)
+    images = local_images(base_names(base, architecture))
+    if found := local_base(base, architecture, images):
+        if not base.snapshot:
+            kind = "the stand-in" if found.origin is Origin.STAND_IN else "the local image"
+            says = f"base {base.name}: no registry can be reached ({why}); {kind}"
+            console.say(f"{says} {found.reference} is used")
+        return found
+    what = f"base {base.name} ({base.image}): no registry of it can be reached ({why})"
     if not base.distribution.bootstrapped:
-        what = f"base {base.name} ({base.image}) is missing and could not be pulled; a stand-in "
         fix = "Load the image with 'docker load', or name a mirror of its registry in cannery.toml."
-        raise EngineError(Problem(what=f"{what}can be bootstrapped for Debian only.", fix=fix))
-    what = f"of {base.snapshot}" if base.snapshot else "in its place"
-    console.say(f"base {base.name}: bootstrapping Debian {base.suite} {what}")
+        what = f"{what}, and a stand-in can be bootstrapped for Debian only."
+        raise EngineError(Problem(what=what, fix=fix))
+    place = f"in its place, because no registry can be reached ({why})"
+    of = f"of {base.snapshot}" if base.snapshot else place
+    console.say(f"base {base.name}: bootstrapping Debian {base.suite} for {architecture} {of}")
     bootstrap(base, architecture, building_architecture())
-    return base.bootstrap_tag(architecture)
+    made = local_base(base, architecture, local_images([tag]))
+    if not made:
+        raise EngineError(f"the engine has lost {tag}, which was just bootstrapped.")
+    return made
 
 
-def names(base: Base, architecture: str) -> tuple[str, ...]:
-    """The local names of ``base``, by its mirrors too, and of its stand-in."""
-    if base.snapshot:
-        return (base.bootstrap_tag(architecture),)
-    return base.image, *base.mirrors, base.bootstrap_tag(architecture)
+def contexts(bases: Iterable[FoundBase], builder: Builder, folder: Path) -> dict[str, str]:
+    """The build contexts of those ``bases`` that only the engine has, if ``builder`` is elsewhere.
 
-
-def mirrored(base: Base, name: str) -> dict[str, str]:
-    """The build contexts by which ``name``, a result of ``ensure_base``, is used for ``base``.
-
-    A build that gets the image from a mirror names the same base as any other one.
+    Raises:
+        EngineError, FileError: as ``as_layout``.
     """
-    return {base.image: f"docker-image://{name}"} if name in base.mirrors else {}
-
-
-def identity(base: Base, architecture: str, images: Images) -> str:
-    """An identifier of the image that is used for ``base``: its pinned name, or else an id.
-
-    ``images`` are the local images among ``names``. If there are none, it is the name.
-    """
-    if base.snapshot:
-        return base.image
-    used = reference(base, architecture, images)
-    always_the_same = base.is_pinned and used != base.bootstrap_tag(architecture)
-    return base.image if always_the_same or used not in images else images[used].id
-
-
-def reference(base: Base, architecture: str, images: Images) -> str:
-    """The result of ``ensure_base``, without pulling or bootstrapping anything."""
-    here = (each for each in names(base, architecture) if _is_for(architecture, images.get(each)))
-    return next(here, base.image)
-
-
-def _is_for(architecture: str, image: LocalImage | None) -> bool:
-    return image is not None and image.architecture == architecture
+    if builder.local:
+        return {}
+    local = {each.reference for each in bases if each.origin is not Origin.REGISTRY}
+    return {reference: as_layout(reference, folder) for reference in sorted(local)}
 
 
 def as_layout(image: str, folder: Path) -> str:

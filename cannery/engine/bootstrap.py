@@ -64,9 +64,9 @@ def bootstrap(base: Base, architecture: str, building: str) -> None:
     if not shutil.which("mmdebstrap"):
         raise EngineError(
             Problem(
-                what=f"base {base.name} ({base.image}) is missing and could not be pulled; "
+                what=f"base {base.name} ({base.image}) is missing, and no registry can be reached; "
                 "mmdebstrap, which can bootstrap a stand-in, is not installed.",
-                fix="Load the image with 'docker load', or run 'bash setup.sh'.",
+                fix="Name a mirror of its registry in cannery.toml, or run 'bash setup.sh'.",
             )
         )
     with tempfile.TemporaryDirectory(prefix="cannery-base-", dir=_quick_folder()) as folder:

@@ -34,7 +34,7 @@ class Build:
     dockerfile: Path
     folder: Path
     platform: str
-    contexts: Mapping[str, Path] = field(default_factory=dict)
+    contexts: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
     output: Path
 

@@ -16,8 +16,10 @@ from cannery.common.model import Target
 from cannery.common.owner import temporary_folder
 from cannery.common.package_index import PackageIndex
 from cannery.common.sources import File
-from cannery.engine.base import building_architecture, ensure_base
+from cannery.engine.base import Bases, contexts
+from cannery.engine.builder import find_builder
 from cannery.engine.buildx import Build, execute
+from cannery.engine.known_bases import Notes, building_architecture
 from cannery.fetch.artifacts import check_artifacts
 from cannery.image.simulator_spec import SOURCES, package_spec, recipe
 from cannery.matrix.project import Project
@@ -102,15 +104,18 @@ def _make(project: Project, target: Target, source: PackageIndex, folder: Path) 
         spec.mkdir()
         (spec / "spec.json").write_text(json.dumps(package_spec(target)), encoding="utf-8")
         output = temporary / "output"
-        architecture = building_architecture()
+        architecture, builder = building_architecture(), find_builder("")
+        bases = Bases(builder=builder, notes=Notes(state=project.state), ca=source.ca)
+        base = bases.find(target.build_base, architecture)
+        own = contexts([base], builder, project.state / "bases")
         build = Build(
             name="the simulator",
             dockerfile=SOURCES / "Dockerfile",
             folder=SOURCES,
             platform=f"linux/{architecture}",
-            contexts={"spec": spec},
+            contexts={"spec": str(spec), **own},
             arguments={
-                "BUILD_IMAGE": ensure_base(target.build_base, architecture),
+                "BUILD_IMAGE": base.reference,
                 "ARCH": target.machine,
             },
             output=output,

@@ -12,7 +12,7 @@ from cannery.common import console
 from cannery.common.bases import Base
 from cannery.common.errors import MatrixError, Problem, Span
 from cannery.common.files import read_text, write_files
-from cannery.common.model import Matrix
+from cannery.common.model import Matrix, Target
 from cannery.matrix.own_sources import full_reference
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
@@ -20,8 +20,10 @@ from cannery.matrix.versions import Use, VersionChange, rewrite
 from cannery.registry.located import digest_of_tag
 
 
-def update_bases(project: Project, *, write: bool, ca: Path | None) -> None:
+def update_bases(project: Project, *, building: str, write: bool, ca: Path | None) -> None:
     """Print the digests that registries have for bases without one; with ``write`` keep them.
+
+    ``building`` is the architecture of the building machine, for which build bases are.
 
     Raises:
         ArtifactError: an image is not for the platforms of its targets.
@@ -31,7 +33,7 @@ def update_bases(project: Project, *, write: bool, ca: Path | None) -> None:
     """
     matrix = project.matrix()
     found: dict[str, str] = {}
-    for base, platforms in _unpinned(matrix).values():
+    for base, platforms in _unpinned(matrix, f"linux/{building}").values():
         references = (*base.mirrors, full_reference(base.image))
         found[base.name] = digest_of_tag(references, sorted(platforms), ca)
         print(f"{base.name}: {base.image}@{found[base.name]}")
@@ -43,12 +45,13 @@ def update_bases(project: Project, *, write: bool, ca: Path | None) -> None:
         _write(project, matrix, found)
 
 
-def _unpinned(matrix: Matrix) -> dict[str, tuple[Base, set[str]]]:
-    """Name to each base without a digest, and to the platforms that targets need it for."""
+def _unpinned(matrix: Matrix, building: str) -> dict[str, tuple[Base, set[str]]]:
+    """Name to each base without a digest, and to the platforms that builds here need it for."""
     found: dict[str, tuple[Base, set[str]]] = {}
     for target in matrix.targets.values():
-        if not target.base.is_pinned:
-            found.setdefault(target.base.name, (target.base, set()))[1].add(target.platform)
+        for base, platform in ((target.base, target.platform), (target.build_base, building)):
+            if not base.is_pinned:
+                found.setdefault(base.name, (base, set()))[1].add(platform)
     return found
 
 
@@ -65,17 +68,24 @@ def _write(project: Project, matrix: Matrix, digests: Mapping[str, str]) -> None
         changes.append(VersionChange(use=use, version=f"{node.value}@{digest}"))
     after = rewrite(text, changes)
     changed = parse_matrix(after, path.name).targets
-    wanted = {
-        name: f"{target.base.image}@{digests[target.base.name]}"
-        if target.base.name in digests
-        else target.base.image
-        for name, target in matrix.targets.items()
-    }
-    if {name: target.base.image for name, target in changed.items()} != wanted:
+    if _images(changed) != _images(matrix.targets, digests):
         what = "matrix.yaml cannot be changed by program: more would change than the digests."
         raise MatrixError(Problem(what=what, fix="Write the digests there that are listed above."))
     write_files({path: after})
     console.say("now run: python build.py render")
+
+
+def _images(
+    targets: Mapping[str, Target], digests: Mapping[str, str] | None = None
+) -> dict[str, list[str]]:
+    """The references of all bases by target, with the ``digests`` of bases by name."""
+    added = {name: f"@{digest}" for name, digest in (digests or {}).items()}
+    return {
+        name: [
+            f"{base.image}{added.get(base.name, '')}" for base in (target.base, target.build_base)
+        ]
+        for name, target in targets.items()
+    }
 
 
 def base_value(top: yaml.Node | None, name: str, key: str) -> yaml.Node:

@@ -56,7 +56,7 @@ def at_mirrors(reference: str, mirrors: Mirrors) -> tuple[str, ...]:
 
     Without a digest it has a tag.
     """
-    registry, name = _split(reference)
+    registry, name = split_reference(reference)
     path, at, digest = name.partition("@")
     wanted = f"{path.partition(':')[0]}@{digest}" if at else path
     return tuple(f"{mirror}/{wanted}" for mirror in mirrors.get(registry, ()))
@@ -64,10 +64,10 @@ def at_mirrors(reference: str, mirrors: Mirrors) -> tuple[str, ...]:
 
 def full_reference(reference: str) -> str:
     """``reference`` with the registry that docker reads into it."""
-    return "/".join(_split(reference))
+    return "/".join(split_reference(reference))
 
 
-def _split(reference: str) -> tuple[str, str]:
+def split_reference(reference: str) -> tuple[str, str]:
     """The registry, and the rest, as docker reads ``reference``."""
     first, slash, rest = reference.partition("/")
     if slash and ("." in first or ":" in first or first == "localhost"):

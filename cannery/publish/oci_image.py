@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cannery.build import git
-from cannery.build.ready import base_names, bases
+from cannery.build.ready import bases
 from cannery.common import console
+from cannery.common.bases import Origin
 from cannery.common.clock import now
 from cannery.common.errors import EngineError, Problem
 from cannery.common.files import read_text
-from cannery.engine import base
 from cannery.engine import client as engine
-from cannery.engine.images import local_images
 from cannery.image import simulated
 from cannery.image.content_key import LABEL
 from cannery.image.render import NAMESPACE
@@ -170,7 +169,6 @@ def _statements(
     target, inventory, digest = candidate.target, each.inventory(), each.manifest.digest
     created = now()
     bill = spdx(target, inventory, image_digest=digest, created=created, reference=repository)
-    architectures, images = bases(target), local_images(base_names(target))
     made = slsa(
         target,
         inventory,
@@ -189,11 +187,10 @@ def _statements(
                 name: UsedBase(
                     base=wanted,
                     architecture=architecture,
-                    used=base.identity(wanted, architecture, images),
-                    bootstrapped=base.reference(wanted, architecture, images)
-                    == wanted.bootstrap_tag(architecture),
+                    used=candidate.bases[name][1],
+                    bootstrapped=candidate.bases[name][0] is Origin.STAND_IN,
                 )
-                for name, (wanted, architecture) in architectures.items()
+                for name, (wanted, architecture) in bases(target).items()
             },
         ),
         builder(finished=each.created),

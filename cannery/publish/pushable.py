@@ -5,27 +5,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from cannery.build import git
 from cannery.build.local_images import device_kinds, here
 from cannery.build.plan import Local
 from cannery.build.planning import make_plan
+from cannery.build.ready import bases
 from cannery.build.selection import Selection
-from cannery.common.errors import OutOfSyncError, Problem, PublishError, some_of
+from cannery.common.bases import Origin
+from cannery.common.errors import CanneryError, OutOfSyncError, Problem, PublishError, some_of
 from cannery.common.image_names import image_name
 from cannery.common.model import DeviceKind, Target
 from cannery.engine.images import local_images
 from cannery.engine.stand_ins import stand_ins
 from cannery.fetch.fetching import foresee
+from cannery.image.content_key import bases_of
 from cannery.image.layers import Layer, layers_of
 from cannery.image.vendor_image import digest_of
 from cannery.lock.committed import read_lock
 from cannery.lock.lock_file import Lock
+from cannery.matrix.own_sources import full_reference
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.options.fetch import TransferOptions
 from cannery.options.publish import PushOptions
 from cannery.publish import cosign
+from cannery.registry.located import is_index
 from cannery.verify.stored_report import report_text
 
 _SHOWN = 5
@@ -38,7 +44,8 @@ class Candidate:
 
     ``name`` and ``image`` are its name and id on this machine. ``layers`` are those that the
     checkout gives it. ``hashes`` are those of the vendor's files that it was built from; empty if
-    the image ``differs`` from the files.
+    the image ``differs`` from the files. ``bases`` maps build arguments to the origin and the
+    identity of the bases that it is on.
     """
 
     target: Target
@@ -51,6 +58,7 @@ class Candidate:
     lock: Lock
     layers: tuple[Layer, ...]
     hashes: Mapping[str, str]
+    bases: Mapping[str, tuple[Origin, str]]
 
 
 def candidates(project: Project, selection: Selection, options: PushOptions) -> list[Candidate]:
@@ -69,6 +77,8 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
         if absent := _absent(target, name, local, simulate=options.simulate):
             problems.append(absent)
             continue
+        if options.release:
+            problems += _on_stand_ins(target, name, local)
         simulated = options.simulate or bool(stand_ins(local.image, target))
         reasons, hashes = _differences(project, selection, target, local, options)
         against = {
@@ -90,6 +100,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
                 lock=lock,
                 layers=layers_of(target, lock),
                 hashes={} if reasons else hashes,
+                bases=local.bases,
             )
         )
     if problems:
@@ -106,7 +117,22 @@ def _absent(target: Target, name: str, local: Local, *, simulate: bool) -> Probl
     if not local.key:
         what = f"{target.id}: {name} has no content key, which its tag would end in."
         return Problem(what=what, fix="Build it with build.py, which adds the key.")
+    if bases_of(target).keys() - local.bases.keys():
+        what = f"{target.id}: {name} does not say which images its bases are."
+        fix = f"Build it again: python build.py --target {target.id} --force"
+        return Problem(what=what, fix=f"{fix}{' --simulate' if simulate else ''}")
     return None
+
+
+def _on_stand_ins(target: Target, name: str, local: Local) -> Iterator[Problem]:
+    """The bases of an image that nobody else can have."""
+    for argument, base in bases_of(target).items():
+        origin, _ = local.bases[argument]
+        if origin in (Origin.STAND_IN, Origin.LOCAL):
+            kind = "a stand-in" if origin is Origin.STAND_IN else "a local image"
+            what = f"{target.id}: {name} was built with {kind} for base {base.name} ({argument})."
+            fix = "Build it again where its registry, or a mirror in cannery.toml, can be reached."
+            yield Problem(what=what, fix=fix)
 
 
 def _simulated(target: Target, name: str) -> Problem:
@@ -176,6 +202,7 @@ def _against_release(
     if not options.release:
         return
     yield from _unpinned(selection)
+    yield from _no_indexes(selection, options.ca)
     if not git.commit(project.root):
         what = "a release needs a git commit, and the checkout has none."
         yield Problem(what=what, fix="Run this in a clone of the project.")
@@ -198,6 +225,28 @@ def _unpinned(selection: Selection) -> Iterator[Problem]:
         what = f"base {base_name} of {some_of(ids, _SHOWN)} has no digest, so that a release could "
         fix = "Run: python build.py update --bases --write"
         yield Problem(what=f"{what}not be built again.", fix=fix)
+
+
+def _no_indexes(selection: Selection, ca: Path | None) -> Iterator[Problem]:
+    """The bases whose digest is not that of an index, each once, and those nobody can look up."""
+    pinned = {
+        each.image: (each, architecture)
+        for target in selection.targets
+        for each, architecture in bases(target).values()
+        if each.is_pinned and not each.snapshot
+    }
+    for base, architecture in pinned.values():
+        references = (*base.mirrors, full_reference(base.image))
+        try:
+            if is_index(references, f"linux/{architecture}", ca):
+                continue
+        except CanneryError as error:
+            yield from error.problems
+            continue
+        what = f"base {base.name} ({base.image}) has the digest of an image for one platform."
+        tag = base.image.partition("@")[0]
+        fix = f"Write the digest of the index instead: docker buildx imagetools inspect {tag}"
+        yield Problem(what=what, fix=fix)
 
 
 def _against_signing(options: PushOptions) -> Iterator[Problem]:

@@ -27,6 +27,10 @@ class RegistryError(EngineError):
         self.status = status
 
 
+class UnreachableError(RegistryError):
+    """Nobody answers where the registry should be, or the connection breaks every time."""
+
+
 def require_trust(host: str, error: requests.RequestException) -> None:
     """Raise RegistryError if ``error`` is that TLS does not prove who ``host`` is."""
     if untrusted := distrust(error):

@@ -21,6 +21,7 @@ from cannery.common.trust import Trusting, innermost, trusting
 from cannery.registry.auth import Guard
 from cannery.registry.errors import (
     RegistryError,
+    UnreachableError,
     explanation,
     is_plain,
     require_trust,
@@ -120,7 +121,7 @@ class Http:
                 f"{self.host} cannot be reached or breaks off: {innermost(error)} ({tries} times)."
             )
             fix = "Check the name, that the registry runs, and the proxy settings; then try again."
-            raise RegistryError(Problem(what=what, fix=fix)) from error
+            raise UnreachableError(Problem(what=what, fix=fix)) from error
         left.sleep()
         return left
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from cannery.registry.oci import Descriptor, Document, manifest_contents, parse_
 
 _BRIEF = PATIENCE.new(total=3)
 """Retries of a registry that may be one of several: about two seconds if nobody answers."""
+
+_ONCE_MORE = PATIENCE.new(total=1)
+"""Retries of a registry without which a build has a stand-in."""
 
 _FIX = "Check the reference, the network and the login; 'docker login HOST' stores one."
 
@@ -42,6 +46,46 @@ def digest_of_tag(
         EngineError: no registry has it; with the reason of each of them.
     """
     return _first(references, platforms, ca)[1].digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    """What a reference names now: ``digest`` is that of the index, ``own`` that of one platform.
+
+    They are equal for an image that is for one platform only, which is not an index.
+    """
+
+    digest: str
+    own: str
+
+
+def resolved(reference: str, platform: str, ca: Path | None = None) -> Resolved:
+    """What ``reference`` names now, and the image for ``platform`` in it.
+
+    Raises:
+        ArtifactError: the image is not for ``platform``.
+        UnreachableError: its registry cannot be reached.
+        EngineError: its registry does not have it, or refuses.
+    """
+    place = parse_reference(reference)
+    repository = Repository(place.registry, place.repository, ca=ca, patience=_ONCE_MORE)
+    document = repository.manifest(place.version)
+    if document is None:
+        raise EngineError(Problem(what=f"{reference} does not exist.", fix=_FIX))
+    _require_platform(repository, document, reference, platform)
+    every = manifest_contents(document).manifests
+    own = next((each.digest for each in every if each.platform == platform), document.digest)
+    return Resolved(digest=document.digest, own=own)
+
+
+def is_index(references: Sequence[str], platform: str, ca: Path | None = None) -> bool:
+    """Whether the digest that ``references`` have is that of an index, with ``platform`` in it.
+
+    Raises:
+        ArtifactError: the image is not for ``platform``.
+        EngineError: no registry has it; with the reason of each of them.
+    """
+    return bool(manifest_contents(_first(references, (platform,), ca)[1]).manifests)
 
 
 def _first(

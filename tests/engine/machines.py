@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.build.ready import bases
-from cannery.engine.base import ensure_base
 from cannery.matrix.project import Project
 
+from .bases import base_image
 from .conftest import MAIN, ROOT, Said
 from .engines import Engine, engine
 from .proxy import proxy
@@ -47,7 +47,7 @@ class Machine:
 def load_bases(engine: Engine, archive: Path) -> None:
     """Bring the bases of the main target, which elsewhere are pulled by their digests."""
     target = Project(root=ROOT).matrix().targets[MAIN]
-    names = {ensure_base(*each) for each in bases(target).values()}
+    names = {base_image(*each) for each in bases(target).values()}
     subprocess.run(["docker", "save", "--output", str(archive), *sorted(names)], check=True)
     engine.docker("load", "--input", str(archive))
     archive.unlink()

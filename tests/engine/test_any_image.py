@@ -13,11 +13,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from cannery.common.image_names import image_name
-from cannery.engine.base import ensure_base
 from cannery.engine.client import image_id
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 
+from .bases import base_image
 from .conftest import MAIN, SECOND, Said, Spoil, build_one
 
 SITE = "/usr/local/lib/python3.9/dist-packages"
@@ -255,7 +255,7 @@ def test_env_only_in_bashrc(tested: Callable[..., Verdict], main: str, spoil: Sp
 
 def test_an_image_without_python(tested: Callable[..., Verdict], project: Project) -> None:
     target = project.matrix().targets[MAIN]
-    found = quick(tested, ensure_base(target.base, target.docker_arch))
+    found = quick(tested, base_image(target.base, target.docker_arch))
     assert (found.code, found.verdict) == (0, "not ours to say"), found.text
 
 

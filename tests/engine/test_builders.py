@@ -16,11 +16,13 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import EngineError
-from cannery.engine import base
+from cannery.engine.base import as_layout
 from cannery.engine.builder import find_builder
+from cannery.engine.known_bases import building_architecture
 from cannery.image.bake_file import Caches, ImageBuild
 from cannery.matrix.project import Project
 
+from .bases import base_image
 from .builders import Authority, BuildKit, builder, buildkitd, buildx
 from .engines import registry
 from .two_engines import Baked, Heard, Site
@@ -34,7 +36,7 @@ AMD64, ARM64 = "linux/amd64", "linux/arm64"
 def site(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("builders")
     build_base = next(iter(project.matrix().targets.values())).build_base
-    image = base.ensure_base(build_base, base.building_architecture())
+    image = base_image(build_base, building_architecture())
     (folder / "artifacts").mkdir()
     (folder / "artifacts" / "toolkit.run").write_text("the vendor's\n", encoding="utf-8")
     with registry(folder) as place:
@@ -71,7 +73,7 @@ def name(site: Site) -> str:
 
 
 def _builds(site: Site, torch: str = "torch") -> list[ImageBuild]:
-    layout = base.as_layout(site.base, site.folder / "bases")
+    layout = as_layout(site.base, site.folder / "bases")
     builds = site.builds(torch=torch)
     return [replace(each, contexts={**each.contexts, site.base: layout}) for each in builds]
 

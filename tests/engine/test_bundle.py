@@ -20,10 +20,11 @@ import pytest
 from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
-from cannery.engine.base import building_architecture, ensure_base
-from cannery.image.origin_labels import origin_labels
+from cannery.engine.known_bases import building_architecture
+from cannery.image.origin_labels import BASES, origin_labels
 from cannery.matrix.project import Project
 
+from .bases import base_image
 from .conftest import MAIN, SECOND, Built, Said
 from .engines import engine
 from .machines import load_bases
@@ -85,8 +86,8 @@ def first(bundle: Path, elsewhere: Room) -> str:
 def _bases(target: Target) -> dict[str, str]:
     """Build argument to image. Only because no hub can be reached from here."""
     return {
-        "BASE_IMAGE": ensure_base(target.base, target.docker_arch),
-        "BUILD_IMAGE": ensure_base(target.build_base, building_architecture()),
+        "BASE_IMAGE": base_image(target.base, target.docker_arch),
+        "BUILD_IMAGE": base_image(target.build_base, building_architecture()),
     }
 
 
@@ -119,7 +120,7 @@ def test_plain_buildx_makes_the_image_that_build_py_makes(
     words += [f"--build-arg={name}={image}" for name, image in _bases(target).items()]
     elsewhere.engine.docker(*words, str(root / "images" / target.id))
     plain, ours = (elsewhere.inspected(name)["Config"] for name in (NAME, first))
-    own = {"io.cannery.key", *origin_labels(key="", commit="-", origin="-", created="-")}
+    own = {"io.cannery.key", BASES, *origin_labels(key="", commit="-", origin="-", created="-")}
     assert "io.cannery.key" in ours["Labels"]
     labels = {name: value for name, value in ours["Labels"].items() if name not in own}
     assert labels["io.cannery.simulated"] == "true"

@@ -15,11 +15,13 @@ from cannery.build.selection import Selection
 from cannery.common.bases import Base
 from cannery.common.errors import ArtifactError
 from cannery.common.package_index import PackageIndex
-from cannery.engine import base
 from cannery.engine.bake import BakeSettings, bake
+from cannery.engine.base import Bases
 from cannery.engine.builder import find_builder
 from cannery.engine.images import local_images
+from cannery.engine.known_bases import Notes
 from cannery.image.bake_file import Caches, ImageBuild
+from cannery.image.origin_labels import bases_labels
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
@@ -130,11 +132,12 @@ def test_a_base_is_taken_from_a_mirror_under_its_own_name(
         mirrors=(gone, there),
     )
     try:
-        assert base.ensure_base(wanted, "arm64") == there
-        images = local_images(base.names(wanted, "arm64"))
-        assert base.identity(wanted, "arm64", images) == image
+        found = Bases(builder=find_builder(""), notes=Notes(state=tmp_path)).find(wanted, "arm64")
+        assert (found.reference, found.identity) == (there, image)
+        labels = bases_labels(wanted, {"BASE_IMAGE": found})
+        assert labels["org.opencontainers.image.base.name"] == image
         dockerfile = tmp_path / "Dockerfile"
-        text = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY here /\nLABEL base=${BASE_IMAGE}\n"
+        text = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY here /\n"
         dockerfile.write_text(text, encoding="utf-8")
         build = ImageBuild(
             id="mirrored",
@@ -142,8 +145,7 @@ def test_a_base_is_taken_from_a_mirror_under_its_own_name(
             dockerfile=dockerfile,
             folder=tmp_path,
             platform="linux/arm64",
-            contexts=base.mirrored(wanted, there),
-            arguments={"BASE_IMAGE": image},
+            arguments={"BASE_IMAGE": found.reference},
         )
         made = baked(build, packages, tmp_path / "logs")
         names = {name.rpartition("/")[2] for name in tree(made, "linux/arm64", "/")}

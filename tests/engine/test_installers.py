@@ -13,12 +13,13 @@ import pytest
 
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
-from cannery.engine.base import building_architecture, ensure_base
+from cannery.engine.known_bases import building_architecture
 from cannery.engine.simulator import Simulated, simulate
 from cannery.image.content_key import bases_of
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 
+from .bases import base_image
 from .conftest import MAIN
 
 INFO_MODE = 0o444
@@ -47,7 +48,7 @@ def _layers(
     words += ["--build-context", f"cannery={project.build_context}"]
     for name, base in bases_of(target).items():
         building = building_architecture() if name == "BUILD_IMAGE" else target.docker_arch
-        words += ["--build-arg", f"{name}={ensure_base(base, building)}"]
+        words += ["--build-arg", f"{name}={base_image(base, building)}"]
     words += ["--secret", f"id=ca,src={packages.ca}"] if packages.ca else []
     words += ["--output", f"type=tar,dest={archive}", str(project.images / target.id)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -15,12 +15,12 @@ from cannery.build import running
 from cannery.common.errors import BuildError
 from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
-from cannery.engine.base import ensure_base
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.verify.run_checks import Subject, verify
 from cannery.verify.verification import Verification
 
+from .bases import base_image
 from .conftest import Built, Said, Spoil, build_one
 
 
@@ -69,7 +69,7 @@ def _install(main: Built, folder: Path, file: str) -> subprocess.CompletedProces
     argv += [
         "--volume",
         f"{folder}:/artifacts:ro",
-        ensure_base(main.target.base, main.target.docker_arch),
+        base_image(main.target.base, main.target.docker_arch),
     ]
     argv += ["bash", f"/artifacts/{file}", "--quiet", "--install"]
     return subprocess.run(argv, capture_output=True, text=True, check=False)

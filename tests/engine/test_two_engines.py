@@ -18,14 +18,16 @@ from pathlib import Path
 import pytest
 
 from cannery.build.published import published_key, published_repository
-from cannery.engine import base
 from cannery.engine import client as local
+from cannery.engine.base import as_layout
 from cannery.engine.builder import check_cache_export, find_builder
 from cannery.engine.images import local_images
+from cannery.engine.known_bases import building_architecture
 from cannery.image.bake_file import Caches
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
 
+from .bases import base_image
 from .engines import buildkit_socket, engine, registry
 from .two_engines import DOCKERFILE, Baked, Gate, World, docker, layers, using
 
@@ -57,7 +59,7 @@ def world(
 ) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("engines")
     build_base = next(iter(project.matrix().targets.values())).build_base
-    image = base.ensure_base(build_base, base.building_architecture())
+    image = base_image(build_base, building_architecture())
     archive = folder / "base.tar"
     subprocess.run(["docker", "save", "--output", str(archive), image], check=True)
     (folder / "artifacts").mkdir()
@@ -189,7 +191,7 @@ def test_a_remote_builder(world: World, built: Baked, tmp_path: Path) -> None:
         try:
             builder = find_builder(name)
             assert not builder.local
-            layout = base.as_layout(world.base, tmp_path / "bases")
+            layout = as_layout(world.base, tmp_path / "bases")
             gate = Gate(site=world, docker=world.second.docker)
             elsewhere = [
                 replace(each, contexts={**each.contexts, world.base: layout})

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.engine import containers
-from cannery.engine.base import ensure_base
 
+from .bases import base_image
 from .conftest import Built
 
 PATHS = ("/usr/local/Ascend", "/etc/Ascend")
@@ -49,7 +49,7 @@ class VendorRegistry:
 
     def push_cann(self, main: Built) -> str:
         """The reference of an image with the CANN that ``main`` was made from."""
-        base = ensure_base(main.target.build_base, main.target.docker_arch)
+        base = base_image(main.target.build_base, main.target.docker_arch)
         contexts = {"artifacts": str(main.simulated.artifacts)}
         return self.push("cann", DOCKERFILE, contexts=contexts, BASE=base)
 

@@ -10,11 +10,12 @@ import re
 import shutil
 import subprocess
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from cannery.engine.base import building_architecture
+from cannery.engine.known_bases import building_architecture
 from cannery.registry.client import Repository
-from cannery.registry.oci import CONFIG, LAYERS, digest_of, image_manifest
+from cannery.registry.oci import CONFIG, LAYERS, digest_of, image_index, image_manifest
 from cannery.registry.transfer import OciContent, blob_of, upload
 
 _PROGRAMS = ("dash", "cat", "cp", "head", "mkdir", "sleep", "tail", "touch")
@@ -62,12 +63,31 @@ def _files() -> set[Path]:
 
 def publish(repository: Repository, tag: str) -> str:
     """Publish a base with ``tag`` as its text; its digest."""
-    content = archive(tag)
+    image = _image(tag, building_architecture())
+    upload(repository, image)
+    repository.put_manifest(tag, image.root)
+    return image.root.digest
+
+
+def publish_index(repository: Repository, tag: str, notes: Mapping[str, str]) -> str:
+    """Publish a base for the architectures in ``notes``, each with its text; the index's digest.
+
+    The programs are those of this machine in all of them.
+    """
+    images = {each: _image(note, each) for each, note in notes.items()}
+    entries = [image.root.descriptor(f"linux/{each}") for each, image in images.items()]
+    index = image_index(entries, {})
+    for image in images.values():
+        upload(repository, image)
+    repository.put_manifest(tag, index)
+    return index.digest
+
+
+def _image(note: str, architecture: str) -> OciContent:
+    content = archive(note)
     layer = blob_of(LAYERS["gzip"], gzip.compress(content, 1, mtime=0))
     rootfs = {"type": "layers", "diff_ids": [digest_of(content)]}
-    config = {"architecture": building_architecture(), "os": "linux", "rootfs": rootfs}
-    settings = blob_of(CONFIG, json.dumps({**config, "config": {}}).encode())
+    config = {"architecture": architecture, "os": "linux", "rootfs": rootfs, "config": {}}
+    settings = blob_of(CONFIG, json.dumps(config).encode())
     manifest = image_manifest(settings.descriptor, [layer.descriptor], {})
-    upload(repository, OciContent(name=tag, blobs=(settings, layer), documents=(manifest,)))
-    repository.put_manifest(tag, manifest)
-    return manifest.digest
+    return OciContent(name=note, blobs=(settings, layer), documents=(manifest,))

@@ -14,7 +14,7 @@ from random import Random
 
 from cannery.common.files import write_files
 from cannery.common.model import Target
-from cannery.engine.base import building_architecture
+from cannery.engine.known_bases import building_architecture
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
@@ -26,10 +26,11 @@ TOOLKIT = f"toolkit_8.0.RC2_linux-{machine()}.run"
 
 MATRIX = """\
 schema: 2
-build_base: debian-12
+build_base: building
 
 bases:
   debian-12: {{image: "{base}", suite: bookworm, glibc: 2.36}}
+  building: {{image: "{build_base}", suite: bookworm, glibc: 2.36}}
 
 pythons:
   base-python: {{version: 3.11.2, source: debian, base: debian-12}}
@@ -137,8 +138,13 @@ def wheels_in(lock: str) -> list[str]:
     return re.findall(r"# file: (\S+)", lock)
 
 
-def make_small_checkout(root: Path, base: str) -> Project:
-    """A committed checkout below ``root``, with ``base`` as the base of its only target."""
+def make_small_checkout(
+    root: Path, base: str, *, architecture: str = "", build_base: str = ""
+) -> Project:
+    """A committed checkout below ``root``, with ``base`` as the base of its only target.
+
+    Without ``architecture`` that is for this machine; without ``build_base``, it is the base.
+    """
     source = CHECKOUT / "cannery" / "image" / "context"
     copy_tree(source, root / "cannery" / "image" / "context")
     project = Project(root=root)
@@ -155,7 +161,7 @@ def make_small_checkout(root: Path, base: str) -> Project:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     project.artifacts.mkdir()
-    target = write_matrix(project, base)
+    target = write_matrix(project, base, architecture=architecture, build_base=build_base)
     for file in target.artifacts.values():
         (project.artifacts / file.name).write_bytes(toolkit(0))
     git(root, "init", "--quiet")
@@ -163,11 +169,16 @@ def make_small_checkout(root: Path, base: str) -> Project:
     return project
 
 
-def write_matrix(project: Project, base: str) -> Target:
+def write_matrix(
+    project: Project, base: str, *, architecture: str = "", build_base: str = ""
+) -> Target:
     """Write the matrix with ``base``, and the rendered files of its target."""
-    project.matrix_file.write_text(
-        MATRIX.format(base=base, architecture=building_architecture()), encoding="utf-8"
+    text = MATRIX.format(
+        base=base,
+        build_base=build_base or base,
+        architecture=architecture or building_architecture(),
     )
+    project.matrix_file.write_text(text, encoding="utf-8")
     [target] = load_matrix(project.matrix_file).targets.values()
     write_files({project.lock(target): with_hashes(lock_for(target))})
     write_files(Renderer(project).render(target).paths(project))

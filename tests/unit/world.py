@@ -185,7 +185,7 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(pushable, "stand_ins", found.stand_ins)
     monkeypatch.setattr(engine, "tag_image", found.tag_image)
     monkeypatch.setattr(containers, "remove_abandoned", lambda: None)
-    monkeypatch.setattr(base, "ensure_base", lambda base, _: base.image)
+    monkeypatch.setattr(base, "pull", lambda *_: None)
     monkeypatch.setattr(images, "npu_device", lambda: None)
     monkeypatch.setattr(building, "bake", found.bake)
     monkeypatch.setattr(building, "check", found.check)

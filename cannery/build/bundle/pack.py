@@ -23,11 +23,13 @@ from cannery.common.model import Target
 from cannery.common.owner import temporary_folder
 from cannery.common.process import run
 from cannery.engine import client as engine
-from cannery.engine.base import ensure_base
+from cannery.engine.base import Bases
 from cannery.engine.build_cache import forget_cann
 from cannery.engine.builder import find_builder
 from cannery.engine.images import local_images
+from cannery.engine.known_bases import Notes
 from cannery.engine.network import bridge_address
+from cannery.engine.pull import put_into_engine
 from cannery.engine.simulator import Simulated, simulate
 from cannery.fetch.needed_files import needed_files
 from cannery.lock.committed import read_lock
@@ -143,12 +145,16 @@ class _Making:
             for base, architecture in bases(target).values()
         }
         found: dict[str, str] = {}
+        builder = find_builder(self.options.builder)
+        notes = Notes(state=self.project.state)
+        finder = Bases(builder=builder, notes=notes, ca=index_of(self.options).ca)
         for (_, architecture), base in used.items():
-            reference, name = ensure_base(base, architecture), base.bootstrap_tag(architecture)
-            image = local_images([reference])[reference].id
+            reference = finder.find(base, architecture).reference
+            name = base.bootstrap_tag(architecture)
             if reference != name:
-                engine.tag_image(image, name)
+                put_into_engine(builder, reference, architecture, name)
             try:
+                image = local_images([name])[name].id
                 console.say(f"saving {name}")
                 _save(name, folder / f"{image.removeprefix('sha256:')}.tar")
             finally:

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.bases import Base
+from cannery.common.bases import Base, FoundBase, Origin
 from cannery.common.errors import EngineError
-from cannery.engine.base import ensure_base, identity, mirrored, names, reference
+from cannery.engine.base import Bases
+from cannery.engine.builder import Builder
 from cannery.engine.images import LocalImage
+from cannery.engine.known_bases import Notes, base_names, expected_base
+from cannery.image.origin_labels import bases_labels, used_bases
 from cannery.matrix.distributions import load_distributions
 
 DIGEST = "sha256:" + "ab" * 32
@@ -43,9 +46,18 @@ if words[0] == "image":
         else:
             print(f"Error response from daemon: No such image: {{name}}")
     sys.exit({{*words[4:]}} - {{*state["local"]}} != set())
-if words[0] == "pull" and words[-1] in state["remote"]:
+assert words[:2] == ["buildx", "build"], words
+reference = Path(words[-1], "Dockerfile").read_text().split()[1]
+with (here / "asked").open("a") as asked:
+    print("pull", words[words.index("--platform") + 1], reference, file=asked)
+if reference in state["remote"]:
     sys.exit(0)
-print(f"Error response from daemon: manifest for {{words[-1]}} not found")
+host = reference.partition("/")[0]
+why = "failed to do request: Head \\"https://x\\": dial tcp: lookup x: no such host"
+if host in state["answering"]:
+    why = f"{{reference}}: not found"
+print(f"ERROR: failed to solve: {{reference}}: failed to resolve source metadata for "
+      f"docker.io/library/{{reference}}: {{why}}")
 sys.exit(1)
 """
 
@@ -54,8 +66,15 @@ sys.exit(1)
 class Docker:
     folder: Path
 
-    def has(self, *, local: tuple[str, ...] = (), remote: tuple[str, ...] = ()) -> None:
-        state = json.dumps({"local": local, "remote": remote})
+    def has(
+        self,
+        *,
+        local: tuple[str, ...] = (),
+        remote: tuple[str, ...] = (),
+        answering: tuple[str, ...] = (),
+    ) -> None:
+        """The images of the engine and of registries, and registries that answer."""
+        state = json.dumps({"local": local, "remote": remote, "answering": answering})
         (self.folder / "state").write_text(state, encoding="utf-8")
 
     @property
@@ -72,36 +91,78 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docker:
     return Docker(tmp_path)
 
 
+def find(
+    docker: Docker, base: Base, architecture: str = "arm64", *, offline: bool = False
+) -> FoundBase:
+    """What a new run finds."""
+    builder = Builder(name="default", local=True)
+    notes = Notes(state=docker.folder / "state-of-the-checkout")
+    return Bases(builder=builder, notes=notes, offline=offline).find(base, architecture)
+
+
 def test_mirrors_are_asked_in_their_order_and_then_the_registry(
     docker: Docker, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    docker.has(remote=(SECOND, PINNED))
-    assert ensure_base(BASE, "arm64") == SECOND
+    docker.has(remote=(SECOND, PINNED), answering=("one.test",))
+    found = find(docker, BASE)
+    assert found == FoundBase(reference=SECOND, identity=PINNED, origin=Origin.REGISTRY)
     assert docker.pulls == [FIRST, SECOND]
     said = capsys.readouterr().err
-    assert f"pulling {FIRST} for arm64" in said
-    assert f"cannot be pulled from there: Error response from daemon: manifest for {FIRST}" in said
-    assert f"pulling {SECOND} for arm64" in said
+    assert f"base debian-12: one.test does not give {FIRST} for linux/arm64: not found." in said
 
 
 def test_the_registry_itself_is_the_last(docker: Docker) -> None:
     docker.has(remote=(PINNED,))
-    assert ensure_base(BASE, "arm64") == PINNED
+    assert find(docker, BASE).reference == PINNED
     assert docker.pulls == [FIRST, SECOND, PINNED]
 
 
-@pytest.mark.parametrize("name", [PINNED, SECOND, STAND_IN])
-def test_a_base_that_is_here_is_not_pulled(docker: Docker, name: str) -> None:
-    docker.has(local=(name,), remote=(FIRST,))
-    assert ensure_base(BASE, "arm64") == name
-    assert "pull" not in (docker.folder / "asked").read_text(encoding="utf-8").split()
+def test_a_stand_in_that_is_here_is_for_a_machine_without_registries(
+    docker: Docker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docker.has(local=(STAND_IN,), remote=(PINNED,))
+    assert find(docker, BASE).origin is Origin.REGISTRY
+    docker.has(local=(STAND_IN,))
+    found = find(docker, BASE)
+    assert found == FoundBase(reference=STAND_IN, identity="sha256:1", origin=Origin.STAND_IN)
+    said = capsys.readouterr().err
+    assert "base debian-12: no registry can be reached (one.test: failed to do request" in said
+    assert f"the stand-in {STAND_IN} is used" in said
+
+
+@pytest.mark.parametrize("answering", ["one.test", "two.test"])
+def test_a_registry_that_answers_rules_out_a_stand_in(docker: Docker, answering: str) -> None:
+    docker.has(local=(STAND_IN,), answering=(answering,))
+    with pytest.raises(EngineError) as caught:
+        find(docker, BASE)
+    first, last = map(str, caught.value.problems)
+    assert first.startswith(f"{answering} does not give ")
+    assert f"base debian-12 ({PINNED}) cannot be had for linux/arm64." in last
+    assert "Check the reference in matrix.yaml" in first
+
+
+def test_a_bundle_brings_its_bases_and_nobody_is_asked(docker: Docker) -> None:
+    docker.has(local=(STAND_IN,), remote=(PINNED,))
+    assert find(docker, BASE, offline=True).reference == STAND_IN
+    docker.has(remote=(PINNED,))
+    with pytest.raises(EngineError, match="the bundle has not brought"):
+        find(docker, BASE, offline=True)
+    assert docker.pulls == []
 
 
 def test_without_any_registry_it_is_bootstrapped(docker: Docker) -> None:
     docker.has()
     with pytest.raises(EngineError, match="mmdebstrap, which can bootstrap a stand-in, is not"):
-        ensure_base(BASE, "arm64")
+        find(docker, BASE)
     assert docker.pulls == [FIRST, SECOND, PINNED]
+
+
+def test_a_builder_that_fails_is_no_registry_that_is_silent(docker: Docker) -> None:
+    docker.has()
+    text = "#!/bin/sh\necho 'ERROR: no builder found'\nexit 1\n"
+    (docker.folder / "docker").write_text(text, encoding="utf-8")
+    with pytest.raises(EngineError, match="the builder default reports:\nERROR: no builder"):
+        find(docker, BASE)
 
 
 MMDEBSTRAP = f"""#!{sys.executable}
@@ -135,7 +196,7 @@ def bootstrap(docker: Docker) -> Path:
 
 def test_a_base_with_a_snapshot_is_never_pulled(docker: Docker, bootstrap: Path) -> None:
     with pytest.raises(EngineError, match="could not import Debian bookworm"):
-        ensure_base(DATED, "arm64")
+        find(docker, DATED)
     assert docker.pulls == []
     time = DATED.snapshot
     lines = [
@@ -148,33 +209,30 @@ def test_a_base_with_a_snapshot_is_never_pulled(docker: Docker, bootstrap: Path)
     ]
     assert bootstrap.read_text(encoding="utf-8").splitlines()[-3:] == lines
     docker.has(local=(DATED_TAG,))
-    assert ensure_base(DATED, "arm64") == DATED_TAG
+    assert find(docker, DATED).reference == DATED_TAG
 
 
-def test_a_stand_in_has_the_settings_of_debian_s_slim_images(bootstrap: Path) -> None:
+def test_a_stand_in_has_the_settings_of_debian_s_slim_images(
+    docker: Docker, bootstrap: Path
+) -> None:
     with pytest.raises(EngineError, match="could not import"):
-        ensure_base(DATED, "arm64")
+        find(docker, DATED)
     words = bootstrap.read_text(encoding="utf-8").splitlines()
     assert '--aptopt=Acquire::Languages "none"' in words
     settings = bootstrap.with_name("settings").read_text(encoding="utf-8").splitlines()
     assert {"path-exclude=/usr/share/doc/*", "force-unsafe-io"} <= {*settings}
 
 
-def test_a_snapshot_that_does_not_exist_has_no_replacement(bootstrap: Path) -> None:
+def test_a_snapshot_that_does_not_exist_has_no_replacement(docker: Docker, bootstrap: Path) -> None:
     with pytest.raises(EngineError, match="snapshot 20261101T000000Z:\nE: no such snapshot"):
-        ensure_base(replace(DATED, archive="https://none.test"), "arm64")
+        find(docker, replace(DATED, archive="https://none.test"))
 
 
-def test_a_snapshot_needs_a_server(bootstrap: Path) -> None:
+def test_a_snapshot_needs_a_server(docker: Docker, bootstrap: Path) -> None:
     said = "base debian-12 has a snapshot, and cannery.toml names no server of snapshots. Add it"
     with pytest.raises(EngineError, match=said):
-        ensure_base(replace(DATED, archive=""), "arm64")
+        find(docker, replace(DATED, archive=""))
     assert not bootstrap.exists()
-
-
-def test_a_base_with_a_snapshot_is_the_same_on_every_machine() -> None:
-    for here in (local(), local(DATED_TAG), local(STAND_IN)):
-        assert identity(DATED, "arm64", here) == "debian:bookworm-20261101T000000Z"
 
 
 def local(*references: str, architecture: str = "arm64") -> dict[str, LocalImage]:
@@ -182,21 +240,66 @@ def local(*references: str, architecture: str = "arm64") -> dict[str, LocalImage
     return dict.fromkeys(references, image)
 
 
-def test_it_is_the_same_base_wherever_it_is_from() -> None:
-    assert names(BASE, "arm64") == (PINNED, FIRST, SECOND, STAND_IN)
-    for here in (local(), local(PINNED), local(FIRST, STAND_IN), local(SECOND)):
-        assert identity(BASE, "arm64", here) == PINNED
-    assert identity(BASE, "arm64", local(STAND_IN)) == "sha256:1"
-    assert identity(BASE, "arm64", {**local(STAND_IN), **local(FIRST, architecture="amd64")}) == (
-        "sha256:1"
+def identity(base: Base, here: dict[str, LocalImage], notes: Notes | None = None) -> str:
+    return expected_base(base, "arm64", here, notes).identity
+
+
+def test_a_base_with_a_snapshot_is_the_same_on_every_machine() -> None:
+    for here in (local(), local(DATED_TAG), local(STAND_IN)):
+        assert identity(DATED, here) == "debian:bookworm-20261101T000000Z"
+
+
+def test_a_plan_expects_what_the_last_build_has_used(docker: Docker, tmp_path: Path) -> None:
+    notes = Notes(state=docker.folder / "state-of-the-checkout")
+    assert identity(BASE, local(), notes) == PINNED
+    assert identity(BASE, local(STAND_IN), notes) == "sha256:1"
+    docker.has(local=(STAND_IN,), remote=(SECOND,))
+    assert find(docker, BASE).reference == SECOND
+    assert expected_base(BASE, "arm64", local(STAND_IN), notes).reference == SECOND
+    assert identity(BASE, local(STAND_IN), notes) == PINNED
+    # A bundle's stand-in is used whatever a registry has.
+    assert identity(BASE, local(STAND_IN), None) == "sha256:1"
+    # What another architecture uses is another image.
+    assert expected_base(BASE, "amd64", {}, notes).reference == PINNED
+    docker.has(local=(STAND_IN,))
+    assert find(docker, BASE).origin is Origin.STAND_IN
+    assert identity(BASE, local(STAND_IN), notes) == "sha256:1"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"debian": 1}', "null", "\0"])
+def test_notes_that_cannot_be_read_are_none(tmp_path: Path, text: str) -> None:
+    notes = Notes(state=tmp_path)
+    notes.path.write_text(text, encoding="utf-8")
+    assert notes.of(BASE, "arm64") is None
+    found = FoundBase(reference=FIRST, identity=PINNED, origin=Origin.REGISTRY)
+    notes.keep(BASE, "arm64", found)
+    assert notes.of(BASE, "arm64") == found
+
+
+def test_an_image_says_which_bases_it_is_on(docker: Docker) -> None:
+    docker.has(remote=(SECOND,))
+    labels = bases_labels(BASE, {"BASE_IMAGE": find(docker, BASE)})
+    assert used_bases(labels) == {"BASE_IMAGE": (Origin.REGISTRY, PINNED)}
+    # The same wherever it is from.
+    assert labels["org.opencontainers.image.base.name"] == PINNED
+    docker.has(local=(STAND_IN,))
+    labels = bases_labels(BASE, {"BASE_IMAGE": find(docker, BASE)})
+    assert used_bases(labels) == {"BASE_IMAGE": (Origin.STAND_IN, "sha256:1")}
+    assert labels["org.opencontainers.image.base.name"] == STAND_IN
+    loose = replace(BASE, image="debian:bookworm-slim")
+    found = FoundBase(
+        reference=f"one.test/library/debian:bookworm-slim@{DIGEST}",
+        identity=f"debian:bookworm-slim@sha256:{'cd' * 32}",
+        origin=Origin.REGISTRY,
     )
-    assert reference(BASE, "arm64", local(SECOND, STAND_IN)) == SECOND
-    assert reference(BASE, "arm64", {}) == PINNED
+    labels = bases_labels(loose, {"BASE_IMAGE": found})
+    assert labels["org.opencontainers.image.base.name"] == PINNED
 
 
-def test_a_mirror_s_image_is_a_build_context_under_the_base_s_name() -> None:
-    assert mirrored(BASE, FIRST) == {PINNED: f"docker-image://{FIRST}"}
-    assert mirrored(BASE, PINNED) == mirrored(BASE, STAND_IN) == {}
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"BASE_IMAGE": ["nowhere", "x"]}', "null"])
+def test_a_label_that_cannot_be_read_says_nothing(text: str) -> None:
+    assert used_bases({"io.cannery.bases": text}) == {}
+    assert used_bases({}) == {}
 
 
 @pytest.mark.parametrize("distribution", ["ubuntu", "openeuler"])
@@ -204,15 +307,17 @@ def test_only_debian_has_stand_ins(docker: Docker, distribution: str) -> None:
     docker.has()
     base = replace(BASE, distribution=load_distributions()[distribution])
     with pytest.raises(EngineError, match="can be bootstrapped for Debian only") as caught:
-        ensure_base(base, "arm64")
+        find(docker, base)
     assert "docker load" in str(caught.value)
 
 
-def test_an_image_without_a_digest_is_identified_by_its_id() -> None:
+def test_an_image_without_a_digest_that_is_loaded_is_identified_by_its_id() -> None:
     base = replace(BASE, image="debian:bookworm-slim", mirrors=())
-    assert identity(base, "arm64", local("debian:bookworm-slim")) == "sha256:1"
-    assert identity(base, "arm64", {}) == "debian:bookworm-slim"
-    assert identity(BASE, "arm64", local(PINNED)) == PINNED
+    assert base_names(base, "arm64") == ("debian:bookworm-slim", STAND_IN)
+    assert identity(base, local("debian:bookworm-slim")) == "sha256:1"
+    assert identity(base, local("debian:bookworm-slim", architecture="amd64")) == base.image
+    assert identity(base, {}) == "debian:bookworm-slim"
+    assert base_names(BASE, "arm64") == (STAND_IN,)
 
 
 def test_programs_of_this_machine_help_only_where_the_base_is_emulated(
@@ -231,7 +336,7 @@ def test_programs_of_this_machine_help_only_where_the_base_is_emulated(
     ):
         calls.unlink(missing_ok=True)
         with pytest.raises(EngineError, match="could not import"):
-            ensure_base(replace(DATED, suite=suite), architecture)
+            find(docker, replace(DATED, suite=suite), architecture)
         said = calls.read_text(encoding="utf-8").splitlines()
         assert len(said) == wanted
         assert ("--variant=extract --architectures=amd64" in said[0]) == (wanted == 2)

@@ -61,7 +61,7 @@ def build() -> Build:
         dockerfile=Path("/images/full/Dockerfile"),
         folder=Path("/images/full"),
         platform="linux/arm64",
-        contexts={"artifacts": Path("/vendor files")},
+        contexts={"artifacts": "/vendor files"},
         arguments={"A_SHA256": "0", "B": ""},
         output=Path("/out"),
     )

@@ -10,7 +10,8 @@ import pytest
 from cannery.common.errors import ArtifactError
 from cannery.common.model import SIMULATED_CHIPS
 from cannery.common.package_index import PackageIndex
-from cannery.engine import simulator
+from cannery.engine import base, simulator
+from cannery.engine.builder import Builder
 from cannery.engine.buildx import Build
 from cannery.engine.simulator import make_simulated, simulate
 from cannery.matrix.project import Project
@@ -26,7 +27,8 @@ def test_the_driver_needs_no_file_of_the_vendor(
         (build.output / "host").mkdir(parents=True)
 
     monkeypatch.setattr(simulator, "execute", execute)
-    monkeypatch.setattr(simulator, "ensure_base", lambda *_: "base")
+    monkeypatch.setattr(simulator, "find_builder", lambda _: Builder(name="default", local=True))
+    monkeypatch.setattr(base, "pull", lambda *_: None)
     monkeypatch.setattr(simulator, "building_architecture", lambda: "arm64")
     targets = Project(root=CHECKOUT).matrix().targets.values()
     target = next(t for t in targets if t.chip in SIMULATED_CHIPS and t.real_artifacts)

@@ -38,7 +38,7 @@ def test_what_the_registry_has_is_shown_and_not_written(
     tmp_path: Path, registries: Registries, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = make_checkout(tmp_path, TEXT).project
-    update_bases(project, write=False, ca=None)
+    update_bases(project, building="amd64", write=False, ca=None)
     assert registries.asked == [(("docker.io/library/debian:11",), ("linux/arm64",))]
     printed = capsys.readouterr()
     assert printed.out == f"debian-11: debian:11@{FOUND}\n"
@@ -48,20 +48,30 @@ def test_what_the_registry_has_is_shown_and_not_written(
 
 def test_only_the_digest_is_written(tmp_path: Path, registries: Registries) -> None:
     project = make_checkout(tmp_path, TEXT).project
-    update_bases(project, write=True, ca=None)
+    update_bases(project, building="amd64", write=True, ca=None)
     after = project.matrix_file.read_text(encoding="utf-8")
     assert after == TEXT.replace('"debian:11"', f'"debian:11@{FOUND}"')
     assert project.matrix().targets["full"].base.is_pinned
     registries.asked.clear()
-    update_bases(project, write=True, ca=None)
+    update_bases(project, building="amd64", write=True, ca=None)
     assert registries.asked == []
+
+
+def test_a_build_base_is_one_that_targets_use(tmp_path: Path, registries: Registries) -> None:
+    text = edited(f"image: debian:12@sha256:{DIGEST}", "image: debian:12")
+    project = make_checkout(tmp_path, text).project
+    update_bases(project, building="amd64", write=True, ca=None)
+    assert registries.asked == [(("docker.io/library/debian:12",), ("linux/amd64",))]
+    after = project.matrix_file.read_text(encoding="utf-8")
+    assert after == text.replace("image: debian:12", f"image: debian:12@{FOUND}")
+    assert project.matrix().targets["full"].build_base.is_pinned
 
 
 def test_a_digest_that_is_there_stays(
     tmp_path: Path, registries: Registries, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = make_checkout(tmp_path, MATRIX).project
-    update_bases(project, write=True, ca=None)
+    update_bases(project, building="amd64", write=True, ca=None)
     assert "every base that a target uses has a digest" in capsys.readouterr().err
     assert (registries.asked, project.matrix_file.read_text(encoding="utf-8")) == ([], MATRIX)
 
@@ -75,7 +85,7 @@ def test_a_registry_that_does_not_answer_changes_nothing(
     monkeypatch.setattr(base_digests, "digest_of_tag", failing)
     project = make_checkout(tmp_path, TEXT).project
     with pytest.raises(EngineError, match="nobody answers"):
-        update_bases(project, write=True, ca=None)
+        update_bases(project, building="amd64", write=True, ca=None)
     assert project.matrix_file.read_text(encoding="utf-8") == TEXT
 
 

@@ -15,7 +15,7 @@ from cannery.build import local_images as images
 from cannery.common.errors import EngineError, PublishError
 from cannery.deploy.run_spec import npu_device
 from cannery.options.publish import PushOptions
-from cannery.publish import cosign
+from cannery.publish import cosign, pushable
 from cannery.publish.pushable import Candidate, candidates
 from tests.unit.world import BOTH, World, make_world
 
@@ -31,6 +31,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """Both targets are built, checked and committed."""
     found = make_world(tmp_path, monkeypatch)
     found.run()
+    # No test asks a server beyond this machine.
+    monkeypatch.setattr(pushable, "is_index", lambda *_: True)
     (found.checkout.project.root / ".gitignore").write_text("/.cannery/\n", encoding="utf-8")
     git(found, "init", "--quiet")
     git(found, "add", "--all")
@@ -185,6 +187,59 @@ def test_a_release_needs_an_answer_from_git(world: World) -> None:
     with pytest.raises(EngineError, match=r"git status failed .*index") as caught:
         ask(world, ["full"], *allowed, release=True, signing_key="awskms:///alias/release")
     assert caught.value.exit_code == 6
+
+
+def relabelled(world: World, **origins: str) -> None:
+    """Let the image say that its bases have these ``origins``, by build argument."""
+    image, labels = world.store["cannery:full"]
+    bases = json.loads(labels["io.cannery.bases"])
+    bases |= {name: [origin, "sha256:1"] for name, origin in origins.items()}
+    world.store["cannery:full"] = (image, {**labels, "io.cannery.bases": json.dumps(bases)})
+
+
+@pytest.mark.parametrize(
+    ("origin", "kind"), [("stand-in", "a stand-in"), ("local", "a local image")]
+)
+def test_a_release_has_no_stand_in_below_it(world: World, origin: str, kind: str) -> None:
+    relabelled(world, BASE_IMAGE=origin)
+    said = "\n".join(refused(world, release=True))
+    assert f"full: cannery:full was built with {kind} for base debian-11 (BASE_IMAGE)." in said
+    relabelled(world, BASE_IMAGE="registry", BUILD_IMAGE=origin)
+    said = "\n".join(refused(world, release=True))
+    assert f"was built with {kind} for base debian-12 (BUILD_IMAGE). Build it again where" in said
+    # What is no release may be on one.
+    assert ask(world)
+    relabelled(world, BASE_IMAGE="snapshot", BUILD_IMAGE="registry")
+    assert "was built with" not in "\n".join(refused(world, release=True))
+
+
+def test_an_image_that_does_not_say_what_it_is_on(world: World) -> None:
+    image, labels = world.store["cannery:full"]
+    own = {name: value for name, value in labels.items() if name != "io.cannery.bases"}
+    world.store["cannery:full"] = (image, own)
+    [said] = refused(world)
+    assert "cannery:full does not say which images its bases are." in said
+    assert "python build.py --target full --force" in said
+
+
+def test_a_release_needs_bases_with_the_digest_of_an_index(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def is_index(references: tuple[str, ...], platform: str, _: Path | None) -> bool:
+        asked.append((*references, platform))
+        if "bullseye" in references[-1] or ":11" in references[-1]:
+            return False
+        raise EngineError("nobody answers")
+
+    monkeypatch.setattr(pushable, "is_index", is_index)
+    said = "\n".join(refused(world, BOTH, release=True))
+    assert "base debian-11 (debian:11@sha256:" in said
+    assert "has the digest of an image for one platform. Write the digest of the index" in said
+    assert "nobody answers" in said
+    assert max(platform for *_, platform in asked) == "linux/arm64"
+    assert len(asked) == 2
 
 
 def test_a_release_that_has_it_all(

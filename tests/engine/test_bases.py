@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bases come from a registry: by digest and platform, on engines with either image store.
+
+The target is for another architecture than this machine, and has one reference for its base and
+its build base, as most targets of matrix.yaml.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from cannery.engine.known_bases import building_architecture
+from cannery.matrix.project import Project
+from cannery.registry.client import Repository
+from tests.faults.base import publish_index
+from tests.faults.small_checkout import (
+    TARGET,
+    make_small_checkout,
+    toolkit,
+)
+from tests.publish.servers import Authority, make_authority
+
+from .conftest import Said
+from .engines import Engine, engine, free_port, registry
+
+HERE = building_architecture()
+OTHER = {"amd64": "arm64", "arm64": "amd64"}[HERE]
+CERTIFICATES = Path("/etc/docker/certs.d")
+"""Where every engine of this machine looks for certificates."""
+IMAGE = f"cannery:{TARGET}"
+STEP = "mkdir -p /layers/toolkit/opt; cp /base /layers/toolkit/opt/built-on"
+"""In the build, keeps the text of the build base in the image."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """An engine, and a registry at ``host``."""
+
+    engine: Engine
+    host: str
+    folder: Path
+
+    def publish(self, name: str, *, here: str = "of here", other: str = "of another") -> str:
+        """Publish a base for both architectures; its reference, by the digest of the index."""
+        notes = {HERE: f"{name} {here}", OTHER: f"{name} {other}"}
+        digest = publish_index(Repository(self.host, f"{name}/debian"), "bookworm", notes)
+        return f"{self.host}/{name}/debian:bookworm@{digest}"
+
+    def checkout(self, base: str, build_base: str = "") -> Checkout:
+        root = self.folder / f"checkout{len([*self.folder.iterdir()])}"
+        project = make_small_checkout(root, base, architecture=OTHER, build_base=build_base)
+        return Checkout(project=project, engine=self.engine)
+
+    @cached_property
+    def without_mmdebstrap(self) -> str:
+        """A PATH on which nothing can bootstrap a stand-in."""
+        folder = self.folder / "programs"
+        folder.mkdir()
+        (folder / "mmdebstrap").write_text("#!/bin/sh\nexit 9\n")
+        (folder / "mmdebstrap").chmod(0o755)
+        return f"{folder}:{os.environ['PATH']}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkout:
+    """A small checkout, which is built with ``engine``."""
+
+    project: Project
+    engine: Engine
+
+    def __post_init__(self) -> None:
+        [target] = self.project.matrix().targets.values()
+        path = self.project.artifacts / target.artifacts["toolkit"].name
+        path.write_bytes(toolkit(0, STEP))
+
+    def build_py(self, *words: str, **env: str) -> Said:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.faults.child", str(self.project.root), *words],
+            env={**os.environ, "DOCKER_HOST": self.engine.host, **env},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr
+        return Said(code=done.returncode, text=done.stdout + done.stderr)
+
+    def build(self, *words: str, **env: str) -> Said:
+        return self.build_py("--target", TARGET, "--no-test", *words, **env)
+
+    def key(self) -> str:
+        """The content key that a plan expects."""
+        said = self.build_py("--target", TARGET, "--plan", "--format", "json")
+        found, _ = json.JSONDecoder().raw_decode(said.text)
+        return str(found["targets"][0]["key"])
+
+    def labels(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads(
+            self.engine.docker("image", "inspect", "--format", "{{json .Config.Labels}}", IMAGE)
+        )
+        return found
+
+    def text(self, path: str) -> str:
+        """The text of a file in the image."""
+        name = self.engine.docker("create", "--platform", f"linux/{OTHER}", IMAGE, "sh")
+        file = self.project.state / "file"
+        try:
+            self.engine.docker("cp", f"{name}:{path}", str(file))
+        finally:
+            self.engine.docker("rm", name)
+        return file.read_text(encoding="utf-8")
+
+
+@contextmanager
+def _world(folder: Path, number: int, *, containerd: bool) -> Iterator[World]:
+    with (
+        registry(folder) as host,
+        engine(folder, number, containerd=containerd) as started,
+    ):
+        (folder / "checkouts").mkdir()
+        yield World(engine=started, host=host, folder=folder / "checkouts")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """An engine with the usual image store, which keeps one image of a reference."""
+    with _world(tmp_path_factory.mktemp("overlay2"), 21, containerd=False) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def containerd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with _world(tmp_path_factory.mktemp("containerd"), 22, containerd=True) as made:
+        yield made
+
+
+@pytest.mark.parametrize("store", ["world", "containerd"])
+def test_base_and_build_base_are_one_reference(store: str, request: pytest.FixtureRequest) -> None:
+    """Without mmdebstrap: what is pulled is what is used, for both platforms."""
+    world: World = request.getfixturevalue(store)
+    base = world.publish("one-reference")
+    checkout = world.checkout(base)
+    said = checkout.build(PATH=world.without_mmdebstrap)
+    assert said.code == 0, said.text
+    assert checkout.text("/base") == "one-reference of another"
+    assert checkout.text("/opt/built-on") == "one-reference of here"
+    used = json.loads(checkout.labels()["io.cannery.bases"])
+    assert used == {"BASE_IMAGE": ["registry", base], "BUILD_IMAGE": ["registry", base]}
+    stored = world.engine.docker("images", "--format", "{{.Repository}}").splitlines()
+    assert {*stored} == {"cannery"}
+    again = checkout.build()
+    assert again.code == 0 and "up to date" in again.text, again.text
+
+
+def test_a_stand_in_that_is_here_is_not_taken_where_a_registry_answers(world: World) -> None:
+    checkout = world.checkout(world.publish("with-stand-in"))
+    tag = "cannery/bootstrap:bookworm-" + OTHER
+    _import(world.engine, tag, OTHER)
+    try:
+        said = checkout.build(PATH=world.without_mmdebstrap)
+        assert said.code == 0, said.text
+        assert checkout.text("/base") == "with-stand-in of another"
+        # Although a stand-in is here, a plan knows what the build has used.
+        assert "up to date" in checkout.build().text
+    finally:
+        world.engine.docker("image", "rm", tag)
+
+
+def _import(engine: Engine, tag: str, architecture: str) -> None:
+    archive = engine.folder / "empty.tar"
+    subprocess.run(["tar", "cf", str(archive), "--files-from", "/dev/null"], check=True)
+    engine.docker("import", "--platform", f"linux/{architecture}", str(archive), tag)
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    """A registry that answers to every manifest with ``status`` and ``body``."""
+
+    status = 404
+    body = b"{}"
+
+    def do_GET(self) -> None:
+        found = self.path == "/v2/"
+        self.send_response(200 if found else self.status)
+        self.send_header("Content-Type", "application/vnd.oci.image.index.v1+json")
+        self.send_header("Content-Length", str(len(self.body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(self.body)
+
+    do_HEAD = do_GET  # noqa: N815 - the name of the base class
+
+    def log_message(self, *_: object) -> None:
+        """Silent."""
+
+
+@contextmanager
+def refusing(status: int, authority: Authority, folder: Path) -> Iterator[str]:
+    """The address of a registry that answers every request for a manifest with ``status``."""
+    handler = type("Handler", (_Refusing,), {"status": status})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(authority.issue(folder))
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    host = f"127.0.0.1:{server.server_address[1]}"
+    trusted = CERTIFICATES / host
+    trusted.mkdir(parents=True)
+    shutil.copy(authority.file, trusted / "ca.crt")
+    thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield host
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+        shutil.rmtree(trusted)
+
+
+@pytest.mark.parametrize(
+    ("status", "fix"),
+    [
+        (404, "Check the reference in matrix.yaml"),
+        (401, "docker login 127.0.0.1:"),
+        (429, "Wait, log in"),
+        (200, "Its answer is not this image"),
+    ],
+)
+def test_a_registry_that_answers_is_no_reason_for_a_stand_in(
+    world: World, status: int, fix: str, tmp_path: Path
+) -> None:
+    tag = "cannery/bootstrap:bookworm-" + OTHER
+    _import(world.engine, tag, OTHER)
+    try:
+        with refusing(status, make_authority(tmp_path), tmp_path) as host:
+            reference = f"{host}/debian:bookworm@sha256:{'5' * 64}"
+            said = world.checkout(reference).build(PATH=world.without_mmdebstrap)
+    finally:
+        world.engine.docker("image", "rm", tag)
+    assert said.code == 6, said.text
+    assert f"{host} does not give {reference} for linux/{OTHER}: " in said.text
+    assert fix in said.text, said.text
+    assert f"base debian-12 ({reference}) cannot be had for linux/{OTHER}" in said.text
+    assert "A stand-in is bootstrapped only where no registry can be reached" in said.text
+
+
+def test_a_registry_that_does_not_know_the_tag(world: World) -> None:
+    said = world.checkout(f"{world.host}/none/debian:bookworm").build()
+    assert said.code == 6, said.text
+    assert f"{world.host}/none/debian:bookworm does not exist." in said.text
+    assert "A stand-in is bootstrapped only where no registry can be reached" in said.text
+
+
+def test_an_image_that_is_not_for_the_platform(world: World) -> None:
+    digest = publish_index(Repository(world.host, "one/debian"), "bookworm", {HERE: "one"})
+    said = world.checkout(f"{world.host}/one/debian:bookworm@{digest}").build()
+    assert said.code == 6, said.text
+    assert f"for linux/{OTHER}" in said.text
+    assert "Name an image that is for this platform, too." in said.text
+
+
+@pytest.mark.parametrize("pinned", [True, False])
+def test_where_no_registry_can_be_reached_there_is_a_stand_in_and_a_line(
+    world: World, pinned: bool
+) -> None:
+    digest = f"@sha256:{'6' * 64}" if pinned else ""
+    nobody = f"127.0.0.1:{free_port()}"
+    checkout = world.checkout(f"{nobody}/debian:bookworm{digest}")
+    said = checkout.build(PATH=world.without_mmdebstrap)
+    assert said.code == 6, said.text
+    line = f"bootstrapping Debian bookworm for {OTHER} in its place, because no registry can be"
+    assert f"base debian-12: {line} reached ({nobody}: " in said.text
+    assert "could not be bootstrapped" in said.text
+
+
+def test_a_base_without_a_digest_that_moves(world: World) -> None:
+    """A build asks for it, and the plan after it knows what the build has used."""
+    build_base = world.publish("moves-not")
+    world.publish("moves")
+    checkout = world.checkout(f"{world.host}/moves/debian:bookworm", build_base)
+    assert checkout.build().code == 0
+    first = checkout.key()
+    assert checkout.labels()["io.cannery.key"] == first
+    world.publish("moves", other="of another, newer")
+    assert checkout.key() == first
+    assert checkout.build().code == 0
+    assert checkout.key() != first
+    assert checkout.labels()["io.cannery.key"] == checkout.key()
+    assert checkout.text("/base") == "moves of another, newer"
+
+
+def test_without_a_registry_the_builder_has_what_it_pulled(world: World, tmp_path: Path) -> None:
+    (tmp_path / "registry").mkdir()
+    with registry(tmp_path / "registry") as host:
+        other = World(engine=world.engine, host=host, folder=world.folder)
+        pinned, loose = other.publish("kept"), other.publish("kept-loose")
+        checkout = other.checkout(loose.partition("@")[0], pinned)
+        assert checkout.build().code == 0
+        key = checkout.key()
+    said = checkout.build("--force", PATH=world.without_mmdebstrap)
+    assert said.code == 0, said.text
+    assert checkout.key() == key
