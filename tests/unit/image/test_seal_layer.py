@@ -237,6 +237,41 @@ def test_compiled_python_goes_where_its_source_is(seal: Seal, layer: Path) -> No
     assert not (layer / "p" / "__pycache__").exists()
 
 
+def test_compiled_python_of_a_layer_below_goes_too(
+    seal: Seal, trees: tuple[Path, Path], layer: Path
+) -> None:
+    before, after = trees
+    for tree in trees:
+        write(tree / "p" / "a.py", "")
+    write(after / "p" / "__pycache__" / "a.cpython-311.pyc", "compiled")
+    write(after / "p" / "new", "x")
+    assert [*seal("--before", before, "--after", after)] == ["p/new"]
+    assert not (layer / "p" / "__pycache__").exists()
+
+
+def test_a_wheel_does_not_say_from_where_it_was_installed(
+    seal: Seal, trees: tuple[Path, Path], layer: Path
+) -> None:
+    before, after = trees
+    info = after / "usr" / "local" / "Ascend" / "site-packages" / "te-0.4.dist-info"
+    lines = ["te/__init__.py,sha256=a,1", "te-0.4.dist-info/RECORD,,", ""]
+    for name in ("direct_url.json", "uv_cache.json"):
+        write(info / name, '{"url": "file:///root/selfgz4711/te.whl"}')
+        lines.insert(1, f"te-0.4.dist-info/{name},sha256=b,90")
+    record = write(info / "RECORD", "\n".join(lines))
+    record.chmod(0o440)
+    write(info / "METADATA", "Name: te")
+    found = seal("--before", before, "--after", after, "--link")
+    kept = layer / info.relative_to(after)
+    assert sorted(path.name for path in kept.iterdir()) == ["METADATA", "RECORD"]
+    expected = "te/__init__.py,sha256=a,1\nte-0.4.dist-info/RECORD,,\n"
+    assert found[str((kept / "RECORD").relative_to(layer))] == expected
+    assert stat.S_IMODE((kept / "RECORD").stat().st_mode) == 0o440
+    # The installed files, which the layer's are links to, are what the next installer finds.
+    assert record.read_text() == "\n".join(lines)
+    assert (info / "direct_url.json").exists()
+
+
 def test_what_is_left_out_goes_with_all_that_is_in_it(
     seal: Seal, layer: Path, leave_out: Path
 ) -> None:
