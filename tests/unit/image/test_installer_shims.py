@@ -38,6 +38,15 @@ def test_the_machine_is_that_of_the_target(shims: Path, argv: tuple[str, ...]) -
     assert run(shims, *argv).stdout.decode() == f"{MACHINE}\n"
 
 
+@pytest.mark.parametrize("argv", [("uname", "-m"), ("arch",)])
+def test_the_usual_answers_start_no_other_program(shims: Path, argv: tuple[str, ...]) -> None:
+    # Installers ask thousands of times.
+    done = subprocess.run(
+        [shims / argv[0], *argv[1:]], env={"PATH": ""}, capture_output=True, check=True
+    )
+    assert (done.stdout.decode(), done.stderr) == (f"{MACHINE}\n", b"")
+
+
 def test_all_else_that_uname_says_stays(shims: Path) -> None:
     said = run(shims, "uname", "-s").stdout.decode()
     assert said == f"{platform.system()}\n"
