@@ -16,6 +16,9 @@ from cannery.common.model import MACHINE_OF
 _CFG = re.compile(r":([^:\]]+)\]")
 """The release in a line of version.cfg: runtime_running_version=[7.6.T13.0.B094:8.0.T63]."""
 
+_OPERATOR_PARTS = ("ops_math", "ops_nn", "ops_cv", "ops_transformer")
+"""Folders of share/info in the newer layout, whose kernels have no other file in every release."""
+
 _OPERATORS = re.compile(r"ascend\d\w*")
 _CHIPS = {"ascend910_93": "a3"}
 """Folder of kernels to chip, where the chip is not the rest of the folder's name."""
@@ -68,8 +71,8 @@ def cann_of(found: Mapping[str, Any], environment: Mapping[str, str]) -> Cann | 
         homes=tuple(toolkits),
         layout=Layout.CANN if is_new else Layout.ASCEND_TOOLKIT,
         toolkit=_version(own, ("toolkit", "nnae", "")),
-        kernels=_version(own, ("kernels", "ops", "opp_kernel")),
-        nnal=_version({p: v for p, v in infos.items() if "/nnal/" in p}, ("nnal", "")),
+        kernels=_version(own, ("kernels", "ops", "opp_kernel", *_OPERATOR_PARTS)),
+        nnal=_nnal({p: v for p, v in infos.items() if "/nnal/" in p}),
         arches=tuple(sorted(arches & {*MACHINE_OF.values()})),
         operators=tuple(filter(_OPERATORS.fullmatch, map(str, found.get("operators", ())))),
         set_env=tuple(map(str, found.get("set_env", ()))),
@@ -79,6 +82,13 @@ def cann_of(found: Mapping[str, Any], environment: Mapping[str, str]) -> Cann | 
 
 def _below(infos: Mapping[str, dict[str, str]], home: str) -> dict[str, dict[str, str]]:
     return {path: values for path, values in infos.items() if path.startswith(home + "/")}
+
+
+def _nnal(infos: Mapping[str, Mapping[str, str]]) -> str:
+    """The release of NNAL, which not every file of it names; its folder does."""
+    folders = (posixpath.basename(posixpath.dirname(path)) for path in infos)
+    named = (_release({"version": folder}) for folder in folders)
+    return _version(infos, ("nnal", "")) or next(filter(None, named), "")
 
 
 def _version(infos: Mapping[str, Mapping[str, str]], packages: Iterable[str]) -> str:

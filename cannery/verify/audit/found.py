@@ -186,6 +186,11 @@ def _attempts(value: Any) -> dict[str, Attempt]:
     }
 
 
+def _home(path: str) -> str:
+    """The folder of a release that has the file ``path`` in a folder of its own."""
+    return path.rpartition("/")[0].rpartition("/")[0]
+
+
 def _from_shell(lines: list[str]) -> Found:
     """The facts of an image without Python, from its shell."""
     told = [line.removeprefix(_SHELL_MARK).partition("\t")[::2] for line in lines]
@@ -207,8 +212,10 @@ def _from_shell(lines: list[str]) -> Found:
     for path, line in named("shell"):
         shells[path] = (*shells.get(path, ()), line.strip())
     environment = pairs("environment")
-    homes = {path.rpartition("/")[0].rpartition("/")[0]: [""] for path in infos}
-    operators = [value.rpartition("/")[2] for key, value in told if key == "operators"]
+    homes: dict[str, list[str]] = {_home(path): [""] for path in infos}
+    for path, name in named("home"):
+        homes.setdefault(_home(path), []).append(_home(name))
+    operators = {value.rpartition("/")[2]: "" for key, value in told if key == "operators"}
     uid = single.get("uid", "")
     return Found(
         machine=single.get("machine", ""),
@@ -218,7 +225,7 @@ def _from_shell(lines: list[str]) -> Found:
         programs=dict(named("program")),
         environment=environment,
         shell_files=shells,
-        cann=cann_of({"homes": homes, "infos": infos, "operators": operators}, environment),
+        cann=cann_of({"homes": homes, "infos": infos, "operators": [*operators]}, environment),
         driver=tuple(value for key, value in told if key == "driver"),
         by_shell=True,
     )

@@ -36,9 +36,13 @@ for path in /usr/local/Ascend/driver/* /usr/local/dcmi/*; do
     [ -e "$path" ] && say driver "$path"
 done
 for path in /usr/local/Ascend/*/*/*-linux/ascend_*_install.info \
-    /usr/local/Ascend/cann-*/*-linux/ascend_*_install.info; do
+    /usr/local/Ascend/cann-*/*-linux/ascend_*_install.info \
+    /usr/local/Ascend/*/*/opp_kernel/version.info; do
     [ -f "$path" ] || continue
-    while IFS= read -r line; do say "info $path" "$line"; done <"$path"
+    # ascend-toolkit/latest is a link to a release, or a folder of links.
+    real=$(readlink -f "$path" 2>/dev/null || echo "$path")
+    say "home $real" "$path"
+    while IFS= read -r line; do say "info $real" "$line"; done <"$real"
 done
 for path in /usr/local/Ascend/*/*/opp/built-in/op_impl/ai_core/tbe/kernel/ascend* \
     /usr/local/Ascend/cann-*/opp/built-in/op_impl/ai_core/tbe/kernel/ascend*; do

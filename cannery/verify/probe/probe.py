@@ -21,9 +21,12 @@ NPU = ("torch_npu", "mindspore")
 FIRST = ("/usr/local/Ascend", os.path.expanduser("~/Ascend"), "/opt/Ascend", "/home/*/Ascend")
 SYSTEM = ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 HOMES = ("ascend-toolkit/*", "cann", "cann-*", "latest", "nnae/*", "nnrt/*")
-INFOS = ("ascend_*_install.info", "*-linux/ascend_*_install.info", "version.info", "*/version.info")
+INFOS = ("ascend_*_install.info", "*-linux/ascend_*_install.info", "*/version.info")
+INFOS += ("version.info", "share/info/*/version.info")
+PARTS = ("opp", "compiler", "runtime", "fwkacllib", "atc")
 NNAL_INFOS = ("nnal/*/*/version.info", "nnal/*/*/ascend_*_install.info")
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend*"
+LIBRARIES = ("/lib64", "/lib64/plugin/opskernel", "/%s-linux/devlib" % platform.machine())
 TBE = "opp/built-in/op_impl/ai_core/tbe"
 OTHER_PYTHONS = (
     *("/usr/bin/python3", "/usr/bin/python3.*[0-9]", "/usr/local/bin/python3"),
@@ -143,19 +146,19 @@ def other_pythons():
     return found
 
 
-def named_homes():
-    for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"):
-        value = os.environ.get(name, "")
-        if value:
-            yield value
-
-
 def toolkit_homes():
     homes = {}
-    for path in [*named_homes(), *below(FIRST, HOMES)]:
+    named = [os.environ.get(name, "") for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")]
+    for path in [*named, *below(FIRST, HOMES)]:
         if os.path.isdir(path):
-            homes.setdefault(os.path.realpath(path), []).append(path)
+            homes.setdefault(real_home(path), []).append(path)
     return homes
+
+
+def real_home(path):
+    """The folder of a release; ascend-toolkit/latest may be a link, or a folder of links, to it."""
+    links = [each for each in below((path,), PARTS) if os.path.islink(each)]
+    return os.path.dirname(os.path.realpath(links[0])) if links else os.path.realpath(path)
 
 
 def ascend():
@@ -215,7 +218,7 @@ def cann_environment(home):
     env = dict(os.environ)
     paths = {
         "PYTHONPATH": [home + "/python/site-packages", home + "/" + TBE],
-        "LD_LIBRARY_PATH": [home + "/lib64", home + "/lib64/plugin/opskernel", home + "/devlib"],
+        "LD_LIBRARY_PATH": [home + each for each in LIBRARIES],
         "PATH": [home + "/bin", home + "/compiler/ccec_compiler/bin"],
     }
     for name, folders in paths.items():

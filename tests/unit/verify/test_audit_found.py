@@ -163,6 +163,76 @@ def test_the_probe_runs_on_this_machine() -> None:
     assert found.failed == {}
 
 
+def _old_layout(ascend: Path) -> dict[str, str]:
+    """CANN before 8.5: latest is a folder of links, and the release's own folder has the files."""
+    home = ascend / "ascend-toolkit" / "8.1.RC1"
+    kernels = home / "opp" / "built-in" / "op_impl" / "ai_core" / "tbe" / "kernel" / "ascend910b"
+    kernels.mkdir(parents=True)
+    files = {
+        home / "aarch64-linux" / "ascend_toolkit_install.info": "version=8.1.RC1\narch=aarch64\n",
+        home / "opp_kernel" / "version.info": "Version=7.7.0\nversion_dir=8.1.RC1\n",
+        home / "runtime" / "version.info": "Version=7.7.0\nversion_dir=8.1.RC1\n",
+        home / "version.cfg": "runtime_running_version=[7.7.0:8.1.RC1]\n",
+        # As a build of NNAL's public sources has it.
+        ascend / "nnal" / "atb" / "8.1.RC1" / "version.info": "required_package=x\n",
+    }
+    older = ascend / "ascend-toolkit" / "8.0.RC3" / "aarch64-linux"
+    files[older / "ascend_toolkit_install.info"] = "version=8.0.RC3\narch=aarch64\n"
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    latest = ascend / "ascend-toolkit" / "latest"
+    latest.mkdir()
+    for each in ("opp", "opp_kernel", "runtime", "aarch64-linux"):
+        (latest / each).symlink_to(f"../8.1.RC1/{each}")
+    (ascend / "nnal" / "atb" / "latest").symlink_to("8.1.RC1")
+    return {"ASCEND_HOME_PATH": str(latest)}
+
+
+def _judged(cann: Cann | None, ascend: Path) -> None:
+    assert cann
+    assert (cann.toolkit, cann.kernels) == ("8.1.RC1", "8.1.RC1")
+    assert (cann.arches, cann.chips, cann.layout) == (
+        ("aarch64",),
+        ("910b",),
+        Layout.ASCEND_TOOLKIT,
+    )
+    releases = ascend / "ascend-toolkit"
+    assert {*cann.homes} == {str(releases / "8.1.RC1"), str(releases / "8.0.RC3")}
+    assert cann.folder == str(releases / "8.1.RC1")
+
+
+def test_latest_is_a_folder_of_links(tmp_path: Path) -> None:
+    named = _old_layout(tmp_path)
+    program = (PROBE / "probe.py").read_text(encoding="utf-8")
+    program = program.replace('"/usr/local/Ascend"', repr(str(tmp_path)))
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=named
+    )
+    cann = parse_probe(done.stdout).cann
+    _judged(cann, tmp_path)
+    assert cann and cann.nnal == "8.1.RC1"
+
+
+def test_latest_is_a_folder_of_links_and_there_is_no_python(tmp_path: Path) -> None:
+    named = _old_layout(tmp_path)
+    script = (PROBE / "find_python.sh").read_text(encoding="utf-8")
+    script = script.replace("for path in /usr/local/python3*", "for path in /nowhere*")
+    script = script.replace("/usr/bin/python3.* /opt", "/nowhere /opt")
+    script = script.replace("/usr/local/Ascend", str(tmp_path))
+    (tmp_path / "bin").mkdir()
+    for name in ("uname", "id", "env", "readlink"):
+        (tmp_path / "bin" / name).symlink_to(f"/usr/bin/{name}")
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "probe", ""],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": str(tmp_path / "bin"), **named},
+    )
+    _judged(parse_probe(done.stdout).cann, tmp_path)
+
+
 def test_the_shell_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("uname", "id", "env"):
         (tmp_path / name).symlink_to(f"/usr/bin/{name}")
