@@ -31,8 +31,11 @@ ON_DEVICE = {"device": {"driver", "toolkit", "torch_npu"}, "train": {"deepspeed"
 
 PROBES = Path(__file__).parent / "probes"
 
-DEVLIB = "LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$ASCEND_HOME_PATH/devlib"
-"""CANN's devlib has a stand-in for the driver, so that programs can be linked without one."""
+DEVLIB = "LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$ASCEND_HOME_PATH/$(uname -m)-linux/devlib"
+"""CANN's devlib has a stand-in for the driver, so that programs can be linked without one.
+
+$ASCEND_HOME_PATH/devlib, the link to it, is in the newer layout only.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

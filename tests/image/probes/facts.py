@@ -15,9 +15,17 @@ HOME = RECORD["toolkit_home"]
 ASCEND = "/usr/local/Ascend"
 TEXT = re.compile(r"\.(py[ci]?|h|hpp|json|txt|md|yaml|cuh)$")
 LEFT_OVER = re.compile(r"\.(run|whl|tar\.gz|tgz)$")
+# CANN installs wheels and archives that it needs, such as the kernels of its AI CPUs.
+OWN_ARCHIVES = re.compile(ASCEND + r"/.*\.(whl|tar\.gz|tgz)$")
 ATB = os.environ.get("ATB_HOME_PATH", "/nowhere") + "/lib"
 TRUSTED = "/run/cannery-ca.crt"
 TORCHAIR = RECORD["site_packages"] + "/torch_npu/dynamo/torchair"
+# Folders named after the machine that their libraries are for, to build programs for either one.
+# An installed aarch64 8.1.RC1 has x86_64 below devlib, lib64/stub and opp, 9.1 below devlib;
+# packages for x86_64 have minios/aarch64.
+FOR_BOTH = re.compile(ASCEND + r"/(.*/)?(linux|minios)/(aarch64|x86_64)/")
+# The release's own folder. ascend-toolkit/latest is a link to it or a folder of links into it.
+REAL = os.path.dirname(os.path.realpath(HOME + "/opp"))
 NOT_OURS = ("/proc", "/sys", "/dev", ASCEND + "/driver")
 
 
@@ -57,6 +65,9 @@ def walk(top):
 def sourced_environment():
     """What the vendor's scripts set, starting from what only the image can know."""
     scripts = ". %s/ascend-toolkit/set_env.sh" % ASCEND
+    compiler = HOME + "/share/info/ascendnpu-ir/bin/set_env.sh"
+    if os.path.exists(compiler):
+        scripts += " && . " + compiler
     if "nnal" in RECORD["components"]:
         scripts += " && . %s/nnal/atb/set_env.sh --cxx_abi=%d" % (ASCEND, RECORD["cxx_abi"])
     start = {
@@ -93,12 +104,19 @@ def install_infos():
                 found[match.group(1)] = dict(
                     line.strip().split("=", 1) for line in stream if "=" in line
                 )
-    # Kernels before 8.5 have no such file, and version_dir of theirs is the release. That NNAL has
-    # one is not documented either.
-    others = {"kernels": HOME + "/opp_kernel", "nnal": ASCEND + "/nnal/atb/latest"}
-    for package, folder in others.items():
-        if package not in found and os.path.exists(folder + "/version.info"):
-            found[package] = version_info(folder + "/version.info")
+    # Kernels before 8.5 and NNAL have no such file in every release.
+    parts = sorted(path for path in walk(REAL + "/share/info") if "/ops" in path)
+    kernels = [REAL + "/opp_kernel/version.info"]
+    kernels += [path for path in parts if path.endswith("/version.info")]
+    others = {"kernels": kernels, "nnal": [ASCEND + "/nnal/atb/latest/version.info"]}
+    for package, paths in others.items():
+        for path in paths:
+            if package not in found and os.path.exists(path):
+                found[package] = version_info(path)
+    # That of NNAL does not name a release in every release, and its folder does.
+    if "nnal" in found and not found["nnal"].get("version"):
+        latest = os.path.realpath(ASCEND + "/nnal/atb/latest")
+        found["nnal"]["version"] = os.path.basename(latest)
     return found
 
 
@@ -107,13 +125,15 @@ def version_info(path):
     found = dict(re.findall(r"(?m)^ *([^=:\n>]+?) *[=:] *(.*?) *$", read(path)))
     folder = found.get("version_dir", "")  # before 8.5 named after the release
     named = found.get("Ascend-cann-atb") or (folder if folder[:1].isdigit() else "")
-    found["version"] = named or found.get("Version", "")
+    # Some files have small letters, as 8.0.rc2.
+    found["version"] = re.sub(r"\brc(?=\d)", "RC", named or found.get("Version", ""))
     return found
 
 
 def part_versions():
     """Part of the toolkit to its release. Other parts have versions of their own."""
-    paths = {each: "%s/%s/version.info" % (HOME, each) for each in ("compiler", "runtime")}
+    parts = ("compiler", "runtime", "share/info/runtime")
+    paths = {each: "%s/%s/version.info" % (REAL, each) for each in parts}
     return {
         each: version_info(path)["version"] for each, path in paths.items() if os.path.exists(path)
     }
@@ -132,7 +152,7 @@ def elf_machines(folders):
                 # What is for neither is for the NPU: operators are ELF files too.
                 machine = names.get(struct.unpack_from("<H", head, 18)[0], "npu")
                 counts[machine] = counts.get(machine, 0) + 1
-                if machine not in (RECORD["machine"], "npu"):
+                if machine not in (RECORD["machine"], "npu") and not FOR_BOTH.match(path):
                     wrong.append(path)
     return {"counts": counts, "wrong": wrong[:20]}
 
@@ -167,6 +187,7 @@ def left_overs():
     # What a wheel brings is part of it, whatever its name ends in.
     own = RECORD["site_packages"]
     found = [path for path in walk("/") if LEFT_OVER.search(path) and not path.startswith(own)]
+    found = [path for path in found if not OWN_ARCHIVES.match(path)]
     for folder in ("/var/lib/apt/lists", "/root/.cache", "/tmp", "/var/tmp", "/var/cache/apt"):
         if os.path.isdir(folder):
             found += [p for p in walk(folder) if os.path.getsize(p) and "/lock" not in p]
@@ -211,7 +232,7 @@ print(
             "stand_ins": stand_ins(),
             "own_record": json.loads(read("/usr/local/share/cannery/target.json") or "{}"),
             "parts": part_versions(),
-            "version_cfg": read(HOME + "/version.cfg"),
+            "version_cfg": read(HOME + "/version.cfg") or read(REAL + "/version.cfg"),
             "elf": elf_machines([RECORD["site_packages"], ASCEND]),
             "rights": rights(),
             "broken_scripts": broken_scripts(),
