@@ -11,6 +11,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from cannery.build import plan_report as report
+from cannery.build.failure_report import reported
 from cannery.build.journal import Journal, read_journal
 from cannery.build.plan import Plan
 from cannery.build.planning import make_plan
@@ -129,7 +130,8 @@ def _carried_out(
         look_up_bases(project, selection, options)
     planned = make_plan(project, selection, options, plan_options, earlier)
     if builds:
-        build_all(project, selection, options, planned, found.journal)
+        with reported(project, selection.targets, options):
+            build_all(project, selection, options, planned, found.journal)
         return 0
     if plan_options.plan:
         text = _shown(planned.plan, plan_options, options)

@@ -82,6 +82,15 @@ class BuildOptions(OptionSet):
             remembered=True,
         ),
     )
+    report: Path | None = field(
+        default=None,
+        metadata=option(
+            metavar="FILE",
+            help="if a build fails, write its logs, Dockerfiles, versions and the sha256 of all "
+            "that it used to this file, without credentials",
+            with_resume=True,
+        ),
+    )
     from_bundle: Path | None = field(
         default=None,
         metadata=option(
