@@ -16,14 +16,12 @@ import sys
 
 SECONDS, SMALL = 60, 1 << 20
 OWN = "/usr/local/share/cannery"
-DISTS = ("site-packages", "dist-packages")
-NPU = ("torch_npu", "mindspore")
+DISTS, NPU = ("site-packages", "dist-packages"), ("torch_npu", "mindspore")
 FIRST = ("/usr/local/Ascend", os.path.expanduser("~/Ascend"), "/opt/Ascend", "/home/*/Ascend")
 SYSTEM = ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 HOMES = ("ascend-toolkit/*", "cann", "cann-*", "latest", "nnae/*", "nnrt/*")
 INFOS = ("ascend_*_install.info", "*-linux/ascend_*_install.info", "*/version.info")
 INFOS += ("version.info", "share/info/*/version.info")
-PARTS = ("opp", "compiler", "runtime", "fwkacllib", "atc")
 NNAL_INFOS = ("nnal/*/*/version.info", "nnal/*/*/ascend_*_install.info")
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend*"
 LIBRARIES = ("/lib64", "/lib64/plugin/opskernel", "/%s-linux/devlib" % platform.machine())
@@ -138,9 +136,8 @@ def other_pythons():
     for path in below(("/",), [each.lstrip("/") for each in OTHER_PYTHONS]):
         real = os.path.realpath(path)
         prefix = os.path.dirname(os.path.dirname(real))
-        have = below(
-            (prefix,), ["lib/python3*/%s/%s-*.dist-info" % (d, n) for d in DISTS for n in NPU]
-        )
+        patterns = ["lib/python3*/%s/%s-*.dist-info" % (d, n) for d in DISTS for n in NPU]
+        have = below((prefix,), patterns)
         if have and real not in (own, *found) and prefix != sys.prefix:
             found[real] = [os.path.basename(each)[: -len(".dist-info")] for each in have]
     return found
@@ -157,7 +154,9 @@ def toolkit_homes():
 
 def real_home(path):
     """The folder of a release; ascend-toolkit/latest may be a link, or a folder of links, to it."""
-    links = [each for each in below((path,), PARTS) if os.path.islink(each)]
+    links = [
+        each for each in below((path,), ("opp", "compiler", "runtime")) if os.path.islink(each)
+    ]
     return os.path.dirname(os.path.realpath(links[0])) if links else os.path.realpath(path)
 
 
