@@ -154,9 +154,7 @@ def toolkit_homes():
 
 def real_home(path):
     """The folder of a release; ascend-toolkit/latest may be a link, or a folder of links, to it."""
-    links = [
-        each for each in below((path,), ("opp", "compiler", "runtime")) if os.path.islink(each)
-    ]
+    links = [p for p in below((path,), ("opp", "compiler", "runtime")) if os.path.islink(p)]
     return os.path.dirname(os.path.realpath(links[0])) if links else os.path.realpath(path)
 
 
