@@ -28,7 +28,7 @@ CORES = ("--numprocesses", "auto", "--dist")
 TORCH = ("torch==2.13.0", "torch_npu==2.13.0")
 CONTEXT = "cannery/image/context"
 PROGRAMS = [f"{CONTEXT}/{name}" for name in ("compile-python", "download-sdist", "seal-layer")]
-PROGRAMS += [f"{CONTEXT}/split-lock", "cannery/image/vendor/take-cann"]
+PROGRAMS += [f"{CONTEXT}/install-wheels", f"{CONTEXT}/split-lock", "cannery/image/vendor/take-cann"]
 
 
 @nox.session
@@ -39,7 +39,7 @@ def lint(session: nox.Session) -> None:
     dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), "cannery/simulator/Dockerfile"]
     dockerfiles += ["cannery/image/vendor/Dockerfile", *glob.glob("examples/*/Dockerfile*")]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
-    scripts = ["setup.sh", ".ci/run", f"{CONTEXT}/install-wheels"]
+    scripts = ["setup.sh", ".ci/run"]
     shell = "build-hccl-test build-wheel install-packages install-rpms installer-shims"
     scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "native-python"]]
     scripts += ["cannery/simulator/device/build.sh", "cannery/verify/probe/find_python.sh"]
