@@ -3,80 +3,18 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import marshal
 import os
 import stat
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.unit.matrices import CHECKOUT
-
-SCRIPT = CHECKOUT / "cannery" / "image" / "context" / "seal-layer"
-DATE = 946684800
-"""The date of everything in a layer: 2000-01-01, in seconds since 1970."""
+from tests.unit.image.context_programs import DATE, Seal, write
 
 CAPABILITY = bytes.fromhex("0000000200200000000000000000000000000000")
 """The right to open raw sockets, as the file system has it."""
-
-Seal = Callable[..., dict[str, str]]
-"""Runs the script with some options; returns path to text of the layer's files."""
-
-
-def write(path: Path, text: str, date: int = 1_000_000_000) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    os.utime(path, (date, date))
-    return path
-
-
-@pytest.fixture
-def layer(tmp_path: Path) -> Path:
-    return tmp_path / "layer"
-
-
-@pytest.fixture
-def leave_out(tmp_path: Path) -> Path:
-    return write(tmp_path / "leave-out.txt", "")
-
-
-@pytest.fixture
-def seal(layer: Path, leave_out: Path, monkeypatch: pytest.MonkeyPatch) -> Seal:
-    # Beside the script is the build context of every image.
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    loader = importlib.machinery.SourceFileLoader("seal_layer", str(SCRIPT))
-    spec = importlib.util.spec_from_loader("seal_layer", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    monkeypatch.setattr(module, "LAYER", layer)
-    monkeypatch.setattr(module, "LEAVE_OUT", leave_out)
-    monkeypatch.setattr(module, "PYTHON", sys.executable)
-
-    def run(*options: str | Path) -> dict[str, str]:
-        monkeypatch.setattr("sys.argv", ["seal-layer", *map(str, options)])
-        module.main()
-        return {
-            str(path.relative_to(layer)): path.read_text(errors="replace")
-            for path in sorted(layer.rglob("*"))
-            if path.is_file() and not path.is_symlink()
-        }
-
-    return run
-
-
-@pytest.fixture
-def trees(tmp_path: Path) -> tuple[Path, Path]:
-    """A system before and after a step, which has not done anything yet."""
-    before, after = tmp_path / "before", tmp_path / "after"
-    for tree in (before, after):
-        write(tree / "etc" / "passwd", "root")
-        write(tree / "usr" / "bin" / "sh", "shell").chmod(0o755)
-    return before, after
 
 
 def test_a_layer_is_what_a_step_made_and_changed(seal: Seal, trees: tuple[Path, Path]) -> None:
@@ -135,16 +73,6 @@ def test_a_file_may_become_a_folder(seal: Seal, trees: tuple[Path, Path]) -> Non
     write(before / "place", "file")
     write(after / "place" / "inside", "x")
     assert seal("--before", before, "--after", after) == {"place/inside": "x"}
-
-
-def test_what_a_running_system_makes_again_is_left_out(
-    seal: Seal, trees: tuple[Path, Path]
-) -> None:
-    before, after = trees
-    for name in ("var/cache/apt/x.deb", "var/log/dpkg.log", "dev/null", "tmp/x", "run/x"):
-        write(after / name, "x")
-    write(after / "var" / "lib" / "dpkg" / "status", "x")
-    assert seal("--before", before, "--after", after) == {"var/lib/dpkg/status": "x"}
 
 
 def test_only_some_places_count(seal: Seal, trees: tuple[Path, Path]) -> None:
