@@ -41,7 +41,8 @@ def lint(session: nox.Session) -> None:
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
     scripts = ["setup.sh", ".ci/run"]
     shell = "build-hccl-test build-wheel install-packages install-rpms installer-shims"
-    scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "native-python"]]
+    shell += " add-device-user native-python"
+    scripts += [f"{CONTEXT}/{name}" for name in shell.split()]
     scripts += ["cannery/simulator/device/build.sh", "cannery/verify/probe/find_python.sh"]
     scripts.append("cannery/engine/bootstrap-hook")
     scripts += sorted(glob.glob("cannery/simulator/packages/[it]*/*.sh"))

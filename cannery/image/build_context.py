@@ -9,8 +9,9 @@ from cannery.common.errors import file_error
 from cannery.matrix.project import Project
 
 CONTEXT_FILES = (
-    *("ascend-doctor", "ascend-doctor.sha256", "build-hccl-test", "build-wheel"),
-    *("compile-python", "download-sdist", "guard/cannery_guard.pth", "guard/cannery_guard.py"),
+    *("add-device-user", "ascend-doctor", "ascend-doctor.sha256", "build-hccl-test"),
+    *("build-wheel", "compile-python", "download-sdist"),
+    *("guard/cannery_guard.pth", "guard/cannery_guard.py"),
     *("guard/sitecustomize.py", "install-packages", "install-rpms", "install-wheels"),
     *("installer-shims", "native-python", "requirements.txt", "seal-layer"),
     *("split-lock", ".dockerignore"),
