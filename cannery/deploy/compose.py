@@ -44,6 +44,8 @@ def _service(workload: Workload) -> dict[str, Any]:
         service["read_only"] = True
     if spec.tmpfs:
         service["tmpfs"] = [tmpfs_option(path) for path in spec.tmpfs]
+    if spec.folder:
+        service["working_dir"] = spec.folder
     if spec.runtime:
         service["runtime"] = spec.runtime
     if spec.environment:

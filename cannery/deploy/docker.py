@@ -19,6 +19,7 @@ def run_spec(workload: Workload, devices: RunSpec | None = None) -> RunSpec:
         unprivileged=workload.unprivileged,
         read_only=workload.read_only,
         tmpfs=workload.tmpfs,
+        folder=workload.folder,
         volumes={**workload.volumes, **workload.mounts},
         ports=workload.ports,
         environment={**devices.environment, **workload.environment},

@@ -53,6 +53,7 @@ def pod_spec(
     container: Json = {
         "name": CONTAINER,
         "image": workload.image,
+        "workingDir": workload.folder,
         "args": [literal(word) for word in workload.command or IDLE],
         "env": [*environment, *_environment(workload)],
         "ports": [*_ports(workload)],

@@ -52,7 +52,8 @@ class RunSpec:
 
     ``mounts`` (read only) and ``volumes`` map paths of the host to paths of the container; docker
     creates missing folders of ``volumes``. ``ports`` are the same on the host and in the container.
-    ``user`` is a UID, or a UID and a GID with a colon; ``tmpfs`` are folders in memory.
+    ``user`` is a UID, or a UID and a GID with a colon; ``tmpfs`` are folders in memory,
+    and ``folder`` is the working directory.
     ``unprivileged`` leaves no way for a process to gain rights that its user does not have.
     """
 
@@ -68,6 +69,7 @@ class RunSpec:
     unprivileged: bool = False
     read_only: bool = False
     tmpfs: tuple[str, ...] = ()
+    folder: str = ""
 
     def found_below(self, root: Path) -> RunSpec:
         """The same, without devices and mounts that do not exist below ``root``."""
@@ -94,6 +96,8 @@ class RunSpec:
             argv += ["--read-only"]
         for path in self.tmpfs:
             argv += ["--tmpfs", tmpfs_option(path)]
+        if self.folder:
+            argv += ["--workdir", self.folder]
         for device in self.devices:
             argv += ["--device", device]
         for source, where in self.mounts.items():

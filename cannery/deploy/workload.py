@@ -38,6 +38,8 @@ _TAKEN = {"/", *DRIVER_MOUNTS, *NOT_IN_BASE_LIST, "/dev/shm"}  # noqa: S108 - as
 
 _TEMPORARY = "/tmp"  # noqa: S108 - where every Linux has it
 
+_HOME_OF_ROOT = "/root"
+
 _ELSEWHERE = "Mount it elsewhere."
 
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*", re.ASCII)
@@ -50,7 +52,8 @@ class Workload:
     It uses ``cards``, numbered as on the host, on each of ``nodes`` hosts. ``runtime`` is one of
     RUNTIMES, ``simulate_host`` is a simulated host tree that replaces NPUs, ``shm_size`` has
     docker's format, and ``mounts`` maps folders of a host to folders of the container. ``user`` is
-    a UID, or a UID and a GID with a colon; empty is root. With ``read_only`` only /tmp is writable.
+    a UID, or a UID and a GID with a colon; empty is root. With ``read_only`` only
+    /tmp and the home directory are writable.
     """
 
     image: str
@@ -127,9 +130,18 @@ class Workload:
 
     @property
     def tmpfs(self) -> tuple[str, ...]:
-        """The folders in memory that a read-only root file system needs."""
-        needed = self.read_only and _TEMPORARY not in self._mounted
-        return (_TEMPORARY,) if needed else ()
+        """The folders in memory that a read-only root file system needs: /tmp, and root's home."""
+        needed = (_TEMPORARY,) if self.unprivileged else (_TEMPORARY, _HOME_OF_ROOT)
+        return tuple(each for each in needed if self.read_only and each not in self._mounted)
+
+    @property
+    def folder(self) -> str:
+        """The working directory; empty for the image's own, which is '/'.
+
+        CANN writes kernel_meta there when it compiles an operator, and ends if it cannot. Source:
+        vllm-project/vllm-ascend#433 (Permission denied: '//kernel_meta').
+        """
+        return _TEMPORARY if self.unprivileged or self.read_only else ""
 
     @property
     def shm(self) -> Size:

@@ -25,8 +25,12 @@ def test_constraints(facts: Facts, record: Facts) -> None:
     for name, each in facts["distributions"].items():
         if name in held:
             assert held[name].specifier.contains(each["version"], prereleases=True), name
-    framework = {"torch", "torch-npu"} if "torch" in record["components"] else {"mindspore"}
-    assert framework | {"numpy"} <= held.keys() <= facts["distributions"].keys()
+    framework = {"torch", "torch_npu", "mindspore"} & {*record["components"]}
+    assert (
+        {canonicalize_name(each) for each in framework} | {"numpy"}
+        <= held.keys()
+        <= facts["distributions"].keys()
+    )
 
 
 def test_the_guard_is_in_virtual_environments(host: Host) -> None:

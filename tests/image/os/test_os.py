@@ -63,6 +63,9 @@ def test_user_of_the_devices(host: Host) -> None:
     assert user == "HwHiAiUser:x:1000:1000::/home/HwHiAiUser:/bin/bash"
     assert group == "HwHiAiUser:x:1000:"
     assert home == "1000:1000"
+    assert host.check_output("su - HwHiAiUser -c 'id --user --name; id --groups; pwd'") == (
+        "HwHiAiUser\n1000\n/home/HwHiAiUser"
+    )
 
 
 def test_no_path_gives_rights(facts: Facts) -> None:

@@ -31,6 +31,15 @@ def test_pip_and_venv(host: Host, record: Facts) -> None:
     assert ensurepip.startswith("pip ")
 
 
+def test_wheels_are_where_pip_puts_them(host: Host, record: Facts) -> None:
+    """pip would install packages, data and headers into the folders in which they are."""
+    asked = "from pip._internal.locations import get_scheme as s; x = s('x')"
+    said = host.check_output("python3 -c %s", f"{asked}; print(x.purelib, x.data, x.headers)")
+    site = record["site_packages"]
+    prefix, minor = site.rsplit("/", 3)[0], record["components"]["python"].rpartition(".")[0]
+    assert said.split() == [site, prefix, f"{prefix}/include/python{minor}/x"]
+
+
 def test_packages(facts: Facts, record: Facts) -> None:
     """Every locked wheel is installed in its locked version."""
     found = {name: each["version"] for name, each in facts["distributions"].items()}

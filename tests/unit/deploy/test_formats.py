@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -104,7 +105,7 @@ def test_a_user_and_a_read_only_root_in_each_format() -> None:
     words = text("shell", **options).split()
     for option in (
         *("--user 1000:1001", "--read-only --tmpfs", "--tmpfs /tmp:exec"),
-        *("--env HOME=/tmp", "--env USER=user1000"),
+        *("--env HOME=/tmp", "--env USER=user1000", "--workdir /tmp"),
         "--cap-drop ALL --security-opt no-new-privileges",
     ):
         assert f" {option} " in " ".join(word for word in words if word != "\\")
@@ -114,6 +115,7 @@ def test_a_user_and_a_read_only_root_in_each_format() -> None:
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert service["tmpfs"] == ["/tmp:exec"]
+    assert service["working_dir"] == "/tmp"
     assert service["environment"] == {"HOME": "/tmp", "USER": "user1000"}
     for form in ("k8s", "volcano"):
         made = container(form, **options)
@@ -126,11 +128,30 @@ def test_a_user_and_a_read_only_root_in_each_format() -> None:
             "readOnlyRootFilesystem": True,
         }
         assert {"name": "tmp", "mountPath": "/tmp"} in made["volumeMounts"]
+        assert made["workingDir"] == "/tmp"
+
+
+def test_root_can_write_to_its_home_and_its_folder_on_a_read_only_root() -> None:
+    """CANN's logs and compiled operators are there; what an application mounts below it stays."""
+    options: dict[str, Any] = {"read_only": True, "target": SERVED}
+    [service] = documents("compose", **options)[0]["services"].values()
+    assert service["tmpfs"] == ["/tmp:exec", "/root:exec"]
+    assert service["working_dir"] == "/tmp"
+    assert "HOME" not in service.get("environment", {})
+    assert "/root/.cache/huggingface" in {each["target"] for each in service["volumes"]}
+    for form in ("k8s", "volcano"):
+        mounted = [each["mountPath"] for each in container(form, **options)["volumeMounts"]]
+        assert mounted.index("/root") < mounted.index("/root/.cache/huggingface")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_root_of_an_image_that_can_be_written_works_in_its_own_folder(form: str) -> None:
+    assert not re.search("workdir|working_dir|workingDir", text(form))
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_folder_at_tmp_is_the_one_that_can_be_written(form: str) -> None:
-    found = text(form, read_only=True, mounts={"/scratch": "/tmp"})
+    found = text(form, read_only=True, mounts={"/scratch": "/tmp/", "/home/me": "/root"})
     assert "/tmp:exec" not in found
     assert "emptyDir: {}" not in found
 
