@@ -39,10 +39,9 @@ def lint(session: nox.Session) -> None:
     dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), "cannery/simulator/Dockerfile"]
     dockerfiles += ["cannery/image/vendor/Dockerfile", *glob.glob("examples/*/Dockerfile*")]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
-    scripts = ["setup.sh", ".ci/run"]
+    scripts = ["setup.sh", ".ci/run", f"{CONTEXT}/add-device-user"]
     shell = "build-hccl-test build-wheel install-packages install-rpms installer-shims"
-    shell += " add-device-user native-python"
-    scripts += [f"{CONTEXT}/{name}" for name in shell.split()]
+    scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "native-python"]]
     scripts += ["cannery/simulator/device/build.sh", "cannery/verify/probe/find_python.sh"]
     scripts.append("cannery/engine/bootstrap-hook")
     scripts += sorted(glob.glob("cannery/simulator/packages/[it]*/*.sh"))

@@ -26,7 +26,10 @@ def test_every_stage_is_used(dockerfile: Dockerfile) -> None:
 
 def test_the_image_is_its_base_and_a_layer_a_component(dockerfile: Dockerfile) -> None:
     """So that a layer depends on no other, and nothing that an image is made of is emulated."""
-    image = [each for each in dockerfile if each.stage == "image"]
+    base, image = ([e for e in dockerfile if e.stage == stage] for stage in ("base", "image"))
+    # The image starts a shell of root, whatever its base starts.
+    started = [f"{each.word} {each.rest}" for each in (*base[1:], image[-1])]
+    assert started == ["USER 0:0", "WORKDIR /", "ENTRYPOINT []", 'CMD ["/bin/bash"]']
     assert image[0].rest == "base AS image"
     assert not [each for each in image if each.word in ("RUN", "ADD")]
     copies = [each.rest for each in image if each.word == "COPY"]
