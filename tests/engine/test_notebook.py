@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cannery.image.names import image_name
+from cannery.common.image_names import image_name
 
 from .conftest import Built, rename_images
 from .small_copy import copy_checkout
