@@ -92,6 +92,10 @@ class Push:
         """Pull the image by its digest and try it out."""
         for platform in pushed.image_push.platforms:
             name, digest = str(self.repository), pushed.root.digest
+            if engine.image_id(f"{name}@{digest}"):
+                # An engine may keep one platform of a name, and this one can be another's.
+                parts = manifest_contents(pushed.root).manifests
+                digest = next((each.digest for each in parts if each.platform == platform), digest)
             had = engine.image_id(f"{name}@{digest}")
             console.say(f"{pushed.image_push.name}: pulling {name}@{digest} for {platform}")
             try:

@@ -25,7 +25,12 @@ import pytest
 
 from cannery.engine.known_bases import building_architecture
 from cannery.matrix.project import Project
+from cannery.options.publish import PushOptions
+from cannery.publish.policy import load
+from cannery.publish.push import Push
+from cannery.publish.transaction import ImagePush, PushedImage
 from cannery.registry.client import Repository
+from cannery.registry.transfer import OciContent
 from tests.faults.base import publish_index
 from tests.faults.small_checkout import (
     TARGET,
@@ -36,6 +41,7 @@ from tests.publish.servers import Authority, make_authority
 
 from .conftest import Said
 from .engines import Engine, engine, free_port, registry
+from .two_engines import using
 
 HERE = building_architecture()
 OTHER = {"amd64": "arm64", "arm64": "amd64"}[HERE]
@@ -312,3 +318,36 @@ def test_without_a_registry_the_builder_has_what_it_pulled(world: World, tmp_pat
     said = checkout.build("--force", PATH=world.without_mmdebstrap)
     assert said.code == 0, said.text
     assert checkout.key() == key
+
+
+def test_a_pushed_index_is_pulled_for_each_platform(world: World) -> None:
+    """Also where the engine has it for one of them, whose name the other one cannot have."""
+    base = world.publish("pushed")
+    name, _, digest = base.partition("@")
+    repository = Repository(world.host, name.partition("/")[2].partition(":")[0])
+    root = repository.manifest(digest)
+    assert root
+    world.engine.docker("pull", "--platform", f"linux/{HERE}", f"{repository}@{digest}")
+    image_push = ImagePush(
+        name="both",
+        platforms=(f"linux/{HERE}", f"linux/{OTHER}"),
+        configs=frozenset(),
+        immutable="",
+        moving=("both",),
+        diff_ids={},
+        content=lambda: OciContent(name="both", blobs=(), documents=(root,)),
+    )
+    project = world.checkout(base).project
+    push = Push(
+        project=project,
+        publishing=load(project.publish_file, project.matrix()),
+        repository=repository,
+        options=PushOptions(registry=world.host),
+    )
+    with using(world.engine):
+        push._test({}, PushedImage(image_push=image_push, documents=(root,)))
+    kept = world.engine.docker("images", "--digests", "--format", "{{.Repository}}@{{.Digest}}")
+    assert [each for each in kept.splitlines() if each.startswith(str(repository))] == [
+        f"{repository}@{digest}"
+    ]
+    world.engine.docker("image", "rm", f"{repository}@{digest}")

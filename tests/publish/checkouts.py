@@ -121,7 +121,6 @@ def built_place(world: World, repository: Repository, monkeypatch: pytest.Monkey
     monkeypatch.setattr(engine, "pull_digest", found.pull)
     monkeypatch.setattr(engine, "image_id", lambda _: "")
     monkeypatch.setattr(engine, "remove_name", found.gone.append)
-    monkeypatch.setattr(oci_image, "local_images", world.local_images)
     monkeypatch.setattr(oci_image, "image_inventory", found.inventory)
     monkeypatch.setattr(oci_image, "builder", lambda **_: Builder())
     return found
