@@ -44,7 +44,7 @@ _LIBRARIES = ("LD_LIBRARY_PATH",)
 
 # How indexes are reached and who asks; never what is chosen from them.
 _UV = (
-    *("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX_*_USERNAME", "UV_INDEX_*_PASSWORD"),
+    *("UV_DEFAULT_INDEX", "UV_INDEX_*_USERNAME", "UV_INDEX_*_PASSWORD"),
     *("UV_KEYRING_PROVIDER", "UV_INSECURE_HOST", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS"),
     *("UV_HTTP_TIMEOUT", "UV_CACHE_DIR"),
 )

@@ -10,6 +10,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from cannery.common.extras import EXTRAS, requirement_of
+from cannery.common.markers import applies
 from cannery.common.model import MACHINE_OF, Target
 from cannery.common.specifiers import admits_both, lets_out, normal_name, parse_requirements
 from cannery.compat.facts import Package, When
@@ -64,6 +65,7 @@ def _asks_for(target: Target, wanted: Requirement) -> bool:
         normal_name(each.name) == name
         and (not each.specifier or admits_both(each.specifier, wanted.specifier))
         for each in parse_requirements((*target.requirements, *own))
+        if applies(each, target)
     )
 
 

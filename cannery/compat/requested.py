@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from packaging.requirements import Requirement
 
 from cannery.common.extras import HCCL_TEST, requirement_of
+from cannery.common.markers import applies
 from cannery.common.model import Target
 from cannery.common.specifiers import normal_name, parse_requirement, parse_requirements
 from cannery.compat.finding import Place
@@ -43,13 +44,13 @@ def requested_of(target: Target, name: str) -> list[Requested]:
     application = target.application
     shared = len(application.requirements) if application else 0
     for number, each in enumerate(parse_requirements(target.requirements)):
-        if normal_name(each.name) == name:
+        if normal_name(each.name) == name and applies(each, target):
             place: Place = ()
             if application and number < shared:
                 place = ("applications", application.name, "requirements", number)
             found.append(Requested(requirement=each, key="requirements", place=place))
     for number, each in enumerate(parse_requirements(target.cann.requirements)):
-        if normal_name(each.name) == name:
+        if normal_name(each.name) == name and applies(each, target):
             place = ("cann", target.cann.version, "requirements", number)
             found.append(Requested(requirement=each, key="cann", place=place))
     return found
@@ -60,7 +61,6 @@ def _overrides(target: Target, name: str) -> list[Requested] | None:
     application = target.application
     if application is None:
         return None
-    python = {"python_version": target.python.minor, "python_full_version": target.python.version}
     parsed = enumerate(parse_requirements(application.overrides))
     about = [(number, each) for number, each in parsed if normal_name(each.name) == name]
     found = [
@@ -70,6 +70,6 @@ def _overrides(target: Target, name: str) -> list[Requested] | None:
             place=("applications", application.name, "overrides", number),
         )
         for number, each in about
-        if each.marker is None or each.marker.evaluate(python)
+        if applies(each, target)
     ]
     return found if about else None

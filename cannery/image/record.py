@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from cannery.common.bases import PythonSource
 from cannery.common.extras import EXTRAS
+from cannery.common.markers import applies
 from cannery.common.model import Target
 from cannery.common.specifiers import normal_name, parse_requirements
 from cannery.image.environment import image_environment, toolkit_home
 from cannery.lock.lock_file import Lock
 from cannery.lock.requirements import SETUPTOOLS, overrides
+
+_SETUPTOOLS = SETUPTOOLS.removeprefix("setuptools")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +97,13 @@ def held(target: Target, lock: Lock) -> list[Held]:
     versions |= {normal_name(name): wheel.version for name, wheel in target.vendor_wheels.items()}
     found: dict[str, Held] = {}
 
-    def hold(name: str, reason: str, requirement: str = "") -> None:
+    def hold(name: str, reason: str, bounds: str = "") -> None:
         name = normal_name(name)
-        if name in versions and name not in found:
-            requirement = requirement or f"{name}=={versions[name]}"
-            found[name] = Held(name=name, requirement=requirement, reason=reason)
+        if name in versions:
+            new = Held(
+                name=name, requirement=name + (bounds or f"=={versions[name]}"), reason=reason
+            )
+            found[name] = _both(found[name], new, versions[name]) if name in found else new
 
     hold("torch", f"torch_npu {target.torch_npu} is compiled for it")
     hold("torch-npu", f"it works with torch {target.torch} and CANN {target.cann.version}")
@@ -109,12 +115,12 @@ def held(target: Target, lock: Lock) -> list[Held]:
     for wheel in target.built_wheels.values():
         hold(wheel.package, "it was built for this image from its sdist")
     for requirement in parse_requirements(target.cann.requirements):
-        if requirement.specifier:
+        if requirement.specifier and applies(requirement, target):
             hold(requirement.name, f"CANN {target.cann.version} needs {requirement}")
     if target.torch_npu:
-        hold("setuptools", "torch_npu imports pkg_resources, which was removed in 82", SETUPTOOLS)
+        hold("setuptools", "torch_npu imports pkg_resources, which was removed in 82", _SETUPTOOLS)
     for requirement in parse_requirements(target.requirements):
-        if requirement.specifier:
+        if requirement.specifier and applies(requirement, target):
             named = target.application
             by = f"{named.component} {named.version} was" if named else "the image was"
             specified = _range(requirement, overrides(target))
@@ -122,12 +128,24 @@ def held(target: Target, lock: Lock) -> list[Held]:
     return [*found.values()]
 
 
+def _both(held: Held, more: Held, version: str) -> Held:
+    """What satisfies ``held`` and ``more``; a bound adds nothing to the one ``version``."""
+    exact = f"{held.name}=={version}"
+    bounds = SpecifierSet(held.requirement.removeprefix(held.name))
+    added = SpecifierSet(more.requirement.removeprefix(held.name))
+    if held.requirement == exact or {*added} <= {*bounds}:
+        return held
+    both = exact if more.requirement == exact else f"{held.name}{bounds & added}"
+    reason = held.reason if more.reason == held.reason else f"{held.reason}; {more.reason}"
+    return Held(name=held.name, requirement=both, reason=reason)
+
+
 def _range(requirement: Requirement, override: tuple[str, ...]) -> str:
     """The range in matrix.yaml; empty, for the locked version, if an override replaces it."""
     names = {normal_name(each.name) for each in parse_requirements(override)}
     if requirement.extras or normal_name(requirement.name) in names:
         return ""
-    return f"{normal_name(requirement.name)}{requirement.specifier}"
+    return str(requirement.specifier)
 
 
 def constraints(kept: Iterable[Held]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from cannery.common.errors import MatrixError, Problem, Span, some_of
+from cannery.common.markers import applies
 from cannery.common.model import Target
 from cannery.common.specifiers import admits, normal_name, parse_requirement
 from cannery.lock.requirements import (
@@ -233,14 +234,18 @@ def check_lock(target: Target, lock: Lock) -> None:
     That of the build requirements is checked as well, if there is one.
     """
     problems = []
-    over = {normal_name(parse_requirement(text).name): text for text in overrides(target)}
+    over = _overrides(target)
     for group, texts in requirement_groups(target).items():
         for text in texts:
             requirement = parse_requirement(text)
-            wheel = lock.by_name.get(normal_name(requirement.name))
+            name = normal_name(requirement.name)
+            bounds = over.get(name, [text])
+            if not bounds or not applies(requirement, target):
+                continue
+            wheel = lock.by_name.get(name)
             if wheel is None or group not in wheel.groups:
                 problems.append(f"{requirement} is not locked.")
-            elif not admits(over.get(wheel.name, text), wheel.version):
+            elif not all(admits(each, wheel.version) for each in bounds):
                 problems.append(f"{requirement} is locked as {wheel.version}.")
     if unclear := [wheel.name for wheel in lock.wheels if not wheel.has_one_file]:
         problems.append(f"it does not name the one file of {some_of(unclear, _SHOWN)}.")
@@ -250,6 +255,16 @@ def check_lock(target: Target, lock: Lock) -> None:
         raise _out_of_date(target, "requirements.lock", problems)
     if lock.build:
         _check_build_lock(target, lock.build)
+
+
+def _overrides(target: Target) -> dict[str, list[str]]:
+    """Package to what replaces every requirement of it; to nothing if it is to be left out."""
+    found: dict[str, list[str]] = {}
+    for text in overrides(target):
+        requirement = parse_requirement(text)
+        bounds = found.setdefault(normal_name(requirement.name), [])
+        bounds += [text] if applies(requirement, target) else []
+    return found
 
 
 def _check_build_lock(target: Target, lock: Lock) -> None:

@@ -24,6 +24,10 @@ _REACH = (
 )
 
 
+_SETTINGS = "uv.toml"
+_QUIET = ("--no-header", "--quiet")
+
+
 class UnsolvedError(MatrixError):
     """No versions satisfy all requirements."""
 
@@ -45,16 +49,13 @@ class Job:
 
 
 def stated_metadata(wheels: Iterable[BuiltWheel]) -> dict[str, str]:
-    """Settings with which uv asks no sdist of ``wheels``; matrix.yaml has their requirements.
-
-    uv reads it in its own folder, besides the user's settings. Without wheels there is no file.
-    """
+    """Settings with which uv asks no sdist of ``wheels``; matrix.yaml has their requirements."""
     text = "".join(
         f'[[dependency-metadata]]\nname = "{wheel.package}"\nversion = "{wheel.version}"\n'
         "requires-dist = []\n"
         for wheel in wheels
     )
-    return {"uv.toml": text} if text else {}
+    return {_SETTINGS: text}
 
 
 def compiled(job: Job, source: PackageIndex) -> str:
@@ -67,14 +68,15 @@ def compiled(job: Job, source: PackageIndex) -> str:
     """
     with tempfile.TemporaryDirectory(prefix="cannery-lock-") as place:
         folder = Path(place)
-        files = {**job.inputs, **job.more}
+        # uv reads this file only, and not those of the user or of a folder above this one.
+        files = {_SETTINGS: "", **job.inputs, **job.more}
         if job.before:
             files[job.output] = job.before
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
         argv = [sys.executable, "-m", "uv", "pip", "compile", *job.inputs]
         code, said = run(
-            [*argv, "--no-header", "--quiet", *job.options, "--output-file", job.output],
+            [*argv, "--config-file", _SETTINGS, *_QUIET, *job.options, "--output-file", job.output],
             cwd=folder,
             capture=True,
             env=_environment(source),

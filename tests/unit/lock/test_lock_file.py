@@ -10,7 +10,7 @@ import pytest
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.image.wheel_layers import wheel_groups
-from cannery.lock.lock_file import INPUTS, LockedFile, check_lock, parse_lock, with_files
+from cannery.lock.lock_file import INPUTS, Lock, LockedFile, check_lock, parse_lock, with_files
 from cannery.lock.requirements import inputs_digest, requirement_groups
 from tests.unit.applications import stacked_checkout
 from tests.unit.matrices import DIGEST, HASH, Checkout, edited, lock_for, locked
@@ -187,6 +187,43 @@ def test_an_override_is_what_must_be_locked(tmp_path: Path) -> None:
     check_lock(target, parse_lock(re.sub(r"^numpy==\S+", "numpy==2.0.2", text, flags=re.MULTILINE)))
     with pytest.raises(MatrixError, match=r"numpy<2 is locked as 1\."):
         check_lock(target, parse_lock(text))
+
+
+MARKED = ("six<2; python_version < '3.0'", "attrs; platform_machine == 'x86_64'")
+
+
+def with_requirements(target: Target, *texts: str) -> tuple[Target, Lock]:
+    """The target with these requirements besides, and the lock that uv writes if none applies."""
+    changed = replace(target, requirements=(*target.requirements, *texts))
+    text = re.sub(f"{INPUTS}.*", INPUTS + inputs_digest(changed), lock_for(target))
+    return changed, parse_lock(text)
+
+
+def test_a_requirement_for_other_interpreters_and_machines_is_not_in_the_lock(
+    full: Target,
+) -> None:
+    assert full.machine == "aarch64"
+    check_lock(*with_requirements(full, *MARKED))
+
+
+def test_one_for_this_interpreter_and_machine_is(full: Target) -> None:
+    for text in ("six; python_version >= '3.0'", "attrs; platform_machine == 'aarch64'"):
+        with pytest.raises(MatrixError, match="is not locked"):
+            check_lock(*with_requirements(full, text))
+
+
+def test_an_override_for_other_interpreters_removes_a_requirement(tmp_path: Path) -> None:
+    checkout = stacked_checkout(tmp_path)
+    target = checkout.matrix.targets["served"]
+    assert target.application
+    text = checkout.project.lock(target).read_text(encoding="utf-8")
+    name = requirement_groups(target)["application"][0].partition("=")[0]
+    overrides = (*target.application.overrides, f"{name}; python_version < '3'")
+    target = replace(target, application=replace(target.application, overrides=overrides))
+    text = re.sub(rf"^{INPUTS}.*$", INPUTS + inputs_digest(target), text, flags=re.MULTILINE)
+    check_lock(
+        target, parse_lock(re.sub(rf"^{name}==.*\n(    .*\n)*", "", text, flags=re.MULTILINE))
+    )
 
 
 TORCH = "torch==2.3.1 \\"
