@@ -6,14 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from cannery.build.plan import Local
-from cannery.common.model import DeviceKind
+from cannery.common.model import DeviceKind, Target
 from cannery.deploy.run_spec import RunSpec, no_device, npu_device, simulated_device
 from cannery.engine.images import Images
 from cannery.image import vendor_image
 from cannery.image.content_key import LABEL
 from cannery.image.origin_labels import used_bases
 from cannery.matrix.project import Project
-from cannery.verify.check_files import checks_digest
+from cannery.verify.check_files import checks_digest, expected
 from cannery.verify.stored_report import report_text
 from cannery.verify.verification import passed_on
 
@@ -35,13 +35,18 @@ def device_kinds(*, simulate: bool) -> frozenset[str]:
     return frozenset({str(DeviceKind.NONE), str(kind)})
 
 
-def here(project: Project, name: str, images: Images) -> Local:
-    """The state of the image ``name`` on this machine, given the local ``images``."""
+def here(project: Project, target: Target, name: str, images: Images) -> Local:
+    """The state of the image ``name`` of ``target`` on this machine, given the local ``images``."""
     if name not in images:
         return Local()
     image = images[name]
     report = report_text(project, name)
-    passed = passed_on(report, image_id=image.id, checks=checks_digest(project))
+    passed = passed_on(
+        report,
+        image_id=image.id,
+        checks=checks_digest(project),
+        expected=lambda kind: expected(project, target, kind),
+    )
     return Local(
         image=image.id,
         key=image.labels.get(LABEL, ""),

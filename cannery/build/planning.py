@@ -220,7 +220,7 @@ def _step(
     target = ready.target
     name = image_name(target.id, simulate=options.simulate)
     key = content_key(ready, options, expected_bases(project, target, options, images))
-    local = here(project, name, images)
+    local = here(project, target, name, images)
     decided = _resumed(earlier, key, images) if earlier else None
     if decided:
         action, why, image = decided

@@ -6,10 +6,19 @@ from __future__ import annotations
 from cannery.build.local_images import device_specs
 from cannery.cli.common import existing, read, selected
 from cannery.common import console
-from cannery.common.errors import EngineError, Problem, UsageError, VerificationError, did_you_mean
+from cannery.common.errors import (
+    CanneryError,
+    EngineError,
+    Problem,
+    UsageError,
+    VerificationError,
+    did_you_mean,
+    raise_all,
+)
 from cannery.common.files import write_files
 from cannery.common.image_names import image_name
-from cannery.common.package_index import package_index
+from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex, package_index
 from cannery.engine import client as engine
 from cannery.matrix.project import Project
 from cannery.options.audit import AnyImageOptions
@@ -81,6 +90,7 @@ def run(given: Given, project: Project) -> int:
         EngineError: an image does not exist.
         BuildError: the simulated driver cannot be made.
         VerificationError: a check failed.
+        CanneryError: several targets failed, for different reasons.
     """
     options = read(CheckImageOptions, given, project)
     if "targets" not in given and "where" not in given:
@@ -90,26 +100,39 @@ def run(given: Given, project: Project) -> int:
         raise UsageError(f"--image needs a single target; {len(targets)} are selected.")
     _check_components(options, project)
     index = package_index(existing(options.ca), "")
+    engine.connect()  # without it, every target would fail for the same reason
+    failures: dict[str, CanneryError] = {}
     for target in targets:
-        name = options.image or image_name(target.id, simulate=options.simulate)
-        image = engine.image_id(name)
-        if not image:
-            flag = " --simulate" if options.simulate else ""
-            raise EngineError(
-                Problem(
-                    what=f"there is no image {name} here.",
-                    fix=f"Build it: python build.py --target {target.id}{flag}",
-                )
-            )
-        host = simulated_host(project, target, index) if options.simulate else None
-        check(
-            project,
-            Subject(target=target, image=image, name=name),
-            device_specs(host),
-            CheckOptions(
-                ca=index.ca,
-                only=options.components,
-                detail=Detail.CHECKS if options.verbose else Detail.COMPONENTS,
-            ),
-        )
+        try:
+            _test(target, options, index, project)
+        except CanneryError as error:
+            failures[target.id] = error
+    raise_all(failures, single=len(targets) == 1)
     return 0
+
+
+def _test(
+    target: Target, options: CheckImageOptions, index: PackageIndex, project: Project
+) -> None:
+    """Check the image of one target; what is raised is that of ``run``."""
+    name = options.image or image_name(target.id, simulate=options.simulate)
+    image = engine.image_id(name)
+    if not image:
+        flag = " --simulate" if options.simulate else ""
+        raise EngineError(
+            Problem(
+                what=f"there is no image {name} here.",
+                fix=f"Build it: python build.py --target {target.id}{flag}",
+            )
+        )
+    host = simulated_host(project, target, index) if options.simulate else None
+    check(
+        project,
+        Subject(target=target, image=image, name=name),
+        device_specs(host),
+        CheckOptions(
+            ca=index.ca,
+            only=options.components,
+            detail=Detail.CHECKS if options.verbose else Detail.COMPONENTS,
+        ),
+    )

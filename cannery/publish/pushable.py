@@ -72,7 +72,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
     found = []
     for selected in selection.targets:
         name = image_name(selected.id, simulate=options.simulate)
-        local = here(project, name, local_images([name]))
+        local = here(project, selected, name, local_images([name]))
         target = replace(selected, vendor_image=local.vendor_image)
         if absent := _absent(target, name, local, simulate=options.simulate):
             problems.append(absent)

@@ -25,7 +25,7 @@ from cannery.verify.audit.own_checks import OwnCheck, judge_ran, left_out
 from cannery.verify.audit.profiles import Profile, judge_profile
 from cannery.verify.audit.result import NO_FACTS, Audit, Result, Standing
 from cannery.verify.audit.summary import describe, record_of
-from cannery.verify.check_files import folder_of_checks
+from cannery.verify.check_files import folder_of_checks, needed
 from cannery.verify.devices import cards_of_spec, device_for
 from cannery.verify.probing import (
     NoFactsError,
@@ -34,18 +34,14 @@ from cannery.verify.probing import (
     read_config,
     run_check,
 )
-from cannery.verify.run_checks import pytest_in
-from cannery.verify.verification import Check
+from cannery.verify.run_checks import image_tests_in, pytest_in
+from cannery.verify.verification import Check, LeftOut
 
 _STANDINGS = {
     "passed": Standing.PASSED,
     "failed": Standing.BROKEN,
     "not run": Standing.NOT_RUN,
 }
-
-_ELSEWHERE = "is checked in a container without a device"
-_WAITING = "needs a device"
-"""Beginnings of the reasons why a check was not run in one of the containers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,10 +194,10 @@ def _check_in(run: _Run, container: str, spec: RunSpec) -> None:
             run.results.append(judge_ran(check, ran, spec.kind))
     if run.request.tests:
         folder = str(run.request.tests)
-        words = [folder, "--rootdir", folder]
+        words = [folder, "--rootdir", folder, "--confcutdir", folder]
         checks = pytest_in(run.project, container, spec.kind, words, may_be_empty=True)
         run.results += [_result(each, "own", spec.kind) for each in checks if _is_here(each)]
-        waiting = [each for each in checks if each.why.startswith(_WAITING)]
+        waiting = [each for each in checks if each.left_out == LeftOut.WAITS]
         run.waiting += [_result(each, "own", spec.kind) for each in waiting]
 
 
@@ -213,18 +209,20 @@ def _image_tests(run: _Run, container: str, kind: DeviceKind) -> list[Result]:
     tests = folder_of_checks(project)
     only = [str(tests / component) for component in run.request.components]
     with tempfile.TemporaryDirectory(prefix="cannery-record-") as folder:
-        record = Path(folder) / "target.json"
-        record.write_text(json.dumps(record_of(run.found, run.config)), encoding="utf-8")
+        record, known = Path(folder) / "target.json", record_of(run.found, run.config)
+        record.write_text(json.dumps(known), encoding="utf-8")
         words = [*(only or [str(tests)]), "--record", str(record), "--origin", str(origin)]
-        words += ["--rootdir", str(project.root)]
         words += ["--simulated"] if run.is_simulated else []
-        checks = pytest_in(project, container, kind, words, may_be_empty=True)
+        must = needed(
+            project, known["components"], kind, only=run.request.components, origin=str(origin)
+        )
+        checks = image_tests_in(project, container, kind, words, must)
     return [_result(each, "image", kind) for each in checks if each.applies and _is_here(each)]
 
 
 def _is_here(check: Check) -> bool:
     """Whether the check belongs into this container; the others run in the other one."""
-    return not check.why.startswith((_ELSEWHERE, _WAITING))
+    return check.left_out not in (LeftOut.ELSEWHERE, LeftOut.WAITS)
 
 
 def _result(check: Check, group: str, kind: DeviceKind) -> Result:

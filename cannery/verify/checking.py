@@ -53,14 +53,19 @@ def check(
     ``subject.simulated`` is not read: the image itself shows it.
 
     Raises:
-        VerificationError: a check failed; or only one of the image and the devices in ``specs`` is
-            simulated, and nothing was checked.
+        VerificationError: a check failed, or not all were run; or only one of the image and the
+            devices in ``specs`` is simulated, and nothing was checked.
         EngineError: the image cannot be run.
     """
     target = subject.target
     subject = replace(subject, simulated=_is_simulated(subject, specs))
     result = verify(project, subject, specs, ca=options.ca, only=options.only)
-    report = report_path(project, target, subject.name, simulated=subject.simulated)
+    if not any(check.outcome != "not run" for run in result.runs for check in run.checks):
+        what = f"{target.id}: no check was run on {subject.name}, so nothing is known of it."
+        raise VerificationError(Problem(what=what, fix="Name components that the target has."))
+    report = report_path(
+        project, target, subject.name, simulated=subject.simulated, only=options.only
+    )
     write_files({report: result.to_json()})
     console.show_result(_text(result, options.detail), failed=bool(result.failed))
     console.say(f"{target.id}: the report is in {report}")

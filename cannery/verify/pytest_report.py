@@ -15,6 +15,7 @@ import pytest
 
 from cannery.common.model import DeviceKind
 from cannery.verify import checked_container
+from cannery.verify.verification import LeftOut
 
 _OURS = "tests/image/"
 _CONTAINER = re.compile(r"\[(?:docker://[0-9a-z]+|local)-?")
@@ -32,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Add the marker of checks that need a device, the way into the container, and the report."""
     config.addinivalue_line("markers", "device: needs a device")
+    config.addinivalue_line("markers", "left_out(kind): why it is not begun, a LeftOut")
     checked_container.use()
     config.pluginmanager.register(Report(config.getoption("--report")), "cannery-report")
 
@@ -41,9 +43,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     has_device = config.getoption("--device") != str(DeviceKind.NONE)
     for item in items:
         if item.get_closest_marker("device") and not has_device:
-            item.add_marker(pytest.mark.skip(reason="needs a device, and this run has none"))
+            leave_out(item, LeftOut.WAITS, "needs a device, and this run has none")
         elif has_device and not item.get_closest_marker("device"):
-            item.add_marker(pytest.mark.skip(reason="is checked in a container without a device"))
+            leave_out(item, LeftOut.ELSEWHERE, "is checked in a container without a device")
+
+
+def leave_out(item: pytest.Item, kind: LeftOut, why: str) -> None:
+    """Do not begin this check; the first reason stands."""
+    if not item.get_closest_marker("left_out"):
+        item.add_marker(pytest.mark.left_out(kind))
+        item.add_marker(pytest.mark.skip(reason=why))
 
 
 class Report:
@@ -62,7 +71,9 @@ class Report:
         if result.when != "call" and result.passed:
             return
         doc = (getattr(item, "obj", None).__doc__ or item.name).strip().splitlines()[0]
-        check = {"title": doc, "outcome": result.outcome, "why": ""}
+        left_out = item.get_closest_marker("left_out")
+        kind = str(left_out.args[0]) if left_out else ""
+        check = {"title": doc, "outcome": result.outcome, "why": "", "left_out": kind}
         if result.skipped and isinstance(result.longrepr, tuple):
             check |= {"outcome": "not run", "why": result.longrepr[2].removeprefix("Skipped: ")}
         elif result.failed:

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import cannery
 from cannery.common import console
-from cannery.common.errors import CanneryError, EngineError, Problem
+from cannery.common.errors import CanneryError, EngineError, Problem, VerificationError
 from cannery.common.model import DeviceKind, Target
 from cannery.common.process import run
 from cannery.common.threads import each_in_thread
@@ -22,14 +24,25 @@ from cannery.engine import containers
 from cannery.engine.hardware import hardware
 from cannery.engine.not_started import NOT_STARTED
 from cannery.matrix.project import Project
-from cannery.verify.check_files import checks_digest, folder_of_checks
-from cannery.verify.verification import Check, DeviceRun, Verification
+from cannery.verify.check_files import (
+    COMPILER_CHECK,
+    checks_digest,
+    expected,
+    folder_of_checks,
+)
+from cannery.verify.verification import Check, DeviceRun, Verification, missing
 
 PLUGIN = "cannery.verify.pytest_report"
 """The pytest plugin with the options and the report that these runs need."""
 
-_COMPILER_CHECK = "tests/image/os/test_os.py::test_tools_for_building_extensions"
-"""The check that an image without a compiler cannot pass."""
+_ENVIRONMENT = {
+    "PYTHONPATH": str(Path(cannery.__file__).parents[1]),
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+}
+"""Where the plugin is, and that those of other packages are none of these runs."""
+
+_SHOWN = 5
+"""How many checks that did not run are named."""
 
 _NO_TESTS = 5
 """pytest's exit code if it has found none."""
@@ -66,6 +79,7 @@ def verify(
 
     Raises:
         EngineError: the engine cannot run the image.
+        VerificationError: not all checks that are for it were run.
         CanneryError: the checks could not be run.
     """
     target = subject.target
@@ -105,13 +119,40 @@ def checks_in(
     Raises:
         CanneryError: the checks could not be run.
     """
+    target = subject.target
     folders = [str(folder_of_checks(project) / component) for component in only]
     words = folders or [str(folder_of_checks(project))]
     words += ["--simulated"] if subject.simulated else []
-    words += [f"--deselect={_COMPILER_CHECK}"] if subject.target.without_compiler else []
-    words += ["--record", str(project.images / subject.target.id / "target.json")]
-    words += ["--rootdir", str(project.root)]
-    return pytest_in(project, container, kind, words)
+    words += [f"--deselect=tests/image/{COMPILER_CHECK}"] if target.without_compiler else []
+    words += ["--record", str(project.images / target.id / "target.json")]
+    must = expected(project, target, kind, only)
+    return image_tests_in(project, container, kind, words, must)
+
+
+def image_tests_in(
+    project: Project,
+    container: str,
+    kind: DeviceKind,
+    words: Sequence[str],
+    must: Collection[str],
+) -> tuple[Check, ...]:
+    """As ``pytest_in``, of the project's own files, by which the checks ``must`` have to be begun.
+
+    Raises:
+        VerificationError: one of ``must`` was not begun.
+        EngineError, CanneryError: as ``pytest_in``.
+    """
+    folder = folder_of_checks(project)
+    words = [*words, "--rootdir", str(project.root), "--confcutdir", str(folder)]
+    words += ["--import-mode=importlib", "--strict-markers", "-W", "error"]
+    checks = pytest_in(project, container, kind, words, may_be_empty=True)
+    if absent := missing(checks, must):
+        what = f"{len(absent)} of {len(must)} checks did not run on device {kind}, so nothing is "
+        what += f"known of the image: {', '.join(absent[:_SHOWN])}{' …' * (len(absent) > _SHOWN)}."
+        raise VerificationError(
+            Problem(what=what, fix=f"See that {folder} is as in its repository.")
+        )
+    return checks
 
 
 def pytest_in(
@@ -132,11 +173,13 @@ def pytest_in(
     """
     with tempfile.TemporaryDirectory(prefix="cannery-test-") as folder:
         report = Path(folder) / "report.json"
-        argv = [sys.executable, "-B", "-m", "pytest", "-p", PLUGIN, *words]
-        argv += ["--quiet", "--no-header", "-p", "no:cacheprovider", "--tb=short"]
+        # Settings come from here alone: from no file above the tests, and from no other plugin.
+        argv = [sys.executable, "-B", "-P", "-m", "pytest", "-c", os.devnull, *words]
+        argv += ["-p", "testinfra.plugin", "-p", PLUGIN, "-p", "no:cacheprovider"]
+        argv += ["--quiet", "--no-header", "--tb=short"]
         argv += ["--hosts", f"docker://{container}", "--device", str(kind)]
         argv += ["--report", str(report)]
-        code, said = run(argv, cwd=project.root, capture=True)
+        code, said = run(argv, cwd=project.root, capture=True, env=_ENVIRONMENT)
         if code == NOT_STARTED:
             what = f"a process of the checks could not be started: {report.read_text()}"
             raise EngineError(Problem(what=what, fix=_CHECK_AGAIN))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from cannery.common.errors import FileError
@@ -21,15 +22,18 @@ def report_text(project: Project, name: str) -> str:
         return ""
 
 
-def report_path(project: Project, target: Target, name: str, *, simulated: bool) -> Path:
+def report_path(
+    project: Project, target: Target, name: str, *, simulated: bool, only: Sequence[str] = ()
+) -> Path:
     """The path of the report on the image ``name`` as one of ``target``.
 
     Builds and pushes use only the report on the target's own image: on an image that has the
-    target's own name and is simulated exactly if that name says so.
+    target's own name and is simulated exactly if that name says so. A report on some components,
+    ``only``, never takes the place of one on all of them.
     """
-    if name == image_name(target.id, simulate=simulated):
+    if name == image_name(target.id, simulate=simulated) and not only:
         return _own_report(project, name)
-    digest = hashlib.sha256(name.encode()).hexdigest()
+    digest = hashlib.sha256("\0".join([name, *only]).encode()).hexdigest()
     return project.reports / "others" / f"{target.id}-{digest[:12]}.json"
 
 

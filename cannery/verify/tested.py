@@ -7,7 +7,7 @@ import json
 from collections import Counter
 
 from cannery.registry.records import Tested
-from cannery.verify.verification import applies
+from cannery.verify.verification import LeftOut
 
 
 def results(text: str) -> tuple[Tested, ...]:
@@ -21,7 +21,7 @@ def results(text: str) -> tuple[Tested, ...]:
         counts = Counter(
             check["outcome"]
             for check in run["checks"]
-            if applies(check["outcome"], check.get("why", ""))
+            if check.get("left_out") != LeftOut.COMPONENT
         )
         found.append(
             Tested(

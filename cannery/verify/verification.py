@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 
 from cannery.common.model import DeviceKind
 
-_OTHER_COMPONENT = "the target has no "
-"""The reason begins so if a check is for a component that the target does not have."""
 
+class LeftOut(StrEnum):
+    """Why a check was not even begun in a container."""
 
-def applies(outcome: str, why: str) -> bool:
-    """Whether a check with this result is for a component that the target has."""
-    return not (outcome == "not run" and why.startswith(_OTHER_COMPONENT))
+    COMPONENT = "component"
+    """The image has no such component."""
+    WAITS = "waits"
+    """It needs a device."""
+    ELSEWHERE = "elsewhere"
+    """It is run in the container without a device."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,12 +28,14 @@ class Check:
 
     ``name`` is ``COMPONENT/FILE::FUNCTION``, ``title`` a sentence, ``outcome`` passed, failed or
     not run. ``why`` is the output of a failure or the reason for not running; empty for a pass.
+    ``left_out`` is a ``LeftOut``, or empty if the check was begun.
     """
 
     name: str
     title: str
     outcome: str
     why: str
+    left_out: str = ""
 
     @property
     def component(self) -> str:
@@ -37,7 +44,13 @@ class Check:
     @property
     def applies(self) -> bool:
         """Whether the target has the component that is checked."""
-        return applies(self.outcome, self.why)
+        return self.left_out != LeftOut.COMPONENT
+
+
+def missing(checks: Iterable[Check], expected: Iterable[str]) -> list[str]:
+    """Those of ``expected`` that were not begun; a check with parameters needs one of them."""
+    begun = {each.name.partition("[")[0] for each in checks if not each.left_out}
+    return sorted({*expected} - begun)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,23 +99,27 @@ class Verification:
         return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
 
 
-def passed_on(text: str, *, image_id: str, checks: str) -> frozenset[str]:
+def passed_on(
+    text: str, *, image_id: str, checks: str, expected: Callable[[DeviceKind], Iterable[str]]
+) -> frozenset[str]:
     """The kinds of device on which all checks passed, according to the JSON report ``text``.
 
     Empty if the report is for another image or other checks, or if ``text`` is not a report.
+    ``expected`` says what must have been run on a kind of device; with less it does not count.
     """
     try:
         report = json.loads(text)
         if (report["image_id"], report["checks"]) != (image_id, checks) or not checks:
             return frozenset()
-        outcomes = {
-            str(run["device"]): {check["outcome"] for check in run["checks"]}
+        runs = {
+            DeviceKind(run["device"]): [Check(**check) for check in run["checks"]]
             for run in report["runs"]
         }
     except (ValueError, TypeError, KeyError):
         return frozenset()
     return frozenset(
-        device
-        for device, found in outcomes.items()
-        if "passed" in found and found <= {"passed", "not run"}
+        str(kind)
+        for kind, found in runs.items()
+        if "passed" in (outcomes := {each.outcome for each in found})
+        if outcomes <= {"passed", "not run"} and not missing(found, expected(kind))
     )

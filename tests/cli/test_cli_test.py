@@ -14,6 +14,11 @@ TARGET = "py39-torch231-cann8t39"
 LABEL = {"io.cannery.simulated": "true"}
 FALSE_LABEL = {"io.cannery.simulated": "false"}
 MARKERS = "/usr/local/Ascend/simulated"
+SIMULATED = (
+    "cannery:{name} is a simulated image (label io.cannery.simulated=true) and needs --simulate. "
+    "Check it on the simulated device: "
+    "python build.py test --target {name} --image cannery:{name} --simulate"
+)
 APEX = "/usr/local/lib/python3.9/dist-packages/apex/SIMULATED"
 
 
@@ -53,3 +58,21 @@ def test_without_a_name_it_is_found_out_too(checkout: Checkout, tmp_path: Path) 
     with standin_engine(tmp_path, images={name: "arm64"}, labels=LABEL) as address:
         result = checkout.run("test", "--target", TARGET, env={"DOCKER_HOST": address})
     result.refused(8, f"{name} is a simulated image")
+
+
+def test_every_target_is_tested_though_one_fails(checkout: Checkout, tmp_path: Path) -> None:
+    others = ("py311-torch271-cann910-a3", "py39-torch210-cann8rc2")
+    images = {f"cannery:{name}": "arm64" for name in (TARGET, others[1])}
+    words = [word for name in (TARGET, *others) for word in ("--target", name)]
+    with standin_engine(tmp_path, images=images, labels=LABEL) as address:
+        result = checkout.run("test", *words, env={"DOCKER_HOST": address})
+    assert result.code == 1
+    assert sorted(result.err.splitlines()) == sorted(
+        f"build.py: [{name}] {why}"
+        for name, why in {
+            TARGET: SIMULATED.format(name=TARGET),
+            others[0]: f"there is no image cannery:{others[0]} here. "
+            f"Build it: python build.py --target {others[0]}",
+            others[1]: SIMULATED.format(name=others[1]),
+        }.items()
+    )

@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 from testinfra.host import Host
 
+from cannery.verify.check_files import ALWAYS, FITTING
+from cannery.verify.pytest_report import leave_out
+from cannery.verify.verification import LeftOut
+
 Probe = Callable[..., dict[str, Any]]
 Start = Callable[..., Future[dict[str, Any]]]
-
-ALWAYS = {"os", "python", "driver", "guard"}
-FITTING = {"derived": ("inherited", "any_image"), "foreign": ("any_image",)}
-"""Origin of an image to the markers of the checks that fit it; all checks fit one of ours."""
 
 ON_DEVICE = {"device": {"driver", "toolkit", "torch_npu"}, "train": {"deepspeed"}}
 """The probes that use the device, and the components whose checks ask them."""
@@ -59,9 +59,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         component = item.path.parent.name
         if component not in ALWAYS and component not in record["components"]:
-            item.add_marker(pytest.mark.skip(reason=f"the target has no {component}"), append=False)
+            leave_out(item, LeftOut.COMPONENT, f"the target has no {component}")
         elif item.get_closest_marker("torch") and "torch" not in record["components"]:
-            item.add_marker(pytest.mark.skip(reason="the target has no torch"), append=False)
+            leave_out(item, LeftOut.COMPONENT, "the target has no torch")
     # While the modules are imported, the other checks run.
     items.sort(key=lambda item: not {"imported", "torch_alone"}.isdisjoint(_fixtures(item)))
 

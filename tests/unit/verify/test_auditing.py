@@ -57,7 +57,13 @@ class Machine:
         return self.found
 
     def pytest_in(
-        self, _: object, __: str, kind: DeviceKind, words: Sequence[str], **___: object
+        self,
+        _: object,
+        __: str,
+        kind: DeviceKind,
+        words: Sequence[str],
+        *___: object,
+        **____: object,
     ) -> tuple[Check, ...]:
         record = {}
         if "--record" in words:
@@ -77,6 +83,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(auditing, "look_without_running", lambda _: Found())
     monkeypatch.setattr(auditing, "read_config", lambda _: made.config)
     monkeypatch.setattr(auditing, "hardware", lambda *_: "a machine")
+    monkeypatch.setattr(auditing, "image_tests_in", made.pytest_in)
     for name in ("probe", "pytest_in", "run_check"):
         monkeypatch.setattr(auditing, name, getattr(made, name))
     monkeypatch.setattr(devices, "_host_for", lambda *_: Path("/host"))
@@ -141,10 +148,14 @@ def test_a_real_device(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_failed_image_test(machine: Machine) -> None:
     bad = Check(name="torch/test_torch.py::test_b", title="b", outcome="failed", why="no\nmore")
     other = "is checked in a container without a device"
-    later = Check(name="torch/test_torch.py::test_c", title="c", outcome="not run", why=other)
-    absent = Check(
-        name="x/test_x.py::test_d", title="d", outcome="not run", why="the target has no x"
+    later = Check(
+        name="torch/test_torch.py::test_c",
+        title="c",
+        outcome="not run",
+        why=other,
+        left_out="elsewhere",
     )
+    absent = replace(later, name="x/test_x.py::test_d", left_out="component")
     machine.checks = [bad, later, absent]
     found = run(simulate=False)
     assert failing(found) == {"image/torch/test_torch.py::test_b"}
@@ -180,7 +191,8 @@ def test_users_checks(machine: Machine, tmp_path: Path) -> None:
 def test_users_checks_that_find_no_device(machine: Machine, tmp_path: Path) -> None:
     machine.found = REAL
     why = "needs a device, and this run has none"
-    machine.checks = [Check(name="test_x.py::test_d", title="d", outcome="not run", why=why)]
+    waits = Check(name="test_x.py::test_d", title="d", outcome="not run", why=why, left_out="waits")
+    machine.checks = [waits]
     place = Span(file="mine.yaml", line=1, column=1)
     check = OwnCheck(
         name="on 2",

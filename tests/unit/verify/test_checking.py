@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ class Image:
     def __init__(self, signs: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
         self.signs = signs
         self.asked: list[Subject] = []
+        self.checks: tuple[Check, ...] = (PASSED,)
         monkeypatch.setattr(checking, "verify", self.verify)
         monkeypatch.setattr(checking, "stand_ins", lambda *_: self.signs)
 
@@ -53,7 +55,7 @@ class Image:
         self, _: Project, subject: Subject, specs: Sequence[RunSpec], **__: Any
     ) -> Verification:
         self.asked.append(subject)
-        runs = tuple(DeviceRun(device=spec.kind, checks=(PASSED,)) for spec in specs)
+        runs = tuple(DeviceRun(device=spec.kind, checks=self.checks) for spec in specs)
         return Verification(
             target=subject.target.id,
             image=subject.name,
@@ -138,6 +140,32 @@ def test_the_report_on_another_image_has_a_place_of_its_own(
     assert own == project.state / "reports" / "cannery_full-sim.json"
     assert len({*others}) == 3
     assert {path.parent for path in others} == {project.state / "reports" / "others"}
+
+
+def test_a_report_on_some_components_replaces_no_full_one(
+    project: Project, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Image((), monkeypatch)
+    run(project, target, "cannery:full")
+    before = report_text(project, "cannery:full")
+    subject = Subject(target=target, image="sha256:2", name="cannery:full")
+    options = checking.CheckOptions(only=["os"])
+    checking.check(project, subject, [no_device()], options)
+    assert report_text(project, "cannery:full") == before
+    apart = report_path(project, target, "cannery:full", simulated=False, only=["os"])
+    assert json.loads(apart.read_text("utf-8"))["image_id"] == "sha256:2"
+
+
+@pytest.mark.parametrize("outcome", ["not run", None])
+def test_an_image_of_which_nothing_was_checked_is_refused(
+    project: Project, target: Target, monkeypatch: pytest.MonkeyPatch, outcome: str | None
+) -> None:
+    """As with ``--component`` for a component that the target does not have."""
+    image = Image((), monkeypatch)
+    image.checks = (replace(PASSED, outcome=outcome),) if outcome else ()
+    with pytest.raises(VerificationError, match="full: no check was run on cannery:full"):
+        run(project, target, "cannery:full")
+    assert not (project.state / "reports").exists()
 
 
 def test_a_simulated_image_under_the_name_of_the_real_one_leaves_its_report(

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from cannery.common.model import DeviceKind
+from cannery.verify.check_files import ALWAYS, components, listed, needed
 from cannery.verify.run_checks import PLUGIN
 from tests.unit.audits import PROJECT, RECORD
 
@@ -64,6 +66,32 @@ def collected(tmp_path: Path, origin: str) -> set[str]:
     code, _, said = run(tmp_path, *words, "--rootdir", str(PROJECT.root), device="none")
     assert code == 0, said
     return {line.split("tests/image/")[1] for line in said.splitlines() if "::" in line}
+
+
+@pytest.mark.parametrize("origin", ["ours", "derived", "foreign"])
+def test_what_a_run_must_report_is_what_pytest_finds(tmp_path: Path, origin: str) -> None:
+    every = components(PROJECT)
+    must = {
+        name
+        for kind in (DeviceKind.NONE, DeviceKind.SIMULATED)
+        for name in needed(PROJECT, every, kind, origin=origin)
+    }
+    assert must == {name.partition("[")[0] for name in collected(tmp_path, origin)}
+    assert len(must) > 10
+
+
+def test_what_a_run_must_report_depends_on_the_target_and_the_device() -> None:
+    none = needed(PROJECT, {"torch", "torch_npu"}, DeviceKind.NONE)
+    card = needed(PROJECT, {"torch", "torch_npu"}, DeviceKind.NPU)
+    assert not none & card
+    assert "os/test_os.py::test_elf_files" in none
+    assert {each.partition("/")[0] for each in none | card} == {*ALWAYS, "torch", "torch_npu"}
+    assert needed(PROJECT, {"torch"}, DeviceKind.NONE, only=["torch"]) < none
+    assert not needed(PROJECT, {"torch"}, DeviceKind.NONE, only=["nnal"])
+    # It looks at what torch loads.
+    needs_torch = {each.name for each in listed(PROJECT) if "torch" in each.markers}
+    assert needs_torch
+    assert not needs_torch & needed(PROJECT, components(PROJECT)[:0], DeviceKind.NONE)
 
 
 def test_image_tests_that_fit(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def test_the_counts_of_each_kind_of_device() -> None:
 
 def test_checks_of_other_components_are_not_counted() -> None:
     [none, _] = REPORT.runs
-    other = replace(NOT_RUN, name="nnal/test_nnal.py::test_d", why="the target has no nnal")
+    other = replace(NOT_RUN, name="nnal/test_nnal.py::test_d", left_out="component")
     [found] = results(
         replace(REPORT, runs=(replace(none, checks=(*none.checks, other)),)).to_json()
     )

@@ -25,6 +25,7 @@ def test_the_json_holds_everything() -> None:
         "title": "it is small",
         "outcome": "failed",
         "why": "é > 1",
+        "left_out": "",
     }
     assert (loaded["target"], loaded["image"], loaded["image_id"]) == (
         "full",
@@ -33,12 +34,18 @@ def test_the_json_holds_everything() -> None:
     )
 
 
+def no_list(_: DeviceKind) -> tuple[str, ...]:
+    return ()
+
+
 @pytest.mark.parametrize(
     ("check", "applies"),
     [
         (PASSED, True),
         (NOT_RUN, True),
-        (replace(NOT_RUN, why="the target has no nnal"), False),
+        (replace(NOT_RUN, left_out="component"), False),
+        (replace(NOT_RUN, left_out="waits"), True),
+        (replace(NOT_RUN, why="the target has no nnal, a check may say itself"), True),
         (replace(FAILED, why="the target has no nnal"), True),
     ],
 )
@@ -48,7 +55,7 @@ def test_checks_of_components_that_the_target_does_not_have(check: Check, applie
 
 def test_the_devices_on_which_all_checks_passed() -> None:
     text = replace(REPORT, checks="c").to_json()
-    assert passed_on(text, image_id="sha256:0", checks="c") == {"none"}
+    assert passed_on(text, image_id="sha256:0", checks="c", expected=no_list) == {"none"}
 
 
 @pytest.mark.parametrize(
@@ -56,11 +63,13 @@ def test_the_devices_on_which_all_checks_passed() -> None:
 )
 def test_a_report_of_something_else_says_nothing(image_id: str, checks: str) -> None:
     text = replace(REPORT, checks="c").to_json()
-    assert passed_on(text, image_id=image_id, checks=checks) == frozenset()
+    assert passed_on(text, image_id=image_id, checks=checks, expected=no_list) == frozenset()
 
 
 def test_a_report_of_some_checks_says_nothing() -> None:
-    assert passed_on(REPORT.to_json(), image_id="sha256:0", checks="") == frozenset()
+    assert (
+        passed_on(REPORT.to_json(), image_id="sha256:0", checks="", expected=no_list) == frozenset()
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,14 +80,31 @@ def test_a_report_of_some_checks_says_nothing() -> None:
     ],
 )
 def test_a_file_that_is_not_a_report_says_nothing(text: str) -> None:
-    assert passed_on(text, image_id="sha256:0", checks="c") == frozenset()
+    assert passed_on(text, image_id="sha256:0", checks="c", expected=no_list) == frozenset()
 
 
 @pytest.mark.parametrize("checks", [(), (NOT_RUN,)])
 def test_a_run_without_any_check_is_not_a_pass(checks: tuple[Check, ...]) -> None:
     run = DeviceRun(device=DeviceKind.NONE, checks=checks)
     text = replace(REPORT, checks="c", runs=(run,)).to_json()
-    assert passed_on(text, image_id="sha256:0", checks="c") == frozenset()
+    assert passed_on(text, image_id="sha256:0", checks="c", expected=no_list) == frozenset()
+
+
+@pytest.mark.parametrize("left_out", ["component", "elsewhere"])
+def test_a_run_with_too_few_checks_is_not_a_pass(left_out: str) -> None:
+    """As of a run that a setting of pytest has cut short."""
+    every = [PASSED.name, NOT_RUN.name, "os/test_os.py::test_c"]
+    parametrized = replace(PASSED, name="os/test_os.py::test_c[a]")
+    checks = (PASSED, NOT_RUN, parametrized)
+    for given, passed in (
+        (checks, {"none"}),
+        (checks[:2], set()),
+        ((PASSED, replace(NOT_RUN, left_out=left_out), parametrized), set()),
+    ):
+        run = DeviceRun(device=DeviceKind.NONE, checks=given)
+        text = replace(REPORT, checks="c", runs=(run,)).to_json()
+        found = passed_on(text, image_id="sha256:0", checks="c", expected=lambda _: every)
+        assert found == passed
 
 
 def test_the_json_says_whether_the_image_is_simulated() -> None:
