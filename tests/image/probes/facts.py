@@ -24,6 +24,10 @@ TORCHAIR = RECORD["site_packages"] + "/torch_npu/dynamo/torchair"
 # An installed aarch64 8.1.RC1 has x86_64 below devlib, lib64/stub and opp, 9.1 below devlib;
 # packages for x86_64 have minios/aarch64.
 FOR_BOTH = re.compile(ASCEND + r"/(.*/)?(linux|minios)/(aarch64|x86_64)/")
+ELF = b"\x7fELF"
+MACHINES = {183: "aarch64", 62: "x86_64"}
+# Of a file's attributes; others are labels of the host, as of SELinux and IMA.
+RIGHTS = {"security.capability", "system.posix_acl_access", "system.posix_acl_default"}
 # The release's own folder. ascend-toolkit/latest is a link to it or a folder of links into it.
 REAL = os.path.dirname(os.path.realpath(HOME + "/opp"))
 NOT_OURS = ("/proc", "/sys", "/dev", ASCEND + "/driver")
@@ -139,22 +143,48 @@ def part_versions():
     }
 
 
+def machine_of(path):
+    """The machine of an ELF file; what is for neither is for the NPU, as operators are."""
+    if TEXT.search(path) or os.path.islink(path):
+        return ""
+    with open(path, "rb") as stream:
+        head = stream.read(20)
+    return MACHINES.get(struct.unpack_from("<H", head, 18)[0], "npu") if head[:4] == ELF else ""
+
+
 def elf_machines(folders):
-    names = {183: "aarch64", 62: "x86_64"}
     counts, wrong = {}, []
-    for folder in folders:
-        for path in walk(folder):
-            if TEXT.search(path) or os.path.islink(path):
-                continue
-            with open(path, "rb") as stream:
-                head = stream.read(20)
-            if head[:4] == b"\x7fELF":
-                # What is for neither is for the NPU: operators are ELF files too.
-                machine = names.get(struct.unpack_from("<H", head, 18)[0], "npu")
-                counts[machine] = counts.get(machine, 0) + 1
-                if machine not in (RECORD["machine"], "npu") and not FOR_BOTH.match(path):
-                    wrong.append(path)
-    return {"counts": counts, "wrong": wrong[:20]}
+    for path in (each for folder in folders for each in walk(folder)):
+        machine = machine_of(path)
+        if machine:
+            counts[machine] = counts.get(machine, 0) + 1
+            if machine not in (RECORD["machine"], "npu") and not FOR_BOTH.match(path):
+                wrong.append(path)
+    helpers = helpers_of_wheels(wrong) if wrong else set()
+    return {"counts": counts, "wrong": [path for path in wrong if path not in helpers][:20]}
+
+
+def helpers_of_wheels(wrong):
+    """Those of ``wrong`` that a wheel for this machine, or for any, brings on purpose.
+
+    A debugger brings libraries for the processes that it looks into, and MindSpore programs for the
+    card's own processors. A module that Python would import is never one of them.
+    """
+    found = set()
+    for each in installed():
+        paths = {os.path.normpath(str(each.locate_file(name))) for name in each.files or ()}
+        others = [path for path in wrong if path in paths and not is_module(path)]
+        tags = re.findall(r"(?m)^Tag: \S+-(\w+)$", each.read_text("WHEEL") or "") if others else []
+        own = [tag for tag in tags if tag.endswith(RECORD["machine"])]
+        files = (path for path in paths if os.path.isfile(path))
+        if "any" in tags or own and any(machine_of(path) == RECORD["machine"] for path in files):
+            found.update(others)
+    return found
+
+
+def is_module(path):
+    with open(path, "rb") as stream:
+        return b"PyInit_" + os.path.basename(path).split(".")[0].encode() in stream.read()
 
 
 def broken_scripts():
@@ -168,18 +198,21 @@ def broken_scripts():
     return broken
 
 
-def distributions():
+def installed():
     try:
-        from importlib.metadata import distributions as installed
+        from importlib.metadata import distributions as every
     except ImportError:
-        from importlib_metadata import distributions as installed
+        from importlib_metadata import distributions as every
+    return every()
+
+
+def distributions():
     names = {}
     for each in installed():
         meta = each.metadata
-        names[re.sub(r"[-_.]+", "-", meta["Name"]).lower()] = {
-            "version": meta["Version"],
-            "summary": meta["Summary"] or "",
-        }
+        own = {"version": meta["Version"], "summary": meta["Summary"] or ""}
+        # Of two with one name Python imports the first.
+        names.setdefault(re.sub(r"[-_.]+", "-", meta["Name"]).lower(), own)
     return names
 
 
@@ -208,7 +241,9 @@ def rights():
         writable = stat.S_IWOTH | (0 if os.path.dirname(path) == "/var/log" else stat.S_IWGRP)
         if info.st_mode & (stat.S_ISUID | stat.S_ISGID | writable):
             found.append("%s %o" % (path, stat.S_IMODE(info.st_mode)))
-        elif info.st_uid == 1000 or info.st_mode & stat.S_IXUSR and os.listxattr(path):
+        elif (
+            info.st_uid == 1000 or info.st_mode & stat.S_IXUSR and RIGHTS & set(os.listxattr(path))
+        ):
             found.append(path)
     return sorted(found)
 

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the probe of the image tests takes for wrong, and what good wheels and hosts bring."""
+
+from __future__ import annotations
+
+import ast
+import os
+import struct
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROBE = Path(__file__).parents[2] / "image" / "probes" / "facts.py"
+CONSTANTS = {"ASCEND", "TEXT", "FOR_BOTH", "ELF", "MACHINES", "RIGHTS"}
+AARCH64, X86_64, I386 = 183, 62, 3
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of installed packages, the second in the path of modules."""
+    folders = [tmp_path / "first", tmp_path / "site"]
+    for each in folders:
+        each.mkdir()
+    monkeypatch.setattr(sys, "path", [str(each) for each in folders])
+    return folders[1]
+
+
+def probe(top: Path) -> dict[str, Any]:
+    """The probe's functions, which look at ``top`` in place of a container's root."""
+    tree = ast.parse(PROBE.read_text(encoding="utf-8"))
+
+    def is_wanted(node: ast.stmt) -> bool:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            return node.targets[0].id in CONSTANTS
+        return isinstance(node, ast.Import | ast.FunctionDef)
+
+    tree.body = [each for each in tree.body if is_wanted(each)]
+    found: dict[str, Any] = {"RECORD": {"machine": "aarch64"}, "NOT_OURS": ()}
+    exec(compile(tree, str(PROBE), "exec"), found)
+    found["ENTRIES"] = found["entries"](str(top))
+    found["FILES"] = found["files"](found["ENTRIES"])
+    return found
+
+
+def elf(path: Path, machine: int, text: bytes = b"") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\x7fELF" + bytes(14) + struct.pack("<H", machine) + bytes(44) + text)
+    return path
+
+
+def install(site: Path, name: str, tags: list[str], *files: Path, version: str = "1") -> None:
+    """A package as an installer leaves it."""
+    folder = site / f"{name}-{version}.dist-info"
+    folder.mkdir(parents=True)
+    lines = [f"{os.path.relpath(each, site)},," for each in files]
+    (folder / "RECORD").write_text("\n".join(lines) + "\n")
+    (folder / "WHEEL").write_text("".join(f"Tag: py3-none-{tag}\n" for tag in tags))
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+
+
+def wrong(site: Path) -> list[str]:
+    found = probe(site)["elf_machines"]([str(site)])["wrong"]
+    return [Path(each).name for each in found]
+
+
+def test_helpers_for_other_machines_in_a_wheel_for_any(site: Path) -> None:
+    """As debugpy's, which looks into processes of other machines."""
+    files = [elf(site / "debugpy" / f"attach_{name}.so", X86_64) for name in ("amd64", "linux")]
+    install(site, "debugpy", ["any"], *files)
+    assert wrong(site) == []
+
+
+def test_helpers_beside_libraries_of_the_wheel_s_own_machine(site: Path) -> None:
+    own = elf(site / "spore" / "core.so", AARCH64)
+    install(site, "spore", ["manylinux_2_17_aarch64"], own, elf(site / "spore" / "x.so", X86_64))
+    assert wrong(site) == []
+
+
+@pytest.mark.parametrize("tag", ["any", "manylinux_2_17_aarch64"])
+def test_a_module_for_another_machine_cannot_be_imported(site: Path, tag: str) -> None:
+    module = elf(site / "spore" / "_core.cpython-39-x86_64-linux-gnu.so", X86_64, b"PyInit__core\0")
+    install(site, "spore", [tag], module, elf(site / "spore" / "core.so", AARCH64))
+    assert wrong(site) == [module.name]
+
+
+def test_a_wheel_for_another_machine(site: Path) -> None:
+    file = elf(site / "spore" / "core.so", X86_64)
+    install(site, "spore", ["manylinux2014_x86_64"], file, elf(site / "spore" / "a", AARCH64))
+    assert wrong(site) == ["core.so"]
+
+
+def test_a_wheel_with_the_wrong_files(site: Path) -> None:
+    file = elf(site / "spore" / "core.so", X86_64)
+    install(site, "spore", ["manylinux_2_17_aarch64"], file)
+    assert wrong(site) == ["core.so"]
+
+
+def test_files_of_no_wheel(site: Path) -> None:
+    elf(site / "stray.so", X86_64)
+    elf(site / "kernel.o", 0x1029)
+    assert wrong(site) == ["stray.so"]
+
+
+def test_a_package_is_the_one_that_is_imported(site: Path) -> None:
+    """Of two with one name Python imports the first in its path."""
+    install(site, "numpy", ["any"], version="1.26.4")
+    install(site.parent / "first", "NumPy", ["any"], version="2.0")
+    assert probe(site)["distributions"]()["numpy"]["version"] == "2.0"
+
+
+@pytest.fixture
+def program() -> Iterator[Path]:
+    """A program outside of /tmp, where anybody may have rights."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        path = Path(folder) / "usr" / "bin" / "program"
+        path.parent.mkdir(parents=True)
+        path.write_text("x")
+        path.chmod(0o755)
+        yield path
+
+
+LABELS = {
+    "security.selinux": b"system_u:object_r:container_file_t:s0\0",
+    "security.ima": b"\x04\x04" + bytes(32),
+    "user.origin": b"x",
+}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_labels_of_the_host_are_no_rights(program: Path, name: str) -> None:
+    try:
+        os.setxattr(program, name, LABELS[name])
+    except OSError as error:
+        pytest.skip(f"this kernel or file system has no {name}: {error}")
+    assert probe(program.parents[2])["rights"]() == []
+
+
+def test_capabilities_are_rights(program: Path) -> None:
+    try:
+        os.setxattr(program, "security.capability", bytes.fromhex("0100000200040000" + "00" * 12))
+    except PermissionError as error:
+        pytest.skip(f"needs root: {error}")
+    assert probe(program.parents[2])["rights"]() == [str(program)]
+
+
+def test_the_rights_of_an_access_list(program: Path) -> None:
+    """What lets one more user write is in an attribute, too."""
+    entries = [(1, 7, -1), (2, 7, 1234), (4, 5, -1), (16, 7, -1), (32, 5, -1)]
+    text = struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", tag, rights, number & 0xFFFFFFFF) for tag, rights, number in entries
+    )
+    try:
+        os.setxattr(program, "system.posix_acl_access", text)
+    except OSError as error:
+        pytest.skip(f"this file system has no access lists: {error}")
+    assert str(program) in " ".join(probe(program.parents[2])["rights"]())
