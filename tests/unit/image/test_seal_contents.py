@@ -90,14 +90,3 @@ def test_special_files(
     assert (layer / "pipe").stat().st_mode == stat.S_IFIFO | 0o644
     assert (layer / "changed").stat().st_rdev == os.makedev(1, 5)
     assert {path.stat().st_mtime for path in layer.iterdir()} == {DATE}
-
-
-def test_a_sparse_file_stays_sparse(seal: Seal, trees: tuple[Path, Path], layer: Path) -> None:
-    before, after = trees
-    with (after / "sparse").open("wb") as stream:
-        stream.seek(1 << 26)
-        stream.write(b"end")
-    seal("--before", before, "--after", after)
-    info = (layer / "sparse").stat()
-    assert (info.st_size, info.st_blocks < 1024) == ((1 << 26) + 3, True)
-    assert (layer / "sparse").read_bytes().strip(b"\0") == b"end"
