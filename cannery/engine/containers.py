@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import tarfile
+import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import docker
 import docker.errors
@@ -16,7 +18,8 @@ import requests
 from docker.models.containers import Container
 from docker.types import Mount
 
-from cannery.common.errors import EngineError, Problem, did_you_mean
+from cannery.common.errors import EngineError, Problem, did_you_mean, file_error
+from cannery.common.model import DeviceKind
 from cannery.common.owner import is_gone, own_mark
 from cannery.deploy.run_spec import RunSpec
 from cannery.engine.client import talking
@@ -45,14 +48,17 @@ def remove_abandoned() -> None:
 def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iterator[str]:
     """The id of a running, idle container of ``image``, which is always removed at the end.
 
-    ``ca`` is mounted as ``TRUSTED``.
+    ``ca`` is copied to ``TRUSTED``, and so are the files of a simulated driver: the engine may be
+    on another machine, whose files those of an NPU's driver are.
 
     Raises:
         EngineError: the container does not start.
+        FileError: a file that is copied cannot be read.
     """
     remove_abandoned()
     name = _new_name()
-    mounts = {**spec.mounts, **({str(ca): TRUSTED} if ca else {})}
+    is_ours = spec.kind is DeviceKind.SIMULATED
+    copies = {**(spec.mounts if is_ours else {}), **({str(ca): TRUSTED} if ca else {})}
     with talking() as client:
         try:
             running = client.containers.create(
@@ -69,9 +75,12 @@ def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iter
                 # As mounts, because a volume would create an empty folder for a missing path.
                 mounts=[
                     Mount(target=where, source=source, type="bind", read_only=True)
-                    for source, where in mounts.items()
+                    for source, where in ({} if is_ours else spec.mounts).items()
                 ],
             )
+            if copies:
+                with _packed(copies) as archive:
+                    running.put_archive("/", archive)
             running.start()
             yield str(running.id)
         except docker.errors.APIError as error:
@@ -79,6 +88,26 @@ def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iter
             raise EngineError(what) from error
         finally:
             _remove(client, name)
+
+
+@contextmanager
+def _packed(copies: Mapping[str, str]) -> Iterator[IO[bytes]]:
+    """An archive of files and folders, source to path in a container, that everybody may read."""
+
+    def for_all(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+        member.uid = member.gid = 0
+        return member
+
+    with tempfile.TemporaryFile() as made:
+        with tarfile.open(fileobj=made, mode="w") as archive:
+            for source, where in copies.items():
+                try:
+                    archive.add(Path(source).resolve(), where, filter=for_all)
+                except OSError as error:
+                    raise file_error("read", Path(source), error) from error
+        made.seek(0)
+        yield made
 
 
 @contextmanager
