@@ -24,8 +24,8 @@ def connect() -> docker.DockerClient:
         EngineError: no engine answers.
     """
     try:
-        # This asks the engine for its version.
-        return docker.from_env()
+        # This asks the engine for its version. For ssh:// it starts ssh, as docker itself does.
+        return docker.from_env(use_ssh_client=True)
     except (docker.errors.DockerException, ValueError) as error:
         # ValueError for a DOCKER_HOST that is no URL.
         raise unreachable(str(error)) from error

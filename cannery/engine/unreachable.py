@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -32,6 +33,13 @@ def unreachable(said: str, environ: Mapping[str, str] = os.environ) -> EngineErr
     if host and (_MALFORMED.search(said) or not _is_address(host)):
         what = f"invalid DOCKER_HOST {host!r}."
         fix = f"Write it as in {_DEFAULT} or tcp://HOST:2375, or unset it."
+    elif "paramiko" in said:
+        what = f"DOCKER_HOST {host!r} needs Python's package paramiko, which is not installed."
+        fix = (
+            f"Install it: {sys.executable} -m pip install paramiko; or forward the socket with "
+            "'ssh -nNT -L /tmp/far.sock:/var/run/docker.sock HOST' and set DOCKER_HOST to "
+            "unix:///tmp/far.sock."
+        )
     elif _DENIED.search(said):
         what = f"no permission to use the container engine's socket {_path(said, host)}."
         fix = (

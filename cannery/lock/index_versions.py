@@ -79,7 +79,7 @@ def _ask(question: Question, source: PackageIndex) -> tuple[frozenset[Version], 
 
 
 def _argv(question: Question) -> list[str]:
-    argv = [sys.executable, "-m", "pip", "-vv", "--disable-pip-version-check", "--no-input"]
+    argv = [sys.executable, "-P", "-m", "pip", "-vv", "--disable-pip-version-check", "--no-input"]
     argv += ["index", "versions", question.package, "--python-version", question.runtime.python]
     if question.package in _SDISTS:
         return argv

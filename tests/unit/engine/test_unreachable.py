@@ -176,3 +176,16 @@ def test_the_sdk_with_an_address_of_a_wrong_form(
     with pytest.raises(EngineError) as caught:
         client.connect()
     assert str(caught.value).startswith(f"invalid DOCKER_HOST {host!r}. ")
+
+
+def test_the_sdk_with_ssh_and_without_the_package_that_it_needs(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not place.exists()
+    monkeypatch.setattr("docker.api.client.SSHHTTPAdapter", None, raising=False)
+    monkeypatch.delattr("docker.api.client.SSHHTTPAdapter")
+    monkeypatch.setenv("DOCKER_HOST", "ssh://me@far")
+    with pytest.raises(EngineError) as caught:
+        client.connect()
+    said = "DOCKER_HOST 'ssh://me@far' needs Python's package paramiko, which is not installed. "
+    assert str(caught.value).startswith(said)
