@@ -183,7 +183,7 @@ def engine(
     files may be small, or in memory. ``inside`` are the words that run a command in another network
     namespace, and ``options`` are more options of dockerd.
     """
-    place = data or _beside_own_storage()
+    place = data or beside_own_storage()
     bridge, name = f"cannery-t{number}", f"10.213.{number}.1/24"
     host = f"unix://{folder}/docker.sock"
     # A bridge without an address of its own takes those of containers that come and go.
@@ -211,7 +211,7 @@ def engine(
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _beside_own_storage() -> Path:
+def beside_own_storage() -> Path:
     """A new folder beside what the machine's own engine stores."""
     own = subprocess.run(
         ["docker", "info", "--format", "{{.DockerRootDir}}"],

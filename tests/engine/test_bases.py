@@ -41,6 +41,7 @@ from tests.publish.servers import Authority, make_authority
 
 from .conftest import Said
 from .engines import Engine, engine, free_port, registry
+from .rootless import rootless_engine
 from .two_engines import using
 
 HERE = building_architecture()
@@ -153,10 +154,29 @@ def containerd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield made
 
 
-@pytest.mark.parametrize("store", ["world", "containerd"])
-def test_base_and_build_base_are_one_reference(store: str, request: pytest.FixtureRequest) -> None:
+@pytest.fixture(scope="module")
+def rootless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """An engine without root's rights, with the registry in its own network."""
+    if subprocess.run(["unshare", "--user", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine has no namespaces of users (unshare --user)")
+    folder = tmp_path_factory.mktemp("rootless")
+    (folder / "checkouts").mkdir()
+    with registry(folder) as host, rootless_engine(24) as (started, inside):
+        # One more process for what the other one has stored, at the same address there.
+        argv = [*inside, "docker-registry", "serve", str(folder / "registry.yml")]
+        with subprocess.Popen(
+            argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as serving:
+            try:
+                yield World(engine=started, host=host, folder=folder / "checkouts")
+            finally:
+                serving.terminate()
+
+
+@pytest.mark.parametrize("kind", ["world", "containerd", "rootless"])
+def test_base_and_build_base_are_one_reference(kind: str, request: pytest.FixtureRequest) -> None:
     """Without mmdebstrap: what is pulled is what is used, for both platforms."""
-    world: World = request.getfixturevalue(store)
+    world: World = request.getfixturevalue(kind)
     base = world.publish("one-reference")
     checkout = world.checkout(base)
     said = checkout.build(PATH=world.without_mmdebstrap)
