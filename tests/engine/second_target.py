@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m tests.engine.second_target``: builds a target as machines with a registry do.
 
-All bases are pulled by digest from a local registry. An engine with the containerd image store
-builds the target from nothing and checks its image; then the engine that runs here builds it from
-the layers that the first has put into the registry, checks it and names it.
+All bases are pulled by digest from a local registry: by an engine with the containerd image store,
+which has nothing, and by the engine that runs here, which checks the image and names it.
 """
 
 from __future__ import annotations
@@ -15,6 +14,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from cannery.common.package_index import package_index
+from cannery.engine.simulator import simulate
+from cannery.matrix.project import Project
+
 from .conftest import ROOT, SECOND
 from .engines import engine, registry
 from .proxy import proxy
@@ -24,14 +27,31 @@ from .small_copy import copy_checkout
 NUMBER = 23
 """Tells the engine from others."""
 
+BRIEF = ("os", "python")
+"""The components whose checks run in the image of the engine with the containerd store."""
+
 
 def _say(what: str, begun: float) -> None:
     print(f"[{time.monotonic() - begun:6.1f} s] {what}", file=sys.stderr, flush=True)
 
 
-def _build(root: Path, *words: str, **env: str) -> None:
-    argv = [sys.executable, str(root / "build.py"), "--target", SECOND, "--simulate", *words]
+def _build_py(root: Path, *words: str, **env: str) -> None:
+    argv = [sys.executable, str(root / "build.py"), *words, "--target", SECOND, "--simulate"]
     subprocess.run(argv, env={**os.environ, **env}, check=True)
+
+
+def _elsewhere(root: Path, folder: Path) -> None:
+    """Build and check with an engine that has nothing, and the containerd image store."""
+    settings = folder / "settings"
+    with (
+        engine(folder, NUMBER, containerd=True) as started,
+        # The engine keeps its hands off the firewall, so its steps reach this machine only.
+        proxy(f"10.213.{NUMBER}.1", "builder", "pass", settings),
+    ):
+        own = {"DOCKER_HOST": started.host, "DOCKER_CONFIG": str(settings)}
+        _build_py(root, "build", "--no-test", **own)
+        checked = [word for name in BRIEF for word in ("--component", name)]
+        _build_py(root, "test", *checked, **own)
 
 
 def main() -> None:
@@ -43,20 +63,17 @@ def main() -> None:
         (ROOT / ".cannery" / "simulator").mkdir(parents=True, exist_ok=True)
         (root / ".cannery").mkdir()
         (root / ".cannery" / "simulator").symlink_to(ROOT / ".cannery" / "simulator")
+        # Made here, where the device is compiled already.
+        here = Project(root=ROOT)
+        target = here.matrix().targets[SECOND]
+        simulate(here, target, package_index(None, ""), here.artifacts)
+        _say("the packages are simulated", begun)
         with registry(folder) as host:
             use_registry(root, host, [SECOND], ROOT / ".cannery" / "blobs")
             _say(f"the bases are in the registry at {host}", begun)
-            cache = f"{host}/cache"
-            settings = folder / "settings"
-            with (
-                engine(folder, NUMBER, containerd=True) as started,
-                # The engine keeps its hands off the firewall, so its steps reach this machine only.
-                proxy(f"10.213.{NUMBER}.1", "builder", "pass", settings),
-            ):
-                own = {"DOCKER_HOST": started.host, "DOCKER_CONFIG": str(settings)}
-                _build(root, "--cache-to", cache, **own)
-                _say("built and checked by an engine with the containerd image store", begun)
-            _build(root, "--cache-from", cache)
+            _elsewhere(root, folder)
+            _say("built and checked by an engine with the containerd image store", begun)
+            _build_py(root, "build")
             _say("built and checked by the engine that runs here", begun)
 
 
