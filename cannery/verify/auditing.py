@@ -195,7 +195,7 @@ def _check_in(run: _Run, container: str, spec: RunSpec) -> None:
     if run.request.tests:
         folder = str(run.request.tests)
         words = [folder, "--rootdir", folder, "--confcutdir", folder]
-        checks = pytest_in(run.project, container, spec.kind, words, may_be_empty=True)
+        checks = pytest_in(run.project, container, spec.kind, words)
         run.results += [_result(each, "own", spec.kind) for each in checks if _is_here(each)]
         waiting = [each for each in checks if each.left_out == LeftOut.WAITS]
         run.waiting += [_result(each, "own", spec.kind) for each in waiting]

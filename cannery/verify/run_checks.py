@@ -169,6 +169,7 @@ def pytest_in(
 
     Raises:
         EngineError: the container, or a process in it, could not be started or was stopped.
+        VerificationError: there is no test.
         CanneryError: the checks could not be run.
     """
     with tempfile.TemporaryDirectory(prefix="cannery-test-") as folder:
@@ -184,7 +185,10 @@ def pytest_in(
             what = f"a process of the checks could not be started: {report.read_text()}"
             raise EngineError(Problem(what=what, fix=_CHECK_AGAIN))
         # 0: all passed; 1: some failed. Any other code is an error of pytest itself.
-        good = (0, 1, _NO_TESTS) if may_be_empty else (0, 1)
+        if code == _NO_TESTS and not may_be_empty:
+            what = f"there is no test in the files test_*.py of {words[0]}."
+            raise VerificationError(Problem(what=what, fix="Add one, or remove the files."))
+        good = (0, 1, _NO_TESTS)
         checks = _read(report) if code in good else None
         if checks is None:
             what = f"the image tests could not be run (pytest ended with code {code}):\n{said}"

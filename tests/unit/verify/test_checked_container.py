@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from testinfra.backend.docker import DockerBackend
 
-from cannery.common.errors import EngineError
+from cannery.common.errors import EngineError, VerificationError
 from cannery.common.model import DeviceKind
 from cannery.engine.not_started import NOT_STARTED, is_not_started
 from cannery.verify import run_checks as verify
@@ -161,3 +161,13 @@ def test_checks_that_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     docker(monkeypatch, tmp_path, "exit 0")
     found = verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, checks(tmp_path))
     assert {each.outcome for each in found} == {"passed"}, found
+
+
+def test_files_without_any_test_are_no_pass(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    docker(monkeypatch, tmp_path, "exit 0")
+    (tmp_path / "test_mine.py").write_text("def check_a():\n    pass\n", encoding="utf-8")
+    words = [str(tmp_path), "--rootdir", str(tmp_path), "--confcutdir", str(tmp_path)]
+    with pytest.raises(VerificationError, match=f"no test in the files test_.* of {tmp_path}"):
+        verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, words)
