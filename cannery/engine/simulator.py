@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from cannery.common import console
 from cannery.common.errors import file_error
@@ -92,17 +93,25 @@ def make_simulated(project: Project, target: Target, source: PackageIndex) -> Si
     if not folder.exists():
         console.say(f"{target.id}: compiling the software device and making its packages")
         try:
-            _make(project, target, source, folder)
+            build_packages(project, target, package_spec(target), source, folder)
         except OSError as error:
             raise file_error("write", folder, error) from error
     return made
 
 
-def _make(project: Project, target: Target, source: PackageIndex, folder: Path) -> None:
+def build_packages(
+    project: Project, target: Target, spec: Mapping[str, Any], source: PackageIndex, folder: Path
+) -> None:
+    """Write what the packer makes of ``spec`` into the new folder ``folder``.
+
+    Raises:
+        EngineError, BuildError: as ``execute``.
+        OSError: the files cannot be written.
+    """
     with temporary_folder(folder.parent) as temporary:
-        spec = temporary / "spec"
-        spec.mkdir()
-        (spec / "spec.json").write_text(json.dumps(package_spec(target)), encoding="utf-8")
+        place = temporary / "spec"
+        place.mkdir()
+        (place / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
         output = temporary / "output"
         architecture, builder = building_architecture(), find_builder("")
         bases = Bases(builder=builder, notes=Notes(state=project.state), ca=source.ca)
@@ -113,7 +122,7 @@ def _make(project: Project, target: Target, source: PackageIndex, folder: Path) 
             dockerfile=SOURCES / "Dockerfile",
             folder=SOURCES,
             platform=f"linux/{architecture}",
-            contexts={"spec": str(spec), **own},
+            contexts={"spec": str(place), **own},
             arguments={
                 "BUILD_IMAGE": base.reference,
                 "ARCH": target.machine,

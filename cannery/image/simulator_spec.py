@@ -12,6 +12,7 @@ from typing import Any
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Problem, UsageError
 from cannery.common.model import SIMULATED_CHIPS, Target
+from cannery.image.cann_environment import atb_variables
 from cannery.image.cann_symbols import lacking
 
 SOURCES = Path(__file__).parents[1] / "simulator"
@@ -39,7 +40,7 @@ def package_spec(target: Target) -> dict[str, Any]:
         raise UsageError(Problem(what=what, fix="Build it from the vendor's files."))
     files = target.artifacts
     releases = {"toolkit": target.cann, "kernels": target.kernels, "nnal": target.nnal}
-    packages = [
+    packages: list[dict[str, Any]] = [
         {"component": component, "file": files[component].name, "version": release.version}
         for component, release in releases.items()
         if component in files
@@ -47,6 +48,8 @@ def package_spec(target: Target) -> dict[str, Any]:
     for package in packages:
         if package["component"] == "kernels":
             package["chip"] = target.chip
+        if package["component"] == "nnal":
+            package["variables"] = atb_variables(package["version"])
     return {
         "arch": target.machine,
         "cann": target.cann.version,

@@ -19,6 +19,7 @@ import pytest
 from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
+from cannery.image.cann_environment import atb_variables
 from cannery.simulator.packages.packer.errors import PackError
 from cannery.simulator.wheel import __main__ as command
 from cannery.simulator.wheel import archive
@@ -128,6 +129,7 @@ def test_what_is_known_of_releases(facts: dict[str, Any]) -> None:
             "a3": f"Ascend-cann-A3-ops_9.1.0_linux-{MACHINE}.run",
         },
         "lacks": [],
+        "variables": atb_variables("9.1.0"),
     }
     assert "libascendcl MsprofGetHashId" in releases["8.3.RC1"]["lacks"]
     assert releases["8.5.1"]["driver"] == releases["8.5.0"]["driver"]

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from cannery.image.cann_environment import atb_variables
 from tests.made_up_device import made_up_device
 
 PACKAGES = Path(__file__).parents[2] / "cannery" / "simulator" / "packages"
@@ -50,7 +51,11 @@ def make_spec(
                 "file": f"{kernels}_{operators or cann}_linux-{arch}.run",
                 **({"version": operators} if operators else {}),
             },
-            {"component": NNAL, "file": f"Ascend-cann-nnal{tail}"},
+            {
+                "component": NNAL,
+                "file": f"Ascend-cann-nnal{tail}",
+                "variables": atb_variables(cann),
+            },
         ],
         "apex": {"file": APEX},
         "driver": DRIVER,
@@ -64,6 +69,18 @@ def run_pack(spec: object, device: Path, out: Path, work: Path) -> subprocess.Co
     command += ["--device", str(device), "--out", str(out)]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def unpacked(file: Path, folder: Path) -> Path:
+    """The files of all parts of a package, as its installer would place them."""
+    words = ["--noexec", "--quiet"]
+    subprocess.run(["sh", file, *words, f"--extract={folder / 'outer'}"], check=True)
+    for part in sorted((folder / "outer/run_package").iterdir()):
+        inner = folder / part.stem
+        subprocess.run(["sh", part, *words, f"--extract={inner}"], check=True)
+        if (inner / part.stem).is_dir():
+            shutil.copytree(inner / part.stem, folder / "tree", dirs_exist_ok=True)
+    return folder / "tree"
 
 
 @pytest.fixture(scope="session")
@@ -101,8 +118,18 @@ def t39(pack: Callable[..., Packed]) -> Packed:
 
 
 @pytest.fixture(scope="session")
+def rc1(pack: Callable[..., Packed]) -> Packed:
+    return pack("8.1.RC1")
+
+
+@pytest.fixture(scope="session")
+def rc2(pack: Callable[..., Packed]) -> Packed:
+    return pack("8.2.RC1")
+
+
+@pytest.fixture(scope="session")
 def rc3(pack: Callable[..., Packed]) -> Packed:
-    return pack("8.0.RC3")
+    return pack("8.3.RC1")
 
 
 @pytest.fixture(scope="session")
@@ -136,6 +163,7 @@ class Machine:
         self.variables["PATH"] = f"{self.root / 'bin'}:{system_path}"
         self.variables["HOME"] = str(self.root / "home")
         self.variables["ASCEND_SIM_ROOT"] = str(self.root)
+        self.shim("pip3", f'exec "{sys.executable}" -m pip "$@"')
 
     @property
     def ascend(self) -> Path:
@@ -146,9 +174,10 @@ class Machine:
         return os.geteuid() == 0
 
     def log(self, name: str) -> str:
+        """The log of a package, or of the parts of all of them."""
         base = self.root if self.is_root else self.root / "home"
-        log = base / f"var/log/ascend_seclog/ascend_{name}_install.log"
-        return log.read_text()
+        folder = "cann_atb_log" if name.startswith("cann") else "ascend_seclog"
+        return (base / "var/log" / folder / f"{name}_install.log").read_text()
 
     @property
     def record(self) -> Path:
@@ -164,6 +193,7 @@ class Machine:
 
     def pretend_aarch64(self) -> None:
         self.shim("uname", "echo aarch64")
+        self.shim("arch", "echo aarch64")
 
     def run(
         self, file: Path, *arguments: str, stdin: str = "", variables: dict[str, str] | None = None
@@ -174,7 +204,7 @@ class Machine:
             capture_output=True,
             text=True,
             env={**self.variables, **(variables or {})},
-            timeout=20,
+            timeout=60,
             check=False,
         )
 
@@ -186,7 +216,13 @@ class Machine:
 
     def must_install(self, file: Path, **variables: str) -> None:
         result = self.install(file, **variables)
-        assert result.returncode == 0, result.stderr
+        assert result.returncode == 0, result.stdout + result.stderr
+
+    def install_all(self, packed: Packed) -> None:
+        self.must_install(packed.file(TOOLKIT))
+        self.must_install(packed.file(KERNELS))
+        home = str(self.ascend / "ascend-toolkit/latest")
+        self.must_install(packed.file(NNAL), ASCEND_TOOLKIT_HOME=home, ASCEND_HOME_PATH=home)
 
     def state(self) -> dict[str, str]:
         """Everything under the install path's parent: kinds, modes, contents."""
@@ -196,7 +232,7 @@ class Machine:
             if path.is_symlink():
                 found[name] = f"link {path.readlink()}"
             else:
-                content = path.read_text() if path.is_file() else "directory"
+                content = path.read_bytes().hex() if path.is_file() else "directory"
                 found[name] = f"{path.stat().st_mode:o} {content}"
         return found
 
@@ -205,3 +241,24 @@ class Machine:
 def machine(tmp_path: Path) -> Machine:
     tmp_path.chmod(0o755)
     return Machine(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def installed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Machine]:
+    """A machine with all packages of a release, by its fixture's name. It must not be changed."""
+    made: dict[str, Machine] = {}
+
+    def of(release: str) -> Machine:
+        if release not in made:
+            root = tmp_path_factory.mktemp("installed")
+            root.chmod(0o755)
+            machine = Machine(root)
+            if release == "a3":
+                machine.pretend_aarch64()
+            machine.install_all(request.getfixturevalue(release))
+            made[release] = machine
+        return made[release]
+
+    return of

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .conftest import ARCH, KERNELS, TOOLKIT, Machine, Packed
-from .test_install import install_all
 
 PROBE = Path(__file__).parents[1] / "image" / "probes" / "facts.py"
 
@@ -22,6 +22,7 @@ def probe(machine: Machine, home: str) -> dict[str, Any]:
     found: dict[str, Any] = {
         "ASCEND": str(machine.ascend),
         "HOME": str(machine.ascend / home),
+        "REAL": str((machine.ascend / home / "opp").resolve().parent),
         "NOT_OURS": (),
     }
     exec(compile(tree, str(PROBE), "exec"), found)
@@ -38,10 +39,14 @@ def probe(machine: Machine, home: str) -> dict[str, Any]:
     ],
 )
 def test_each_package_has_its_version(
-    request: pytest.FixtureRequest, machine: Machine, layout: str, home: str, operators: str
+    request: pytest.FixtureRequest,
+    installed: Callable[[str], Machine],
+    layout: str,
+    home: str,
+    operators: str,
 ) -> None:
     packed: Packed = request.getfixturevalue(layout)
-    install_all(machine, packed)
+    machine = installed(layout)
     infos = probe(machine, home)["install_infos"]()
     version = packed.spec["cann"]
     for name in ("toolkit", operators, "nnal"):

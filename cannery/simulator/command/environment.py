@@ -25,15 +25,15 @@ def environment(root: Path) -> dict[str, str]:
     """This process's environment, changed as CANN's own scripts and a driver's host change it.
 
     Raises:
-        UnusableError: there is no working ``sh`` or ``env``.
+        UnusableError: there is no working ``bash`` or ``env``.
     """
-    argv = ["sh", "-eu", "-c", _SOURCE, "ascend-sim", f"{root}/{ASCEND}"]
+    argv = ["bash", "-e", "-c", _SOURCE, "ascend-sim", f"{root}/{ASCEND}"]
     try:
         done = subprocess.run(argv, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         said = getattr(error, "stderr", b"") or str(error).encode()
         raise UnusableError(
-            f"the environment cannot be set up by sh: {os.fsdecode(said).strip()}"
+            f"the environment cannot be set up by bash: {os.fsdecode(said).strip()}"
         ) from error
     pairs = (each.partition("=") for each in os.fsdecode(done.stdout).split("\0") if each)
     found = {name: value for name, _, value in pairs if name not in _OF_THE_SHELL}

@@ -16,7 +16,8 @@ FILE = "facts.json"
 class Release:
     """A CANN release. ``kernels`` maps a chip to its package; ``nnal`` is "" if there is none.
 
-    ``lacks`` are the symbols that the device has and this release does not.
+    ``lacks`` are the symbols that the device has and this release does not, and ``variables``
+    those of NNAL's set_env.sh.
     """
 
     version: str
@@ -26,6 +27,7 @@ class Release:
     nnal: str
     kernels: dict[str, str]
     lacks: list[str]
+    variables: dict[str, str]
 
 
 @dataclass(frozen=True)

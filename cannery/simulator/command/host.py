@@ -121,7 +121,7 @@ def _spec(machine: Machine, facts: Facts) -> Spec:
         PackageSpec("kernels", release.kernels[machine.chip], machine.chip),
     ]
     if release.nnal:
-        packages.append(PackageSpec("nnal", release.nnal, None))
+        packages.append(PackageSpec("nnal", release.nnal, None, variables=release.variables))
     return Spec(
         arch=facts.architecture,
         cann=release.version,

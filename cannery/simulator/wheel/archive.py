@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cannery.simulator.command.facts import FILE as FACTS
-from cannery.simulator.packages.packer.apex import record_text
+from cannery.simulator.packages.packer.archives import record_text
 from cannery.simulator.packages.packer.errors import PackError
 from cannery.simulator.packages.packer.tree import ELF_MACHINES, require_arch
 

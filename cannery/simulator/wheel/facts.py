@@ -12,6 +12,7 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.model import SIMULATED_CHIPS
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.file_names import file_row, name_in
+from cannery.image.cann_environment import atb_variables
 from cannery.image.cann_symbols import lacking
 from cannery.image.simulator_spec import DEVICES, DRIVER_VERSION, HBM_MB
 from cannery.matrix.choice import layout_of
@@ -61,6 +62,7 @@ def _release(compat: Compat, cann: CannVersion, machine: str, driver: str) -> di
         "nnal": name("nnal") if nnal else "",
         "kernels": {chip: file for chip, file in kernels.items() if file},
         "lacks": [] if cann.is_interim else lacking(cann),
+        "variables": atb_variables(version) if nnal else {},
     }
 
 

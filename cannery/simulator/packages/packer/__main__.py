@@ -13,10 +13,9 @@ from .cann import build_package
 from .errors import PackError
 from .host import host_tree
 from .layout import load_layout
-from .runfile import run_file
+from .runfile import write_run
 from .spec import Spec, parse_spec
 
-MODE_PROGRAM = 0o755
 MODE_FILE = 0o644
 
 
@@ -65,7 +64,7 @@ def pack(spec: Spec, device: Path, out: Path) -> None:
     artifacts.mkdir(parents=True, exist_ok=True)
     for entry in spec.packages:
         package = build_package(spec, entry, layout, device)
-        write(artifacts / entry.file, run_file(package), MODE_PROGRAM)
+        write_run(package, entry, artifacts / entry.file)
     if spec.apex is not None:
         write(artifacts / spec.apex, apex_wheel(spec.apex), MODE_FILE)
     if spec.driver is not None:

@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-import base64
-import csv
-import hashlib
-import io
 import re
-import zipfile
 
 from . import marker
+from .archives import record_text, zip_bytes
 from .errors import PackError
 from .layout import PACKAGES
 
@@ -50,27 +46,3 @@ def module_files() -> dict[str, bytes]:
     """The Python files of the stand-in, by their path in the wheel."""
     root = PACKAGES / "apex"
     return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*.py"))}
-
-
-def record_text(files: dict[str, bytes], record: str) -> str:
-    """The text of RECORD: a hash for each file and, as the format asks, none for ``record``."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for path, content in files.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
-        writer.writerow([path, f"sha256={digest.decode()}", len(content)])
-    writer.writerow([record, "", ""])
-    return text.getvalue()
-
-
-def zip_bytes(files: dict[str, bytes]) -> bytes:
-    """Pack in the order given and under a fixed date, so that the bytes are reproducible."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for path, content in files.items():
-            member = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
-            member.compress_type = zipfile.ZIP_DEFLATED
-            member.create_system = 3
-            member.external_attr = 0o100644 << 16
-            archive.writestr(member, content)
-    return buffer.getvalue()

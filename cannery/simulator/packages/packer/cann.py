@@ -4,20 +4,26 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
-from . import marker
+from .archives import python_wheel
+from .contents import add_contents, add_latest
 from .exports import take_out
 from .layout import PACKAGES, Layout, render_template
+from .names import (
+    MODE_INFO,
+    add_install_info,
+    add_marker,
+    add_version_infos,
+    fill,
+    install_info,
+    package_name,
+    version_of,
+)
+from .package import Package
 from .spec import PackageSpec, Spec
 from .tree import Tree
 
-# The release alone is read by torch_npu; a likely internal version would be an invention.
-INTERNAL_VERSION = "0.0.0.0.0"
-INNER_VERSION = "V000R000C00-simulated"
-
-TOOLKIT_PARTS = ("runtime", "compiler", "hccl", "opp", "toolkit", "aoe", "ncs")
 CXX_ABIS = (0, 1)
 
 # Sources that users compile, here in both layouts (HCCL performance tester, CANN 8.0 and 8.5).
@@ -25,36 +31,8 @@ CXX_ABIS = (0, 1)
 HCCL_TEST = "tools/hccl_test"
 WITHOUT_HCCL_TEST = ("5.", "6.")
 
-# As runtime.xml of hicann/runtime has it: only the owner and the group may read these.
-MODE_INFO = 0o440
-# The date of all that is packed, in the form of generate_version_info.py of hicann/cmake.
-BUILT = "19800101_000000000"
-
-
-@dataclass(frozen=True)
-class Package:
-    """A tree relative to the install path, and what its installer has to know."""
-
-    name: str
-    log_name: str
-    version: str
-    arch: str
-    tree: Tree
-    # The folder with its marker.
-    home: str
-    # Files in which the installer writes the install path.
-    templates: tuple[str, ...]
-    # The toolkit that it is installed on; empty for the toolkit itself.
-    needs_toolkit: str = ""
-    needs_environment: bool = False
-    # The .info file of operators, which another chip's must not replace; empty for all others.
-    exclusive: str = ""
-    # Where version.cfg lists these parts; empty when the package is not listed there.
-    version_cfg: str = ""
-    version_parts: tuple[str, ...] = ()
-    # Written to ascend_cann_install.info; empty for all but the toolkit.
-    record: str = ""
-    set_env: str = ""
+NNAL_INFO_BEFORE = ("8.0.", "8.1.RC1")
+"""Releases of NNAL whose package leaves no .info file."""
 
 
 def build_package(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Package:
@@ -72,7 +50,9 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
     for directory in layout.tree_directories:
         tree.add_directory(f"{root}/{fill(directory, spec)}")
     for path, text in layout.tree_files.items():
-        tree.add_file(f"{root}/{path}", text)
+        tree.add_file(f"{root}/{fill(path, spec)}", text)
+    for path, source in layout.programs.items():
+        tree.add_file(f"{root}/{path}", (PACKAGES / source).read_bytes(), mode=0o755)
     add_modules(tree, root, f"{root}/{spec.arch}-linux/bin", spec.cann)
     if not spec.cann.startswith(WITHOUT_HCCL_TEST):
         add_tests(tree, f"{root}/{HCCL_TEST}")
@@ -83,21 +63,27 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
     for name in ("lib64", "devlib"):
         tree.add_copy(device / "toolkit" / name, f"{root}/{spec.arch}-linux/{name}", spec.arch)
     take_out(tree, spec.lacks)
-    values = {"LAYOUT": layout.fragment("toolkit_env.sh"), "VERSION": spec.cann}
-    tree.add_file(f"{root}/set_env.sh", render_template("toolkit_set_env.sh", values))
+    scripts = tuple(fill(path, spec) for path in layout.set_env)
+    for path in scripts:
+        tree.add_file(path, layout.script.replace("@VERSION@", spec.cann))
     info = add_install_info(tree, spec, entry, layout, "toolkit")
-    add_version_infos(tree, spec, entry, layout, layout.toolkit_parts)
+    add_version_infos(tree, spec, entry, layout, layout.toolkit_infos)
     add_marker(tree, root, entry)
+    contents = add_contents(tree, spec, layout, "toolkit")
+    add_latest(tree, spec, layout)
     return Package(
         name=package_name(entry),
+        component=entry.component,
         log_name="toolkit",
         version=spec.cann,
         arch=spec.arch,
         tree=tree,
         home=root,
-        templates=(f"{root}/set_env.sh", info),
-        version_cfg=f"{root}/version.cfg" if layout.version_cfg else "",
-        version_parts=TOOLKIT_PARTS,
+        templates=(*scripts, info),
+        parts=contents.parts,
+        wheels=contents.wheels,
+        version_cfg=f"{layout.latest}/version.cfg" if layout.version_cfg else "",
+        version_parts=layout.version_parts,
         record=fill(layout.toolkit_record, spec),
         set_env="ascend-toolkit/set_env.sh",
     )
@@ -128,22 +114,28 @@ def kernels(spec: Spec, entry: PackageSpec, layout: Layout) -> Package:
     version = version_of(entry, spec)
     content = {"simulated": True, "kernels": [], "chip": entry.chip, "version": version}
     tree.add_file(f"{folder}/simulated_kernels.json", json.dumps(content, indent=2) + "\n")
-    add_version_infos(tree, spec, entry, layout, layout.operator_parts)
+    add_version_infos(tree, spec, entry, layout, layout.operator_infos)
     info = ""
     if layout.operators_info:
         info = add_install_info(tree, spec, entry, layout, layout.operators)
     add_marker(tree, folder, entry)
+    contents = add_contents(tree, spec, layout, "kernels")
+    add_latest(tree, spec, layout)
     return Package(
         name=package_name(entry),
+        component=entry.component,
         log_name=layout.operators,
         version=version,
         arch=spec.arch,
         tree=tree,
         home=folder,
         templates=(info,) if info else (),
+        parts=contents.parts,
+        wheels=contents.wheels,
+        soft=layout.soft_operators,
         needs_toolkit=spec.cann,
         exclusive=info,
-        version_cfg=f"{root}/version.cfg" if layout.version_cfg else "",
+        version_cfg=f"{layout.latest}/version.cfg" if layout.version_cfg else "",
         version_parts=("opp_kernel",),
     )
 
@@ -157,89 +149,41 @@ def nnal(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Packag
         home = f"{root}/atb/cxx_abi_{abi}"
         tree.add_copy(device / "nnal" / f"cxx_abi_{abi}", f"{home}/lib", spec.arch)
         take_out(tree, spec.lacks)
-        for directory in ("bin", "examples", "include", "tests/atbopstest"):
+        for directory in ("configs", "include"):
             tree.add_directory(f"{home}/{directory}")
     tree.add_link("nnal/atb/latest", version)
-    tree.add_link("nnal/atb/set_env.sh", "latest/atb/set_env.sh")
-    values = {"LAYOUT": layout.fragment("atb_env.sh"), "VERSION": version}
-    set_env = f"{root}/atb/set_env.sh"
-    tree.add_file(set_env, render_template("atb_set_env.sh", values))
-    tree.add_file(
-        f"{root}/version.info", layout.atb_version_info.format(release=version, arch=spec.arch)
-    )
+    for path, folder in (("nnal/atb", "latest/atb/"), (f"{root}/atb", "")):
+        tree.add_file(f"{path}/set_env.sh", atb_script(entry, version, folder))
+    text = layout.atb_version_info.format(release=version, arch=spec.arch)
+    tree.add_file(f"{root}/version.info", text, mode=MODE_INFO)
+    if not layout.version_cfg:
+        name = "torch_atb-0.0.1-py3-none-any.whl"
+        tree.add_file(f"{root}/whl/{name}", python_wheel(name, {}), mode=MODE_INFO)
     info = f"{root}/ascend_nnal_install.info"
-    tree.add_file(info, install_info(spec, entry, root))
+    templates = (info,) if not version.startswith(NNAL_INFO_BEFORE) else ()
+    for path in templates:
+        tree.add_file(path, install_info(spec, entry, root))
     add_marker(tree, root, entry)
     return Package(
         name=package_name(entry),
+        component=entry.component,
         log_name="nnal",
         version=version,
         arch=spec.arch,
         tree=tree,
         home=root,
-        templates=(set_env, info),
+        templates=templates,
+        parts={"atb": ()},
         needs_toolkit=spec.cann,
-        needs_environment=True,
         set_env="nnal/atb/set_env.sh",
     )
 
 
-def fill(text: str, spec: Spec) -> str:
-    """Put the spec's version and architecture in place of {version} and {arch}."""
-    return text.format(version=spec.cann, arch=spec.arch)
-
-
-def version_of(entry: PackageSpec, spec: Spec) -> str:
-    """The release that the package is of."""
-    return entry.version or spec.cann
-
-
-def package_name(entry: PackageSpec) -> str:
-    """The vendor's name of the package: its file's name up to the version."""
-    return entry.file.split("_", 1)[0]
-
-
-def add_marker(tree: Tree, root: str, entry: PackageSpec) -> None:
-    """Say in ``root`` itself, and where one look tells all, that what is there is simulated."""
-    name = package_name(entry)
-    for path in (f"{root}/{marker.FILE}", f"{marker.FOLDER}/{name}"):
-        tree.add_file(path, marker.text(name))
-
-
-def add_install_info(tree: Tree, spec: Spec, entry: PackageSpec, layout: Layout, name: str) -> str:
-    """Put the .info file where the vendor has it, and return its path."""
-    root = fill(layout.toolkit_tree, spec)
-    path = f"{root}/{spec.arch}-linux/ascend_{name}_install.info"
-    named = "/".join(filter(None, (root, fill(layout.info_place, spec))))
-    tree.add_file(path, install_info(spec, entry, named))
-    return path
-
-
-def add_version_infos(
-    tree: Tree, spec: Spec, entry: PackageSpec, layout: Layout, parts: tuple[str, ...]
-) -> None:
-    """Put version.info into the folders ``parts``, and scene.info where the vendor has it."""
-    root, release = fill(layout.toolkit_tree, spec), version_of(entry, spec)
-    head = layout.version_info.format(internal=INTERNAL_VERSION, release=release)
-    needs = ""
-    if entry.component == "kernels":
-        oldest = ".".join(spec.cann.split(".")[:2])
-        needs = f'required_package_runtime_version=">={oldest}"\n'
-    for part in parts:
-        text = f"{head}{needs}timestamp={BUILT}\n"
-        tree.add_file(f"{root}/{part}/version.info", text, mode=MODE_INFO)
-        if part.startswith("share/info/"):
-            scene = f"os=linux\nos_version=simulated\narch={spec.arch}\n"
-            tree.add_file(f"{root}/{part}/scene.info", scene, mode=MODE_INFO)
-
-
-def install_info(spec: Spec, entry: PackageSpec, place: str) -> str:
-    """The .info file's text; the installer fills in the install path."""
-    return (
-        f"package_name={package_name(entry)}\n"
-        f"version={version_of(entry, spec)}\n"
-        f"innerversion={INNER_VERSION}\n"
-        f"arch={spec.arch}\n"
-        "os=linux\n"
-        f"path=@INSTALL_PATH@/{place}\n"
-    )
+def atb_script(entry: PackageSpec, version: str, folder: str) -> str:
+    """NNAL's set_env.sh; ``folder`` is where the ABIs' folders are from there."""
+    lines = [
+        f"    export {name}={value}" if value == "~" else f'    export {name}="{value}"'
+        for name, value in entry.variables.items()
+    ]
+    values = {"VERSION": version, "FOLDER": folder, "VARIABLES": "\n".join(lines)}
+    return render_template("atb_set_env.sh", values)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import PackError
@@ -26,20 +26,40 @@ KERNEL_FOLDERS = {
 # Versions and file names end up in paths and in shell code: no blanks, quotes or slashes.
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
+NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 SYMBOL = re.compile(r"lib[a-z_]+ [A-Za-z_][A-Za-z0-9_]*")
+
+
+# How a package's last part fails: with a message and exit status 0, or with 1 and half a tree.
+FAILURES = ("softly", "hard")
+
+VALUE = re.compile(r"[A-Za-z0-9_$~]*")
+
+
+@dataclass(frozen=True)
+class Padding:
+    """Files that make a package as large as the vendor's: bytes in all, and a number a part."""
+
+    size: int
+    files: dict[str, int]
 
 
 @dataclass(frozen=True)
 class PackageSpec:
     """One .run file; ``chip``, in upper or lower case, is there for kernels alone.
 
-    ``version`` is empty for that of the toolkit.
+    ``version`` is empty for that of the toolkit, ``variables`` are those of NNAL's set_env.sh,
+    and ``without`` are the parts that the package does not have.
     """
 
     component: str
     file: str
     chip: str | None
     version: str = ""
+    variables: dict[str, str] = field(default_factory=dict)
+    fails: str = ""
+    without: tuple[str, ...] = ()
+    padding: Padding | None = None
 
     @property
     def kernel_folder(self) -> str:
@@ -156,8 +176,43 @@ def parse_package(value: object, where: str, problems: list[str]) -> PackageSpec
                 f"{where}.chip: {chip!r} is not one of {', '.join(sorted(KERNEL_FOLDERS))}"
             )
     version = "" if reader.get("version") is None else reader.text("version")
+    fails = "" if reader.get("fails") is None else reader.text("fails", FAILURES)
+    variables = parse_variables(reader.get("variables"), where, problems)
+    without = parse_without(reader.get("without"), where, problems)
+    padding = parse_padding(reader.get("padding"), f"{where}.padding", problems)
     reader.finish()
-    return PackageSpec(component, file, chip, version)
+    return PackageSpec(component, file, chip, version, variables, fails, without, padding)
+
+
+def parse_variables(value: object, where: str, problems: list[str]) -> dict[str, str]:
+    """Each is put into a script: a name, and a value without blanks and quotes."""
+    reader = Reader({} if value is None else value, f"{where}.variables", problems)
+    for name, each in reader.values.items():
+        if not isinstance(each, str) or not VALUE.fullmatch(each) or not NAME.fullmatch(name):
+            problems.append(f"{reader.where}.{name}: expected a plain value, found {each!r}")
+    return {name: str(each) for name, each in reader.values.items()}
+
+
+def parse_without(value: object, where: str, problems: list[str]) -> tuple[str, ...]:
+    """Whether the package has such parts is seen when it is made."""
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        problems.append(f"{where}.without: expected a list of parts, found {value!r}")
+        return ()
+    return tuple(value)
+
+
+def parse_padding(value: object, where: str, problems: list[str]) -> Padding | None:
+    """None for a package that is as small as it can be."""
+    if value is None:
+        return None
+    reader = Reader(value, where, problems)
+    files = Reader(reader.get("files"), f"{where}.files", problems)
+    numbers = {part: files.count(part) for part in files.values}
+    padding = Padding(reader.count("size"), numbers)
+    reader.finish()
+    return padding
 
 
 def parse_apex(value: object, problems: list[str]) -> str | None:

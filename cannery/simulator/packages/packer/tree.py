@@ -7,8 +7,10 @@ import gzip
 import io
 import os
 import tarfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from .errors import PackError
 
@@ -27,6 +29,15 @@ class File:
 
 
 @dataclass(frozen=True)
+class Stream:
+    """A file that is too large to be kept in memory."""
+
+    size: int
+    mode: int
+    open: Callable[[], IO[bytes]]
+
+
+@dataclass(frozen=True)
 class Link:
     """A symbolic link; the target is kept as it is written, mostly relative."""
 
@@ -38,6 +49,7 @@ class Tree:
 
     def __init__(self) -> None:
         self.files: dict[str, File] = {}
+        self.streams: dict[str, Stream] = {}
         self.links: dict[str, Link] = {}
         self.directories: set[str] = set()
 
@@ -70,15 +82,18 @@ class Tree:
             raise PackError(f"the device has no {source}: run device/build.sh first")
 
     def tar_gz(self) -> bytes:
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
-            for path in sorted({*self.directories, *self.files, *self.links}):
-                self._add_member(archive, path)
         packed = io.BytesIO()
-        # Not gzip.compress, whose header differs between versions of Python.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as stream:
-            stream.write(buffer.getvalue())
+        self.write_tar_gz(packed, 9)
         return packed.getvalue()
+
+    def write_tar_gz(self, to: IO[bytes], level: int) -> None:
+        # Not gzip.compress, whose header differs between versions of Python.
+        with (
+            gzip.GzipFile("", "wb", level, to, mtime=0) as stream,
+            tarfile.open(fileobj=stream, mode="w", format=tarfile.GNU_FORMAT) as archive,
+        ):
+            for path in sorted({*self.directories, *self.files, *self.streams, *self.links}):
+                self._add_member(archive, path)
 
     def _add_member(self, archive: tarfile.TarFile, path: str) -> None:
         member = tarfile.TarInfo(path)
@@ -88,6 +103,12 @@ class Tree:
             member.mode = file.mode
             member.size = len(file.content)
             archive.addfile(member, io.BytesIO(file.content))
+            return
+        if path in self.streams:
+            each = self.streams[path]
+            member.mode, member.size = each.mode, each.size
+            with each.open() as content:
+                archive.addfile(member, content)
             return
         member.mode = 0o755
         if path in self.links:
@@ -103,6 +124,8 @@ class Tree:
             (root / path).write_bytes(file.content)
             (root / path).chmod(file.mode)
         for path, link in sorted(self.links.items()):
+            # Another package may have made the same link, as to a folder that both have.
+            (root / path).unlink(missing_ok=True)
             (root / path).symlink_to(link.target)
 
 

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=sh disable=SC2154 # a part of templates/toolkit_set_env.sh
+# shellcheck shell=sh
+# The environment of a simulated CANN toolkit @VERSION@; to be sourced. As the vendor's, it puts its
+# folders before what a variable has, and leaves an empty element where that was empty.
 
-ascend_home=$ascend_install/ascend-toolkit/latest
-ascend_tbe=$ascend_home/opp/built-in/op_impl/ai_core/tbe
+export ASCEND_TOOLKIT_HOME='@INSTALL_PATH@/ascend-toolkit/latest'
+export ASCEND_HOME_PATH="$ASCEND_TOOLKIT_HOME"
+export ASCEND_AICPU_PATH="$ASCEND_TOOLKIT_HOME"
+export ASCEND_OPP_PATH="$ASCEND_TOOLKIT_HOME/opp"
+export TOOLCHAIN_HOME="$ASCEND_TOOLKIT_HOME/toolkit"
 
-# The driver's folders are not set here: the driver is mounted, and the image names its paths.
-ascend_prepend LD_LIBRARY_PATH "$ascend_tbe/op_tiling/lib/linux/$(uname -m)"
-ascend_prepend LD_LIBRARY_PATH "$ascend_home/lib64/plugin/nnengine"
-ascend_prepend LD_LIBRARY_PATH "$ascend_home/lib64/plugin/opskernel"
-ascend_prepend LD_LIBRARY_PATH "$ascend_home/lib64"
-ascend_prepend LD_LIBRARY_PATH "$ascend_home/tools/aml/lib64/plugin"
-ascend_prepend LD_LIBRARY_PATH "$ascend_home/tools/aml/lib64"
-ascend_prepend PYTHONPATH "$ascend_tbe"
-ascend_prepend PYTHONPATH "$ascend_home/python/site-packages"
-ascend_prepend PATH "$ascend_home/tools/ccec_compiler/bin"
-ascend_prepend PATH "$ascend_home/compiler/ccec_compiler/bin"
-ascend_prepend PATH "$ascend_home/bin"
+ascend_tbe=$ASCEND_OPP_PATH/built-in/op_impl/ai_core/tbe
+LD_LIBRARY_PATH=$ascend_tbe/op_tiling/lib/linux/$(arch):$LD_LIBRARY_PATH
+for ascend_folder in lib64/plugin/nnengine lib64/plugin/opskernel lib64 tools/aml/lib64/plugin \
+    tools/aml/lib64; do
+    LD_LIBRARY_PATH=$ASCEND_TOOLKIT_HOME/$ascend_folder:$LD_LIBRARY_PATH
+done
+export LD_LIBRARY_PATH
+export PYTHONPATH="$ASCEND_TOOLKIT_HOME/python/site-packages:$ascend_tbe:$PYTHONPATH"
+for ascend_folder in tools/ccec_compiler/bin compiler/ccec_compiler/bin bin; do
+    PATH=$ASCEND_TOOLKIT_HOME/$ascend_folder:$PATH
+done
+export PATH
+unset ascend_tbe ascend_folder
