@@ -27,7 +27,7 @@ figures:
   m  1,000 targets and 10,000 tags: time and memory
 
 All figures but h, j and m start a separate engine. They need root, dockerd, iproute2, iptables and
-disk space (e: 40 GB; k, l: 6 GB and 3.2 times --real-size). f and m need
+disk space (e: 40 GB; k, l: 6 GB and 5 times --real-size). f and m need
 docker-registry. All figures together take hours under emulation; --quick takes 12 minutes, and
 says which figures that leaves out.
 """

@@ -7,26 +7,46 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bench import checkout, storage
 from bench.engine import RUN, must
 from bench.figures_build import Plan
-from bench.padding import Padding, pad
 from bench.result import Figure, Series
 from bench.session import Session
 from bench.steps import longest
 from bench.timing import Timed
 from cannery.common import console
+from cannery.common.cann import Layout
 from cannery.common.errors import EngineError, Problem
-from cannery.engine.simulator import simulated
+from cannery.common.model import Target
+from cannery.engine.simulator import build_packages, simulated
+from cannery.image.simulator_spec import package_spec
 
-SHARES = {"toolkit": (2 / 3, 20_000), "kernels": (1 / 3, 8_000)}
-"""Component to its share of the size, and its number of files in ``VENDOR`` bytes."""
+SHARES = {"toolkit": 2 / 3, "kernels": 1 / 3}
+"""Component to its share of the size."""
+
+FILES: dict[Layout, dict[str, dict[str, int]]] = {
+    Layout.ASCEND_TOOLKIT: {
+        "toolkit": {"runtime": 553, "compiler": 593, "hccl": 97, "opp": 8075, "toolkit": 7706},
+        "kernels": {"opp_kernel": 2810},
+    },
+    Layout.CANN: {
+        "toolkit": {"runtime": 553, "ge-compiler": 593, "hcomm": 97, "toolkit": 7706},
+        "kernels": {"ops_math": 8075, "ops_nn": 2810},
+    },
+}
+"""Component to the number of files that its parts install in ``VENDOR`` bytes.
+
+Source: the file lists of an installed aarch64 8.1.RC1 (leideng/CANN-8.1.RC1); the newer layout is
+given the same. The vendor's scripts start 6 to 13 processes for each (runtime 5,858, compiler
+4,343, hccl 1,300, opp 52,856), and the simulated ones about as many.
+"""
 
 VENDOR = 4.5e9
 """Bytes that the vendor's toolkit and kernels install together."""
 
-_ROOM = 3.2
+_ROOM = 5
 """Free disk space that is needed, as a multiple of the installed size, beside ``_RESERVE``."""
 
 _RESERVE = 6 * 10**9
@@ -114,15 +134,10 @@ def _padded_session(session: Session, plan: Plan) -> Session:
     target, size, folder = plan.main, plan.real_size, session.folder / "real-size"
     copy = checkout.copied(session.project, folder / "checkout")
     (copy.state / "simulator").unlink()
-    small, large = session.made[target.id], simulated(copy, target)
-    shutil.copytree(small.host, large.host, symlinks=True)
-    shutil.copytree(small.artifacts, large.artifacts)
-    for name, (share, files) in SHARES.items():
-        file = target.artifacts[name].name
-        console.say(f"padding {file}")
-        count = max(1, round(files * size / VENDOR))
-        padding = Padding(files=count, size=round(share * size))
-        pad(small.artifacts / file, large.artifacts / file, padding)
+    console.say(f"making packages of {size / 1e9:.1f} GB")
+    large = simulated(copy, target).host.parent
+    large.parent.mkdir(parents=True)
+    build_packages(copy, target, _padded_spec(target, size), session.source, large)
     padded = Session(
         project=copy,
         engine=session.engine,
@@ -133,6 +148,22 @@ def _padded_session(session: Session, plan: Plan) -> Session:
     )
     padded.prepare([target])
     return padded
+
+
+def _padded_spec(target: Target, size: int) -> dict[str, Any]:
+    """What the packer is asked for: packages that install ``size`` bytes."""
+    spec = package_spec(target)
+    files = FILES[target.cann.layout]
+    for package in spec["packages"]:
+        if package["component"] in SHARES:
+            numbers = files[package["component"]]
+            package["padding"] = {
+                "size": round(SHARES[package["component"]] * size),
+                "files": {
+                    part: max(1, round(each * size / VENDOR)) for part, each in numbers.items()
+                },
+            }
+    return spec
 
 
 def _remove(padded: Session) -> None:

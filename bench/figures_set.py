@@ -77,7 +77,7 @@ def of_real_size(layers: Sequence[Layer], artifacts: Sequence[str]) -> list[Laye
     """
     base = len(layers) - len(artifacts)
     return [
-        replace(layer, size=layer.size + round(VENDOR * SHARES[artifact][0]))
+        replace(layer, size=layer.size + round(VENDOR * SHARES[artifact]))
         if artifact in SHARES
         else layer
         for layer, artifact in zip(layers, [""] * base + [*artifacts], strict=True)
