@@ -13,7 +13,7 @@ CONTEXT_FILES = (
     *("build-wheel", "compile-python", "download-sdist"),
     *("guard/cannery_guard.pth", "guard/cannery_guard.py"),
     *("guard/sitecustomize.py", "install-packages", "install-rpms", "install-wheels"),
-    *("installer-shims", "native-python", "requirements.txt", "seal-layer"),
+    *("install-cann", "installer-shims", "native-python", "requirements.txt", "seal-layer"),
     *("split-lock", ".dockerignore"),
 )
 """The files of the build context that all Dockerfiles share."""

@@ -2,8 +2,8 @@
 """The variables that CANN's set_env.sh scripts set, as fixed values for ENV.
 
 Source: the ENV blocks of Ascend/cann-container-image (8.1.RC1 and 8.5.0, 910b), which mirror the
-scripts; the op_tiling path from environments on real hosts. The image tests compare these values
-with the variables that the installed scripts set.
+scripts; the op_tiling path from environments on real hosts; for NNAL cann_environment.json. The
+program install-cann and the image tests compare these values with what the installed scripts set.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import cache
 from cannery.common.cann import Layout
 from cannery.common.cann_version import CannVersion
 from cannery.common.model import Target
+from cannery.image.cann_environment import atb_variables
 
 ASCEND = "/usr/local/Ascend"
 DRIVER_LIBRARIES = (
@@ -52,6 +53,8 @@ _FOLDERS = {
     # Source: the script of that layout.
     Layout.CANN: _Folders(
         programs=(
+            # Set by share/info/ascendnpu-ir/bin/set_env.sh, which the vendor's images source too.
+            "tools/bishengir/bin",
             "bin",
             "tools/ccec_compiler/bin",
             "tools/profiler/bin",
@@ -72,42 +75,6 @@ Source: hicann/runtime, scripts/package/runtime/set_env.sh of the tags v8.5.0 an
 """
 
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
-
-_ATB_SETTINGS = {
-    "ATB_STREAM_SYNC_EVERY_KERNEL_ENABLE": "0",
-    "ATB_STREAM_SYNC_EVERY_RUNNER_ENABLE": "0",
-    "ATB_STREAM_SYNC_EVERY_OPERATION_ENABLE": "0",
-    "ATB_OPSRUNNER_KERNEL_CACHE_LOCAL_COUNT": "1",
-    # The vendor's spelling.
-    "ATB_OPSRUNNER_KERNEL_CACHE_GLOABL_COUNT": "5",
-    "ATB_WORKSPACE_MEM_ALLOC_ALG_TYPE": "1",
-    "ATB_COMPARE_TILING_EVERY_KERNEL": "0",
-    "ATB_SHARE_MEMORY_NAME_SUFFIX": '""',
-    "ATB_MATMUL_SHUFFLE_K_ENABLE": "1",
-    "LCCL_DETERMINISTIC": "0",
-    "LCCL_PARALLEL": "0",
-}
-
-_ATB_SETTINGS_BEFORE_8_5 = {
-    "ATB_OPSRUNNER_SETUP_CACHE_ENABLE": "1",
-    "ATB_OPSRUNNER_KERNEL_CACHE_TYPE": "3",
-    "ATB_OPSRUNNER_KERNEL_CACHE_TILING_SIZE": "10240",
-    "ATB_WORKSPACE_MEM_ALLOC_GLOBAL": "0",
-    "ATB_HOST_TILING_BUFFER_BLOCK_NUM": "128",
-    "ATB_DEVICE_TILING_BUFFER_BLOCK_NUM": "32",
-    "ATB_LAUNCH_KERNEL_WITH_TILING": "1",
-    "ATB_RUNNER_POOL_SIZE": "64",
-    "ASDOPS_MATMUL_PP_FLAG": "1",
-    "ASDOPS_LOG_LEVEL": "ERROR",
-    "ASDOPS_LOG_TO_STDOUT": "0",
-    "ASDOPS_LOG_TO_FILE": "1",
-    "ASDOPS_LOG_TO_FILE_FLUSH": "0",
-    "ASDOPS_LOG_TO_BOOST_TYPE": "atb",
-    # The scripts' value is $HOME. ENV has one for every user.
-    "ASDOPS_LOG_PATH": "/tmp",  # noqa: S108
-    "ASDOPS_TILING_PARSE_CACHE_DISABLE": "0",
-}
-
 
 CONSTRAINT_VARIABLES = {
     "PIP_CONSTRAINT": "/usr/local/share/cannery/constraints.txt",
@@ -144,15 +111,23 @@ def _home(layout: Layout, version: str) -> str:
 
 def image_environment(target: Target) -> Mapping[str, str]:
     """The variables of CANN in the image's ENV, in the order of the Dockerfile."""
-    abi = target.cxx_abi if target.with_nnal else None
-    return _environment(target.cann.layout, target.cann.version, target.machine, abi)
+    return _environment(
+        target.cann.layout,
+        target.cann.version,
+        target.machine,
+        target.nnal.version if target.with_nnal else "",
+        target.cxx_abi,
+    )
 
 
 @cache
-def _environment(layout: Layout, version: str, machine: str, abi: int | None) -> Mapping[str, str]:
-    """The variables for a toolkit and, with the C++ ``abi`` of its libraries, for NNAL.
+def _environment(
+    layout: Layout, version: str, machine: str, nnal: str, abi: int
+) -> Mapping[str, str]:
+    """The variables for a toolkit and, unless it is empty, for the release ``nnal`` of NNAL.
 
-    Many targets have the same, and each is asked for them several times.
+    ``abi`` is the C++ ABI of its libraries. Many targets have the same variables, and each is asked
+    for them several times.
     """
     home = _home(layout, version)
     tbe = f"{home}/opp/built-in/op_impl/ai_core/tbe"
@@ -174,14 +149,30 @@ def _environment(layout: Layout, version: str, machine: str, abi: int | None) ->
     ]
     if folders.cmake:
         env["CMAKE_PREFIX_PATH"] = ":".join(f"{home}/{folder}" for folder in folders.cmake)
-    if abi is not None:
+    if nnal:
         atb = f"{ASCEND}/nnal/atb/latest/atb/cxx_abi_{abi}"
-        env |= {"ATB_HOME_PATH": atb} | _ATB_SETTINGS
-        if layout is Layout.ASCEND_TOOLKIT:
-            env |= {"ASDOPS_HOME_PATH": atb} | _ATB_SETTINGS_BEFORE_8_5
+        env |= {"ATB_HOME_PATH": atb} | _atb_settings(nnal, atb)
         path.insert(0, f"{atb}/bin")
         libraries = [f"{atb}/lib", f"{atb}/examples", f"{atb}/tests/atbopstest", *libraries]
     return env | {"PATH": ":".join(path), "LD_LIBRARY_PATH": ":".join(libraries)}
+
+
+def script_environment(target: Target, component: str) -> str:
+    """What a shell has after CANN's scripts, once ``component`` is installed: lines NAME=VALUE.
+
+    For NNAL with the first of its two ABIs, because all targets of a release share its layer.
+    """
+    release, nnal = target.cann, target.nnal.version if component == "nnal" else ""
+    found = _environment(release.layout, release.version, target.machine, nnal, 0)
+    lines = [f"{name}={_plain(value)}" for name, value in found.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _atb_settings(version: str, home: str) -> dict[str, str]:
+    """What NNAL's set_env.sh sets beside its home and search paths."""
+    # ENV has one folder for the logs of every user, where the script has the user's home.
+    known = {"~": "/tmp", "$ATB_HOME_PATH": home, "": '""'}  # noqa: S108
+    return {name: known.get(value, value) for name, value in atb_variables(version).items()}
 
 
 def _late_libraries(layout: Layout, version: str) -> tuple[str, ...]:
@@ -194,7 +185,12 @@ def full_environment(target: Target) -> dict[str, str]:
     """All variables of the image's ENV, also the application's, with unquoted values."""
     application = target.application.environment if target.application else {}
     every = {**image_environment(target), **CONSTRAINT_VARIABLES, **application}
-    return {name: value.strip('"') for name, value in every.items()}
+    return {name: _plain(value) for name, value in every.items()}
+
+
+def _plain(value: str) -> str:
+    """A value of ENV without the Dockerfile's quotes."""
+    return value.strip('"')
 
 
 def environment_file(target: Target) -> str:

@@ -27,7 +27,7 @@ from cannery.image.layer_inputs import (
     system_inputs,
     system_packages,
 )
-from cannery.image.record import interpreter_paths
+from cannery.image.record import compiled_folders, interpreter_paths
 from cannery.image.weights import weight_of
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
 from cannery.lock.lock_file import Lock, LockedWheel
@@ -43,6 +43,8 @@ class LayerKind(StrEnum):
     """An interpreter from a python-build-standalone archive."""
     CANN = "cann"
     """The files that one of CANN's packages installs."""
+    CANN_PYTHON = "cann-python"
+    """CANN's Python files, compiled by the image's Python."""
     WHEELS = "wheels"
     """Wheels from a package index."""
     BUILT_WHEEL = "built-wheel"
@@ -119,6 +121,7 @@ def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
         _system(target),
         *_python(target),
         *_cann(target),
+        *_cann_python(target),
         *(_wheels(target, where, each) for each in early),
         *_vendor_wheels(target, where, (e for e in target.vendor_wheels if e not in late)),
         *_built_wheels(target, where, lock, early, built),
@@ -197,6 +200,15 @@ def _cann(target: Target) -> Iterable[Layer]:
             after = name if target.emulated else f"layer-{name}"
 
 
+def _cann_python(target: Target) -> Iterable[Layer]:
+    """CANN's Python files, compiled: images with different Pythons share all else of CANN."""
+    if compiled_folders(target):
+        *_, last = _cann(target)
+        inputs = [*last.inputs, target.python.version]
+        components = ["base", "python", *(each.name for each in _cann(target))]
+        yield _layer("cann-python", LayerKind.CANN_PYTHON, inputs, components)
+
+
 def _wheel_inputs(target: Target) -> Sequence[object]:
     """Inputs of every layer of wheels: where they are installed."""
     paths = [*interpreter_paths(target).values()]
@@ -226,20 +238,16 @@ def _wheels(target: Target, where: Sequence[object], group: WheelGroup) -> Layer
 
 
 def _vendor_wheels(
-    target: Target, where: Sequence[object], components: Iterable[str]
+    target: Target, where: Sequence[object], names: Iterable[str]
 ) -> Iterable[Layer]:
-    for component in components:
+    for component in names:
         file = target.artifacts[component]
         plugin = component == "deepspeed" and target.deepspeed_plugin is not None
-        yield _layer(
-            f"wheels-vendor-{component}",
-            LayerKind.VENDOR_WHEEL,
-            [*where, file.name, file.sha256, plugin],
-            _wheel_components(component, plugin=plugin),
-            artifact=component,
-            file=file,
-            plugin=plugin,
-        )
+        inputs = [*where, file.name, file.sha256, plugin]
+        components = _wheel_components(component, plugin=plugin)
+        more = {"artifact": component, "file": file, "plugin": plugin}
+        name = f"wheels-vendor-{component}"
+        yield _layer(name, LayerKind.VENDOR_WHEEL, inputs, components, **more)
 
 
 def _built_wheels(
@@ -277,14 +285,10 @@ def _sources(target: Target) -> Iterable[Layer]:
     python = [*interpreter_paths(target).values(), target.python.version]
     for source in target.application.sources if target.application else ():
         assert target.application
-        yield _layer(
-            f"source-{source.folder}",
-            LayerKind.SOURCE,
-            [build_inputs(target), *python, source.file.name, source.file.sha256],
-            ["python", target.application.component],
-            artifact=source.folder,
-            file=source.file,
-        )
+        inputs = [build_inputs(target), *python, source.file.name, source.file.sha256]
+        components = ["python", target.application.component]
+        more = {"artifact": source.folder, "file": source.file}
+        yield _layer(f"source-{source.folder}", LayerKind.SOURCE, inputs, components, **more)
 
 
 def _guard(target: Target, lock: Lock) -> Layer:

@@ -15,7 +15,7 @@ from cannery.common.extras import EXTRAS
 from cannery.common.markers import applies
 from cannery.common.model import Target
 from cannery.common.specifiers import normal_name, parse_requirements
-from cannery.image.environment import image_environment, toolkit_home
+from cannery.image.environment import ASCEND, image_environment, toolkit_home
 from cannery.lock.lock_file import Lock
 from cannery.lock.requirements import SETUPTOOLS, overrides
 
@@ -49,13 +49,14 @@ def interpreter_paths(target: Target) -> dict[str, str]:
 def compiled_folders(target: Target) -> tuple[str, ...]:
     """The folders of the image in which Python files are compiled.
 
-    CANN's are left out, because images with different Pythons share its layers. None are compiled
-    for an interpreter that the building machine cannot have from the same place.
+    CANN's are compiled into a layer of their own, because images with different Pythons share its
+    layers. None are compiled for an interpreter that the building machine cannot have from the same
+    place.
     """
     if target.python.source is not PythonSource.BASE or not target.base.distribution.native_python:
         return ()
     own = f"/usr/lib/python{target.python.minor}"
-    return own, "/usr/lib/python3", interpreter_paths(target)["site_packages"], "/opt"
+    return own, "/usr/lib/python3", interpreter_paths(target)["site_packages"], "/opt", ASCEND
 
 
 def target_record(target: Target, lock: Lock, kept: Iterable[Held]) -> dict[str, Any]:

@@ -17,11 +17,13 @@ from cannery.common.model import Target
 from cannery.image import simulated
 from cannery.image.build_context import read_context
 from cannery.image.environment import (
+    ASCEND,
     CONSTRAINT_VARIABLES,
     GUARD,
     environment_file,
     image_environment,
     profile_script,
+    script_environment,
 )
 from cannery.image.layers import Layer, LayerKind, layers_of
 from cannery.image.record import (
@@ -120,6 +122,8 @@ class Renderer:
             "requirements.lock": lock.text,
             "target.json": json.dumps(record, indent=2, ensure_ascii=False) + "\n",
         }
+        for component in ("toolkit", *(["nnal"] if target.with_nnal else [])):
+            files[f"{component}.env"] = script_environment(target, component)
         if lock.build:
             files["build-requirements.lock"] = lock.build.text
         if target.application and target.application.ports:
@@ -142,6 +146,7 @@ class Renderer:
             "system": next(layer for layer in layers if layer.kind is LayerKind.SYSTEM),
             "env": image_environment(target),
             "constraint_env": CONSTRAINT_VARIABLES,
+            "ascend": ASCEND,
             "guard": GUARD,
             "simulated_env": simulated.ENVIRONMENT,
             "simulated_labels": simulated.simulated_labels(target),

@@ -8,6 +8,7 @@ _WEIGHTS = {
     "toolkit": 15.0,
     "kernels": 10.0,
     "nnal": 10.0,
+    "cann-python": 10.0,
     "wheels-torch": 20.0,
     "wheels-torch_npu": 10.0,
     "wheels-cann": 15.0,

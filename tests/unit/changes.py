@@ -181,7 +181,7 @@ LINES = {
 def template(name: str, number: int) -> Callable[[Path], None]:
     """Adds a comment to a template; ``nnal`` is what only targets with NNAL have of one."""
     if name == "nnal":
-        old = r"(\{\{ macros\.cann_layer\(layer\) \}\})"
+        old = r"(\{\{ macros\.cann_layer\(target, layer\) \}\})"
         new = rf'\1{{% if layer.artifact == "nnal" %}}\n# {number}{{% endif %}}'
         return edit("cannery/image/templates/Dockerfile.j2", old, new)
     folder = "templates" if name.endswith(".j2") else "context"

@@ -37,7 +37,7 @@ def test_chips_of_one_release_share_the_toolkit_and_all_wheels() -> None:
     for name in found[0]:
         kinds = {each[name].identity for each in found}
         # NNAL's stage is on top of the kernels. Its files are the same for all chips.
-        own = name in ("kernels", "nnal", "guard")
+        own = name in ("kernels", "nnal", "cann-python", "guard")
         assert len(kinds) == (len(targets) if own else 1), name
 
 

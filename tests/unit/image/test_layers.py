@@ -54,7 +54,7 @@ def test_another_cann_leaves_the_wheels(checkout: Checkout) -> None:
     other = replace(full, cann=replace(full.cann, version="8.0.RC4"))
     before, after = layers(checkout, full), layers(checkout, other)
     moved = {name for name in before if before[name].identity != after[name].identity}
-    assert moved == {"toolkit", "kernels", "nnal", "guard"}
+    assert moved == {"toolkit", "kernels", "nnal", "cann-python", "guard"}
 
 
 def test_another_base_moves_the_system_and_only_it_where_wheels_fit_both(
@@ -72,10 +72,10 @@ def test_another_base_moves_the_system_and_only_it_where_wheels_fit_both(
     [
         ("torch", ["wheels-torch", "wheels-torch-deps", "guard"]),
         ("deepspeed", ["wheels-deepspeed", "guard"]),
-        ("nnal", ["nnal", "guard"]),
-        ("kernels", ["kernels", "nnal", "guard"]),
-        ("toolkit", ["toolkit", "kernels", "nnal", "wheels-cann", "guard"]),
-        ("cann", ["toolkit", "kernels", "nnal", "wheels-cann", "guard"]),
+        ("nnal", ["nnal", "cann-python", "guard"]),
+        ("kernels", ["kernels", "nnal", "cann-python", "guard"]),
+        ("toolkit", ["toolkit", "kernels", "nnal", "cann-python", "wheels-cann", "guard"]),
+        ("cann", ["toolkit", "kernels", "nnal", "cann-python", "wheels-cann", "guard"]),
         ("apex", ["wheels-vendor-apex", "guard"]),
     ],
 )

@@ -74,7 +74,7 @@ def test_the_files_of_a_target(checkout: Checkout) -> None:
     files = rendered(checkout, checkout.target())
     assert files.keys() == {
         *("Dockerfile", "constraints.txt", "environment", "layers.txt", "leave-out.txt"),
-        *("profile.sh", "requirements.lock", "target.json"),
+        *("nnal.env", "profile.sh", "requirements.lock", "target.json", "toolkit.env"),
     }
     layers = [line.partition(":")[0] for line in files["layers.txt"].splitlines()[1:]]
     assert layers == [f"wheels-{each}" for each in LAYERS]
@@ -87,6 +87,7 @@ def test_stages_of_a_full_target(checkout: Checkout) -> None:
         *("artifacts", "cannery", "build-system", "build", "base"),
         *("uv", "native-python", "build-python", "os-installed", "os", "installer"),
         *(f"layer-{each}" for each in ("toolkit", "kernels", "nnal")),
+        "cann-python",
         *("lock", *(f"wheels-{each}" for each in wheels), "guard"),
         *("image", "simulated-image", "result"),
     ]
@@ -103,6 +104,7 @@ def test_installers_that_call_programs_of_the_target_run_on_its_machine(tmp_path
     assert found[start : found.index("lock")] == [
         *("installer-base", "installer-packages", "installer"),
         *("toolkit", "layer-toolkit", "kernels", "layer-kernels", "nnal", "layer-nnal"),
+        "cann-python",
     ]
     parents = dict(re.findall(r"^FROM (?:--\S+ )?(\S+) AS (\S+)$", text, re.MULTILINE))
     assert parents["${INSTALLER_IMAGE}"] == "installer-base"
