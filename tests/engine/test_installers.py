@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -13,14 +12,11 @@ import pytest
 
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
-from cannery.engine.known_bases import building_architecture
 from cannery.engine.simulator import Simulated, simulate
-from cannery.image.content_key import bases_of
-from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 
-from .bases import base_image
 from .conftest import MAIN
+from .stages import Stages
 
 INFO_MODE = 0o444
 """Of version.info, which the vendor has with mode 440, with the option --install-for-all."""
@@ -36,22 +32,17 @@ def _layers(
     project: Project, target: Target, made: Simulated, packages: PackageIndex, folder: Path
 ) -> dict[str, Entry]:
     """The entries of CANN's layers, which no other stage than the installers' is built for."""
-    folder.mkdir()
-    text = Renderer(project).render(target).files["Dockerfile"]
+    stages = Stages(
+        project=project,
+        target=target,
+        packages=packages,
+        artifacts=made.artifacts,
+        folder=folder / "files",
+    )
     copies = [f"COPY --from=layer-{name} /layer/ /{name}/" for name in COMPONENTS]
-    lines = [text, "FROM scratch AS compared", *copies, ""]
-    (folder / "Dockerfile").write_text("\n".join(lines), encoding="utf-8")
+    stages.write(after="\n".join(["FROM scratch AS compared", *copies, ""]))
     archive = folder / "layers.tar"
-    words = ["docker", "buildx", "build", "--platform", target.platform, "--provenance=false"]
-    words += ["--file", str(folder / "Dockerfile"), "--target", "compared"]
-    words += ["--build-context", f"artifacts={made.artifacts}", "--build-arg", "SIMULATED=true"]
-    words += ["--build-context", f"cannery={project.build_context}"]
-    for name, base in bases_of(target).items():
-        building = building_architecture() if name == "BUILD_IMAGE" else target.docker_arch
-        words += ["--build-arg", f"{name}={base_image(base, building)}"]
-    words += ["--secret", f"id=ca,src={packages.ca}"] if packages.ca else []
-    words += ["--output", f"type=tar,dest={archive}", str(project.images / target.id)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = stages.build("compared", "--output", f"type=tar,dest={archive}")
     assert done.returncode == 0, done.stderr[-4000:]
     with tarfile.open(archive) as opened:
         return {each.name: _entry(opened, each) for each in opened}

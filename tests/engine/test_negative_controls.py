@@ -95,7 +95,7 @@ def test_kernels_of_another_version(
 def test_truncated_package(main: Built, artifacts: Path, build_from: Callable[[], None]) -> None:
     toolkit = artifacts / main.target.artifacts["toolkit"].name
     toolkit.write_bytes(toolkit.read_bytes()[:-1000])
-    with pytest.raises(BuildError, match=r"toolkit\.run --check|damaged|truncated"):
+    with pytest.raises(BuildError, match=r"toolkit 8.0.T39 is not installed by"):
         build_from()
 
 
