@@ -27,3 +27,21 @@ def test_module(host: Host, devlib: str) -> None:
     result = host.run(f"{devlib} python3 -c %s", WHOSE)
     assert result.rc == 0, result.stderr
     assert "backends ascend" in result.stdout, result.stdout
+
+
+COMPILER = """
+import os, shutil
+from triton.backends.ascend import utils
+found = shutil.which("bishengir-compile")
+asked = utils._get_npucompiler_path() if hasattr(utils, "_get_npucompiler_path") else found
+print("compiler", found, asked, os.access(asked, os.X_OK))
+"""
+
+
+def test_compiler(host: Host, devlib: str, record: Facts) -> None:
+    """The compiler of kernels is found as triton-ascend looks for it, and it starts."""
+    result = host.run(f"{devlib} python3 -c %s", COMPILER)
+    assert result.rc == 0, result.stderr
+    path = f"{record['toolkit_home']}/tools/bishengir/bin/bishengir-compile"
+    assert f"compiler {path} {path} True" in result.stdout, result.stdout
+    assert host.run("bishengir-compile --help").rc == 0
