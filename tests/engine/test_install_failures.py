@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from cannery.common.package_index import PackageIndex
-from cannery.engine.simulator import simulate
+from cannery.engine.simulator import build_packages, simulate
+from cannery.image.simulator_spec import package_spec
 from cannery.matrix.project import Project
 
 from .conftest import MAIN
 from .stages import Stages
 
+NEWER = "py311-torch290-cann910-910b"
 PROGRAM = "python3 /tmp/install-cann"
 FULL = f"--mount=type=tmpfs,target=/usr/local/Ascend,size=2097152 \\\n    {PROGRAM} toolkit"
 TOOLKIT = "toolkit 8.0.T39 is not installed by Ascend-cann-toolkit_8.0.T39_linux-aarch64.run:"
@@ -61,6 +63,30 @@ BAD = {
 }
 
 
+SPOILT = {
+    "a part fails, and the whole ends with 0": (
+        *(MAIN, "toolkit", {"fails": "softly"}),
+        (TOOLKIT, "/var/log/ascend_seclog/", "[ERROR]", "the last "),
+    ),
+    "half of it": (
+        *(MAIN, "toolkit", {"fails": "hard"}),
+        (TOOLKIT, "its installer ended with exit code 1"),
+    ),
+    "half of NNAL": (
+        *(MAIN, "nnal", {"fails": "softly"}),
+        ("nnal 8.0.T39 is not installed by", "/var/log/cann_atb_log/", "[ERROR]"),
+    ),
+    "a part is missing": (
+        *(MAIN, "toolkit", {"without": ["compiler"]}),
+        (TOOLKIT, "there is no /usr/local/Ascend/ascend-toolkit/8.0.T39/compiler/version.info."),
+    ),
+    "the compiler of triton-ascend is missing": (
+        *(NEWER, "toolkit", {"without": ["bisheng"]}),
+        ("there is no /usr/local/Ascend/cann-9.1.0/tools/bishengir/bin/bishengir-compile.",),
+    ),
+}
+
+
 @pytest.fixture(scope="module")
 def stages(
     project: Project, packages: PackageIndex, tmp_path_factory: pytest.TempPathFactory
@@ -85,3 +111,28 @@ def test_the_build_stops_and_says_why(stages: Stages, tmp_path: Path, case: str)
     assert not [each for each in said if each not in done.stderr], done.stderr[-4000:]
     assert f"[{stage} 1/1]" in done.stderr
     assert not output.exists()
+
+
+@pytest.mark.parametrize("case", [*SPOILT])
+def test_a_package_that_is_not_whole(
+    project: Project, packages: PackageIndex, tmp_path: Path, case: str
+) -> None:
+    name, component, more, said = SPOILT[case]
+    target = project.matrix().targets[name]
+    spec = package_spec(target)
+    [entry] = [each for each in spec["packages"] if each["component"] == component]
+    entry |= more
+    build_packages(project, target, spec, packages, tmp_path / "made")
+    stages = Stages(
+        project=project,
+        target=target,
+        packages=packages,
+        artifacts=tmp_path / "made" / "artifacts",
+        folder=tmp_path / "files",
+    )
+    stages.write()
+    done = stages.build(f"layer-{component}", "--output", f"type=local,dest={tmp_path / 'output'}")
+    assert done.returncode != 0
+    assert not [each for each in said if each not in done.stderr], done.stderr[-4000:]
+    assert f"[layer-{component} 1/1]" in done.stderr
+    assert not (tmp_path / "output").exists()
