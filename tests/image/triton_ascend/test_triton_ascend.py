@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import base64
+import re
+from pathlib import Path
 from typing import Any
 
+import pytest
 from testinfra.host import Host
 
 Facts = dict[str, Any]
+PROBES = Path(__file__).parents[1] / "probes"
 
 WHOSE = """
 import triton, triton.language
@@ -45,3 +50,27 @@ def test_compiler(host: Host, devlib: str, record: Facts) -> None:
     path = f"{record['toolkit_home']}/tools/bishengir/bin/bishengir-compile"
     assert f"compiler {path} {path} True" in result.stdout, result.stdout
     assert host.run("bishengir-compile --help").rc == 0
+
+
+# triton reads the source of a kernel from a file. Nothing of it stays.
+IN_A_FILE = """
+import base64, os, runpy, sys, tempfile
+with tempfile.TemporaryDirectory() as folder:
+    os.environ['TRITON_CACHE_DIR'] = folder
+    with open(folder + '/kernel.py', 'wb') as stream:
+        stream.write(base64.b64decode(sys.argv.pop(1)))
+    runpy.run_path(stream.name)
+"""
+CHIPS = {"910b": "Ascend910B3", "a3": "Ascend910_9391"}
+"""Chip to one of the names that the compiler has for it."""
+
+
+def test_compiles_a_kernel(host: Host, devlib: str, record: Facts) -> None:
+    """triton-ascend compiles a kernel with CANN's compiler; that takes no card."""
+    version = record["components"]["triton_ascend"]
+    if version != "3.2.0":
+        pytest.skip(f"how {version} asks for the chip is not known; its wheel is in no index")
+    program = base64.b64encode((PROBES / "kernel.py").read_bytes()).decode()
+    result = host.run(f"{devlib} python3 -c %s %s %s", IN_A_FILE, program, CHIPS[record["chip"]])
+    assert result.rc == 0, result.stdout + result.stderr
+    assert re.search(r"^object of [1-9]\d* bytes$", result.stdout, re.MULTILINE), result.stdout
