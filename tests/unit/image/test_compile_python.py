@@ -38,7 +38,7 @@ def tree(tmp_path: Path) -> Path:
 
 def compiled(tree: Path) -> Path:
     layer = tree.parent / "layer"
-    argv = [sys.executable, SCRIPT, tree, layer, "/usr/local/Ascend", "/missing"]
+    argv = [sys.executable, *map(str, (SCRIPT, tree, layer)), "/usr/local/Ascend", "/missing"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     assert done.stdout + done.stderr == ""
     return layer
