@@ -34,6 +34,7 @@ cannery_prepend PATH "/usr/local/Ascend/cann-9.1.0/tools/ascend_system_advisor/a
 cannery_prepend PATH "/usr/local/Ascend/cann-9.1.0/tools/profiler/bin"
 cannery_prepend PATH "/usr/local/Ascend/cann-9.1.0/tools/ccec_compiler/bin"
 cannery_prepend PATH "/usr/local/Ascend/cann-9.1.0/bin"
+cannery_prepend PATH "/usr/local/Ascend/cann-9.1.0/tools/bishengir/bin"
 cannery_prepend PATH "/usr/local/Ascend/nnal/atb/latest/atb/cxx_abi_1/bin"
 cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/driver/lib64/driver"
 cannery_prepend LD_LIBRARY_PATH "/usr/local/Ascend/driver/lib64/common"
