@@ -147,6 +147,10 @@ def test_the_compiler_is_put_on_path(installed: Callable[[str], Machine], tmp_pa
     done = subprocess.run(words, env=found, capture_output=True, text=True, check=False)
     assert "hivmc (simulated)" in done.stderr
     assert output.read_text().startswith("SIMULATED by cannery")
+    # As triton-ascend names it.
+    output.unlink()
+    subprocess.run([*words[:-1], str(output.with_suffix(""))], env=found, check=False)
+    assert output.read_text().startswith("SIMULATED by cannery")
     kernel.unlink()
     done = subprocess.run(words, env=found, capture_output=True, text=True, check=False)
     assert f"there is no input file '{kernel}'" in done.stderr
