@@ -15,7 +15,8 @@ from cannery.matrix.project import Project
 
 MADE = (
     *("Dockerfile", "build-requirements.lock", "compose.yaml", "constraints.txt", "environment"),
-    *("layers.txt", "leave-out.txt", "profile.sh", "requirements.lock", "target.json"),
+    *("layers.txt", "leave-out.txt", "nnal.env", "profile.sh", "requirements.lock", "target.json"),
+    "toolkit.env",
     # What earlier versions wrote.
     *("install-packages", "install-wheels", "seal-layer", "tools.txt", "wheels/*.txt", "guard/*"),
 )

@@ -14,6 +14,7 @@ import pytest
 from cannery.common.errors import FileError, MatrixError
 from cannery.common.model import Target
 from cannery.common.wheels import VendorWheel
+from cannery.image.drift import MADE
 from cannery.image.render import Renderer
 from tests.unit.matrices import CHECKOUT, MATRIX, Checkout, edited, lock_for, make_checkout
 
@@ -22,6 +23,7 @@ import hashlib, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from cannery.matrix.project import Project
+from cannery.image.drift import MADE
 from cannery.image.render import Renderer
 project = Project(root=Path(sys.argv[1]))
 digest = hashlib.sha256()
@@ -76,6 +78,8 @@ def test_the_files_of_a_target(checkout: Checkout) -> None:
         *("Dockerfile", "constraints.txt", "environment", "layers.txt", "leave-out.txt"),
         *("nnal.env", "profile.sh", "requirements.lock", "target.json", "toolkit.env"),
     }
+    # Else they would be strays once the target is gone.
+    assert files.keys() <= {*MADE}
     layers = [line.partition(":")[0] for line in files["layers.txt"].splitlines()[1:]]
     assert layers == [f"wheels-{each}" for each in LAYERS]
 
