@@ -16,6 +16,7 @@ from cannery.common import console
 from cannery.common.errors import EngineError, Problem
 from cannery.common.process import run
 from cannery.engine.builder import Builder
+from cannery.image.bake_file import INTO_ENGINE
 from cannery.matrix.own_sources import split_reference
 
 _ENVIRONMENT = {"BUILDX_NO_DEFAULT_ATTESTATIONS": "1"}
@@ -82,7 +83,7 @@ def put_into_engine(builder: Builder, reference: str, architecture: str, name: s
     Raises:
         EngineError: the builder cannot do that.
     """
-    output = f"type=docker,name={name}"
+    output = f"{INTO_ENGINE},name={name}"
     code, said = _build(builder, reference, f"linux/{architecture}", output)
     if code:
         raise EngineError(f"the engine cannot have {reference}:\n{said.strip()}")

@@ -17,6 +17,10 @@ from cannery.options.cache_secrets import without_secrets
 INDEX_VARIABLE = "CANNERY_INDEX_URL"
 """The variable from which buildx takes the package index, so that no file holds it."""
 
+INTO_ENGINE = "type=docker,oci-mediatypes=true"
+"""The output of an image. Docker's media types have none for zstd: an engine with the containerd
+image store cannot run an image with them that has a layer of a base or of a cache as zstd."""
+
 _BUILD = "build"
 """The stage with the programs of the building machine."""
 
@@ -213,7 +217,7 @@ def _target(name: str, build: ImageBuild, caches: Caches, secrets: list[str]) ->
         "contexts": {**build.contexts, **contexts},
         "args": dict(build.arguments),
         "labels": dict(build.labels),
-        "output": ["type=docker"],
+        "output": [INTO_ENGINE],
     }
     sources = dict.fromkeys(
         each for text in caches.sources for each in _sources(text, [build.tag, *build.related_tags])

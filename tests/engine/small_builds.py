@@ -39,10 +39,18 @@ class World:
     host: str
     folder: Path
 
-    def publish(self, name: str, *, here: str = "of here", other: str = "of another") -> str:
+    def publish(
+        self,
+        name: str,
+        *,
+        here: str = "of here",
+        other: str = "of another",
+        compression: str = "gzip",
+    ) -> str:
         """Publish a base for both architectures; its reference, by the digest of the index."""
         notes = {HERE: f"{name} {here}", OTHER: f"{name} {other}"}
-        digest = publish_index(Repository(self.host, f"{name}/debian"), "bookworm", notes)
+        repository = Repository(self.host, f"{name}/debian")
+        digest = publish_index(repository, "bookworm", notes, compression=compression)
         return f"{self.host}/{name}/debian:bookworm@{digest}"
 
     def checkout(self, base: str, build_base: str = "") -> Checkout:

@@ -79,20 +79,27 @@ def rootless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
                 serving.terminate()
 
 
+@pytest.mark.parametrize("compression", ["gzip", "zstd"])
 @pytest.mark.parametrize("kind", ["world", "containerd", "rootless"])
-def test_base_and_build_base_are_one_reference(kind: str, request: pytest.FixtureRequest) -> None:
-    """Without mmdebstrap: what is pulled is what is used, for both platforms."""
+def test_base_and_build_base_are_one_reference(
+    kind: str, compression: str, request: pytest.FixtureRequest
+) -> None:
+    """Without mmdebstrap: what is pulled is what is used, for both platforms.
+
+    Layers that the builder got as zstd, those of a cache in a registry among them, are in the image
+    as they are.
+    """
     world: World = request.getfixturevalue(kind)
-    base = world.publish("one-reference")
+    base = world.publish(f"one-{compression}", compression=compression)
     checkout = world.checkout(base)
     said = checkout.build(PATH=world.without_mmdebstrap)
     assert said.code == 0, said.text
-    assert checkout.text("/base") == "one-reference of another"
-    assert checkout.text("/opt/built-on") == "one-reference of here"
+    assert checkout.text("/base") == f"one-{compression} of another"
+    assert checkout.text("/opt/built-on") == f"one-{compression} of here"
     used = json.loads(checkout.labels()["io.cannery.bases"])
     assert used == {"BASE_IMAGE": ["registry", base], "BUILD_IMAGE": ["registry", base]}
     stored = world.engine.docker("images", "--format", "{{.Repository}}").splitlines()
-    assert {*stored} == {"cannery"}
+    assert {*stored} <= {"cannery", "<none>"}
     again = checkout.build()
     assert again.code == 0 and "up to date" in again.text, again.text
 

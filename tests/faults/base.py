@@ -13,6 +13,8 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import zstandard
+
 from cannery.engine.known_bases import building_architecture
 from cannery.registry.client import Repository
 from cannery.registry.oci import CONFIG, LAYERS, digest_of, image_index, image_manifest
@@ -69,12 +71,14 @@ def publish(repository: Repository, tag: str) -> str:
     return image.root.digest
 
 
-def publish_index(repository: Repository, tag: str, notes: Mapping[str, str]) -> str:
+def publish_index(
+    repository: Repository, tag: str, notes: Mapping[str, str], *, compression: str = "gzip"
+) -> str:
     """Publish a base for the architectures in ``notes``, each with its text; the index's digest.
 
     The programs are those of this machine in all of them.
     """
-    images = {each: _image(note, each) for each, note in notes.items()}
+    images = {each: _image(note, each, compression) for each, note in notes.items()}
     entries = [image.root.descriptor(f"linux/{each}") for each, image in images.items()]
     index = image_index(entries, {})
     for image in images.values():
@@ -83,9 +87,12 @@ def publish_index(repository: Repository, tag: str, notes: Mapping[str, str]) ->
     return index.digest
 
 
-def _image(note: str, architecture: str) -> OciContent:
+def _image(note: str, architecture: str, compression: str = "gzip") -> OciContent:
     content = archive(note)
-    layer = blob_of(LAYERS["gzip"], gzip.compress(content, 1, mtime=0))
+    compressed = gzip.compress(content, 1, mtime=0)
+    if compression == "zstd":
+        compressed = zstandard.compress(content)
+    layer = blob_of(LAYERS[compression], compressed)
     rootfs = {"type": "layers", "diff_ids": [digest_of(content)]}
     config = {"architecture": architecture, "os": "linux", "rootfs": rootfs, "config": {}}
     settings = blob_of(CONFIG, json.dumps(config).encode())

@@ -52,7 +52,7 @@ def test_a_file() -> None:
         "args": {"A_SHA256": "0"},
         "labels": {"io.cannery.key": "k"},
         "platforms": ["linux/arm64"],
-        "output": ["type=docker"],
+        "output": ["type=docker,oci-mediatypes=true"],
         "attest": ["type=provenance,disabled=true"],
         "secret": ["id=ca,src=/ca.pem", "id=index,env=CANNERY_INDEX_URL"],
     }
