@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selects the targets that a change affects: those whose content key differs between two commits.
 
-A changed file that is no input of content keys affects no target if it is known to be irrelevant
-for building and checking images, and all targets otherwise.
+A changed file that is no input of content keys affects all targets if it takes part in building or
+checking images, and no target otherwise.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from cannery.build.builders import builds
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
+from cannery.image.build_context import with_mode
 from cannery.image.content_key import KeyInputs, context_files
 from cannery.matrix.schema import parse_matrix
 
@@ -20,25 +22,8 @@ MATRIX = "matrix.yaml"
 IMAGES = "images/"
 CONTEXT = "cannery/image/context/"
 
-_HARMLESS_FOLDERS = (
-    *("bench/", "cannery/catalog/", "cannery/image/templates/", "cannery/ranktable/"),
-    *("cannery/smoke/", "cannery/stuck/", "cannery/training/", "docs/", "releases/", "npm/"),
-    "packages/ascend-doctor/",
-    *("schemas/", "tests/applications/", "tests/browser/", "tests/campaign/", "tests/cli/"),
-    *("tests/engine/", "tests/fetch/", "tests/fuzz/", "tests/policy/", "tests/publish/"),
-    *("tests/simulator/", "tests/simulator_packages/", "tests/unit/", "tests/workflows/"),
-    *("verified/", "examples/", "templates/"),
-    # The wheel of the software device.
-    *("ascend-sim/", "cannery/simulator/command/", "cannery/simulator/wheel/", "tests/ascend_sim/"),
-)
-_HARMLESS = (
-    *(".gitignore", ".hadolint.yaml", "LICENSE", "compat.yaml", "noxfile.py", "publish.yaml"),
-    *("action.yml", ".ci/run", ".ci/summary.py", ".github/dependabot.yml"),
-    *(f".github/workflows/{name}.yml" for name in ("bench", "npu", "pages", "release")),
-    *(f".github/workflows/{name}.yml" for name in ("retention", "update")),
-)
-"""Files without influence on the contents, the build or the checks of images. compat.yaml allows or
-rejects targets, but does not change them. The workflow that builds is not in this list."""
+_EXECUTABLE = "100755 "
+"""How git begins what it says of an executable file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +39,18 @@ class Commit:
 
     @cached_property
     def folders(self) -> Mapping[str, Mapping[str, str]]:
-        """Folder of a target, or of the shared context, to the names and texts of its files."""
+        """Folder of a target, or of the shared context, to the names and texts of its files.
+
+        Those of the context are as ``with_mode`` gives them.
+        """
         found: dict[str, dict[str, str]] = {}
         for path, text in self.texts.items():
             folder = CONTEXT if path.startswith(CONTEXT) else ""
             if path.startswith(IMAGES):
                 folder = IMAGES + path.removeprefix(IMAGES).partition("/")[0] + "/"
-            found.setdefault(folder, {})[path.removeprefix(folder)] = text
+            executable = folder == CONTEXT and self.entries[path].startswith(_EXECUTABLE)
+            content = with_mode(text, executable=executable)
+            found.setdefault(folder, {})[path.removeprefix(folder)] = content
         return found
 
 
@@ -71,9 +61,7 @@ def is_read(path: str) -> bool:
 
 def is_harmless(path: str) -> bool:
     """Whether a change of ``path`` affects no image; for paths with ``is_read`` false."""
-    if "/" not in path and path.endswith(".md"):
-        return True
-    return path in _HARMLESS or path.startswith(_HARMLESS_FOLDERS)
+    return not builds(path)
 
 
 def affected(

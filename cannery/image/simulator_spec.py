@@ -81,10 +81,15 @@ def recipe(target: Target) -> str:
 @cache
 def _sources() -> bytes:
     """A hash of the sources of the simulated packages."""
-    paths = [p for p in sorted(SOURCES.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
-    names = [p.relative_to(SOURCES) for p in paths if p.suffix != ".md"]
+    paths = [path for path in sorted(SOURCES.rglob("*")) if path.is_file()]
+    names = [name for path in paths if is_source(name := path.relative_to(SOURCES))]
     digest = hashlib.sha256()
     for name in names:
-        if name.parts[0] not in _OF_THE_WHEEL:
-            digest.update(str(name).encode() + b"\0" + (SOURCES / name).read_bytes())
+        digest.update(str(name).encode() + b"\0" + (SOURCES / name).read_bytes())
     return digest.digest()
+
+
+def is_source(name: Path) -> bool:
+    """Whether the simulated packages are made from the file ``name`` of SOURCES."""
+    ignored = name.suffix == ".md" or "__pycache__" in name.parts
+    return not ignored and name.parts[0] not in _OF_THE_WHEEL

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from cannery.common.model import Application, Target
-from cannery.image.build_context import CONTEXT_FILES
+from cannery.image.build_context import context_names
 from cannery.lock.lock_file import LockedWheel, parse_lock
 from cannery.matrix.project import select
 from tests.policy.conftest import PROJECT, TARGETS
@@ -253,6 +253,6 @@ def test_what_goes_in_unverified_is_in_every_place(target: Target) -> None:
 
 def test_every_image_has_the_guard(target: Target) -> None:
     dockerfile = (PROJECT.images / target.id / "Dockerfile").read_text(encoding="utf-8")
-    names = [name for name in CONTEXT_FILES if name.startswith("guard/")]
+    names = [name for name in context_names(PROJECT) if name.startswith("guard/")]
     assert names
     assert all(f"/tmp/{name}" in dockerfile for name in names)

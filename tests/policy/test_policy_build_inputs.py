@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from cannery.common.model import Target
-from cannery.image.build_context import CONTEXT_FILES
+from cannery.image.build_context import context_names
 from cannery.image.simulated import ARGUMENT
 from cannery.matrix.project import Project
 from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments, parse
@@ -79,10 +80,12 @@ def test_sdists_are_downloaded_by_hash_and_built_without_a_network(project: Proj
 
 
 def test_every_file_of_the_shared_context_is_listed(project: Project) -> None:
-    folder = project.build_context
-    paths = [path for path in folder.rglob("*") if "__pycache__" not in path.parts]
-    files = {str(path.relative_to(folder)) for path in paths if path.is_file()}
-    assert files == {*CONTEXT_FILES}
+    folder = str(project.build_context.relative_to(project.root))
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", folder], cwd=project.root, capture_output=True, check=True
+    )
+    committed = listed.stdout.decode().split("\0")[:-1]
+    assert {name.removeprefix(f"{folder}/") for name in committed} == {*context_names(project)}
 
 
 def test_no_address_is_written_down(folder: Path) -> None:
@@ -166,13 +169,14 @@ TOOLS = ("--from=uv /opt/build /opt/build", "--from=native-python /python /pytho
 """Programs of the building machine, from the stages that make them."""
 
 
-def test_what_is_copied_is_ours(dockerfile: Dockerfile, folder: Path) -> None:
+def test_what_is_copied_is_ours(dockerfile: Dockerfile, folder: Path, project: Project) -> None:
+    shared = context_names(project)
     for each in dockerfile:
         if each.word != "COPY":
             continue
         words = [word for word in each.rest.split() if not word.startswith("--")]
         if "--from=cannery " in each.rest:
-            assert all(word in CONTEXT_FILES for word in words[:-1]), each
+            assert all(word in shared for word in words[:-1]), each
         elif each.stage == "build-python":
             assert each.rest in TOOLS
         elif "--from=" in each.rest:

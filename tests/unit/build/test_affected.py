@@ -62,8 +62,8 @@ def test_the_reason_says_what_has_changed() -> None:
 def test_a_file_that_is_not_known_concerns_all(text: str | None) -> None:
     why = "setup.sh may affect any image"
     assert said(COMMIT, changed("setup.sh", text)) == {"full": why, "bare": why}
-    both = replace(COMMIT, entries={"matrix.yaml": MATRIX, "x": "1"})
-    assert said(COMMIT, both)["full"] == "setup.sh and 1 more file may affect any image"
+    both = replace(COMMIT, entries={"matrix.yaml": MATRIX, "build.py": "1"})
+    assert said(COMMIT, both)["full"] == "build.py and 1 more file may affect any image"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,15 @@ def test_another_stand_in_counts_only_where_it_is_used() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["a.md", "docs/x.py", "tests/unit/x", ".github/workflows/npu.yml", "publish.yaml", "docs/a/b"],
+    [
+        *("a.md", "docs/x.py", "docs/a/b", "publish.yaml", "compat.yaml", "noxfile.py", "new.txt"),
+        *(".github/workflows/npu.yml", ".ci/run", "bench/x.py", "packages/ascend-doctor/a.py"),
+        *("tests/unit/x", "tests/frameworks/__init__.py", "tests/workflow_jobs/a.py"),
+        *("tests/faults/site.py", "tests/runs.py", "tests/copies.py", "tests/imagex/a.py"),
+        *("cannery/catalog/page.py", "cannery/publish/advisories.py", "cannery/smoke/run.py"),
+        *("cannery/cli/cmd_list.py", "cannery/image/templates/Dockerfile.j2"),
+        *("cannery/simulator/wheel/facts.py", "cannery/simulator/README.md"),
+    ],
 )
 def test_harmless(path: str) -> None:
     assert is_harmless(path)
@@ -112,7 +120,33 @@ def test_harmless(path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["a/b.md", "docs", "docsx/a", "tests/unitx", "tests/image/x.md", "cannery/a.py", "", "x"],
+    [
+        *("tests/image/x.md", "build.py", "setup.sh", "requirements.txt"),
+        *(".github/workflows/ci.yml", ".gitlab-ci.yml", "cannery/__init__.py"),
+        *("cannery/engine/bake.py", "cannery/cli/cmd_build.py", "cannery/cli/building.py"),
+        *("cannery/verify/probe/probe.py", "cannery/image/vendor/take-cann"),
+        *("cannery/matrix/distributions.yaml", "cannery/common/new.py"),
+        *("cannery/simulator/device/hccl/a.cpp", "cannery/simulator/Dockerfile"),
+    ],
 )
 def test_not_harmless(path: str) -> None:
     assert not is_harmless(path)
+
+
+def test_a_comment_in_the_tests_of_frameworks_concerns_nobody() -> None:
+    before = changed("tests/frameworks/__init__.py", "1")
+    assert said(before, changed("tests/frameworks/__init__.py", "2"), simulate=True) == {}
+
+
+PROGRAM = "cannery/image/context/seal-layer"
+
+
+@pytest.mark.parametrize("simulate", [False, True])
+def test_a_mode_of_a_program_of_the_build_is_a_change(simulate: bool) -> None:
+    texts = {**TEXTS, PROGRAM: "#!/bin/sh"}
+    found = [
+        Commit(entries={**COMMIT.entries, PROGRAM: f"{mode} blob 1"}, texts=texts)
+        for mode in ("100644", "100755")
+    ]
+    why = "changed: cannery/seal-layer"
+    assert said(*found, simulate=simulate) == {"full": why, "bare": why}

@@ -14,6 +14,7 @@ import pytest
 from cannery.common.errors import FileError, MatrixError
 from cannery.common.model import Target
 from cannery.common.wheels import VendorWheel
+from cannery.image.build_context import read_context
 from cannery.image.drift import MADE
 from cannery.image.render import Renderer
 from tests.unit.matrices import CHECKOUT, MATRIX, Checkout, edited, lock_for, make_checkout
@@ -232,6 +233,28 @@ def test_a_template_that_is_not_there(checkout: Checkout) -> None:
     (checkout.project.build_context / "install-wheels").unlink()
     with pytest.raises(FileError, match="install-wheels: no such file"):
         Renderer(checkout.project).render(checkout.target())
+
+
+def test_only_what_reaches_a_build_counts(checkout: Checkout) -> None:
+    project = checkout.project
+    before = read_context(project)
+    for name in ("guard/extra.pth", "seal-layer.orig", "new/file"):
+        path = project.build_context / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("not committed", encoding="utf-8")
+    assert read_context(project) == before
+    assert {".dockerignore", "seal-layer", "guard/cannery_guard.py"} <= before.keys()
+
+
+def test_a_mode_of_a_file_that_reaches_a_build_counts(checkout: Checkout) -> None:
+    before = read_context(checkout.project)
+    path = checkout.project.build_context / "seal-layer"
+    assert path.stat().st_mode & 0o100
+    path.chmod(0o644)
+    after = read_context(checkout.project)
+    assert {name for name in after if after[name] != before[name]} == {"seal-layer"}
+    path.chmod(0o775)
+    assert read_context(checkout.project) == before
 
 
 def test_a_vendor_wheel_keeps_its_place_beside_torch_npu(checkout: Checkout) -> None:
