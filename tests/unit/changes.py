@@ -27,24 +27,15 @@ HARMLESS = (
     *("releases/full/full-0123.json", "verified/full.yaml", "publish.yaml", "tests/publish/a b.py"),
     *(".github/workflows/update.yml", ".github/workflows/release.yml", "tests/engine/engines.py"),
     *("cannery/simulator/command/host.py", "cannery/simulator/wheel/x.py", "ascend-sim/action.yml"),
+    *("cannery/cli/cmd_list.py", "cannery/simulator/packages/README.md", "pyproject.toml"),
+    *("new.txt", "Matrix.yaml", ".ci/new", "tests/unit.py", "docs.md/x", "sub/matrix.yaml"),
+    *("image/x", ".github/workflows/new.yml", "tests/frameworks/__init__.py", "tests/runs.py"),
 )
 UNSURE = (
-    *("setup.sh", "requirements.txt", "requirements-dev.txt", "pyproject.toml", "build.py"),
-    *(
-        "cannery/engine/client.py",
-        "cannery/cli/cmd_list.py",
-        "cannery/simulator/Dockerfile",
-    ),
-    *("cannery/simulator/packages/README.md", "tests/image/os/test_os.py", "tests/image/README.md"),
-    *(
-        ".github/workflows/ci.yml",
-        ".gitlab-ci.yml",
-        "new.txt",
-        "docs",
-        "Matrix.yaml",
-        ".ci/new",
-    ),
-    *("tests/unit.py", "docs.md/x", "sub/matrix.yaml", "image/x", ".github/workflows/new.yml"),
+    *("setup.sh", "requirements.txt", "requirements-dev.txt", "build.py"),
+    *("cannery/engine/client.py", "cannery/simulator/Dockerfile", "cannery/cli/cmd_build.py"),
+    *("tests/image/os/test_os.py", "tests/image/README.md"),
+    *(".github/workflows/ci.yml", ".gitlab-ci.yml"),
 )
 
 
