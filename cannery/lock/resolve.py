@@ -80,7 +80,8 @@ def write_locks(
         MatrixError, EngineError: the build stage cannot be locked; no lock has changed.
     """
     console.say("resolving the packages of the build stage")
-    texts = {project.build_lock: lock_build_stage(project, targets[0].build_base, source)}
+    base = _oldest(project.matrix().targets.values())
+    texts = {project.build_lock: lock_build_stage(project, base, source)}
     failures: dict[str, CanneryError] = {}
     for number, target in enumerate(targets, 1):
         console.say(f"resolving the packages of {target.id} ({number} of {len(targets)})")
@@ -96,6 +97,12 @@ def write_locks(
     }
     write_files(changed)
     return Locking(changed=tuple(changed), failures=failures)
+
+
+def _oldest(targets: Iterable[Target]) -> Base:
+    """The build base with the oldest glibc: all targets share the lock of the build stage."""
+    bases = [target.build_base for target in targets]
+    return min(bases, key=lambda base: [int(number) for number in base.glibc.split(".")])
 
 
 def lock_target(

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cannery.common.errors import MatrixError
 from cannery.lock.lock_file import parse_lock
-from cannery.lock.resolve import lock_build_stage
+from cannery.lock.resolve import lock_build_stage, write_locks
 from tests.unit.uv_standin import INDEX, Uv, stand_in
 
 
@@ -105,3 +106,17 @@ def test_the_nearest_file_of_a_version_without_one_is_named(
     first, second = map(str, caught.value.problems)
     assert "the requirements of served cannot be satisfied. uv says:\nNo solution found" in first
     assert second.endswith("The nearest file is serve-1.2+x-cp39-cp39-manylinux_2_34_aarch64.whl.")
+
+
+def test_the_build_stage_fits_the_oldest_base_whichever_target_is_locked(
+    uv: Uv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    glibcs = ("2_39", "2_17")
+    names = [f"py3-none-manylinux_{g}_{m}" for g in glibcs for m in ("aarch64", "x86_64")]
+    monkeypatch.setenv("UV_TAGS", " ".join(names))
+    project = uv.checkout.project
+    target = next(iter(uv.checkout.matrix.targets.values()))
+    newer = replace(target, build_base=replace(target.build_base, glibc="2.39"))
+    write_locks(project, [newer], [], INDEX)
+    [six] = parse_lock(project.build_lock.read_text(encoding="utf-8")).wheels
+    assert sorted(file.name for file in six.files) == [f"six-1+x-{name}.whl" for name in names[2:]]
