@@ -11,7 +11,7 @@ from cannery.common.process import run
 from cannery.engine.builder import Builder
 
 CANN_STEPS = re.compile(
-    "SIMULATED by cannery"
+    "python3 /tmp/install-cann "
     "|seal-layer --before /before .*--only /usr/local/Ascend"
     "|take-cann layer /vendor"
 )
