@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cannery.common import program_environment
 from tests.cli.checkout import CAN_MOUNT, Checkout
 from tests.cli.docker_program import Docker, docker_in
 from tests.cli.indexes import NOW, PIP, Index
@@ -27,6 +28,8 @@ TARGETS = {
     *("py310-torch210-cann80rc1-llamafactory082", "py311-torch271-cann900-mindspeed"),
 }
 """The part of matrix.yaml that these tests use. What the whole of it costs, bench/ measures."""
+STAND_INS = {"uv": ("PYTHONPATH", "UV_*"), "pip": ("PYTHONPATH", "PIP_*")}
+"""Which variables programs in the place of these get."""
 UNWANTED = {
     ("families", "current", "axes", "torch"): {"torch2100"},
     ("families", "current", "axes", "chip"): {"310p", "910", "950"},
@@ -46,7 +49,16 @@ def copy(names: Iterable[str], source: Path, root: Path) -> Checkout:
 def with_code(made: Checkout) -> Checkout:
     # With what is compiled already, so that no process has to.
     copy_tree(ROOT / "cannery", made.root / "cannery", caches=True)
+    with (made.root / "cannery" / "common" / "program_environment.py").open("a") as code:
+        code.write(f"\n_OF.update({STAND_INS})\n")
     return made
+
+
+@pytest.fixture(autouse=True)
+def _reached_stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs in the place of uv and pip get their settings, which no other program gets."""
+    for program, names in STAND_INS.items():
+        monkeypatch.setitem(program_environment._OF, program, names)
 
 
 def some_targets(text: str) -> str:
