@@ -66,7 +66,7 @@ def timed(argv: Sequence[str], log: Path) -> Timed:
             lines.append(Line(at=time.monotonic() - start, text=line.rstrip("\n")))
             file.write(line)
 
-        code = stream(argv, heard)
+        code = stream(argv, heard, os.environ)  # build.py takes the engine and the index from it
         seconds = time.monotonic() - start
         worked = processor_seconds() - worked
     if code:
