@@ -103,6 +103,12 @@ def checks(folder: Path) -> list[str]:
     ]
 
 
+@pytest.fixture(params=TARGETS)
+def target(request: pytest.FixtureRequest) -> Target:
+    """Every target: what is tested here depends on its line in the matrix."""
+    return TARGETS[request.param]
+
+
 @pytest.mark.parametrize("name", WANTED)
 def test_a_target_that_was_asked_for_is_there(name: str) -> None:
     found = TARGETS[name].components

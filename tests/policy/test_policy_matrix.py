@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -19,6 +20,7 @@ from cannery.image.drift import compare, require_in_sync
 from cannery.image.render import Renderer
 from cannery.lock.lock_file import LockedWheel, parse_lock
 from cannery.matrix.project import Project
+from tests.policy.conftest import TARGETS
 
 HASH_LINE = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")
 PACKAGE_LINE = re.compile(r"[a-z0-9._-]+==[^\s;]+( ; [^\\]+)? \\")
@@ -26,6 +28,12 @@ PACKAGE_LINE = re.compile(r"[a-z0-9._-]+==[^\s;]+( ; [^\\]+)? \\")
 
 def wheels_of(path: Path) -> list[LockedWheel]:
     return [*parse_lock(path.read_text(encoding="utf-8")).wheels]
+
+
+@pytest.fixture(params=TARGETS)
+def target(request: pytest.FixtureRequest) -> Target:
+    """Every target: what is tested here depends on its line in the matrix."""
+    return TARGETS[request.param]
 
 
 def test_images_are_what_the_matrix_says(project: Project) -> None:

@@ -31,7 +31,7 @@ def lock_of(target: Target) -> Lock:
     return parse_lock(PROJECT.lock(target).read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def inventory(target: Target, folder: Path) -> Inventory:
     """What an image of the target holds, if its record is right; the engine's tests look."""
     record = json.loads((folder / "target.json").read_text(encoding="utf-8"))
