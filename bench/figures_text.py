@@ -62,10 +62,7 @@ def commands(
 
 
 def rendering(project: Project, runs: int) -> list[Figure]:
-    """``render --check`` against a bare loop in the same process, and its growth.
-
-    The growth is that of rendering all targets anew.
-    """
+    """``render --check`` against a bare loop in the same process, and its growth."""
     measured = _of_sizes(project, runs)
     return [*_checks(measured[min(measured)]), _growth(measured)]
 
@@ -89,31 +86,25 @@ def _of_sizes(project: Project, runs: int) -> dict[int, dict[str, Any]]:
 
 
 def _checks(here: dict[str, Any]) -> list[Figure]:
-    titles = {
-        "check": f"render --check of all {here['targets']} targets, against a bare loop",
-        "check-one": "render --check after a change of one lock, against a bare loop",
-        "check-anew": "render --check, all targets rendered anew, against a bare loop",
-    }
     return [
         Figure(
-            key=key,
-            title=title,
+            key="check",
+            title=f"render --check of all {here['targets']} targets, against a bare loop",
             unit="ms",
-            ours=Series(what="render --check", samples=tuple(here[key])),
+            ours=Series(what="render --check", samples=tuple(here["check"])),
             reference=Series(what="bare loop, same process", samples=tuple(here["bare"])),
             detail={"filled": here["filled"]},
         )
-        for key, title in titles.items()
     ]
 
 
 def _growth(measured: dict[int, dict[str, Any]]) -> Figure:
-    """How the time of rendering all targets anew grows with their number."""
-    medians = {n: statistics.median(found["check-anew"]) for n, found in measured.items()}
+    """How the time of ``render --check`` grows with the number of targets."""
+    medians = {n: statistics.median(found["check"]) for n, found in measured.items()}
     loops = {n: statistics.median(found["bare"]) for n, found in measured.items()}
     return Figure(
         key="growth",
-        title=f"growth of rendering anew up to {max(medians)} targets (1 is linear)",
+        title=f"growth of render --check up to {max(medians)} targets (1 is linear)",
         unit="exponent",
         ours=Series(what="fitted exponent of the time", samples=(exponent(medians),)),
         detail={

@@ -45,20 +45,6 @@ def check() -> None:
         raise RuntimeError(f"render --check failed with code {code}: {said.getvalue()[-2000:]}")
 
 
-def forget() -> None:
-    """Make the next ``render --check`` render all targets, as after a change of a template."""
-    for entry in PROJECT.cache.folder.iterdir():
-        # The matrix is the same and is not judged again.
-        if entry.name != "passed":
-            entry.unlink()
-
-
-def change_one() -> None:
-    """Make the next ``render --check`` render one target, as after a change of its lock."""
-    # With another time it counts as changed.
-    next(PROJECT.images.glob("*/requirements.lock")).touch()
-
-
 def recorded() -> list[Fill]:
     """Every rendering of a template in one ``render --check``."""
     fills: list[Fill] = []
@@ -69,8 +55,6 @@ def recorded() -> list[Fill]:
         fills.append((str(self.name), values, named, text))
         return text
 
-    check()
-    forget()
     with mock.patch.object(jinja2.Template, "render", render):
         check()
     return fills
@@ -116,16 +100,10 @@ def measure(runs: int) -> dict[str, Any]:
     gc.set_threshold(100_000)
     places = placed(recorded())
     bare(places)
-    steps: dict[str, tuple[Callable[[], None], Callable[[], None]]] = {
-        "check-anew": (forget, check),
-        "check-one": (change_one, check),
-        "check": (lambda: None, check),
-        "bare": (lambda: None, lambda: bare(places)),
-    }
+    steps: dict[str, Callable[[], None]] = {"check": check, "bare": lambda: bare(places)}
     found: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(runs):
-        for name, (prepare, step) in steps.items():
-            prepare()
+        for name, step in steps.items():
             found[name].append(_milliseconds(step))
     return {**found, "filled": len(places), "targets": len(PROJECT.matrix().targets)}
 

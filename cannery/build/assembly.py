@@ -21,7 +21,7 @@ from cannery.common.clock import now
 from cannery.common.errors import ArtifactError, EngineError
 from cannery.common.file_hashes import Hashes
 from cannery.common.image_names import image_tag
-from cannery.common.model import Matrix, Target
+from cannery.common.model import Target
 from cannery.engine import base
 from cannery.engine.bake import BakeSettings
 from cannery.engine.builder import Builder
@@ -36,6 +36,7 @@ from cannery.image.origin_labels import bases_labels, origin_labels
 from cannery.image.simulated import ARGUMENT as SIMULATED
 from cannery.image.simulated import LABEL as SIMULATED_LABEL
 from cannery.image.vendor_image import image_labels, vendor_stages
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 

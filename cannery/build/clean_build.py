@@ -10,7 +10,6 @@ from cannery.build.assembly import Assembly
 from cannery.build.planning import Planned
 from cannery.build.selection import index_of
 from cannery.common.errors import CanneryError
-from cannery.common.model import Matrix
 from cannery.common.process import run
 from cannery.common.progress import Board, shown
 from cannery.engine import client as engine
@@ -19,6 +18,7 @@ from cannery.engine.builder import find_builder
 from cannery.engine.simulator import Simulated
 from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import Caches
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 

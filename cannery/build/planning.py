@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 
 from cannery.build.journal import Entry, Journal, Progress
 from cannery.build.local_images import device_kinds, here
 from cannery.build.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
+from cannery.build.published import published_key, published_repository
 from cannery.build.ready import Ready, content_key, expected_bases, local_names
 from cannery.build.selection import Selection
 from cannery.build.shard import divide_targets, target_cost
@@ -27,7 +28,7 @@ from cannery.image.content_key import LABEL, SIMULATOR
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.render import Rendered, Renderer
 from cannery.image.simulator_spec import recipe
-from cannery.matrix.project import EACH_IN_SYNC, RENDERED, Project
+from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions, PlanOptions
 
 
@@ -37,8 +38,8 @@ class Planned:
 
     ``failures`` has the errors of targets that were named and cannot be built, ``unavailable``
     those of other targets. ``earlier`` has the entries of the run that is resumed, and
-    ``not_fetched`` the targets of which a file could not be fetched. ``images`` are those of
-    ``asked`` that the engine has, and None if it does not answer.
+    ``not_fetched`` the targets of which a file could not be fetched. ``images`` are the
+    local images that matter, and None if the engine does not answer.
     """
 
     plan: Plan
@@ -47,7 +48,6 @@ class Planned:
     unavailable: dict[str, CanneryError] = field(default_factory=dict)
     earlier: Mapping[str, Entry] = field(default_factory=dict)
     not_fetched: frozenset[str] = frozenset()
-    asked: Sequence[str] = ()
     images: Images | None = None
 
 
@@ -71,7 +71,7 @@ def make_plan(
     rendered = _rendered(project, renderer, selection)
     targets, elsewhere = _shard(selection, rendered)
     component = plan_options.if_changed
-    layers = {target.id: rendered(target.id).layers for target in targets} if component else {}
+    layers = {target.id: rendered[target.id].layers for target in targets} if component else {}
     change = change_of(component, targets, layers) if component else None
     planned = Planned(
         plan=Plan(steps=()),
@@ -88,7 +88,7 @@ def make_plan(
             (planned.unavailable if skip else planned.failures)[target.id] = error
         else:
             planned.ready[target.id] = Ready(
-                rendered=rendered(target.id), context=renderer.context, hashes=found
+                rendered=rendered[target.id], context=renderer.context, hashes=found
             )
     planned = _with_images(planned, options, plan_options)
     steps = _steps(project, targets, planned, options, plan_options)
@@ -98,33 +98,22 @@ def make_plan(
     return replace(planned, plan=plan)
 
 
-def _rendered(
-    project: Project, renderer: Renderer, selection: Selection
-) -> Callable[[str], Rendered]:
-    """Gives the rendered target with an id; its files are the same as on the disk."""
-    targets = {target.id: target for target in selection.targets}
-    inputs = project.rendering_inputs()
-    if project.cache.get(RENDERED, inputs) is not None:
-        return cache(lambda name: renderer.committed(targets[name]))
-    each = project.inputs_of_targets(selection.targets)
-    same = project.cache.noted(EACH_IN_SYNC, each)
-    found = renderer.render_all(each for name, each in targets.items() if name not in same)
+def _rendered(project: Project, renderer: Renderer, selection: Selection) -> Mapping[str, Rendered]:
+    """The rendered targets by their ids; their files are the same as on the disk."""
+    found = renderer.render_all(selection.targets)
     every = {path: text for one in found.values() for path, text in one.paths(project).items()}
-    only = f" --target {selection.targets[0].id}" if len(targets) == 1 else ""
+    only = f" --target {selection.targets[0].id}" if len(found) == 1 else ""
     require_in_sync(project, compare(project, every), f"python build.py render{only}")
-    if len(targets) == len(selection.matrix.targets):
-        project.cache.keep(RENDERED, inputs)
-        project.cache.note(EACH_IN_SYNC, each)
-    return cache(lambda name: found.get(name) or renderer.committed(targets[name]))
+    return found
 
 
 def _shard(
-    selection: Selection, rendered: Callable[[str], Rendered]
+    selection: Selection, rendered: Mapping[str, Rendered]
 ) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """The targets of the shard, and the ids of the others."""
     if not selection.shard:
         return selection.targets, ()
-    items = [target_cost(target.id, rendered(target.id).layers) for target in selection.targets]
+    items = [target_cost(target.id, rendered[target.id].layers) for target in selection.targets]
     ours = set(divide_targets(items, selection.shard.count)[selection.shard.index - 1])
     here = tuple(target for target in selection.targets if target.id in ours)
     return here, tuple(target.id for target in selection.targets if target.id not in ours)
@@ -200,7 +189,7 @@ def _with_images(planned: Planned, options: BuildOptions, plan_options: PlanOpti
     for each in planned.ready.values():
         names += [*local_names(each.target), image_name(each.target.id, simulate=options.simulate)]
     names += [entry.image for entry in planned.earlier.values() if entry.image]
-    return replace(planned, asked=names, images=_local(names, plan_options))
+    return replace(planned, images=_local(names, plan_options))
 
 
 def _local(names: Sequence[str], plan_options: PlanOptions) -> Images | None:
@@ -259,9 +248,6 @@ def _published(target: Target, key: str, options: BuildOptions, name: str) -> st
     """Whether the image of ``target`` in the repository ``name`` is up to date."""
     if not name:
         return ""
-    # Imported here, because that takes longer than most plans, which do not ask a registry.
-    from cannery.build.published import published_key, published_repository
-
     repository = published_repository(name, options.ca)
     tag = image_tag(target.id, simulate=options.simulate)
     found = published_key(repository, tag, target.platform)

@@ -7,12 +7,14 @@ from cannery.build.journal import Journal
 from cannery.build.plan import Action
 from cannery.build.planning import Planned
 from cannery.build.ready import bases
+from cannery.build.running import carry_out
 from cannery.build.selection import Selection, index_of
 from cannery.common import console
 from cannery.common.errors import ArtifactError, Problem, kind_of, named_problems, raise_all
 from cannery.engine.known_bases import Notes
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
+from cannery.verify.verified import read_verified
 
 
 def build_all(
@@ -28,18 +30,12 @@ def build_all(
         CanneryError: one or more targets failed; see docs/exit-codes.md.
     """
     if options.record:
-        # Imported here, because few builds record what the checks say.
-        from cannery.verify.verified import read_verified
-
         # Read now, so that an invalid file is not found only after hours of building.
         read_verified(project.root, [target.id for target in selection.targets])
     single = len(selection.targets) == 1
     if not planned.plan.of(Action.BUILD, Action.VERIFY):
         _nothing_to_do(planned, single=single)
         return
-    # Imported here, because that would double the time of a run in which nothing is to be built.
-    from cannery.build.running import carry_out
-
     raise_all(carry_out(project, selection, options, planned, journal), single=single)
 
 

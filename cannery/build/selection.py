@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cannery.common.model import Matrix, Target
+from cannery.common.model import Target
 from cannery.common.package_index import BUNDLE_INDEX, PackageIndex, package_index
 from cannery.fetch.fetching import Provided
 from cannery.image.bake_file import Caches
+from cannery.matrix.matrix import Matrix
 from cannery.options.build import BuildOptions
 from cannery.options.values import Shard
 

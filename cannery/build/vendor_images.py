@@ -6,13 +6,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from cannery.build.ready import Ready
 from cannery.build.selection import Selection
 from cannery.common import console
 from cannery.common.errors import CanneryError
 from cannery.common.sources import CannSource
+from cannery.engine.bake import BakeSettings
+from cannery.engine.vendor_facts import read_facts
 from cannery.image.bake_file import ImageBuild, StageBuild
 from cannery.image.vendor_image import (
     check_facts,
@@ -26,10 +27,7 @@ from cannery.matrix.own_sources import at_mirrors
 from cannery.matrix.project import Project
 from cannery.matrix.settings import Settings
 from cannery.options.build import BuildOptions
-
-if TYPE_CHECKING:
-    # It imports the docker SDK, for which a run with nothing to build is not to wait.
-    from cannery.engine.bake import BakeSettings
+from cannery.registry.located import locate
 
 
 def with_images(
@@ -70,10 +68,6 @@ class VendorImages:
             EngineError: no registry has it.
             BuildError: it cannot be pulled or read.
         """
-        # Imported here, because most builds take CANN's packages and ask no registry.
-        from cannery.engine.vendor_facts import read_facts
-        from cannery.registry.located import locate
-
         target, reference = ready.target, ready.target.vendor_image
         mirrors = at_mirrors(reference, self.project.settings().mirrors)
         found = locate((*mirrors, reference), target.platform, self.options.ca)

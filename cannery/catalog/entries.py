@@ -10,10 +10,11 @@ from itertools import chain
 from typing import NamedTuple
 
 from cannery.common.image_names import image_name
-from cannery.common.model import Matrix, Target
+from cannery.common.model import Target
 from cannery.compat import Finding
 from cannery.image.layers import Layer
 from cannery.image.shared_layers import shared
+from cannery.matrix.matrix import Matrix
 from cannery.publish.policy import Publishing, Trial
 from cannery.registry.records import Record, latest
 from cannery.verify.results import Result, verdicts

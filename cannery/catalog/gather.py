@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from cannery.catalog.entries import Entry, Known, entries
 from cannery.common.model import Target
-from cannery.compat import judge
 from cannery.image.layers import Layer
 from cannery.image.record import installed_versions
 from cannery.image.render import Rendered, Renderer
@@ -37,7 +36,6 @@ def gather(project: Project, key_of: Callable[[Target, bool], str]) -> Catalogue
         FileError: one of them, or a record, cannot be read.
     """
     matrix = project.matrix()
-    compat = project.compat()
     renderer = Renderer(project)
     rendered = renderer.render_all(matrix.targets.values())
     layers = {name: each.layers for name, each in rendered.items()}
@@ -47,7 +45,7 @@ def gather(project: Project, key_of: Callable[[Target, bool], str]) -> Catalogue
         records=records,
         results=known_results(project, matrix.targets.values(), records, key_of),
         layers=layers,
-        findings={name: judge(target, compat) for name, target in matrix.targets.items()},
+        findings=matrix.findings,
         locked={name: _locked(each) for name, each in rendered.items()},
     )
     return Catalogue(entries=entries(matrix, known), layers=layers)

@@ -3,10 +3,51 @@
 
 from __future__ import annotations
 
-from cannery.cli.common import read
-from cannery.matrix.project import Project
-from cannery.options.build import PlanOptions
+import errno
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
+from pathlib import Path
+
+from cannery.build import plan_report as report
+from cannery.build.assembly import printed
+from cannery.build.bundle.build import build_from_bundle
+from cannery.build.failure_report import reported
+from cannery.build.journal import Journal, read_journal
+from cannery.build.plan import Plan
+from cannery.build.planning import make_plan
+from cannery.build.run_builds import build_all, look_up_bases, raise_for_plan
+from cannery.build.selection import Selection, caches_of
+from cannery.build.vendor_images import with_images
+from cannery.cli.common import existing, read
+from cannery.common import console
+from cannery.common.claims import Claims
+from cannery.common.errors import BusyError, CanneryError, Problem, file_error, raise_all
+from cannery.common.image_names import image_tag
+from cannery.fetch.fetching import foresee, provide
+from cannery.image.bake_file import check_caches
+from cannery.matrix.project import Project, select
+from cannery.options.build import BuildOptions, PlanOptions, SelectionOptions
+from cannery.options.fetch import TransferOptions
 from cannery.options.given import Given
+from cannery.options.remembered import resumed
+
+_JOURNAL = "journal.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    """What is built, and how. ``journal`` is that of the last run where it is resumed.
+
+    ``busy`` says why some of the targets cannot be built now.
+    """
+
+    selection: Selection
+    options: BuildOptions
+    journal: Journal
+    resumes: bool
+    busy: Mapping[str, CanneryError] = field(default_factory=dict)
 
 
 def run(given: Given, project: Project) -> int:
@@ -16,15 +57,143 @@ def run(given: Given, project: Project) -> int:
         CanneryError: whatever stops one or more targets; see docs/exit-codes.md.
     """
     plan_options = read(PlanOptions, given, project)
-    memory = None
-    if plan_options.plan:
-        # Imported here and below, because a plan that is known is shown without the rest.
-        from cannery.cli.planned import memory_of
+    builds = not (plan_options.plan or plan_options.print)
+    if builds:
+        _check_folder(project)
+    with Claims(project.state) as claims:
+        resumes = read(SelectionOptions, given, project).resume
+        found = (_resumed if resumes else _started)(given, project, claims)
+        if not found:
+            console.say("nothing to resume: the last run finished all of its targets")
+            return 0
+        if builds:
+            found = _claimed(found, claims)
+        return _run_plan(given, project, found, plan_options)
 
-        memory = memory_of(given, project, plan_options)
-    if memory and (text := memory.recalled()) is not None:
-        print(text)
+
+def _claimed(found: _Run, claims: Claims) -> _Run:
+    """``found`` with a journal of its own, and with what other runs build now.
+
+    Raises:
+        BusyError: the run that it resumes is being resumed already.
+        FileError: a claim cannot be written.
+    """
+    path = found.journal.path
+    if found.resumes:
+        if holder := claims.take(path.name):
+            raise BusyError(f"another run resumes the last run already: {holder}.")
+    else:
+        names = (f"{path.stem}-{number}{path.suffix}" for number in count(2))
+        own = next(name for name in chain([path.name], names) if not claims.take(name))
+        found = replace(found, journal=replace(found.journal, path=path.with_name(own)))
+    simulate = found.options.simulate
+    holders = {
+        each.id: claims.take(image_tag(each.id, simulate=simulate))
+        for each in found.selection.targets
+    }
+    fix = "Wait until it has ended, or stop it."
+    busy = {
+        name: BusyError(Problem(what=f"another run builds this target: {holder}.", fix=fix))
+        for name, holder in holders.items()
+        if holder
+    }
+    return replace(found, busy=busy)
+
+
+def _run_plan(given: Given, project: Project, found: _Run, plan_options: PlanOptions) -> int:
+    options = found.options
+    selection, without_image = with_images(found.selection, options, project.settings())
+    existing(options.ca)
+    check_caches(caches_of(options), len(selection.targets))
+    if options.from_bundle:
+        raise_all(found.busy, single=len(selection.targets) == 1)
+        build_from_bundle(project, selection, options, options.from_bundle, found.journal)
         return 0
-    from cannery.cli.building import carry_out
+    earlier = found.journal if found.resumes else None
+    transfer = read(TransferOptions, given, project)
+    builds = not (plan_options.plan or plan_options.print)
+    supply = provide if builds else foresee
+    provided = supply(project, selection.targets, options, transfer)
+    provided = replace(provided, failures={**provided.failures, **without_image, **found.busy})
+    options = replace(options, artifacts=provided.folder)
+    selection = replace(selection, provided=provided)
+    if builds:
+        look_up_bases(project, selection, options)
+    planned = make_plan(project, selection, options, plan_options, earlier)
+    if builds:
+        with reported(project, selection.targets, options):
+            build_all(project, selection, options, planned, found.journal)
+        return 0
+    if plan_options.plan:
+        print(_shown(planned.plan, plan_options, options))
+    else:
+        print(printed(project, selection, options, planned), end="")
+    raise_for_plan(planned, simulate=options.simulate, single=len(selection.targets) == 1)
+    return 0
 
-    return carry_out(given, project, plan_options, memory)
+
+def _shown(plan: Plan, plan_options: PlanOptions, options: BuildOptions) -> str:
+    if plan_options.format == "json":
+        return report.to_json(plan)
+    return report.to_text(plan, verbose=options.verbose, width=console.width())
+
+
+def _started(given: Given, project: Project, _: Claims) -> _Run:
+    """A new run."""
+    chosen = read(SelectionOptions, given, project)
+    options = read(BuildOptions, given, project)
+    matrix = project.matrix()
+    selection = Selection(
+        matrix=matrix,
+        targets=tuple(select(matrix, chosen.targets or ["*"], chosen.where)),
+        named=frozenset(chosen.targets) & frozenset(matrix.targets),
+        shard=chosen.shard,
+    )
+    named = tuple(sorted(selection.named))
+    journal = Journal(path=project.state / _JOURNAL, options=options, named=named)
+    return _Run(selection=selection, options=options, journal=journal, resumes=False)
+
+
+def _resumed(given: Given, project: Project, claims: Claims) -> _Run | None:
+    """The last run, as far as it is not finished; None if it is.
+
+    Raises:
+        UsageError: one of its targets does not exist any more, or an option has to be given again.
+        BusyError: the run has not ended.
+        FileError: what it wrote down cannot be read.
+    """
+    earlier = read_journal(_newest_ended(project, claims))
+    left = [name for name, entry in earlier.entries.items() if not entry.finished]
+    if not left:
+        return None
+    options = resumed(earlier.options, earlier.withheld, given)
+    matrix = project.matrix()
+    selection = Selection(
+        matrix=matrix, targets=tuple(select(matrix, left)), named=frozenset(earlier.named)
+    )
+    journal = replace(earlier, options=options)
+    return _Run(selection=selection, options=options, journal=journal, resumes=True)
+
+
+def _newest_ended(project: Project, claims: Claims) -> Path:
+    """The newest journal whose run has ended.
+
+    Raises:
+        BusyError: no run has ended yet.
+    """
+    found = project.state.glob(f"{Path(_JOURNAL).stem}*.json")
+    newest_first = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+    holders = {path: claims.holder(path.name) for path in newest_first}
+    ended = [path for path, holder in holders.items() if not holder]
+    if holders and not ended:
+        running = "; ".join(holders.values())
+        fix = "Wait until it has ended, or stop it."
+        raise BusyError(Problem(what=f"the run that could be resumed goes on: {running}.", fix=fix))
+    return ended[0] if ended else project.state / _JOURNAL
+
+
+def _check_folder(project: Project) -> None:
+    """Raise FileError where no folder can be for what a build writes."""
+    if project.state.exists() and not project.state.is_dir():
+        error = NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        raise file_error("write", project.state, error)

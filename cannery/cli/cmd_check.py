@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cannery.cli.common import read
 from cannery.cli.judging import judged, show
 from cannery.common.clock import now
@@ -33,11 +31,7 @@ def run(given: Given, project: Project) -> int:
 
 
 def _unused(project: Project, found: Judged) -> list[str]:
-    def known() -> dict[str, Any]:
-        matrix = project.matrix()
-        return {"targets": len(matrix.targets), "unused": matrix.unused}
-
-    matrix = project.cache.computed("unused", project.inputs(), known)
-    if not matrix["unused"] or len(found) < matrix["targets"]:
+    matrix = project.matrix()
+    if not matrix.unused or len(found) < len(matrix.targets):
         return []
-    return [f"No target uses {some_of(matrix['unused'], 20)}."]
+    return [f"No target uses {some_of(matrix.unused, 20)}."]

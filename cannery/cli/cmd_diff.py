@@ -9,8 +9,10 @@ from cannery.common.errors import CanneryError, kind_of
 from cannery.matrix.project import Project
 from cannery.options.diff import DiffOptions
 from cannery.options.given import Given
+from cannery.publish.commit_contents import commit_contents
 from cannery.publish.difference import Contents, difference
 from cannery.publish.difference_text import difference_json, difference_text
+from cannery.publish.image_contents import read_contents
 
 
 def run(given: Given, project: Project) -> int:
@@ -39,11 +41,6 @@ def run(given: Given, project: Project) -> int:
 
 
 def _contents(project: Project, name: str, target: str) -> Contents:
-    # Imported here, because comparing commits needs no engine.
     if target:
-        from cannery.publish.commit_contents import commit_contents
-
         return commit_contents(project, name, target)
-    from cannery.publish.image_contents import read_contents
-
     return read_contents(project, name)

@@ -16,9 +16,9 @@ from cannery.common.errors import (
     kind_of,
 )
 from cannery.common.files import put_files
-from cannery.common.model import Matrix
 from cannery.common.sources import CannSource, File
 from cannery.fetch.fetching import Sources, fetch_files
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.options.fetch import FetchOptions, TransferOptions
 from cannery.options.given import Given

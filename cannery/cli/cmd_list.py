@@ -7,11 +7,11 @@ import json
 from collections.abc import Sequence
 
 from cannery.cli.common import read
-from cannery.cli.listed import Listed, listed
+from cannery.cli.target_rows import TargetRow, target_rows
 from cannery.common import console
 from cannery.common.columns import columns, fold
 from cannery.fetch.missing_report import Missing
-from cannery.matrix.project import Project
+from cannery.matrix.project import Project, select
 from cannery.options.given import Given
 from cannery.options.matrix import ListOptions
 
@@ -23,58 +23,56 @@ def run(given: Given, project: Project) -> int:
         MatrixError, FileError: matrix.yaml or a record is wrong, or cannot be read.
     """
     options = read(ListOptions, given, project)
-    names = project.selected_ids(options.targets or ["*"], options.where)
+    targets = select(project.matrix(), options.targets or ["*"], options.where)
     if options.format == "names":
-        text = "\n".join(names)
+        text = "\n".join(each.id for each in targets)
     elif options.format == "json":
-        text = _json(project, listed(project, names))
+        text = _json(project, target_rows(project, targets))
     else:
-        text = _table(project, listed(project, names), verbose=options.verbose)
+        text = _table(project, target_rows(project, targets), verbose=options.verbose)
     print(text)
     return 0
 
 
-def _table(project: Project, listed: Sequence[Listed], *, verbose: bool) -> str:
+def _table(project: Project, rows: Sequence[TargetRow], *, verbose: bool) -> str:
     width = console.width()
-    missing = [each.missing(project.artifacts) for each in listed]
+    missing = [each.missing(project.artifacts) for each in rows]
     files = Missing(missing)
-    states = [_state(*each, files) for each in zip(listed, missing, strict=True)]
-    ids = (each.id for each in listed)
+    states = [_state(*each, files) for each in zip(rows, missing, strict=True)]
+    ids = (each.id for each in rows)
     heads = columns([("target", "state"), *zip(ids, states, strict=True)])
     room = max(map(len, heads))
     lines = [f"{heads[0]:<{room}}  summary"]
-    for head, each in zip(heads[1:], listed, strict=True):
+    for head, each in zip(heads[1:], rows, strict=True):
         line = f"{head:<{room}}  {each.summary}"
         fits = not width or len(line) <= width
         lines += [line] if fits else [head, f"    {each.summary}"]
         lines += _details(each) if verbose else []
-    notes = [
-        f"{each.id}: not known to work: {each.unverified}" for each in listed if each.unverified
-    ]
+    notes = [f"{each.id}: not known to work: {each.unverified}" for each in rows if each.unverified]
     legend = files.legend("missing files, which even --simulate needs:")
     for more in (notes, legend):
         lines += ["", *more] if more else []
     return "\n".join(fold(lines, width))
 
 
-def _state(listed: Listed, missing: dict[str, str], files: Missing) -> str:
+def _state(row: TargetRow, missing: dict[str, str], files: Missing) -> str:
     """One phrase; ``files`` numbers the missing files."""
     parts = [files.needs(missing)] if missing else []
-    parts += listed.verdicts
-    parts += ["published"] if listed.published else []
+    parts += row.verdicts
+    parts += ["published"] if row.published else []
     return "; ".join(parts) or "not verified"
 
 
-def _details(listed: Listed) -> list[str]:
+def _details(row: TargetRow) -> list[str]:
     """The versions and the results of a target, indented."""
-    versions = [f"{name} {version}" for name, version in listed.components.items()]
-    lines = ["    " + ", ".join([*versions, f"chip {listed.chip}", listed.platform])]
-    lines += [f"    maintained: {', '.join(listed.ends)}"] if listed.ends else []
-    lines += [f"    {each}" for each in listed.phrases]
-    return [*lines, *([f"    {listed.published}"] if listed.published else [])]
+    versions = [f"{name} {version}" for name, version in row.components.items()]
+    lines = ["    " + ", ".join([*versions, f"chip {row.chip}", row.platform])]
+    lines += [f"    maintained: {', '.join(row.ends)}"] if row.ends else []
+    lines += [f"    {each}" for each in row.phrases]
+    return [*lines, *([f"    {row.published}"] if row.published else [])]
 
 
-def _json(project: Project, listed: Sequence[Listed]) -> str:
+def _json(project: Project, rows: Sequence[TargetRow]) -> str:
     found = [
         {
             "id": each.id,
@@ -89,6 +87,6 @@ def _json(project: Project, listed: Sequence[Listed]) -> str:
             "results": each.results,
             "published": each.published,
         }
-        for each in listed
+        for each in rows
     ]
     return json.dumps(found, indent=2, ensure_ascii=False)

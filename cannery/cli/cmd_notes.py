@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from cannery.cli.common import read, selected
-from cannery.compat import judge
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.shared import RequiredTargetOptions
@@ -21,9 +20,9 @@ def run(given: Given, project: Project) -> int:
     """
     targets = selected(read(RequiredTargetOptions, given, project), project)
     records = read_records(project.releases)
-    compat = project.compat()
+    findings = project.matrix().findings
     texts = [
-        release_notes(each, judge(each, compat), [r for r in records if r.target == each.id])
+        release_notes(each, findings[each.id], [r for r in records if r.target == each.id])
         for each in targets
     ]
     print("\n".join(texts), end="")

@@ -5,19 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cannery.cli.common import read
 from cannery.common import console
 from cannery.common.errors import counted
 from cannery.common.files import exclusive, write_files
-from cannery.matrix.project import EACH_IN_SYNC, IN_SYNC, RENDERED, Project, select
+from cannery.common.model import Target
+from cannery.image.drift import Difference, compare, require_in_sync
+from cannery.image.render import Renderer
+from cannery.matrix.matrix import Matrix
+from cannery.matrix.project import Project, select
 from cannery.options.given import Given
 from cannery.options.matrix import RenderOptions
-
-if TYPE_CHECKING:
-    from cannery.common.model import Matrix, Target
-    from cannery.image.drift import Difference
 
 
 def run(given: Given, project: Project) -> int:
@@ -52,31 +51,16 @@ def run(given: Given, project: Project) -> int:
 
 
 def _check(project: Project, options: RenderOptions) -> int:
-    """The number of targets that were compared, now or when what they depend on was the same.
+    """The number of targets that were compared.
 
     Raises:
         OutOfSyncError: something differs.
     """
-    inputs = project.rendering_inputs()
-    if (count := project.cache.get(IN_SYNC, inputs)) is not None:
-        if not options.targets and not options.where:
-            return int(count)
-        return len(project.selected_ids(options.targets or ["*"], options.where))
-    # Imported here and below, because none of it is needed to see that no file has changed.
-    from cannery.image.drift import require_in_sync
-
     matrix = project.matrix()
     targets = select(matrix, options.targets or ["*"], options.where)
     every = len(targets) == len(matrix.targets)
-    each = project.inputs_of_targets(targets)
-    same = project.cache.noted(EACH_IN_SYNC, each)
-    changed = [target for target in targets if target.id not in same]
-    difference, _ = _compared(project, matrix, changed, every=every)
+    difference, _ = _compared(project, matrix, targets, every=every)
     require_in_sync(project, difference, "python build.py render")
-    if every:
-        project.cache.keep(RENDERED, inputs)
-        project.cache.keep(IN_SYNC, inputs, str(len(targets)))
-        project.cache.note(EACH_IN_SYNC, each)
     return len(targets)
 
 
@@ -87,9 +71,6 @@ def _compared(
 
     With ``every`` also files that belong to no target of ``matrix`` are differences.
     """
-    from cannery.image.drift import compare
-    from cannery.image.render import Renderer
-
     renderer = Renderer(project)
     rendered: dict[Path, str] = {}
     for each in renderer.render_all(targets).values():

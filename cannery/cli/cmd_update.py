@@ -14,12 +14,17 @@ from cannery.common import console
 from cannery.common.clock import now
 from cannery.common.errors import MatrixError, OutOfSyncError, Problem, counted
 from cannery.common.files import read_text, write_files
-from cannery.common.model import Matrix
 from cannery.common.package_index import PackageIndex, package_index
+from cannery.engine.known_bases import building_architecture
 from cannery.lock.index_versions import ask
+from cannery.lock.proposals_report import proposals
+from cannery.lock.proposing import propose
+from cannery.matrix.base_digests import update_bases
 from cannery.matrix.index_questions import KEYS, questions
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project, select
 from cannery.matrix.schema import parse_matrix
+from cannery.matrix.snapshots import move_snapshots
 from cannery.matrix.updates import News, compare
 from cannery.matrix.versions import VersionChange, find_uses, rewrite
 from cannery.options.given import Given
@@ -81,10 +86,6 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
         OutOfSyncError: with --check, there are some.
         MatrixError, EngineError, FileError: as ``propose``; then no file has changed.
     """
-    # Imported here, because comparing versions reads no page.
-    from cannery.lock.proposals_report import proposals
-    from cannery.lock.proposing import propose
-
     found = propose(project, source, options.table, now()[:10])
     if text := proposals(found.rows, found.proposed, found.ended):
         print(text)
@@ -104,11 +105,6 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
 
 def _update_bases(project: Project, options: UpdateOptions) -> None:
     """Look for digests of bases, or move their snapshots."""
-    # Imported here, because comparing versions asks no registry of images.
-    from cannery.engine.known_bases import building_architecture
-    from cannery.matrix.base_digests import update_bases
-    from cannery.matrix.snapshots import move_snapshots
-
     if options.bases:
         building, ca = building_architecture(), existing(options.ca)
         update_bases(project, building=building, write=options.write, ca=ca)

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from cannery.common.errors import CanneryError, UsageError, kind_of
+from cannery.common.model import Target
+from cannery.common.yaml_limits import read_limited
 from cannery.matrix.project import Project, select
 from cannery.options import given as given_options
 from cannery.options.given import Given
 from cannery.options.option import OptionSet
 from cannery.options.shared import TargetOptions
-
-if TYPE_CHECKING:
-    from cannery.common.model import Target
 
 _T = TypeVar("_T", bound=OptionSet)
 _R = TypeVar("_R")
@@ -41,9 +40,6 @@ def read_files(paths: Iterable[Path], parse: Callable[[str, str], _R]) -> list[_
     Raises:
         CanneryError: files cannot be read or parsed; with every problem.
     """
-    # Imported here, because most commands have no such files.
-    from cannery.common.yaml_limits import read_limited
-
     found: list[_R] = []
     errors: list[CanneryError] = []
     for path in paths:

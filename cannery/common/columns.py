@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection, Iterable, Sequence
 
 
@@ -39,8 +40,6 @@ def fold(lines: Iterable[str], width: int) -> list[str]:
 
 def _wrapped(line: str, width: int) -> list[str]:
     """The lines that ``line`` becomes, of which all but the first are indented further."""
-    import textwrap
-
     indent = " " * (len(line) - len(line.lstrip()) + 4)
     wrapped = textwrap.wrap(
         line,

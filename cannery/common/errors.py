@@ -7,6 +7,7 @@ turns an error into text and a code.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,9 +180,6 @@ def closest(name: str, known: Iterable[str]) -> str:
     by_lower = {each.lower(): each for each in sorted(known, reverse=True)}
     # Comparing with each of thousands of names, for each of many mistakes, would take minutes.
     near = by_lower if len(by_lower) <= _COMPARED else {name.lower()} & by_lower.keys()
-    # Imported here, because only mistakes need it.
-    import difflib
-
     found = difflib.get_close_matches(name.lower(), sorted(near), n=1, cutoff=0.6)
     return by_lower[found[0]] if found else ""
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -83,9 +85,6 @@ def link_or_copy(source: Path, destination: Path) -> None:
         try:
             os.link(source.resolve(), temporary)
         except OSError:  # on another disk
-            # Imported here, because commands that write nothing do not need it.
-            import shutil
-
             shutil.copy2(source, temporary)
         os.replace(temporary, destination)
     finally:
@@ -172,9 +171,6 @@ def _stage(path: Path, text: str) -> Path:
         # os.replace would find out only after other files have been replaced.
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     mode = 0o755 if text.startswith("#!") else 0o644
-    # Imported here, because commands that write nothing do not need it.
-    import tempfile
-
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:

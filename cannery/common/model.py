@@ -246,15 +246,3 @@ class Target:
             TRITON_ASCEND: self.triton_ascend_wheel,
             **(self.application.wheels if self.application else {}),
         }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Matrix:
-    """Every target of a matrix.yaml, in the order of the file, and every CANN release.
-
-    ``unused`` are the definitions that no target uses, each as in "pythons: cpython-3.9.2".
-    """
-
-    targets: Mapping[str, Target]
-    cann: Mapping[str, CannRelease] = field(default_factory=dict)
-    unused: tuple[str, ...] = ()

@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 from cannery.common import console
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
 
 _WORTH_A_LINE = 3.0
 """Seconds that a step has to take to be told of where lines cannot be redrawn."""
@@ -88,9 +89,6 @@ def shown(board: Board) -> Iterator[Board]:
     if not sys.stderr.isatty() or os.environ.get("TERM") in (None, "", "dumb"):
         yield board
         return
-    from rich.console import Console
-    from rich.live import Live
-
     screen = Console(stderr=True, highlight=False)
     board.live = True
     with ExitStack() as stack:
@@ -114,9 +112,6 @@ def shown(board: Board) -> Iterator[Board]:
 
 
 def _table(board: Board, screen: Console) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table.grid(padding=(0, 2), expand=False)
     for column in range(4):
         table.add_column(no_wrap=True, justify="right" if column == 2 else "left")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of targets as plain data, for texts, for programs and for the cache.
+"""What is known of targets as plain data, for texts and for programs.
 
 docs/command-line.md has the fields that programs see.
 """
@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from cannery.common.errors import Problem
-
-if TYPE_CHECKING:
-    from cannery.common.model import Target
-    from cannery.compat import Finding
-    from cannery.compat.facts import Row
+from cannery.common.model import Target
+from cannery.compat.facts import Lifetime, Row
+from cannery.compat.finding import Finding
 
 
 class SourceDocument(TypedDict):
@@ -95,9 +93,6 @@ def target_document(target: Target, findings: Iterable[Finding]) -> TargetDocume
 
 def finding_document(finding: Finding) -> FindingDocument:
     """``finding`` with its rows."""
-    # Imported here, because what is in the cache needs none of it.
-    from cannery.compat.facts import Lifetime
-
     lifetimes = [row for row in finding.rows if isinstance(row, Lifetime)]
     return {
         "component": finding.component,

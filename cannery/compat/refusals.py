@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cannery.common.errors import Problem
@@ -10,7 +11,6 @@ from cannery.common.model import Target
 from cannery.compat.facts import Compat
 from cannery.compat.finding import Finding, Place, Verdict
 from cannery.compat.nearest import nearest
-from cannery.compat.rules import judge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +52,13 @@ class Refusal:
         return Problem(what=what, fix=" ".join(fixes))
 
 
-def refusals_of(target: Target, compat: Compat) -> list[Refusal]:
-    """Every reason why ``target`` must not be built.
+def refusals_of(target: Target, findings: Iterable[Finding], compat: Compat) -> list[Refusal]:
+    """Every reason why ``target`` must not be built, of its ``findings``.
 
     That is everything that is known to fail, and, unless the target says ``unverified: reason``,
     everything that is not known to work.
     """
-    failing = [finding for finding in judge(target, compat) if not passes(finding, target)]
+    failing = [finding for finding in findings if not passes(finding, target)]
     first = next((finding for finding in failing if finding.pairs), None)
     return [
         Refusal(finding=each, target=target, compat=compat, with_nearest=each is first)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cannery.common.process import run
+from cannery.engine.unreachable import unreachable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +44,6 @@ def local_images(references: Iterable[str]) -> Images:
     # docker ends with 1 for a missing image and for a missing engine; only its text differs.
     absent = [line for line in lines if "No such image: " in line]
     if len(found) + len(absent) < len(names) or (code and not absent):
-        # Imported here, because 'list' imports this module and never gets here.
-        from cannery.engine.unreachable import unreachable
-
         raise unreachable("\n".join(line for line in lines if line not in found))
     missing = {line.partition("No such image: ")[2] for line in absent}
     here = [name for name in names if name not in missing]

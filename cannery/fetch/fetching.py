@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 
 from cannery.common import console
 from cannery.common.errors import ArtifactError, CanneryError, Problem
@@ -20,6 +19,8 @@ from cannery.common.package_index import package_index
 from cannery.common.sources import CannSource, File
 from cannery.common.threads import workers
 from cannery.fetch.artifacts import check_artifacts
+from cannery.fetch.fetcher import Fetched, Fetcher
+from cannery.fetch.http import Client, Timeouts
 from cannery.fetch.needed_files import CANN, needed_files
 from cannery.fetch.store import Store, store_folder
 from cannery.fetch.terms import Terms
@@ -29,9 +30,6 @@ from cannery.matrix.project import Project
 from cannery.matrix.settings import Settings
 from cannery.options.build import BuildOptions
 from cannery.options.fetch import TransferOptions
-
-if TYPE_CHECKING:
-    from cannery.fetch.fetcher import Fetched, Fetcher
 
 UNFETCHED = "not fetched yet"
 """In place of a sha256 that is known only after the download."""
@@ -245,10 +243,6 @@ def fetch_files(
 def _fetcher(
     sources: Sources, transfer: TransferOptions, ca: Path | None, bars: Screen, stop: Event
 ) -> Fetcher:
-    # Imported here, because that takes longer than most plans, which fetch nothing.
-    from cannery.fetch.fetcher import Fetcher
-    from cannery.fetch.http import Client, Timeouts
-
     return Fetcher(
         store=sources.store,
         client=Client(package_index(ca, "").ca, Timeouts()),

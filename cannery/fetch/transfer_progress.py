@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+
+from rich import progress
+from rich.console import Console
+from rich.progress import Progress
 
 from cannery.common import console
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 Bar = Callable[[int, int], None]
 """Is told how many bytes are there, and how many there will be (0 if that is not known)."""
@@ -44,9 +44,6 @@ def screen() -> Iterator[Screen]:
     if not sys.stderr.isatty() or os.environ.get("TERM") in (None, "", "dumb"):
         yield Screen()
         return
-    from rich import progress
-    from rich.console import Console
-
     terminal = Console(stderr=True, highlight=False)
     shown = progress.Progress(
         progress.TextColumn("{task.description}", markup=False),

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common.files import write_files
-from cannery.common.model import Matrix
 from cannery.compat.facts import Compat
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 
 FILE = "packages/ascend-doctor/ascend_doctor/facts.json"

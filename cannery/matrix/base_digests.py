@@ -12,7 +12,8 @@ from cannery.common import console
 from cannery.common.bases import Base
 from cannery.common.errors import MatrixError, Problem, Span
 from cannery.common.files import read_text, write_files
-from cannery.common.model import Matrix, Target
+from cannery.common.model import Target
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.own_sources import full_reference
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix

@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import yaml
 
 from cannery.common.cann import CannRelease
 from cannery.common.errors import did_you_mean
 from cannery.common.yaml_reader import Section
+from cannery.compat import Compat
+from cannery.compat.file_names import file_name, has_chip, has_nnal
 from cannery.matrix.definitions import Definitions
-
-if TYPE_CHECKING:
-    from cannery.compat import Compat
 
 _ONE_CHIP = (
     "The operator packages of several chips cannot share one installation path "
@@ -70,22 +68,15 @@ def _chip(section: Section) -> str:
 
 def _add_kernels(release: CannRelease, chip: str, platform: str, compat: Compat | None) -> str:
     """Where the file would be declared, if Huawei is known to make it; else a chip that is."""
-    if compat:
-        # Imported here, because a matrix that has passed is read without the facts.
-        from cannery.compat.file_names import file_name, has_chip
-
-        if has_chip(compat, release, chip):
-            name = file_name(compat, "kernels", release, chip, platform)
-            declared = f"{chip}: {{file: {name}, origin: ...}} to its kernels"
-            return f"Huawei has it: add {chip} to its chips, or {declared}."
+    if compat and has_chip(compat, release, chip):
+        name = file_name(compat, "kernels", release, chip, platform)
+        declared = f"{chip}: {{file: {name}, origin: ...}} to its kernels"
+        return f"Huawei has it: add {chip} to its chips, or {declared}."
     return did_you_mean(chip, release.chips)
 
 
 def _add_nnal(release: CannRelease, platform: str, compat: Compat | None) -> str:
-    if compat:
-        from cannery.compat.file_names import file_name, has_nnal
-
-        if has_nnal(compat, release):
-            name = file_name(compat, "nnal", release, "", platform)
-            return f"Huawei has it: add nnal: {{file: {name}, origin: ...}} to the release."
+    if compat and has_nnal(compat, release):
+        name = file_name(compat, "nnal", release, "", platform)
+        return f"Huawei has it: add nnal: {{file: {name}, origin: ...}} to the release."
     return "Leave nnal out."

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cannery.common.bases import PythonSource
-from cannery.common.model import Matrix, Target
+from cannery.common.model import Target
 from cannery.compat import Finding, judge
 from cannery.compat.facts import Compat
 from cannery.compat.lifetimes import has_ended
+from cannery.matrix.matrix import Matrix
 
 
 @dataclass(frozen=True, kw_only=True)

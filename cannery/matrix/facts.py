@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cannery.common.errors import FileError, Problem
 from cannery.common.yaml_limits import read_limited
+from cannery.compat import Compat, parse_compat
 from cannery.matrix.file_names import FACTS
-
-if TYPE_CHECKING:
-    from cannery.compat import Compat
 
 
 def read_facts(matrix: Path) -> str:
@@ -35,7 +32,4 @@ def parse_facts(text: str) -> Compat:
     Raises:
         MatrixError: with every problem found, each with its line.
     """
-    # Imported here, because it takes a third of the time of a listing.
-    from cannery.compat import parse_compat
-
     return parse_compat(text, FACTS)

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import yaml
 
 from cannery.common.errors import some_of
 from cannery.common.model import Target
 from cannery.common.yaml_reader import Section
-
-if TYPE_CHECKING:
-    from cannery.compat import Compat, Refusal
+from cannery.compat import Compat, Finding, Refusal, judge, refusals_of
 
 _NAMED = 3
 """How many of the targets that a cause concerns are named."""
@@ -28,25 +25,27 @@ class _Cause:
 
 
 class Judgement:
-    """Collects why targets of one file must not be built; without ``compat`` nothing is refused."""
+    """Collects why targets of one file must not be built; without ``compat`` nothing is refused.
+
+    ``findings`` has everything that is known of each target, by its id.
+    """
 
     def __init__(self, top: Section, compat: Compat | None) -> None:
         self._top = top
         self._compat = compat
         self._causes: dict[tuple[int, str], _Cause] = {}
+        self.findings: dict[str, list[Finding]] = {}
 
     def add(self, target: Target, section: Section) -> None:
         """Judge ``target``, which was read from ``section``."""
         if self._compat is None:
             return
-        # Imported here, because a matrix that has passed is not judged.
-        from cannery.compat import refusals_of
-
-        for refusal in refusals_of(target, self._compat):
+        found = self.findings[target.id] = judge(target, self._compat)
+        for refusal in refusals_of(target, found, self._compat):
             shared = bool(refusal.place)
             node = self._top.at(refusal.place) if shared else section.node_of(refusal.key)
-            found = _Cause(node=node, first=refusal, shared=shared)
-            cause = self._causes.setdefault((node.start_mark.index, refusal.finding.text), found)
+            new = _Cause(node=node, first=refusal, shared=shared)
+            cause = self._causes.setdefault((node.start_mark.index, refusal.finding.text), new)
             cause.targets.append(target.id)
 
     def report(self) -> None:

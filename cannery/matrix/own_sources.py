@@ -9,8 +9,9 @@ from dataclasses import replace
 from cannery.common.bases import Base
 from cannery.common.cann import CannRelease
 from cannery.common.errors import MatrixError, Problem, did_you_mean
-from cannery.common.model import Matrix, Target
+from cannery.common.model import Target
 from cannery.matrix.file_names import SETTINGS
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.settings import Settings
 
 Mirrors = Mapping[str, tuple[str, ...]]

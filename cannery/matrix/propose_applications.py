@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from packaging.version import InvalidVersion, Version
 
 from cannery.common.errors import MatrixError
-from cannery.common.model import Application, Matrix, Target
+from cannery.common.model import Application, Target
 from cannery.common.specifiers import normal_name, parse_requirements
 from cannery.matrix.index_questions import Answers, Question, runtime_of
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.propose_pairs import Proposed
 from cannery.matrix.siblings import Addition, AxisValue, Known, NewValue, axis_values, with_value
 from cannery.matrix.text import MatrixText

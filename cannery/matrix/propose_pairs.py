@@ -12,10 +12,10 @@ from packaging.version import Version
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError
 from cannery.common.extras import EXTRAS
-from cannery.common.model import Matrix
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.nearest import Combination, is_published
 from cannery.matrix.choice import Choice, layout_of
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.propose_cann import cann_of
 from cannery.matrix.siblings import (
     Addition,

@@ -6,23 +6,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cannery.common.cache import Cache, inputs_of
 from cannery.common.errors import did_you_mean
 from cannery.common.extras import EXTRAS, HCCL_TEST, TRITON_ASCEND
-from cannery.common.model import Flavour, Matrix, Target
+from cannery.common.model import Flavour, Target
 from cannery.common.yaml_limits import read_limited
 from cannery.common.yaml_reader import Section, parse_yaml
+from cannery.compat import Compat
 from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions
 from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.families import MAX_TARGETS, Expanded, expand_families
 from cannery.matrix.judgement import Judgement
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.wheels import read_requirements
-
-if TYPE_CHECKING:
-    from cannery.compat import Compat
 
 _ID = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
 _VERSION = re.compile(
@@ -34,9 +32,6 @@ _SIMULATED = "-sim"
 _LONGEST = 128 - len(_SIMULATED)
 """A tag has at most 128 characters (OCI distribution specification 1.1)."""
 
-_PASSED = "passed"
-"""The name of the cache's entry for the last matrix that passed."""
-
 _PLATFORMS = ("linux/arm64", "linux/amd64")
 _FLAVOURS = {str(each): each for each in (Flavour.DEVEL, Flavour.RUNTIME)}
 """Those that a target can name; APP follows from its application."""
@@ -47,26 +42,15 @@ _FROM_SCHEMA_1 = (
 )
 
 
-def load_matrix(path: Path, cache: Cache | None = None) -> Matrix:
+def load_matrix(path: Path) -> Matrix:
     """Read the matrix in ``path`` and judge its targets by the compat.yaml in the same folder.
-
-    Judging takes most of the time, and a matrix that passed is the same with and without the facts:
-    the ``cache`` remembers which has passed, and that one is not judged again.
 
     Raises:
         FileError: one of them cannot be read.
         MatrixError: with every problem found, each with its line.
     """
     text = read_limited(path, path.name)
-    facts = read_facts(path)
-    if cache is None:
-        return parse_matrix(text, path.name, parse_facts(facts))
-    inputs = inputs_of([text, facts])
-    if cache.get(_PASSED, inputs) is not None:
-        return parse_matrix(text, path.name)
-    matrix = parse_matrix(text, path.name, parse_facts(facts))
-    cache.keep(_PASSED, inputs)
-    return matrix
+    return parse_matrix(text, path.name, parse_facts(read_facts(path)))
 
 
 def parse_matrix(text: str, name: str, compat: Compat | None = None) -> Matrix:
@@ -108,7 +92,9 @@ def matrix_of(top: Section, compat: Compat | None) -> Matrix:
                 judgement.add(target, section)
     judgement.report()
     unused = (*_unused(targets.values(), definitions), *of_axes)
-    return Matrix(targets=targets, cann=definitions.cann, unused=unused)
+    return Matrix(
+        targets=targets, cann=definitions.cann, unused=unused, findings=judgement.findings
+    )
 
 
 def _used(target: Target) -> list[object]:

@@ -6,12 +6,9 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from cannery.common.errors import Problem, UsageError, did_you_mean, some_of
-
-if TYPE_CHECKING:
-    from cannery.common.model import Target
+from cannery.common.model import Target
 
 _SHOWN = 20
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,9 +54,6 @@ def read_settings(root: Path) -> Settings:
         text = read_text(root / SETTINGS)
     except FileNotFoundError:
         return Settings()
-    # Imported here, because most checkouts have no such file.
-    import tomllib
-
     try:
         loaded = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:

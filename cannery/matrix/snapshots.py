@@ -11,8 +11,9 @@ from cannery.common import console
 from cannery.common.bases import Base
 from cannery.common.errors import MatrixError, Problem, Span, UsageError
 from cannery.common.files import read_text, write_files
-from cannery.common.model import Matrix, Target
+from cannery.common.model import Target
 from cannery.matrix.base_digests import base_value
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.versions import Use, VersionChange, rewrite

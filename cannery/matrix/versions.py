@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import yaml
 
 from cannery.common.errors import MatrixError, Problem, Span
-from cannery.common.model import Matrix, Target
+from cannery.common.model import Target
 from cannery.common.yaml_reader import Problems, Section
 from cannery.matrix.families import expand_families
+from cannery.matrix.matrix import Matrix
 
 _NAME = "matrix.yaml"
 

@@ -5,35 +5,23 @@ from __future__ import annotations
 
 import re
 
+from packaging.requirements import InvalidRequirement
+
+from cannery.common.specifiers import normal_name, parse_requirement
 from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
 from cannery.common.yaml_reader import Section
 from cannery.matrix.file_definitions import check_file_name, is_url
 
 _PINNED = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[A-Za-z0-9.!]+)")
-_NORMAL = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LOCAL = re.compile(r"[a-z0-9]+(\.[a-z0-9]+)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORD = re.compile(r"[^\s\"'\\$]+")
-_VERSION = r"\d+(?:\.\d+)*(?:\.post\d+)?"
-_BOUND = rf"(?:[=!]={_VERSION}(?:\.\*)?|[<>]=?{_VERSION})"
-_MARKER = r"; python_version [<>]=? '\d+(?:\.\d+)*'"
-_PLAIN_REQUIREMENT = re.compile(
-    rf"[A-Za-z0-9]+(?:[._-]+[A-Za-z0-9]+)*(?:\[[a-z]+\])?(?:{_BOUND}(?:,{_BOUND})*)?(?:{_MARKER})?"
-)
-"""Requirements that are valid without being parsed, because importing the parser takes a quarter
-of the time of a listing."""
 
 
 def read_requirements(section: Section, key: str = "requirements") -> tuple[str, ...]:
     """The list of requirements under ``key``; those that cannot be locked become problems."""
 
     def wrong(text: str) -> str:
-        if _PLAIN_REQUIREMENT.fullmatch(text):
-            return ""
-        from packaging.requirements import InvalidRequirement
-
-        from cannery.common.specifiers import parse_requirement
-
         try:
             place = parse_requirement(text).url
         except InvalidRequirement:
@@ -106,7 +94,7 @@ def read_pairs(
 
 def _built_wheel(component: str, version: str, section: Section) -> BuiltWheel:
     package, found = _sdist(section)
-    if package and package != _normalized(component.replace("_", "-")):
+    if package and package != normal_name(component.replace("_", "-")):
         what = f"the wheel of {component} cannot be built from the sdist of {package}."
         section.wrong("sdist", what, "A component has the name of its package.")
     elif found and version and found != version:
@@ -137,17 +125,8 @@ def _sdist(section: Section) -> tuple[str, str]:
     """The normalized name and the version under ``sdist``; empty if they are wrong."""
     text = section.text("sdist")
     if match := _PINNED.fullmatch(text):
-        return _normalized(match["name"]), match["version"]
+        return normal_name(match["name"]), match["version"]
     if text:
         what = f"{text!r} is not one version of a package."
         section.wrong("sdist", what, "Write it as in vllm==0.7.3.")
     return "", ""
-
-
-def _normalized(name: str) -> str:
-    if _NORMAL.fullmatch(name):
-        return name
-    # Its import would take a quarter of the time of a listing.
-    from cannery.common.specifiers import normal_name
-
-    return normal_name(name)

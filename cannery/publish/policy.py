@@ -11,9 +11,10 @@ from pathlib import Path
 
 from cannery.common.errors import did_you_mean
 from cannery.common.image_names import REPOSITORY, SIMULATED, TAG, tag_end
-from cannery.common.model import Matrix, Target
+from cannery.common.model import Target
 from cannery.common.yaml_reader import Section, read_yaml
 from cannery.image.content_key import KEY_DIGITS, short_key
+from cannery.matrix.matrix import Matrix
 from cannery.publish.name_schemes import FIELDS, fields_of, scheme_tags
 
 _TAG = re.compile(TAG)

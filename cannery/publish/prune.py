@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from cannery.common import console
 from cannery.common.errors import Problem, PublishError
-from cannery.common.model import Matrix
 from cannery.image.render import NAMESPACE
 from cannery.image.simulated import LABEL as SIMULATED
+from cannery.matrix.matrix import Matrix
 from cannery.publish.policy import Publishing
 from cannery.publish.retention import Decision, Stored, choose_deletions
 from cannery.registry.client import Repository

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -78,19 +78,9 @@ def known_results(
     """
     every = {target.id: target for target in targets}
     verified = read_verified(project.root, every)
-    return results_of(every, verified, releases, key_of)
-
-
-def results_of(
-    targets: Mapping[str, Target],
-    verified: Mapping[str, Iterable[Verified]],
-    releases: Iterable[Record],
-    key_of: Callable[[Target, bool], str],
-) -> dict[str, tuple[Result, ...]]:
-    """As ``known_results``, of those targets of which ``verified`` has what was recorded."""
     records = [*releases]
     return {
-        name: _results(latest(records, name), own, partial(key_of, targets[name]))
+        name: _results(latest(records, name), own, partial(key_of, every[name]))
         for name, own in verified.items()
     }
 

@@ -10,12 +10,13 @@ from typing import Any
 import yaml
 
 from cannery.common.errors import Span
-from cannery.common.model import Matrix, Target
+from cannery.common.model import Target
 from cannery.common.yaml_limits import read_limited
 from cannery.common.yaml_reader import Section, parse_yaml
 from cannery.compat import Compat
 from cannery.compat.facts import Row
 from cannery.matrix.definitions import Definitions, read_definitions
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.publish.policy import Publishing, load
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 from cannery.cli import main
-from cannery.common.model import Matrix
 from cannery.compat import Compat
 from cannery.engine import client
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 

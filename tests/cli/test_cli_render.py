@@ -3,11 +3,6 @@ from __future__ import annotations
 
 import shutil
 
-import pytest
-
-from cannery.common.model import Target
-from cannery.image.render import Rendered, Renderer
-from cannery.lock.lock_file import Lock
 from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout
 
@@ -40,55 +35,6 @@ def test_what_is_stale_is_shown_and_mended(checkout: Checkout) -> None:
     checkout.run("render").accepted(f"wrote {DOCKERFILE}", f"wrote images/{OTHER}/target.json")
     assert checkout.state() == before
     checkout.run("render", "--check").accepted()
-
-
-def rendered_by(checkout: Checkout, monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
-    """The targets that ``words``, or else ``render --check``, render to find all in sync."""
-    found: list[str] = []
-    original = Renderer._rendered
-
-    def rendered(self: Renderer, target: Target, lock: Lock) -> Rendered:
-        found.append(target.id)
-        return original(self, target, lock)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Renderer, "_rendered", rendered)
-        checkout.run(*(words or ("render", "--check"))).accepted()
-    return found
-
-
-def test_only_what_may_have_changed_is_rendered_again(
-    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    every = {*checkout.project.matrix().targets}
-    assert {*rendered_by(checkout, monkeypatch)} == every
-    assert rendered_by(checkout, monkeypatch) == []
-    (checkout.root / "images" / TARGET / "requirements.lock").touch()
-    assert rendered_by(checkout, monkeypatch) == [TARGET]
-    # Another text of matrix.yaml, with the same targets.
-    checkout.edit("targets:", "targets: # all", "matrix.yaml")
-    assert rendered_by(checkout, monkeypatch) == []
-    checkout.edit("summary: PyTorch 2.3.1", "summary: The PyTorch 2.3.1")
-    checkout.run("render").accepted(f"wrote {DOCKERFILE}")
-    assert rendered_by(checkout, monkeypatch) == [TARGET]
-    (checkout.project.templates / "macros.j2").touch()
-    assert {*rendered_by(checkout, monkeypatch)} == every
-
-
-def test_a_plan_renders_only_what_may_have_changed(
-    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    every = ("--all", "--simulate", "--plan")
-    one = ("--target", TARGET, *every[1:])
-    assert rendered_by(checkout, monkeypatch, *one) == [TARGET]
-    assert len(rendered_by(checkout, monkeypatch)) > 1
-    assert rendered_by(checkout, monkeypatch, *one) == []
-    (checkout.root / "images" / TARGET / "requirements.lock").touch()
-    assert rendered_by(checkout, monkeypatch, *every) == [TARGET]
-    assert rendered_by(checkout, monkeypatch, *one) == []
-    checkout.edit("ARG BUILD_IMAGE", "ARG BUILD_IMAGES", DOCKERFILE)
-    for words in (one, every):
-        checkout.run(*words).refused(4, f"--- {DOCKERFILE}\n", MEND)
 
 
 def test_a_change_of_the_matrix_shows_in_the_images_it_is_about(checkout: Checkout) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cannery.common.model import Matrix, Target
+from cannery.common.model import Target
 from cannery.lock.lock_file import INPUTS
 from cannery.lock.requirements import inputs_digest
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from tests.copies import copy_tree

@@ -278,7 +278,7 @@ def test_a_run_for_a_comparison_writes_one_file_and_judges_no_limit(
     out = tmp_path / "out.jsonl"
     assert main(["--quick", "--only", "h", "--out", str(out)]) == 0
     assert main(["--quick", "--only", "h", "--out", str(out)]) == 0
-    assert "limit 80 ms, here 900: EXCEEDED" in capsys.readouterr().out
+    assert "limit 600 ms, here 900: EXCEEDED" in capsys.readouterr().out
     assert len(out.read_text("utf-8").splitlines()) == 2
     assert main(["--compare", str(out), str(out)]) == 0
     assert "| build.py list | 2, 2 | 1.00 |" in capsys.readouterr().out

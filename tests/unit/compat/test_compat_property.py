@@ -19,7 +19,7 @@ from packaging.version import Version
 
 from cannery.common.cann_version import CannRange, CannVersion
 from cannery.common.model import Target
-from cannery.compat import refusals_of
+from cannery.compat import Refusal, judge, refusals_of
 from tests.unit.compat_targets import APEX, COMPAT, PLUGIN, cann, changed, python
 from tests.unit.examples import times
 from tests.unit.matrices import OWN_FACTS
@@ -178,17 +178,21 @@ def test_the_samples_are_of_both_kinds() -> None:
     assert 10 < sum(found) < len(found) - 10
 
 
+def refused(target: Target) -> list[Refusal]:
+    return refusals_of(target, judge(target, COMPAT), COMPAT)
+
+
 @given(targets())
 @times(4)
 def test_only_what_is_known_and_not_forbidden_passes(target: Target) -> None:
-    found = [each.finding.text for each in refusals_of(target, COMPAT)]
+    found = [each.finding.text for each in refused(target)]
     assert (not found) == expected(target), found
 
 
 @given(targets(), st.text(min_size=1, max_size=5))
 def test_a_reason_never_makes_anything_worse(target: Target, reason: str) -> None:
-    with_reason = refusals_of(replace(target, unverified=reason), COMPAT)
-    assert len(with_reason) <= len(refusals_of(target, COMPAT))
+    with_reason = refused(replace(target, unverified=reason))
+    assert len(with_reason) <= len(refused(target))
 
 
 @pytest.mark.parametrize("row", [row for row in PAIRS if "pythons" in row], ids=str)
@@ -212,5 +216,5 @@ def test_every_row_passes_with_each_of_its_pythons(row: dict[str, str]) -> None:
             deepspeed="",
         )
         # Kernels of some old releases are nowhere to be seen: that alone may be unknown.
-        found = [each.finding.text for each in refusals_of(target, COMPAT)]
+        found = [each.finding.text for each in refused(target)]
         assert not [each for each in found if known or "kernels" not in each]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import MatrixError
-from cannery.common.model import Matrix
 from cannery.lock.requirements import requirement_groups, sdists
+from cannery.matrix.matrix import Matrix
 from tests.unit.applications import TEXT
 from tests.unit.matrices import DIGEST, edited, load
 

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cannery.common.errors import MatrixError
-from cannery.common.model import Matrix
 from cannery.compat import Compat, parse_compat
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.schema import parse_matrix
 from tests.unit.compat_targets import COMPAT
 from tests.unit.examples import times

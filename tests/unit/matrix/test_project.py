@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cannery.common import errors
 from cannery.common.errors import CanneryError, UsageError, did_you_mean
 from cannery.matrix.project import select
-from cannery.matrix.schema import load_matrix
 from tests.unit.matrices import Checkout
 
 
@@ -63,21 +60,3 @@ def test_each_kind_of_error_has_a_code_of_its_own() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
     codes = [kind.exit_code for kind in kinds if issubclass(kind, CanneryError)]
     assert sorted(codes) == [*range(1, len(codes) + 1)]
-
-
-def test_the_inputs_of_targets_change_with_each_of_their_values(checkout: Checkout) -> None:
-    project, full = checkout.project, checkout.matrix.targets["full"]
-    before = project.inputs_of_targets([full])
-    again = load_matrix(project.matrix_file).targets.values()
-    assert project.inputs_of_targets([*again])["full"] == before["full"]
-    moved = replace(full.cann, requirements=("attrs>=19",))
-    for changed in (
-        replace(full, summary="another"),
-        replace(full, requirements=(*full.requirements, "tqdm")),
-        # A definition that other targets share.
-        replace(full, cann=moved),
-    ):
-        assert project.inputs_of_targets([changed]) != before
-        assert (
-            project.inputs_of_targets([full, replace(changed, id="bare")])["full"] == before["full"]
-        )

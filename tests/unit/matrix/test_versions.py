@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from cannery.common.errors import MatrixError
-from cannery.common.model import Matrix
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.versions import Use, VersionChange, find_uses, rewrite
 from tests.unit.compat_targets import changed
 

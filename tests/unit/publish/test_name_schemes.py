@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import MatrixError
-from cannery.common.model import Matrix
+from cannery.matrix.matrix import Matrix
 from cannery.publish.policy import Publishing, load
 from tests.unit import matrices
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import FileError, MatrixError
-from cannery.common.model import Matrix
+from cannery.matrix.matrix import Matrix
 from cannery.publish.policy import Publishing, Trial, load
 from tests.unit import matrices
 from tests.unit.matrices import edited
