@@ -36,13 +36,13 @@ def _may_sample() -> None:
 @pytest.fixture
 def wrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wrap:
     """Puts a shell script before py-spy, which is $PY_SPY in it; its arguments are py-spy's."""
-    monkeypatch.setenv("PY_SPY", find_py_spy())
+    py_spy = find_py_spy()
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
     def write(script: str) -> None:
-        (folder / "py-spy").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        (folder / "py-spy").write_text(f"#!/bin/sh\nPY_SPY={py_spy}\n{script}\n", encoding="utf-8")
         (folder / "py-spy").chmod(0o755)
 
     return write
