@@ -28,6 +28,7 @@ FILES = {
     "tiny-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     "tiny-1.0.dist-info/entry_points.txt": "[console_scripts]\ntiny = tiny:main\n",
 }
+DEBIAN_12 = ("/usr/bin/python3.11", "/usr/local/lib/python3.11/dist-packages")
 DEBIAN = ("/usr/bin/python3.9", "/usr/local/lib/python3.9/dist-packages")
 STANDALONE = (
     "/usr/local/python3.10/bin/python3.10",
@@ -72,17 +73,21 @@ def install(layer: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
 
 
 @pytest.mark.parametrize(
-    ("interpreter", "site", "prefix", "minor"),
-    [(*DEBIAN, "/usr/local", "3.9"), (*STANDALONE, "/usr/local/python3.10", "3.10")],
+    ("interpreter", "site", "prefix", "headers"),
+    [
+        (*DEBIAN, "/usr/local", "/usr/local/include/python3.9"),
+        (*DEBIAN_12, "/usr/local", "/usr/include/python3.11"),
+        (*STANDALONE, "/usr/local/python3.10", "/usr/local/python3.10/include/python3.10"),
+    ],
 )
 def test_each_file_is_where_pip_would_put_it(
-    install: Install, tmp_path: Path, interpreter: str, site: str, prefix: str, minor: str
+    install: Install, tmp_path: Path, interpreter: str, site: str, prefix: str, headers: str
 ) -> None:
     found = install(interpreter, site, make_wheel(tmp_path))
     assert found[f"{site}/tiny/__init__.py"] == b"x = 1\n"
     assert found[f"{prefix}/share/tiny/page.html"] == b"page"
     assert found[f"{prefix}/etc/tiny/tiny.conf"] == b"conf"
-    assert found[f"{prefix}/include/python{minor}/tiny/tiny.h"] == b"header"
+    assert found[f"{headers}/tiny/tiny.h"] == b"header"
     # Scripts are in PATH, and name the image's interpreter.
     first = f"#!{interpreter}\n".encode()
     assert found["/usr/local/bin/tiny-script"] == first + b"print('script')\n"
@@ -92,7 +97,7 @@ def test_each_file_is_where_pip_would_put_it(
     assert len(outside) == 6, "nothing else, such as uv's lock"
 
 
-@pytest.mark.parametrize(("interpreter", "site"), [DEBIAN, STANDALONE])
+@pytest.mark.parametrize(("interpreter", "site"), [DEBIAN, DEBIAN_12, STANDALONE])
 def test_record_names_every_file_with_its_hash(
     install: Install, tmp_path: Path, layer: Path, interpreter: str, site: str
 ) -> None:
