@@ -12,18 +12,21 @@ from typing import Any, Mapping, Sequence
 
 from . import __version__
 from .examine import describe, examine
-from .explain import explain, general, near
+from .explain import explain, near
 from .fixes import FIXES
 from .host import Host
-from .logs import LogError, search_log
+from .log_files import LogError
+from .log_report import examine_logs
 from .machine import Machine
 from .nodes import NodeError, compare_nodes, read_node
-from .report import as_json, as_text, exit_code, summary
+from .report import as_json, as_text, exit_code, log_text, summary
 from .table import filled_in, load_table
 
 WRONG_USE = 2
 UNREADABLE = 9
 REFUSED = 1
+IMAGE = "/usr/local/share/cannery/target.json"
+"""The versions of the image that this program is in."""
 
 
 def packed_facts() -> dict[str, Any]:
@@ -66,7 +69,7 @@ def run(options: argparse.Namespace, host: Host, facts: Mapping[str, Any]) -> in
     if options.explain:
         return _explain(options.explain, as_document=options.json)
     if options.log:
-        return _log(options.log, as_document=options.json)
+        return _log(options.log, options.target, as_document=options.json)
     if options.nodes:
         return _nodes(options.nodes, as_document=options.json)
     machine = Machine(host, facts, options.cann)
@@ -82,8 +85,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ascend-doctor",
         description="Finds what is wrong with an Ascend host, a container, or a failed run.",
-        epilog="Exit code: 0 nothing or notes, 1 warnings, 8 errors, 2 wrong use, 9 unreadable "
-        "file. Without --fix, nothing is changed.",
+        epilog="Exit code: 0 nothing or notes, 1 warnings, 8 errors or a run that failed, 2 wrong "
+        "use, 9 unreadable file. Without --fix, nothing is changed.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version="ascend-doctor " + __version__)
@@ -92,10 +95,24 @@ def _parser() -> argparse.ArgumentParser:
         "--cann", default="", metavar="VERSION", help="the CANN to judge the driver for"
     )
     chosen = parser.add_mutually_exclusive_group()
-    chosen.add_argument("--explain", metavar="CODE", help="explain an error code or a message")
-    chosen.add_argument("--log", metavar="FILE", help="find known errors in a log")
+    chosen.add_argument(
+        "--explain", metavar="CODE", help="explain an error code, a message, a symbol or a library"
+    )
+    chosen.add_argument(
+        "--log",
+        metavar="FILE",
+        action="append",
+        help="say why a run failed; several times for several logs, a folder of logs, or - for "
+        "standard input",
+    )
     chosen.add_argument("--nodes", metavar="FILE", nargs="+", help="compare reports of --json")
     chosen.add_argument("--fix", metavar="NAME", choices=FIXES, help="; ".join(_fix_help()))
+    parser.add_argument(
+        "--target",
+        metavar="FILE",
+        default=IMAGE if os.path.isfile(IMAGE) else "",
+        help="with --log: target.json of the image of the run, whose versions are then shown",
+    )
     parser.add_argument("--yes", action="store_true", help="with --fix: do not ask")
     return parser
 
@@ -116,7 +133,7 @@ def _show(findings: list[dict[str, Any]], *, as_document: bool, **parts: Any) ->
 
 def _explain(code: str, *, as_document: bool) -> int:
     table = load_table()
-    rows = [general(row) for row in explain(code, table)]
+    rows = explain(code, table)
     if not rows:
         names = near(code, table)
         hint = " Did you mean {}?".format(", ".join(repr(name) for name in names)) if names else ""
@@ -126,25 +143,10 @@ def _explain(code: str, *, as_document: bool) -> int:
     return 0
 
 
-def _log(path: str, *, as_document: bool) -> int:
-    table = load_table()
-    report = search_log(path, table)
-    findings = []
-    for hit in report.hits:
-        place = {"line": hit.line, "count": hit.times, "offset": hit.offset}
-        findings.append({**general(table[hit.id]), **place})
-    if as_document:
-        log = {"path": path, "size": report.size, "read": report.read}
-        print(as_json(log=log, findings=findings))
-    else:
-        if report.read < report.size:
-            print(f"Read {report.read} of {report.size} bytes: the beginning and the end.\n")
-        if findings:
-            print(as_text(findings))
-            print("\nThe first of them in the log: {}.".format(findings[0]["id"]))
-        else:
-            print("No known error was found. Look for the first error of all ranks.")
-    return exit_code(findings)
+def _log(paths: list[str], target: str, *, as_document: bool) -> int:
+    report = examine_logs(paths, target)
+    print(as_json(**report) if as_document else log_text(report))
+    return exit_code(report["findings"])
 
 
 def _nodes(paths: Sequence[str], *, as_document: bool) -> int:

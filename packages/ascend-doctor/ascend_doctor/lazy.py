@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A property that is computed once; functools has it from Python 3.8 on."""
+"""Values that are computed once; functools has such a property from Python 3.8 on."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable, Generic, TypeVar
 
 _T = TypeVar("_T")
@@ -19,3 +20,8 @@ class Lazy(Generic[_T]):
         value = self._compute(instance)
         instance.__dict__[self._compute.__name__] = value
         return value
+
+
+def once(function: Callable[[], _T]) -> Callable[[], _T]:
+    """A function without arguments whose value is kept."""
+    return functools.lru_cache(maxsize=1)(function)

@@ -7,12 +7,13 @@ import json
 import textwrap
 from typing import Any, Sequence
 
+from .log_report import where
 from .table import SEVERITIES
 
 EXIT_CODES = {"error": 8, "warning": 1, "note": 0}
 """8 is the code of build.py for a check that failed; see docs/exit-codes.md."""
 
-SCHEMA = 1
+SCHEMA = 2
 _WIDTH = 100
 
 
@@ -40,19 +41,34 @@ def as_text(findings: Sequence[dict[str, Any]]) -> str:
 
 
 def paragraph(finding: dict[str, Any]) -> str:
-    """One finding: what, why, how to mend it, how sure, and its sources."""
-    head = "{}: {} [{}]".format(finding["severity"], finding["what"], finding["id"])
-    lines = _fold(head, "")
-    if finding.get("line"):
-        times = "" if finding["count"] == 1 else f", and {finding['count'] - 1} more"
-        where = f"at byte {finding['offset']}{times}"
-        lines += _fold("log:    {} ({})".format(finding["line"], where), "  ")
+    """One finding: what, where, why, what to do, how sure that is, and its sources."""
+    lines = _fold("{}: {} [{}]".format(finding["severity"], finding["what"], finding["id"]), "")
+    if finding.get("text"):
+        lines += [_cut("  log:    {}: {}".format(where(finding), finding["text"]))]
+    if finding.get("here"):
+        lines += [_cut("  here:   " + finding["here"])]
     lines += _fold("why:    " + finding["why"], "  ")
     lines += _fold("mend:   " + finding["mend"], "  ")
-    lines += _fold(
-        "sure:   {}; source: {}".format(finding["sure"], "; ".join(finding["sources"])), "  "
-    )
-    return "\n".join(lines)
+    sources = "; ".join(finding["sources"])
+    return "\n".join([*lines, _cut(f"  sure:   {finding['sure']}; source: {sources}")])
+
+
+def log_text(report: dict[str, Any]) -> str:
+    """What logs say: the root, what follows from it in a line each, and notes."""
+    findings = report["findings"]
+    parts = [paragraph(each) for each in findings if each["role"] == "root"]
+    for role, title in (("follows", "Follows from it:"), ("note", "Harmless, or the run went on:")):
+        own = [each for each in findings if each["role"] == role]
+        if own:
+            lines = [_cut(f"  {each['what']} [{each['id']}] {where(each)}") for each in own]
+            parts.append("\n".join([title, *lines]))
+    if not report["logs"]["failed"]:
+        parts.append("ascend-doctor: the logs have no failure.")
+    return "\n\n".join(parts)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 
 def _fold(text: str, indent: str) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of all findings, which is the file findings.ini beside this module."""
+"""The table of findings on hosts, which is the file findings.ini beside this module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEVERITIES = ("error", "warning", "note")
 class Finding(NamedTuple):
     """A row of the table. ``sources`` are full citations; the other texts have {names} to fill in.
 
-    ``codes`` are names by which people look for it; ``log`` is a regular expression, or empty.
+    ``codes`` are names by which people look for it.
     """
 
     id: str
@@ -25,7 +25,6 @@ class Finding(NamedTuple):
     sure: str
     sources: tuple[str, ...]
     codes: tuple[str, ...]
-    log: str
 
 
 class Found(NamedTuple):
@@ -64,7 +63,6 @@ def _finding(name: str, row: dict[str, str], cited: dict[str, str]) -> Finding:
         sure=row["sure"],
         sources=tuple(cited[key] for key in _words(row["source"])),
         codes=tuple(_words(row.get("codes", ""))),
-        log=row.get("log", ""),
     )
 
 

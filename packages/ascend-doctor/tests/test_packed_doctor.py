@@ -46,12 +46,25 @@ def test_the_same_package_gives_the_same_bytes(tmp_path: Path) -> None:
     assert names == {f"ascend_doctor/{path.name}" for path in files}
 
 
-@pytest.mark.parametrize("python", [sys.executable, "python3.7"])
-def test_it_runs_anywhere_in_less_than_a_second(tmp_path: Path, python: str) -> None:
-    found = shutil.which(python)
-    if not found or subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode:
-        pytest.skip(f"there is no {python}")
-    program = packed(tmp_path)
+PYTHONS = ("3.7", "3.8", "3.9", "3.11", "3.13")
+CASE = ROOT / "tests" / "cases" / "own" / "ranks-03.log"
+
+
+def interpreter(version: str) -> str:
+    """A Python of this version: on the path, or beside that of pyenv which runs this test."""
+    beside = Path(sys.base_prefix).parent.glob(f"{version}.*/bin/python{version}")
+    for python in (*map(str, beside), shutil.which(f"python{version}")):
+        if (
+            python
+            and not subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode
+        ):
+            return python
+    pytest.skip(f"there is no Python {version}")
+
+
+@pytest.mark.parametrize("version", PYTHONS)
+def test_it_runs_anywhere_in_less_than_a_second(tmp_path: Path, version: str) -> None:
+    python, program = interpreter(version), packed(tmp_path)
     before = os.times()
     done = subprocess.run(
         [python, "-I", program], cwd=tmp_path, capture_output=True, text=True, check=False
@@ -62,6 +75,20 @@ def test_it_runs_anywhere_in_less_than_a_second(tmp_path: Path, python: str) -> 
     assert "check-failed" not in done.stdout
     used = after.children_user + after.children_system
     assert used - before.children_user - before.children_system < 1
+
+
+@pytest.mark.parametrize("version", PYTHONS)
+def test_it_judges_a_log_alike_on_every_python(tmp_path: Path, version: str) -> None:
+    python, program = interpreter(version), packed(tmp_path)
+    for words in (("--log", CASE, "--json"), ("--explain", "507018"), ("--log", CASE)):
+        done = [
+            subprocess.run(
+                [one, "-I", program, *words], capture_output=True, text=True, check=False
+            )
+            for one in (python, sys.executable)
+        ]
+        assert not done[0].stderr
+        assert (done[0].returncode, done[0].stdout) == (done[1].returncode, done[1].stdout)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)

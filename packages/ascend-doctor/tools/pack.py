@@ -16,7 +16,7 @@ from pathlib import Path
 START = b"#!/usr/bin/env python3\n"
 DATE = (1980, 1, 1, 0, 0, 0)
 MAIN = "import sys\n\nfrom {package}.command import main\n\nsys.exit(main())\n"
-SUFFIXES = (".py", ".ini", ".json")
+SUFFIXES = (".py", ".ini", ".json", ".tsv")
 
 
 def main(package: str, program: str) -> None:

@@ -5,44 +5,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from ascend_doctor.causes import causes
 from ascend_doctor.explain import general
-from ascend_doctor.table import Finding, load_table
+from ascend_doctor.log_report import cause_document
+from ascend_doctor.table import load_table
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
 MARK = "<!-- findings: python -m tools.page writes what follows -->\n"
 """The line of the page after which everything is generated."""
 
 
+HEAD = (
+    "| finding, codes, names | severity | what, why and what to do | sure | source |\n"
+    "|--|--|--|--|--|\n"
+)
+
+
 def page(text: str) -> str:
     """The page ``text`` with its generated part made anew."""
     head, mark, _ = text.partition(MARK)
-    return head + (mark or MARK) + "\n" + findings_text(load_table().values())
+    hosts = "".join(_row(general(row), row.codes) for row in load_table().values())
+    logs = "".join(_row(cause_document(row), (*row.codes, *row.names)) for row in causes().values())
+    parts = [
+        "## Findings on a host\n",
+        HEAD + hosts,
+        "## Causes in logs, and questions\n",
+        HEAD + logs,
+    ]
+    return head + (mark or MARK) + "\n" + "\n".join(parts)
 
 
-def findings_text(rows: Iterable[Finding]) -> str:
-    """The findings and the known errors, each with all that the table says about it."""
-    found = list(rows)
-    on_hosts = [row for row in found if not row.codes]
-    known = [row for row in found if row.codes]
-    head = (
-        "| finding | severity | what, why and how to mend it | sure | source |\n|--|--|--|--|--|\n"
-    )
-    parts = ["## Findings on a host\n", head + _table(on_hosts)]
-    head = head.replace("| finding |", "| finding, codes |")
-    parts += ["## Known errors and questions\n", head + _table(known)]
-    return "\n".join(parts)
-
-
-def _table(rows: Iterable[Finding]) -> str:
-    return "".join(_row(row) for row in rows)
-
-
-def _row(row: Finding) -> str:
-    document = general(row)
-    names = ", ".join([f"`{row.id}`", *row.codes])
+def _row(document: dict[str, Any], names: Iterable[str]) -> str:
     text = "<br>".join(document[key] for key in ("what", "why", "mend"))
-    cells = (names, row.severity, text, row.sure, "; ".join(row.sources))
+    known = ", ".join([f"`{document['id']}`", *names])
+    cells = (known, document["severity"], text, document["sure"], "; ".join(document["sources"]))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 

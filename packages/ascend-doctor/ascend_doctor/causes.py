@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The causes of failures, which are the file causes.ini, and which of them a line names."""
+
+from __future__ import annotations
+
+import configparser
+import pkgutil
+import re
+from typing import NamedTuple, Pattern
+
+from .codes import codes_in, hccl_result
+from .lazy import once
+from .owners import Values, judge_line
+
+KINDS = ("root", "symptom", "echo", "wait", "bare", "note", "question")
+"""From what says what is wrong to what follows from something else; the last two do no harm."""
+
+
+class Cause(NamedTuple):
+    """A row of the table. ``codes`` mean it, ``names`` are what people look for it by."""
+
+    id: str
+    kind: str
+    what: str
+    named: str
+    why: str
+    mend: str
+    sure: str
+    sources: tuple[str, ...]
+    codes: tuple[str, ...]
+    names: tuple[str, ...]
+    log: tuple[str, ...]
+
+
+class Found(NamedTuple):
+    """A cause in a line, and the values of its text."""
+
+    cause: Cause
+    values: Values
+
+
+@once
+def causes() -> dict[str, Cause]:
+    """Id to cause, in the order of the file."""
+    data = pkgutil.get_data(__package__, "causes.ini")
+    assert data
+    parser = configparser.ConfigParser(interpolation=None, comment_prefixes=("#",))
+    parser.read_string(data.decode("utf-8"))
+    cited = parser["sources"]
+    return {
+        name: Cause(
+            id=name,
+            kind=row.get("kind", "root"),
+            what=row["what"],
+            named=row.get("named", ""),
+            why=row["why"],
+            mend=row["mend"],
+            sure=row["sure"],
+            sources=tuple(cited[key] for key in _words(row["source"])),
+            codes=tuple(_words(row.get("codes", ""))),
+            names=tuple(_words(row.get("names", ""))),
+            log=tuple(line.strip() for line in row.get("log", "").splitlines() if line.strip()),
+        )
+        for name, row in parser.items()
+        if name not in ("sources", parser.default_section)
+    }
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+@once
+def _patterns() -> tuple[tuple[Cause, Pattern[str]], ...]:
+    return tuple(
+        (cause, re.compile("|".join(cause.log))) for cause in causes().values() if cause.log
+    )
+
+
+@once
+def _by_code() -> dict[str, Cause]:
+    return {code: cause for cause in causes().values() for code in cause.codes}
+
+
+def causes_in(text: str, before: tuple[str, ...] = ()) -> list[Found]:
+    """The causes that a line names, the most telling first; ``before`` are the lines before it."""
+    found: dict[str, Found] = {}
+    judged = judge_line(text, before)
+    if judged and judged[0]:
+        found[judged[0]] = Found(causes()[judged[0]], judged[1])
+    for cause, pattern in _patterns():
+        if cause.id not in found and pattern.search(text):
+            found[cause.id] = Found(cause, {})
+    for code in codes_in(text):
+        known = _by_code().get(code)
+        if known and known.id not in found:
+            found[known.id] = Found(known, {})
+    return sorted(found.values(), key=lambda each: KINDS.index(each.cause.kind))
+
+
+def codes_of(text: str) -> list[str]:
+    """All codes of a line, with results of HCCL."""
+    found = codes_in(text)
+    result = hccl_result(text)
+    return [*found, result] if result else found

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads logs line by line, and collects the events in them, with rank, card, process and time."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, NamedTuple, Pattern
+
+from .causes import Cause, Found, causes, causes_in, codes_of
+from .codes import catalogue, family, is_inner
+from .log_files import Hit, Piece, Sieve, pieces, text_of
+from .owners import Values
+from .prefix import Line, Time, read_line
+
+IGNORED = re.compile(
+    r"Failed to import from vllm\._C|Failed to import from custom_ar|vllm\._moe_C"
+    r"|TBE Subprocess\[task_distribute\]|main process disappeared"
+    r"|Triton is not installed|Failed to import Triton kernels"
+    r"|[Tt]riton.{0,60}not (?:installed|available)"
+    r"|will fall back to run on the CPU|can be ignored|does not affect"
+    r"|pip's dependency resolver does not currently|which is incompatible\."
+    r"|ProcessLookupError|KeyboardInterrupt|CancelledError|BrokenPipeError|GeneratorExit"
+    r"|Generated text:|Prompt: |resource_tracker|Exception ignored in|ForkServerProcess"
+    r"|\(attempt \d+ (?:of|/) ?\d+\)|entering retry loop|trying again|retrying"
+    r"|find the tbe operator implementation|Falling back|falling back|skipped\b"
+    r"|Some HCCL operations have failed or timed out|taking the entire process down"
+    r"|execution timeout .{0,80}is bigger than watchdog timeout"
+    r"|Failed to import vllm_ascend_C:No module|Failed to register custom ops"
+    r"|^[^:]{0,120}\b(?:Solution|Possible Cause): ?"
+    r"|may (?:be|have been) (?:cancelled|aborted)|Note: ASCEND_LAUNCH_BLOCKING|^captured: "
+)
+"""What programs write while all is well, or beside what is wrong."""
+
+_CAUGHT = re.compile(
+    r"[Ff]ailed to import|[Cc]ould not (?:import|find)|are not available: |^import error:"
+    r"|not installed\."
+    r"|WARNING|UserWarning|warnings\.warn|[Cc]annot import|is disabled|will be disabled|, using "
+)
+_EXCEPTION = re.compile(
+    r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Failure|Timeout|Interrupt))"
+    r"(?:\([\w, ]+\))?(?::\s|:?$)"
+)
+_STRONG_WARNING = re.compile(
+    r"error code is|\bE[A-Z1-9]\d{4}\b|command error|terminated with exception"
+)
+_FRAME = re.compile(r'File "[^"]+", line \d+, in ')
+_SIGNED = re.compile(r"RankID:|^\s*rank\s+: \d")
+_KEPT = 4
+_NEAR = 14
+_FOLLOWS = 4
+_GOES_ON = re.compile(
+    r"'loss': |\bloss[:=]? ?\d|lm loss: \d|'train_runtime'|Application startup complete"
+    r"|POST \S+ HTTP/1\.1\" 200|fired up and ready|[Tt]raining (?:completed|finished|Over)"
+    r"|Epoch \d+ completed|\| success\b|run success|successfully!|[Ee]val (?:completed|done)"
+    r"|worker group successfully finished"
+    r"|\d+ passed|download done|Job '\w+' succeeded|Loading safetensors checkpoint shards: +100%"
+    r"|throughput: [1-9]|train metrics|eval metrics|\[INFO:swift\] End time"
+    r"|checkpoint\S* saved|saved \d+ shards|saved to "
+)
+_BAD_NUMBER = re.compile(r": (?:nan|NAN|inf)\b")
+_ENDED = re.compile(
+    r"'train_runtime'|[Tt]raining (?:completed|finished|Over)|Epoch \d+ completed|Shutting down"
+    r"|Application shutdown complete|Finished server process|End time of running"
+    r"|successfully finished|[Ee]val (?:completed|done)"
+)
+
+
+class Event(NamedTuple):
+    """A cause in a line of a log. Numbers are -1 and ``time`` is None where the log has none."""
+
+    cause: Cause
+    values: Values
+    file: int
+    number: int
+    text: str
+    time: Time | None
+    rank: int
+    device: int
+    pid: int
+    stream: str
+    weak: bool
+
+
+class Reader:
+    """Collects the events of logs."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.counts: dict[str, int] = {}
+        self.size = 0
+        self.goes_on: dict[int, int] = {}
+        self.ended: dict[int, int] = {}
+        self.ranks: dict[int, set[int]] = {}
+        self._places: dict[tuple[int, str, str], list[int]] = {}
+        self._last: dict[str, Line] = {}
+        self._signed: tuple[int, Line | None] = (0, None)
+        self._file = 0
+
+    def read(self, path: str) -> None:
+        """Read one log.
+
+        Raises:
+            LogError: it cannot be read.
+        """
+        self._last, self._signed = {}, (0, None)
+        sieve, earlier = Sieve(), None
+        for piece in pieces(path):
+            self.size += piece.size
+            for hit in sieve.hits(piece):
+                if not self._line(hit):
+                    sieve.forget(hit.text)
+            self._good(piece, earlier)
+            earlier = piece
+        self._file += 1
+
+    def _good(self, piece: Piece, earlier: Piece | None) -> None:
+        """Note where the run goes on after an event, or had ended well before it."""
+        first = next((each for each in self.events if each.file == self._file), None)
+        if first is None:
+            return
+        number = _last_line(piece, _GOES_ON)
+        if number:
+            self.goes_on[self._file] = number
+        if self._file not in self.ended:
+            blocks = [piece] if first.number < piece.number else [*filter(None, (earlier, piece))]
+            ended = next(filter(None, (_last_line(each, _ENDED) for each in blocks)), 0)
+            if ended:
+                self.ended[self._file] = ended
+
+    def _line(self, hit: Hit) -> bool:
+        """Take the events of a line; whether it has any, or says whose those beside it are."""
+        line = read_line(hit.text)
+        self._fill(hit, line)
+        if line.rank >= 0:
+            self.ranks.setdefault(self._file, set()).add(line.rank)
+        source = line.text[:2] == "  " and hit.before and _FRAME.search(hit.before[-1])
+        if source or line.level == "info" or IGNORED.search(hit.text):
+            return False
+        mild = line.level == "warning" or bool(_CAUGHT.search(hit.text))
+        weak = mild and not _STRONG_WARNING.search(hit.text) and not _EXCEPTION.match(line.text)
+        found = causes_in(hit.text, hit.before)
+        if not weak and not found:
+            found = [*_bare(hit.text, exception=bool(_EXCEPTION.match(line.text)))]
+        for each in found:
+            self._add(each, hit, line, weak=weak)
+        return bool(found)
+
+    def _add(self, found: Found, hit: Hit, line: Line, *, weak: bool) -> None:
+        stream = _stream(line)
+        last = self._last.get(stream)
+        if not stream and not _EXCEPTION.match(line.text):
+            last = self._near(hit.number)
+        time = line.time or (last.time if last else None)
+        rank = line.rank if line.rank >= 0 else last.rank if last else -1
+        event = Event(
+            *(found.cause, found.values, self._file, hit.number, hit.text.strip(), time),
+            *(rank, line.device, line.pid, stream, weak),
+        )
+        self.counts[found.cause.id] = self.counts.get(found.cause.id, 0) + 1
+        places = self._places.setdefault((self._file, stream, found.cause.id), [])
+        if len(places) < _KEPT:
+            places.append(len(self.events))
+            self.events.append(event)
+        else:
+            # The first ones say what began it, the last one whether the run went on.
+            self.events[places[-1]] = event
+
+    def _near(self, number: int) -> Line | None:
+        """The line with a process or rank just before the line ``number``."""
+        at, line = self._signed
+        return line if line and number - at <= _FOLLOWS else None
+
+    def _fill(self, hit: Hit, line: Line) -> None:
+        """Give events near this line its time and rank: torch_npu writes these afterwards."""
+        if line.time is None and line.rank < 0:
+            return
+        stream, signed = _stream(line), bool(_SIGNED.search(hit.text))
+        if stream:
+            self._last[stream] = line
+            if signed:
+                self._signed = hit.number, line
+        for index in range(len(self.events) - 1, max(-1, len(self.events) - 9), -1):
+            event = self.events[index]
+            if event.file != self._file or hit.number - event.number > _NEAR:
+                break
+            if _same_process(event, line, stream, signed=signed):
+                self.events[index] = event._replace(
+                    time=event.time or line.time,
+                    rank=event.rank if event.rank >= 0 else line.rank,
+                    pid=event.pid if event.pid >= 0 else line.pid,
+                    device=event.device if event.device >= 0 else line.device,
+                )
+
+
+def _same_process(event: Event, line: Line, stream: str, *, signed: bool) -> bool:
+    """Whether a line can be of the process of an event before it."""
+    if event.stream != stream and (event.stream or not signed):
+        return event.pid >= 0 and event.pid == line.pid
+    pairs = ((event.device, line.device), (event.rank, line.rank))
+    return not any(one >= 0 and other >= 0 and one != other for one, other in pairs)
+
+
+def _stream(line: Line) -> str:
+    """What tells the lines of a process from those of others; empty if nothing does."""
+    if line.label or line.rank >= 0:
+        return line.label or f"rank{line.rank}"
+    return f"pid{line.pid}" if line.pid >= 0 else ""
+
+
+def _bare(text: str, *, exception: bool) -> Iterator[Found]:
+    """The fallbacks: codes and exceptions without a known cause."""
+    table = causes()
+    codes = [code for code in codes_of(text) if not is_inner(code) and not code.startswith("ERR")]
+    for code in codes:
+        row, kin = catalogue().get(code), family(code)
+        if row:
+            values = {"code": code, "meaning": row.meaning, "family": kin, "source": row.source}
+            yield Found(table["code"], values)
+        else:
+            values = {"code": code, "family": f" (it looks like: {kin})" if kin else ""}
+            yield Found(table["code-unknown"], values)
+    if exception and not codes:
+        yield Found(table["exception"], {})
+
+
+def _last_line(piece: Piece, pattern: Pattern[str]) -> int:
+    """The number of the last line of a block that has ``pattern``; 0 if none has."""
+    for index in range(len(piece.lines) - 1, -1, -1):
+        text = text_of(piece.lines[index])
+        if pattern.search(text) and not _BAD_NUMBER.search(text):
+            return piece.number + index
+    return 0

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the events of all ranks to the one that the others follow from."""
+
+from __future__ import annotations
+
+from typing import Iterator, NamedTuple
+
+from .causes import KINDS
+from .events import Event, Reader
+from .prefix import Time
+
+
+class Outcome(NamedTuple):
+    """What logs say: whether the run failed, the root, what follows, and notes, with counts."""
+
+    failed: bool
+    root: Event | None
+    follows: tuple[Event, ...]
+    notes: tuple[Event, ...]
+    counts: dict[str, int]
+    size: int
+
+
+def judge_logs(paths: list[str]) -> Outcome:
+    """What the logs ``paths`` say together.
+
+    Raises:
+        LogError: one cannot be read.
+    """
+    reader = Reader()
+    for path in paths:
+        reader.read(path)
+    return _outcome(reader)
+
+
+def _outcome(reader: Reader) -> Outcome:
+    in_order = sorted(reader.events, key=lambda each: (each.file, each.number))
+    events = [each for each in in_order if each.cause.kind != "note"]
+    notes = [each for each in in_order if each.cause.kind == "note"]
+    alive = [each for each in events if not _recovered(each, reader)]
+    if alive and all(_rank_of(each) > 1 for each in alive):
+        # A launcher that speaks last: the reason can be before the last good line.
+        alive = [each for each in events if not each.weak]
+    failing = [each for each in alive if not each.weak] or _telling(alive)
+    over = [each for each in events if each not in alive]
+    if not failing:
+        return Outcome(False, None, (), tuple(_once([*notes, *over])), reader.counts, reader.size)
+    root = _with_rank(_root(failing, alive), failing, reader)
+    follows = [each for each in _once(alive) if each.cause.id != root.cause.id]
+    notes = [each for each in notes if each.cause.id != root.cause.id]
+    return Outcome(True, root, tuple(follows), tuple(_once(notes)), reader.counts, reader.size)
+
+
+def _recovered(event: Event, reader: Reader) -> bool:
+    """Whether the run went on after the event, or had ended well before it."""
+    if event.number <= reader.goes_on.get(event.file, 0):
+        return True
+    ended = reader.ended.get(event.file, 0)
+    return bool(0 < ended < event.number and (_rank_of(event) > 1 or event.weak))
+
+
+def _telling(events: list[Event]) -> list[Event]:
+    """Warnings that say what is wrong, where nothing else does."""
+    return [
+        each
+        for each in events
+        if each.cause.kind == "root" and each.values and "No module named" not in each.text
+    ]
+
+
+def _rank_of(event: Event) -> int:
+    return KINDS.index(event.cause.kind)
+
+
+def _root(failing: list[Event], alive: list[Event]) -> Event:
+    """The event that the others follow from."""
+    least = min(map(_rank_of, failing))
+    if least > 1:
+        weak = _telling([each for each in alive if each.weak])
+        earlier = _exception_before(failing)
+        if weak or earlier:
+            return weak[0] if weak else earlier[0]
+    telling = [each for each in failing if _rank_of(each) <= max(1, least)]
+    firsts = [min(times) for times in _times(telling).values() if times]
+    if len(firsts) > 1 and len(firsts) == len(_times(telling)):
+        telling = [each for each in telling if min(_times(telling)[each.rank]) == min(firsts)]
+    best = min(map(_rank_of, telling))
+    same = [each for each in telling if _rank_of(each) == best]
+    return min(enumerate(same), key=lambda each: _order(each[1], same, each[0]))[1]
+
+
+def _times(events: list[Event]) -> dict[int, list[Time]]:
+    """Rank to the times of its events."""
+    found: dict[int, list[Time]] = {}
+    for each in events:
+        found.setdefault(each.rank, []).extend([each.time] if each.time else [])
+    return found
+
+
+def _exception_before(events: list[Event]) -> list[Event]:
+    """Exceptions of ranks that did not wait for others, before those that did."""
+    waiting = [each for each in events if each.cause.kind in ("echo", "wait") and each.time]
+    ranks, times = {each.rank for each in waiting}, [each.time for each in waiting if each.time]
+    bare = [each for each in events if each.cause.id in ("exception", "code", "code-unknown")]
+    found = [
+        each
+        for each in bare
+        if each.time and times and each.rank not in {*ranks, -1} and each.time < min(times)
+    ]
+    return sorted(found, key=lambda each: each.time or ())
+
+
+def _order(event: Event, events: list[Event], place: int) -> tuple[object, ...]:
+    """By time where all have one and they are of several files or ranks; else as they were read."""
+    ranks, files = {each.rank for each in events} - {-1}, {each.file for each in events}
+    several = len(ranks) > 1 or len(files) > 1
+    if several and all(each.time for each in events):
+        assert event.time
+        return (_bare_order(event), event.time, place)
+    return (_bare_order(event), place)
+
+
+def _bare_order(event: Event) -> int:
+    return (
+        ("exception", "code-unknown", "code", "hccl-failed", "other-rank").index(event.cause.id)
+        if event.cause.kind == "bare"
+        else 0
+    )
+
+
+def _with_rank(event: Event, events: list[Event], reader: Reader) -> Event:
+    """The event with the rank that others of its process or card name, or the only one there is."""
+    if event.rank >= 0:
+        return event
+    known = reader.ranks.get(event.file, set())
+    if len(known) == 1:
+        return event._replace(rank=min(known))
+    for other in events:
+        same = (other.pid >= 0 and other.pid == event.pid) or (
+            other.device >= 0 and other.device == event.device
+        )
+        if same and other.file == event.file and other.rank >= 0:
+            return event._replace(rank=other.rank)
+    return event
+
+
+def _once(events: list[Event]) -> Iterator[Event]:
+    """The first event of each cause."""
+    seen = set()
+    for event in events:
+        if event.cause.id not in seen:
+            seen.add(event.cause.id)
+            yield event

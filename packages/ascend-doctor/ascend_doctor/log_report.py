@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What logs say, as findings: the root, what follows from it, and notes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .causes import Cause
+from .events import Event
+from .judge import judge_logs
+from .log_files import STDIN, log_paths
+from .owners import Values
+
+SHOWN = 300
+_LONGEST = 60
+VERSIONS = {
+    *("cann-torch-npu", "torch-replaced", "nnal-old", "nnal-mixed", "kernels-missing"),
+    *("wrong-chip", "triton-ascend-version", "package-range", "torchvision", "numpy-2"),
+}
+"""Causes of which the versions of the image matter."""
+
+_COMPONENTS = ("toolkit", "kernels", "nnal", "torch", "torch_npu", "torchvision", "triton")
+_WHEELS = ("numpy", "triton-ascend", "transformers", "accelerate")
+
+
+def examine_logs(paths: list[str], target: str = "") -> dict[str, Any]:
+    """The document about the logs ``paths``: ``logs`` and ``findings``, the root first.
+
+    ``target`` is the target.json of the image in which the run was, where there is one.
+
+    Raises:
+        LogError: one cannot be read.
+    """
+    files = log_paths(paths)
+    outcome = judge_logs(files)
+    versions = _versions(target)
+    findings = []
+    for role, events in (
+        ("root", [outcome.root] if outcome.root else []),
+        ("follows", outcome.follows),
+        ("note", outcome.notes),
+    ):
+        for event in events:
+            found = _finding(event, role, files, outcome.counts[event.cause.id])
+            if role == "root" and event.cause.id in VERSIONS and versions:
+                found["here"] = versions
+            findings.append(found)
+    logs = {"paths": files, "size": outcome.size, "failed": outcome.failed}
+    return {"logs": logs, "findings": findings}
+
+
+def cause_document(cause: Cause, values: Values | None = None) -> dict[str, Any]:
+    """A cause as a document, with the values of a line in its text where it has a place."""
+    what, why = cause.what, cause.why
+    if values and cause.named:
+        short = {key: value[:_LONGEST] for key, value in values.items() if key != "source"}
+        try:
+            what = cause.named.format_map({**values, **short})
+            why = why.format_map(values) if cause.id == "code" else why
+        except KeyError:
+            # The line names less than the text does.
+            what = cause.what
+    return {
+        "id": cause.id,
+        "severity": "note" if cause.kind in ("note", "question") else "error",
+        "what": what,
+        "why": why.replace(" {source}.", ""),
+        "mend": cause.mend,
+        "sure": cause.sure,
+        "sources": list(cause.sources),
+    }
+
+
+def _finding(event: Event, role: str, files: list[str], count: int) -> dict[str, Any]:
+    return {
+        **cause_document(event.cause, event.values),
+        "severity": "error" if role == "root" else "note",
+        "role": role,
+        "values": dict(event.values),
+        "file": files[event.file],
+        "line": event.number,
+        "text": event.text[:SHOWN],
+        "rank": event.rank if event.rank >= 0 else None,
+        "device": event.device if event.device >= 0 else None,
+        "count": count,
+    }
+
+
+def _versions(path: str) -> str:
+    """The versions of the image whose target.json is ``path``; empty if it cannot be read."""
+    if not path:
+        return ""
+    try:
+        with open(path, encoding="utf-8") as file:
+            target = json.load(file)
+        parts = {**target["components"]}
+        parts.update({name: target.get("wheels", {}).get(name, "") for name in _WHEELS})
+        names = [name for name in (*_COMPONENTS, *_WHEELS) if parts.get(name)]
+        said = ", ".join(f"{name} {parts[name]}" for name in names)
+        return f"{said}; chip {target['chip']}"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return ""
+
+
+def where(finding: dict[str, Any]) -> str:
+    """The place of a finding, for people."""
+    path = "standard input" if finding["file"] == STDIN else finding["file"]
+    rank = "" if finding["rank"] is None else f"rank {finding['rank']}, "
+    more = "" if finding["count"] == 1 else f", {finding['count']} times"
+    return f"{rank}{path}:{finding['line']}{more}"

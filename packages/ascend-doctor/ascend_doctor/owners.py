@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose a symbol, a library or a Python module is, and what it means that it is missing."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, NamedTuple, Tuple
+
+Values = Dict[str, str]
+Judged = Tuple[str, Values]
+"""The id of a cause, and the values of its text."""
+
+
+class Owner(NamedTuple):
+    """A pattern for the beginning of a name, and whose it is."""
+
+    pattern: str
+    owner: str
+
+
+SYMBOLS = (
+    Owner(r"_ZN?K?(?:3Mki|6AsdOps)", "NNAL's libmki"),
+    Owner(r"_ZN?K?3atb|.*N3atb", "ATB of NNAL"),
+    Owner(r"_ZN?K?(?:7c10_npu|6at_npu|9torch_npu|7torch_npu)", "torch_npu"),
+    Owner(r"_ZN?K?R?(?:3c10|2at|5torch|5caffe2|4c10d)|.*(?:3c10|2at6|5torch)|TH\w", "torch"),
+    Owner(r"_ZN?K?(?:2ge|4gert|8optiling|3cce|2op|10error_message|11ErrorManager)", "CANN"),
+    Owner(r"acl|Acl|Msprof|msprof|Hccl|Hcom|hccl|rt[A-Z]|ge[A-Z]|Ge[A-Z]|Adx|_ZN?K?4hccl", "CANN"),
+    Owner(r"hal[A-Z]|drv[A-Z]|dsmi_|dcmi", "the driver"),
+    Owner(r"_ZN?K?6google8protobuf", "protobuf"),
+    Owner(r"_?Py[A-Z_]\w*", "Python"),
+    Owner(r"_ZN?K?4mlir|_ZN?K?4llvm|_ZN?K?6triton", "triton"),
+)
+LIBRARIES = (
+    Owner(r"libascend_hal|libdrvdsmi|libdcmi|libdrv|libc_sec\.so|libmmpa", "driver"),
+    Owner(r"libatb|libmki|libasdops|libtbe_adapter|libasdsip", "NNAL"),
+    Owner(
+        r"libhccl|libhcom|libascendcl|libacl|libge_|libgraph|libregister|libprofapi|libmsprof"
+        r"|libascendalog|libopapi|libruntime|libtiling|liberror_manager|libtsdclient|libplatform"
+        r"|libnnopbase|libexe_graph|libascend_|libascend[a-z]|libcce|libmetadef|libadump|libops",
+        "CANN",
+    ),
+    Owner(r"libvllm_ascend|libcust_opapi", "vllm-ascend"),
+    Owner(r"libcu|libnccl|libnv|libcaffe2_nvrtc|libtorch_cuda|libc10_cuda", "CUDA"),
+)
+TBE = {"tbe", "te", "topi", "auto_tune", "schedule_search", "op_gen"}
+OF_CANN = {
+    *("decorator", "attr", "attrs", "psutil", "tornado", "cloudpickle", "absl", "synr"),
+    *("scipy", "ml_dtypes", "pathlib2"),
+}
+CUDA_ONLY = {
+    *("flash_attn", "flash_attn_2_cuda", "flash_attn_interface", "bitsandbytes", "xformers"),
+    *("pynvml", "cupy", "flashinfer", "sgl_kernel", "deep_ep", "deep_gemm", "vllm_flash_attn"),
+    *("mamba_ssm", "causal_conv1d", "triton_kernels", "nvidia"),
+}
+APEX = {"apex", "apex_C", "amp_C", "fused_layer_norm_cuda", "scaled_softmax_cuda"}
+WELL_KNOWN = {
+    *("transformers", "vllm", "vllm_ascend", "peft", "trl", "accelerate", "diffusers", "datasets"),
+    *("deepspeed", "megatron", "mindspeed", "torch", "huggingface_hub", "tokenizers", "numpy"),
+    *("llamafactory", "swift", "verl", "sglang", "ray", "torchvision", "mindspore", "mindformers"),
+    *("lmdeploy", "modelscope", "pydantic", "compressed_tensors", "mindspeed_llm"),
+}
+
+_UNDEFINED = re.compile(r"(?:(?P<by>[^\s:'\"(]+): )?undefined symbol: ?(?P<symbol>\w+)")
+_VERSION = re.compile(
+    r"(?P<by>[^\s:]+): version [`'](?P<what>GLIBC|GLIBCXX|CXXABI|GCC|OPENSSL)_(?P<version>[\d.]+)' "
+    r"not found(?: \(required by (?P<asks>[^)]+)\))?"
+)
+_MISSING = re.compile(
+    r"(?P<library>[\w.+-]+\.so[\d.]*): cannot open shared object file|(?P<cdll>[\w.+-]+\.so[\d.]*)"
+    r": No such file"
+)
+_MODULE = re.compile(
+    r"No module named '?\"?(?P<module>[A-Za-z_][\w.]*)|"
+    r"No package metadata was found for (?P<package>[\w.-]+)"
+)
+_NAME = re.compile(
+    r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'(?: \((?P<path>[^)]+)\))?"
+)
+_SITE = re.compile(r"site-packages|dist-packages")
+
+
+def judge_line(text: str, before: tuple[str, ...] = ()) -> Judged | None:
+    """What a line of the loader or of Python's import means; None if it is none.
+
+    ``before`` are the lines before it, of which a traceback names files.
+    """
+    for judge in (_symbol, _old_library, _library):
+        judged = judge(text)
+        if judged:
+            return judged
+    return _module(text, before) or _import(text)
+
+
+def owner_of(symbol: str) -> str:
+    """Whose a symbol is; empty if unknown."""
+    return next((each.owner for each in SYMBOLS if re.match(each.pattern, symbol)), "")
+
+
+def _symbol(text: str) -> Judged | None:
+    match = _UNDEFINED.search(text)
+    if not match:
+        return None
+    by, symbol = match["by"] or "a library", match["symbol"]
+    owner = owner_of(symbol)
+    values = {"library": by.rpartition("/")[2], "symbol": symbol, "owner": owner or "unknown"}
+    return _cause_of_symbol(by, owner), values
+
+
+def _cause_of_symbol(by: str, owner: str) -> str:
+    if "/torchvision/" in by or "/torchaudio/" in by:
+        return "torchvision"
+    if "/nnal/" in by or "libatb" in by:
+        return "torch-replaced" if owner == "torch" else "nnal-mixed"
+    causes = {"CANN": "cann-torch-npu", "the driver": "driver-old", "torch": "torch-replaced"}
+    causes.update(dict.fromkeys(("torch_npu", "protobuf", "Python", "triton"), "package-range"))
+    return "nnal-old" if "NNAL" in owner else causes.get(owner, "")
+
+
+def _old_library(text: str) -> Judged | None:
+    match = _VERSION.search(text)
+    if not match:
+        return None
+    what = match["what"]
+    values = {
+        "version": f"{what}_{match['version']}",
+        "library": (match["asks"] or match["by"]).rpartition("/")[2],
+    }
+    names = {"GLIBC": "glibc-old", "GLIBCXX": "glibcxx-old", "CXXABI": "glibcxx-old"}
+    return names.get(what, "library-missing"), values
+
+
+def _library(text: str) -> Judged | None:
+    match = _MISSING.search(text)
+    if not match:
+        return None
+    library = match["library"] or match["cdll"]
+    if "LD_PRELOAD" in text:
+        return "preload-missing", {"library": library}
+    owner = next((each.owner for each in LIBRARIES if re.match(each.pattern, library)), "")
+    causes = {
+        "driver": "hal-missing",
+        "NNAL": "cann-library",
+        "CANN": "cann-library",
+        "vllm-ascend": "vllm-ascend-kernels",
+        "CUDA": "cuda-package",
+    }
+    part = {"NNAL": "nnal/atb", "CANN": "cann"}.get(owner, "cann")
+    return causes.get(owner, "library-missing"), {"library": library, "owner": owner, "part": part}
+
+
+def _module(text: str, before: tuple[str, ...]) -> Judged | None:
+    match = _MODULE.search(text)
+    if not match:
+        return None
+    module = (match["module"] or match["package"]).rstrip(".")
+    return _cause_of_module(module, before), {"module": module, "package": module.partition(".")[0]}
+
+
+def _cause_of_module(module: str, before: tuple[str, ...]) -> str:
+    root, _, rest = module.partition(".")
+    if root == "torch_npu" and rest:
+        inside = [line for line in before if "/torch_npu/" in line]
+        own = inside and not any(_SITE.search(line) for line in inside)
+        return "source-shadow" if own else "torch-npu-missing" if not inside else "package-range"
+    exact = {
+        "torch_npu": "torch-npu-missing",
+        "transformer_engine": "transformer-engine",
+        **dict.fromkeys(TBE, "tbe-missing"),
+        **dict.fromkeys(OF_CANN, "decorator-missing"),
+        **dict.fromkeys(CUDA_ONLY, "cuda-package"),
+        **dict.fromkeys(APEX, "apex-missing"),
+    }
+    if root in exact:
+        return exact[root]
+    if root == "vllm_ascend" and rest.endswith("_C"):
+        return "vllm-ascend-kernels"
+    if root == "triton":
+        return "triton-ascend-version" if rest else "triton"
+    if rest and root in WELL_KNOWN:
+        return "package-range"
+    return "python-package-missing"
+
+
+def _import(text: str) -> Judged | None:
+    match = _NAME.search(text)
+    if not match:
+        return None
+    root = match["module"].partition(".")[0]
+    values = {"module": match["module"], "name": match["name"], "package": root}
+    if "circular import" in text:
+        return "", values
+    path = match["path"] or ""
+    if root == "triton":
+        return ("triton-ascend-version" if "triton_patch" in text else "triton"), values
+    if root == "accelerate":
+        return "accelerate-range", values
+    if path and not _SITE.search(path) and "/cann" not in path and root not in WELL_KNOWN:
+        return "", values
+    return "package-range", values

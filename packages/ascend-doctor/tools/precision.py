@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/precision.md: how often ``--log`` is right over all cases, and cause by cause."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from tests import score
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "precision.md"
+HEAD = """# Precision
+
+How often `ascend-doctor --log` names the right cause, over the cases in `tests/cases/`. `open` and
+`closed` are from public threads, `shared` are the first fifty of them, `own` were made for this
+test. Who works on the reader does not look at the texts of `closed`. Silent means that the doctor
+says that it does not know the cause. This page is written by `python -m tools.precision`.
+"""
+
+
+def page(verdicts: list[score.Verdict]) -> str:
+    """The page for these verdicts."""
+    rows = "\n".join("    " + line if line else "" for line in score.table(verdicts).splitlines())
+    return f"{HEAD}\n{rows}\n\n## By cause\n\n{_by_cause(verdicts)}"
+
+
+def _by_cause(verdicts: list[score.Verdict]) -> str:
+    """Of each cause: cases, how many are right, and how often it was named where it is not."""
+    seen = [v for v in verdicts if v.case.group != score.CLOSED and v.case.kind == "failure"]
+    cases = Counter(cause for v in seen for cause in _expected(v))
+    right = Counter(cause for v in seen if v.outcome == "right" for cause in _expected(v))
+    wrong = Counter(v.said for v in seen if v.outcome == "wrong")
+    lines = ["| cause | cases | right | wrongly named |", "|--|--:|--:|--:|"]
+    for cause in sorted({*cases, *wrong}):
+        lines += [f"| `{cause}` | {cases[cause]} | {right[cause]} | {wrong[cause]} |"]
+    return "\n".join([*lines, "", "Cases of `closed` are not in this table.", ""])
+
+
+def _expected(verdict: score.Verdict) -> set[str]:
+    """The cause that was named, if it is right, or else the first that is."""
+    causes = sorted(verdict.case.causes)
+    return {verdict.said} if verdict.said in causes else {*causes[:1]}
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(score.judge_all()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
