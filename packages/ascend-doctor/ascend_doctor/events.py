@@ -212,12 +212,12 @@ def _bare(text: str, *, exception: bool) -> Iterator[Found]:
     table = causes()
     codes = [code for code in codes_of(text) if not is_inner(code) and not code.startswith("ERR")]
     for code in codes:
-        row, kin = catalogue().get(code), family(code)
+        row, belongs = catalogue().get(code), family(code)
         if row:
-            values = {"code": code, "meaning": row.meaning, "family": kin, "source": row.source}
+            values = {"code": code, "meaning": row.meaning, "family": belongs, "source": row.source}
             yield Found(table["code"], values)
         else:
-            values = {"code": code, "family": f" (it looks like: {kin})" if kin else ""}
+            values = {"code": code, "family": f" (it looks like: {belongs})" if belongs else ""}
             yield Found(table["code-unknown"], values)
     if exception and not codes:
         yield Found(table["exception"], {})

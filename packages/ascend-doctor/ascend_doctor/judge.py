@@ -34,7 +34,7 @@ def judge_logs(paths: list[str]) -> Outcome:
 
 
 def _outcome(reader: Reader) -> Outcome:
-    in_order = sorted(reader.events, key=lambda each: (each.file, each.number))
+    in_order = _with_ranks(reader)
     events = [each for each in in_order if each.cause.kind != "note"]
     notes = [each for each in in_order if each.cause.kind == "note"]
     alive = [each for each in events if not _recovered(each, reader)]
@@ -45,7 +45,7 @@ def _outcome(reader: Reader) -> Outcome:
     over = [each for each in events if each not in alive]
     if not failing:
         return Outcome(False, None, (), tuple(_once([*notes, *over])), reader.counts, reader.size)
-    root = _with_rank(_root(failing, alive), failing, reader)
+    root = _root(failing, alive)
     follows = [each for each in _once(alive) if each.cause.id != root.cause.id]
     notes = [each for each in notes if each.cause.id != root.cause.id]
     return Outcome(True, root, tuple(follows), tuple(_once(notes)), reader.counts, reader.size)
@@ -81,19 +81,21 @@ def _root(failing: list[Event], alive: list[Event]) -> Event:
         if weak or earlier:
             return weak[0] if weak else earlier[0]
     telling = [each for each in failing if _rank_of(each) <= max(1, least)]
-    firsts = [min(times) for times in _times(telling).values() if times]
-    if len(firsts) > 1 and len(firsts) == len(_times(telling)):
-        telling = [each for each in telling if min(_times(telling)[each.rank]) == min(firsts)]
+    firsts = {rank: min(times) for rank, times in _times(telling).items() if times}
+    if len(firsts) > 1 and firsts.keys() == {each.rank for each in telling} - {-1}:
+        first = min(firsts, key=lambda rank: firsts[rank])
+        telling = [each for each in telling if each.rank in (first, -1)]
     best = min(map(_rank_of, telling))
     same = [each for each in telling if _rank_of(each) == best]
     return min(enumerate(same), key=lambda each: _order(each[1], same, each[0]))[1]
 
 
 def _times(events: list[Event]) -> dict[int, list[Time]]:
-    """Rank to the times of its events."""
+    """Rank to the times of its events, of those that have a rank."""
     found: dict[int, list[Time]] = {}
     for each in events:
-        found.setdefault(each.rank, []).extend([each.time] if each.time else [])
+        if each.rank >= 0:
+            found.setdefault(each.rank, []).extend([each.time] if each.time else [])
     return found
 
 
@@ -128,20 +130,24 @@ def _bare_order(event: Event) -> int:
     )
 
 
-def _with_rank(event: Event, events: list[Event], reader: Reader) -> Event:
-    """The event with the rank that others of its process or card name, or the only one there is."""
-    if event.rank >= 0:
-        return event
-    known = reader.ranks.get(event.file, set())
-    if len(known) == 1:
-        return event._replace(rank=min(known))
-    for other in events:
-        same = (other.pid >= 0 and other.pid == event.pid) or (
-            other.device >= 0 and other.device == event.device
-        )
-        if same and other.file == event.file and other.rank >= 0:
-            return event._replace(rank=other.rank)
-    return event
+def _with_ranks(reader: Reader) -> list[Event]:
+    """The events in their order, with the rank that others of their process or card name."""
+    known: dict[tuple[int, str, int], int] = {}
+    for each in reader.events:
+        if each.rank >= 0:
+            known.update(dict.fromkeys(_signs(each), each.rank))
+    found = []
+    for each in sorted(reader.events, key=lambda each: (each.file, each.number)):
+        own = [known[sign] for sign in _signs(each) if sign in known]
+        only = reader.ranks.get(each.file, set())
+        own += [*only] if len(only) == 1 else []
+        found.append(each._replace(rank=own[0]) if each.rank < 0 and own else each)
+    return found
+
+
+def _signs(event: Event) -> list[tuple[int, str, int]]:
+    pairs = (("pid", event.pid), ("device", event.device))
+    return [(event.file, name, number) for name, number in pairs if number >= 0]
 
 
 def _once(events: list[Event]) -> Iterator[Event]:

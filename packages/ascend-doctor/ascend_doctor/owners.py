@@ -156,12 +156,18 @@ def _module(text: str, before: tuple[str, ...]) -> Judged | None:
     return _cause_of_module(module, before), {"module": module, "package": module.partition(".")[0]}
 
 
+def _cause_of_own_module(root: str, before: tuple[str, ...]) -> str:
+    """A part of torch or torch_npu is missing; the traceback says from which folder they came."""
+    inside = [line for line in before if f"/{root}/" in line]
+    if inside and not any(_SITE.search(line) for line in inside):
+        return "source-shadow"
+    return "package-range" if inside or root == "torch" else "torch-npu-missing"
+
+
 def _cause_of_module(module: str, before: tuple[str, ...]) -> str:
     root, _, rest = module.partition(".")
-    if root == "torch_npu" and rest:
-        inside = [line for line in before if "/torch_npu/" in line]
-        own = inside and not any(_SITE.search(line) for line in inside)
-        return "source-shadow" if own else "torch-npu-missing" if not inside else "package-range"
+    if root in ("torch", "torch_npu") and rest:
+        return _cause_of_own_module(root, before)
     exact = {
         "torch_npu": "torch-npu-missing",
         "transformer_engine": "transformer-engine",
@@ -172,13 +178,11 @@ def _cause_of_module(module: str, before: tuple[str, ...]) -> str:
     }
     if root in exact:
         return exact[root]
-    if root == "vllm_ascend" and rest.endswith("_C"):
-        return "vllm-ascend-kernels"
     if root == "triton":
         return "triton-ascend-version" if rest else "triton"
-    if rest and root in WELL_KNOWN:
-        return "package-range"
-    return "python-package-missing"
+    compiled = root == "vllm_ascend" and rest.endswith("_C")
+    found = "package-range" if rest and root in WELL_KNOWN else "python-package-missing"
+    return "vllm-ascend-kernels" if compiled else found
 
 
 def _import(text: str) -> Judged | None:
