@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from cannery.build.bundle.archive import MANIFEST, pack, unpack
 from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
@@ -140,14 +141,19 @@ def test_equal_components_of_two_targets_are_one_layer(
     assert same.isdisjoint({"layer-toolkit", "wheels-torch"})
 
 
-def test_a_step_that_asks_for_more_is_named(bundle: Path, from_bundle: Said, offline: Room) -> None:
+def test_a_step_that_asks_for_more_is_named(
+    bundle: Path, from_bundle: Said, offline: Room, tmp_path: Path
+) -> None:
     """Without the recorded answers for one package, the build names the address."""
-    [folder] = (offline.checkout / ".cannery" / "bundles").iterdir()
+    folder, contents = unpack(bundle, tmp_path)
     answers = folder / "debian" / "answers.json"
     found = json.loads(answers.read_text(encoding="utf-8"))
     package = next(url for url in sorted(found) if "/python3_" in url)
     answers.write_text(json.dumps({url: each for url, each in found.items() if url != package}))
+    (folder / MANIFEST).unlink()
+    pack(folder, contents, tmp_path / "y.bundle")
     offline.engine.docker("builder", "prune", "--all", "--force")
-    said = offline.build_py("--from-bundle", str(bundle), "--target", MAIN, "--force")
+    words = ["--from-bundle", str(tmp_path / "y.bundle"), "--target", MAIN, "--force"]
+    said = offline.build_py(*words)
     assert said.code == 7, said.text[-4000:]
     assert f"asked the network for what the bundle does not have:\n  {package}\n" in said.text

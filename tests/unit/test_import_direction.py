@@ -25,6 +25,7 @@ ROOMS = (
 OUTSIDE = ("engine", "cli")
 TOUCHING = {
     "build.bundle.gateway",
+    "build.bundle.load",
     "build.failure_report",
     "build.git",
     "common.claims",

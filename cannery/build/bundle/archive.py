@@ -19,20 +19,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from cannery.build.bundle.untrusted import DAMAGED, invalid, is_text, read_object
+from cannery.common import console
 from cannery.common.archives import extract
-from cannery.common.errors import ArtifactError, Problem, file_error
+from cannery.common.errors import ArtifactError, Problem, file_error, some_of
 from cannery.common.file_hashes import sha256_of
 from cannery.common.owner import temporary_beside, temporary_folder
+from cannery.common.printable import printable
 
 MANIFEST = "manifest.json"
 """The first member of the archive: what the bundle is for, and every file with its hash."""
 
-_SCHEMA = 1
+_SCHEMA = 2
 _END = b"cannery-bundle sha256:"
 _BLOCK = 512
 _CHUNK = 1 << 20
-
-_DAMAGED = "Copy the bundle again, or make it again with 'build.py bundle'."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,35 +125,44 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 def _listed(folder: Path) -> Iterator[dict[str, Any]]:
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink():
-            name = str(path.relative_to(folder))
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            yield {"path": name, "link": str(path.readlink())}
+        elif path.is_file():
             yield {"path": name, "size": path.stat().st_size, "sha256": sha256_of(path)}
 
 
 def unpack(bundle: Path, parent: Path) -> tuple[Path, Contents]:
     """Check ``bundle`` and unpack it into a folder below ``parent``, unless that was done before.
 
+    The folder then has the files that the manifest lists and no other, also if it is an old one.
     Returns the folder, and what the bundle is for.
 
     Raises:
-        ArtifactError: it is no bundle, incomplete, or not the bytes that were written.
+        ArtifactError: it is no bundle, incomplete, not the bytes that were written, or its manifest
+            is not valid.
         FileError: it cannot be read, or its files cannot be written.
     """
     try:
         digest = _checked(bundle)
     except OSError as error:
         raise file_error("read", bundle, error) from error
-    place = parent / digest[:16]
+    place = parent / digest
     try:
-        if not place.is_dir():
-            with temporary_folder(parent) as temporary:
-                tree = temporary / "tree"
-                _extract(bundle, tree)
-                os.replace(tree, place)
-        text = (place / MANIFEST).read_text(encoding="utf-8")
+        if place.is_dir():
+            with suppress(ArtifactError):
+                return place, _compared(place)
+            console.say(f"{place} was changed, and is unpacked again")
+        with temporary_folder(parent) as temporary:
+            tree = temporary / "tree"
+            _extract(bundle, tree)
+            contents = _compared(tree)
+            if place.exists():
+                os.replace(place, temporary / "changed")
+            os.replace(tree, place)
     except OSError as error:
         raise file_error("write", place, error) from error
-    return place, _contents(bundle, json.loads(text))
+    return place, contents
 
 
 def _checked(bundle: Path) -> str:
@@ -164,7 +174,7 @@ def _checked(bundle: Path) -> str:
         end = stream.read(_BLOCK)
         if length <= 0 or not end.startswith(_END):
             what = f"{bundle} is not a complete bundle: its last block is not that of a bundle."
-            raise ArtifactError(Problem(what=what, fix=_DAMAGED))
+            raise ArtifactError(Problem(what=what, fix=DAMAGED))
         stream.seek(0)
         digest = hashlib.sha256()
         for left in range(length, 0, -_CHUNK):
@@ -172,24 +182,59 @@ def _checked(bundle: Path) -> str:
     found = digest.hexdigest()
     if end != (_END + found.encode() + b"\n").ljust(_BLOCK, b"\0"):
         what = f"{bundle} was changed after it was made: its last block has another sha256."
-        raise ArtifactError(Problem(what=what, fix=_DAMAGED))
+        raise ArtifactError(Problem(what=what, fix=DAMAGED))
     return found
 
 
 def _extract(bundle: Path, tree: Path) -> None:
     try:
-        with tarfile.open(bundle) as archive:
+        # Plain tar: an archive that is compressed may be of any size.
+        with tarfile.open(bundle, "r:") as archive:
             extract(archive, tree)
-    except tarfile.TarError as error:
+    except (tarfile.TarError, ValueError, RecursionError, MemoryError) as error:
         # The bytes are those that were written, so the writer was not ours.
         raise ArtifactError(f"{bundle} cannot be unpacked: {error}.") from error
-    if not (tree / MANIFEST).is_file():
-        raise ArtifactError(f"{bundle} has no {MANIFEST}.")
 
 
-def _contents(bundle: Path, manifest: dict[str, Any]) -> Contents:
+def _compared(tree: Path) -> Contents:
+    """What the manifest of ``tree`` says, if the files are those that it lists.
+
+    Raises:
+        ArtifactError: they are not, or the manifest is not valid.
+    """
+    path = tree / MANIFEST
+    manifest = read_object(path)
     if manifest.get("schema") != _SCHEMA:
-        what = f"{bundle} is of another version of cannery ({manifest.get('schema')!r})."
+        what = (
+            f"the bundle is of another version of cannery ({str(manifest.get('schema'))[:20]!r})."
+        )
         raise ArtifactError(Problem(what=what, fix="Make it again with this checkout."))
-    names = Contents.__dataclass_fields__
-    return Contents(**{name: manifest[name] for name in names})
+    contents = _contents(path, manifest)
+    listed = manifest.get("files")
+    found = [each for each in _listed(tree) if each["path"] != MANIFEST]
+    if not isinstance(listed, list) or listed != found:
+        other = [
+            each["path"] for each in found if not isinstance(listed, list) or each not in listed
+        ]
+        named = f" ({printable(some_of(other, 5))})" if other else ""
+        raise invalid(path, f"its files are not those in the bundle{named}")
+    return contents
+
+
+def _contents(path: Path, manifest: Mapping[str, Any]) -> Contents:
+    simulate, commit = manifest.get("simulate"), manifest.get("commit")
+    targets, images = manifest.get("targets"), manifest.get("images")
+    if not isinstance(simulate, bool):
+        raise invalid(path, "'simulate' is not true or false")
+    if not is_text(commit, "([0-9a-f]{40}|[0-9a-f]{64})?"):
+        raise invalid(path, "'commit' is not a commit")
+    if not isinstance(targets, dict) or not all(
+        is_text(name, r"[\w.-]{1,200}") and is_text(key, "(sha256:)?[0-9a-f]{64}")
+        for name, key in targets.items()
+    ):
+        raise invalid(path, "'targets' does not name targets and their content keys")
+    if not isinstance(images, dict) or not all(
+        is_text(image, "sha256:[0-9a-f]{64}") for image in images.values()
+    ):
+        raise invalid(path, "'images' does not name images and their ids")
+    return Contents(simulate=simulate, targets=targets, images=images, commit=str(commit))

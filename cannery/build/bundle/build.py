@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cannery.build.bundle.archive import Contents, unpack
 from cannery.build.bundle.gateway import Gateway, Recorded, serving
+from cannery.build.bundle.load import load
 from cannery.build.bundle.pack import (
     ARTIFACTS,
     DEBIAN,
@@ -19,20 +20,20 @@ from cannery.build.bundle.pack import (
 )
 from cannery.build.journal import Journal
 from cannery.build.planning import make_plan
+from cannery.build.ready import bases
 from cannery.build.run_builds import build_all
 from cannery.build.selection import Selection
 from cannery.common import console
 from cannery.common.errors import (
     CanneryError,
-    EngineError,
     OutOfSyncError,
     Problem,
     UsageError,
     some_of,
 )
-from cannery.common.process import run
 from cannery.engine.images import local_images
 from cannery.engine.network import bridge_address
+from cannery.engine.simulator import simulated
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.verify.recording import state_keys
@@ -56,8 +57,8 @@ def build_from_bundle(
         what = f"{bundle} has the vendor's files and no simulated ones."
         raise UsageError(Problem(what=what, fix="Leave out --simulate."))
     _require_same(project, selection, contents, bundle)
-    _load(folder, contents)
-    _restore_simulator(project, folder)
+    _load(folder, contents, selection)
+    _restore_simulator(project, folder, selection)
     gateway = Gateway(bridge_address(), folder / WHEELS, Recorded.read(folder / DEBIAN))
     with serving(gateway):
         options = replace(
@@ -103,22 +104,26 @@ def _require_same(project: Project, selection: Selection, contents: Contents, bu
         )
 
 
-def _load(folder: Path, contents: Contents) -> None:
-    """Give the engine the base images that it does not have."""
-    local = local_images(contents.images)
-    for name, image in contents.images.items():
-        if name in local and local[name].id == image:
-            continue
-        file = folder / IMAGES / f"{image.removeprefix('sha256:')}.tar"
-        console.say(f"loading {name}")
-        code, said = run(["docker", "load", "--quiet", "--input", str(file)], capture=True)
-        if code:
-            raise EngineError(f"the engine could not load {name}: {said.strip()}")
+def _load(folder: Path, contents: Contents, selection: Selection) -> None:
+    """Give the engine the base images of the targets that it does not have, under no other names.
+
+    Raises:
+        ArtifactError: the bundle has another image than it says.
+        EngineError: the engine cannot load one.
+    """
+    used = {base.bootstrap_tag(a) for t in selection.targets for base, a in bases(t).values()}
+    images = {name: image for name, image in contents.images.items() if name in used}
+    local = local_images(images)
+    for name, image in images.items():
+        if name not in local or local[name].id != image:
+            console.say(f"loading {name}")
+            load(folder / IMAGES / f"{image.removeprefix('sha256:')}.tar", image, name)
 
 
-def _restore_simulator(project: Project, folder: Path) -> None:
-    """Put simulated packages where a build looks for them."""
-    for tree in (folder / SIMULATOR).glob("*"):
-        place = project.state / "simulator" / tree.name
-        if not place.is_dir():
+def _restore_simulator(project: Project, folder: Path, selection: Selection) -> None:
+    """Put the simulated packages of the targets where a build looks for them."""
+    for target in selection.targets:
+        place = simulated(project, target).artifacts.parent
+        tree = folder / SIMULATOR / place.name
+        if tree.is_dir() and not place.is_dir():
             copy_tree(tree, place)

@@ -8,10 +8,15 @@ mirrors. While a bundle is made it asks the real hosts and records what they say
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import hmac
 import html
+import ipaddress
 import json
 import os
+import secrets
+import socket
 import tempfile
 import threading
 import time
@@ -20,13 +25,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import requests
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
+from cannery.build.bundle.untrusted import invalid, is_sha256, is_text, read_object
 from cannery.build.bundle.wheels import listed
+from cannery.common.errors import file_error
+from cannery.common.file_hashes import sha256_of
 from cannery.common.package_index import BUNDLE_INDEX
+from cannery.common.printable import printable
 from cannery.common.specifiers import normal_name
 from cannery.common.trust import Trusting, trusting
 from cannery.fetch.http import AGAIN
@@ -51,6 +63,20 @@ class Reply:
     sha256: str
 
 
+def _is_reply(answer: object) -> bool:
+    """Whether ``answer`` has what ``Reply`` has, and headers that are one line each."""
+    return (
+        isinstance(answer, dict)
+        and answer.keys() == Reply.__dataclass_fields__.keys()
+        and type(answer["status"]) is int
+        and 200 <= answer["status"] < 600
+        and is_sha256(answer["sha256"])
+        and isinstance(answer["headers"], dict)
+        and answer["headers"].keys() <= {*_KEPT}
+        and all(is_text(value, r"[ -~]{0,500}") for value in answer["headers"].values())
+    )
+
+
 @dataclass
 class Recorded:
     """Answers of hosts, by address, in ``folder``."""
@@ -60,9 +86,26 @@ class Recorded:
 
     @classmethod
     def read(cls, folder: Path) -> Recorded:
-        """Those that ``write`` left in ``folder``."""
-        found = json.loads((folder / _ANSWERS).read_text(encoding="utf-8"))
-        return cls(folder, {url: Reply(**answer) for url, answer in found.items()})
+        """Those that ``write`` left in ``folder``.
+
+        Raises:
+            ArtifactError: the list is not valid, or a body is not the file of its hash.
+            FileError: a file cannot be read.
+        """
+        path = folder / _ANSWERS
+        try:
+            found = read_object(path)
+            for url, answer in found.items():
+                if not _is_reply(answer):
+                    raise invalid(path, f"the answer of {printable(url[:200])} is none")
+            recorded = cls(folder, {url: Reply(**answer) for url, answer in found.items()})
+            for name in {answer.sha256 for answer in recorded.answers.values()}:
+                body = folder / name
+                if body.is_symlink() or not body.is_file() or sha256_of(body) != name:
+                    raise invalid(path, f"{name} is not the file with this sha256")
+        except OSError as error:
+            raise file_error("read", path, error) from error
+        return recorded
 
     def write(self) -> None:
         """Write down the list of the answers, whose bodies are on the disk already."""
@@ -93,6 +136,71 @@ class Recorded:
         return reply
 
 
+class _OutsideError(OSError):
+    """An address that a build has no business with."""
+
+
+def is_local(address: str) -> bool:
+    """Whether ``address`` is one of this machine's own, or of what serves only this machine."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address.rstrip(".").lower().endswith("localhost")
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
+        found = found.ipv4_mapped
+    kinds = (found.is_loopback, found.is_link_local, found.is_unspecified, found.is_multicast)
+    return any(kinds)
+
+
+def _refuse_local(address: str) -> None:
+    if is_local(address):
+        raise _OutsideError(f"{address} is of this machine only")
+
+
+class _Plain(HTTPConnection):
+    def _new_conn(self) -> socket.socket:
+        return _outside(super()._new_conn())
+
+
+class _Secure(HTTPSConnection):
+    def _new_conn(self) -> socket.socket:
+        return _outside(super()._new_conn())
+
+
+def _outside(connection: socket.socket) -> socket.socket:
+    """``connection``, before anything is sent, if it does not lead to this machine itself."""
+    try:
+        _refuse_local(connection.getpeername()[0])
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+class _PlainPool(HTTPConnectionPool):
+    ConnectionCls = _Plain
+
+
+class _SecurePool(HTTPSConnectionPool):
+    ConnectionCls = _Secure
+
+
+class _Outside(Trusting):
+    """Asks other machines only: whatever an address, its name or a redirect leads to.
+
+    A build's step reaches no service of this machine by it. A proxy of the user's is asked, too,
+    wherever it is, but not for this machine.
+    """
+
+    def init_poolmanager(self, *arguments: Any, **more: Any) -> None:
+        super().init_poolmanager(*arguments, **more)
+        self.poolmanager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
+
+    def send(self, request: requests.PreparedRequest, *words: Any, **more: Any) -> Any:
+        _refuse_local(urlsplit(request.url or "").hostname or "localhost")
+        return super().send(request, *words, **more)
+
+
 class Hosts:
     """The real hosts, which are asked while a bundle is made; ``ca`` is trusted, too."""
 
@@ -103,12 +211,13 @@ class Hosts:
     def ask(self, url: str, recorded: Recorded) -> Reply | None:
         """What the host of ``url`` says, recorded; None if it does not answer several times."""
         with requests.Session() as session:
-            session.mount("https://", Trusting(self._context))
+            for scheme in ("http://", "https://"):
+                session.mount(scheme, _Outside(self._context))
             session.headers["Accept-Encoding"] = "identity"
             for attempt in range(_TRIES):
                 time.sleep(self._pause * attempt)
                 with (
-                    suppress(requests.RequestException, HTTPError),
+                    suppress(requests.RequestException, HTTPError, OSError, ValueError),
                     session.get(url, stream=True, timeout=_TIMEOUT) as said,
                 ):
                     if said.status_code not in AGAIN:
@@ -118,6 +227,8 @@ class Hosts:
 
 class Gateway(ThreadingHTTPServer):
     """The server. ``asked`` are the addresses that could not be answered, in order.
+
+    It answers those only who know its password, which is in ``address``.
 
     If there are ``hosts``, they are asked for what was not recorded.
     """
@@ -133,11 +244,17 @@ class Gateway(ThreadingHTTPServer):
         self.recorded = recorded
         self.hosts = hosts
         self.asked: list[str] = []
+        self._login = f"build:{secrets.token_hex(16)}"
 
     @property
     def address(self) -> str:
-        """Of the proxy."""
-        return f"http://{self.server_address[0]!s}:{self.server_address[1]}"
+        """Of the proxy, with the name and the password."""
+        return f"http://{self._login}@{self.server_address[0]!s}:{self.server_address[1]}"
+
+    def knows(self, header: str) -> bool:
+        """Whether ``header`` (Proxy-Authorization) has the password."""
+        expected = f"Basic {base64.b64encode(self._login.encode()).decode()}"
+        return hmac.compare_digest(header.encode(), expected.encode())
 
     def answer(self, url: str) -> Reply | None:
         """The recorded answer for ``url``; None if there is none."""
@@ -163,7 +280,13 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        found = urlsplit(self.path)
+        if not self._may():
+            return
+        try:
+            found = urlsplit(self.path)
+        except ValueError:
+            self._unknown(self.path)
+            return
         if found.hostname in (None, _OWN):
             self._of_the_index(unquote(found.path))
         elif answer := self.server.answer(self.path):
@@ -176,12 +299,21 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_CONNECT(self) -> None:
-        self._unknown(f"https://{self.path}")
+        if self._may():
+            self._unknown(f"https://{self.path}")
+
+    def _may(self) -> bool:
+        """Whether a step of the build is asking; anybody else is told to log in."""
+        if self.server.knows(self.headers.get("Proxy-Authorization", "")):
+            return True
+        self._send(407, b"", {"Proxy-Authenticate": 'Basic realm="cannery"'})
+        return False
 
     def _of_the_index(self, path: str) -> None:
         if path.startswith(_FILES):
-            file = self.server.wheels / path.removeprefix(_FILES)
-            if file.parent == self.server.wheels and file.is_file():
+            name = path.removeprefix(_FILES)
+            if any(name in files for files in self.server.packages.values()):
+                file = self.server.wheels / name
                 self._send(200, file, {"Content-Type": "application/octet-stream"})
                 return
         elif files := self.server.packages.get(normal_name(path.strip("/").rpartition("/")[2])):

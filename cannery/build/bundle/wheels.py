@@ -12,9 +12,11 @@ from threading import Event
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from cannery.common.errors import ArtifactError, EngineError, Problem
+from cannery.build.bundle.untrusted import invalid, is_sha256, is_text, read_object
+from cannery.common.errors import ArtifactError, EngineError, Problem, file_error
 from cannery.common.file_hashes import sha256_of
 from cannery.common.package_index import PackageIndex
+from cannery.common.printable import printable
 from cannery.common.sources import Address
 from cannery.common.wheels import BuiltWheel
 from cannery.fetch.http import Client, Timeouts, TransferError
@@ -67,8 +69,26 @@ def download(locks: Sequence[Locked], folder: Path, source: PackageIndex) -> Non
 
 
 def listed(folder: Path) -> Mapping[str, Mapping[str, str]]:
-    """What ``download`` wrote down: package to file to sha256."""
-    found: dict[str, dict[str, str]] = json.loads((folder / LIST).read_text(encoding="utf-8"))
+    """What ``download`` wrote down: package to file to sha256.
+
+    Raises:
+        ArtifactError: the list is not valid, or a file of it is not the one with its sha256.
+        FileError: a file cannot be read.
+    """
+    path = folder / LIST
+    try:
+        found = read_object(path)
+        for package, files in found.items():
+            if not isinstance(files, dict):
+                raise invalid(path, f"{printable(package[:200])} has no files")
+            for name, digest in files.items():
+                file = folder / name
+                plain = is_text(name, r"[\w+!.-]+") and not file.is_symlink() and file.is_file()
+                if not plain or not is_sha256(digest) or sha256_of(file) != digest:
+                    named = printable(name[:200])
+                    raise invalid(path, f"{named} is not a file with the sha256 it has there")
+    except OSError as error:
+        raise file_error("read", path, error) from error
     return found
 
 

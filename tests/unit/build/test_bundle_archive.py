@@ -14,7 +14,9 @@ from cannery.build.bundle.archive import MANIFEST, Contents, pack, require_place
 from cannery.common.errors import ArtifactError, FileError
 from cannery.common.owner import own_mark
 
-CONTENTS = Contents(simulate=True, targets={"a": "sha256:1"}, images={"b": "sha256:2"}, commit="c")
+CONTENTS = Contents(
+    simulate=True, targets={"a": "1" * 64}, images={"b": f"sha256:{'2' * 64}"}, commit="c" * 40
+)
 
 
 @pytest.fixture
@@ -111,9 +113,9 @@ def test_a_full_disk_leaves_the_old_bundle(
 
 def test_it_is_unpacked_once(bundle: Path, tmp_path: Path) -> None:
     folder, _ = unpack(bundle, tmp_path / "out")
-    (folder / "mark").write_text("")
+    before = (folder / "script").stat().st_ino
     again, _ = unpack(bundle, tmp_path / "out")
-    assert (again / "mark").exists()
+    assert (again / "script").stat().st_ino == before
     assert [path.name for path in (tmp_path / "out").iterdir()] == [folder.name]
 
 

@@ -3,22 +3,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import socket
 import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
 
+from cannery.build.bundle import gateway as gateway_module
 from cannery.build.bundle.gateway import Gateway, Hosts, Recorded, serving
 from cannery.build.bundle.wheels import LIST
 from tests.fetch.server import Fault, Files
 from tests.fetch.server import serving as serving_files
 from tests.unit.http_servers import Handler, answering
+
+DIGEST = hashlib.sha256(b"wheel").hexdigest()
 
 
 class _Mirror(Handler):
@@ -31,9 +37,15 @@ class _Mirror(Handler):
 
 
 @pytest.fixture
-def mirror() -> Iterator[str]:
+def mirror(beside: None) -> Iterator[str]:
     with answering(_Mirror) as address:
         yield address
+
+
+@pytest.fixture
+def beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mirror is on this machine, which a build may not reach otherwise."""
+    monkeypatch.setattr(gateway_module, "is_local", lambda _: False)
 
 
 @pytest.fixture
@@ -41,7 +53,7 @@ def wheels(tmp_path: Path) -> Path:
     folder = tmp_path / "wheels"
     folder.mkdir()
     (folder / "Some_Thing-1-py3-none-any.whl").write_bytes(b"wheel")
-    found = {"some-thing": {"Some_Thing-1-py3-none-any.whl": "abc"}}
+    found = {"some-thing": {"Some_Thing-1-py3-none-any.whl": DIGEST}}
     (folder / LIST).write_text(json.dumps(found))
     return folder
 
@@ -108,6 +120,7 @@ def _address(files: Files, path: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["503", "429", "half", "reset", "nothing"])
+@pytest.mark.usefixtures("beside")
 def test_a_mirror_that_breaks_off_is_asked_again(wheels: Path, tmp_path: Path, kind: str) -> None:
     with (
         serving_files() as files,
@@ -127,6 +140,7 @@ def test_a_mirror_that_breaks_off_is_asked_again(wheels: Path, tmp_path: Path, k
     assert len(body) == 64
 
 
+@pytest.mark.usefixtures("beside")
 def test_a_mirror_that_redirects_to_https_needs_a_trusted_certificate(
     wheels: Path, tmp_path: Path
 ) -> None:
@@ -157,7 +171,9 @@ def test_it_is_a_package_index(wheels: Path, tmp_path: Path, name: str) -> None:
     with _proxy(wheels, Recorded(tmp_path / "debian"), record=False) as gateway:
         _, page, headers = _get(gateway, f"http://localhost/simple/{name}")
         assert headers["Content-Type"] == "text/html"
-        assert b'href="/files/Some_Thing-1-py3-none-any.whl#sha256=abc"' in page
+        assert (
+            b'href="/files/Some_Thing-1-py3-none-any.whl#sha256=' + DIGEST.encode() + b'"' in page
+        )
         file = _get(gateway, "http://localhost/files/Some_Thing-1-py3-none-any.whl")
         assert file[:2] == (200, b"wheel")
 
@@ -171,3 +187,46 @@ def test_what_the_index_does_not_have_is_named(wheels: Path, tmp_path: Path, pat
         assert _get(gateway, f"http://localhost/{path}")[0] == 404
         [asked] = gateway.asked
         assert asked.startswith("the package index: /")
+
+
+def test_a_step_reaches_no_service_of_this_machine(
+    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by its address, by a name of it, or by a redirect of a host that may be asked."""
+    with (
+        serving_files() as files,
+        serving_files() as inner,
+        _proxy(wheels, Recorded(tmp_path / "debian"), record=True) as gateway,
+    ):
+        inner.content["a"] = b"only for this machine"
+        by_name = f"http://{socket.gethostname()}.localhost:{inner.port}/a"
+        for url in (_address(inner, "a"), by_name, f"http://[::ffff:127.0.0.1]:{inner.port}/a"):
+            assert _get(gateway, url)[0] == 404
+        real = socket.getaddrinfo
+
+        def resolve(host: str, *words: Any, **more: Any) -> Any:
+            return real("127.0.0.1" if host == "mirror.example" else host, *words, **more)
+
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
+        assert _get(gateway, f"http://mirror.example:{inner.port}/a")[0] == 404
+        # The first host is taken for one that may be asked, and the second is not.
+        files.faults["b"] = [Fault(kind=f"to {_address(inner, 'a')}")] * 9
+        monkeypatch.setattr(gateway_module, "_outside", lambda connection: connection)
+        monkeypatch.setattr(gateway_module, "is_local", lambda host: host == "127.0.0.1")
+        assert _get(gateway, f"http://mirror.example:{files.port}/b")[0] == 404
+        assert inner.requests == []
+        assert gateway.recorded.answers == {}
+
+
+def test_who_is_no_step_of_the_build_is_told_to_log_in(
+    mirror: str, wheels: Path, tmp_path: Path
+) -> None:
+    with _proxy(wheels, Recorded(tmp_path / "debian"), record=True) as gateway:
+        login, _, place = gateway.address.partition("//")[2].partition("@")
+        for address in (f"http://{place}", f"http://{login[:-1]}x@{place}"):
+            handler = urllib.request.ProxyHandler({"http": address})
+            opener = urllib.request.build_opener(handler)
+            for url in (f"{mirror}/debian/InRelease", "http://localhost/simple/some-thing"):
+                with pytest.raises(urllib.error.HTTPError, match="407"):
+                    opener.open(url, timeout=10)
+        assert gateway.recorded.answers == {}
