@@ -87,7 +87,13 @@ def check_visible(machine: Machine) -> Iterator[Found]:
     words = [word.strip() for word in value.split(",")]
     if not all(word.isdigit() for word in words):
         yield found("visible-unreadable", variable=variable, value=value)
-    elif machine.cards:
+        return
+    numbers = [int(word) for word in words]
+    if numbers != sorted({*numbers}):
+        right = ",".join(map(str, sorted({*numbers})))
+        yield found("visible-order", variable=variable, value=value, right=right)
+    yield from _split_pairs(machine, variable, numbers)
+    if machine.cards:
         # CANN counts the cards of a container from 0.
         count = len(machine.cards)
         limit = count if machine.in_container else max(machine.cards) + 1
@@ -102,3 +108,19 @@ def check_visible(machine: Machine) -> Iterator[Found]:
                 cards=known,
                 count=limit,
             )
+
+
+def _split_pairs(machine: Machine, variable: str, numbers: list[int]) -> Iterator[Found]:
+    """An Atlas 300I Duo has two chips, which a job on several chips has to use together."""
+    pairs: dict[int, list[int]] = {}
+    for chip in machine.smi.chips:
+        if "310P" in chip.name:
+            pairs.setdefault(chip.npu, []).append(chip.number)
+    split = [
+        npu
+        for npu, chips in sorted(pairs.items())
+        if len(chips) > 1 and 0 < len({*chips} & {*numbers}) < len(chips)
+    ]
+    if split and len({*numbers}) > 1:
+        cards = ", ".join(map(str, split))
+        yield found("pair-split", variable=variable, value=",".join(map(str, numbers)), cards=cards)

@@ -46,7 +46,7 @@ def _judged(machine: Machine, version: str) -> Iterator[Found]:
         return
     rows = driver_rows(machine.facts, cann)
     if not rows:
-        yield found("driver-unsourced", cann=cann, version=version)
+        yield from _inferred(machine, cann, version)
         return
     older = [(row, is_older(version, row["minimum"])) for row in rows]
     if any(answer is None for _, answer in older):
@@ -61,6 +61,32 @@ def _judged(machine: Machine, version: str) -> Iterator[Found]:
     elif all(row["maximum"] and is_older(row["maximum"], version) for row in rows):
         first = rows[0]
         yield found("driver-new", needed=first["maximum"], cited=first["source"], **values)
+
+
+def _inferred(machine: Machine, cann: str, version: str) -> Iterator[Found]:
+    """What the releases next to a CANN without a source say."""
+    releases = {row["cann"] for row in machine.facts.get("drivers", ())}
+    older, newer = _nearest(releases, cann, before=True), _nearest(releases, cann, before=False)
+    rows = driver_rows(machine.facts, older) if older else []
+    if rows and all(is_older(version, row["minimum"]) for row in rows):
+        values = {"cann": cann, "version": version, "older": older}
+        needed = {"needed": rows[0]["minimum"], "cited": rows[0]["source"]}
+        yield found("driver-old-inferred", **values, **needed)
+        return
+    rows = driver_rows(machine.facts, newer) if newer else []
+    if not rows or any(is_older(version, row["minimum"]) is not False for row in rows):
+        yield found("driver-unsourced", cann=cann, version=version)
+
+
+def _nearest(releases: set[str], cann: str, *, before: bool) -> str:
+    """The release that is next to ``cann``; empty if there is none."""
+    best = ""
+    for each in releases:
+        if is_older(each, cann) is not before or is_older(cann, each) is before:
+            continue
+        if not best or is_older(best, each) is before:
+            best = each
+    return best
 
 
 def driver_rows(facts: Any, cann: str) -> list[dict[str, str]]:

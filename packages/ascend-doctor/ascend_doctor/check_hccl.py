@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Iterator
 
 from .machine import Machine
 from .numbers import number_set
+from .rank_table import rank_table_problems
 from .table import Found, found
 
 PORTS = 32
@@ -126,23 +126,9 @@ def _listening(machine: Machine) -> set[int]:
 
 def check_rank_table(machine: Machine) -> Iterator[Found]:
     """The rank table that a variable names."""
+    chips = [chip.name for chip in machine.smi.chips]
     for variable in ("RANK_TABLE_FILE", "RANKTABLEFILE"):
         path = machine.host.environment.get(variable)
         if path:
-            problem = _rank_table_problem(machine.host.text(path))
-            if problem:
+            for problem in rank_table_problems(machine.host.text(path), chips):
                 yield found("rank-table", variable=variable, path=path, problem=problem)
-
-
-def _rank_table_problem(text: str | None) -> str:
-    if text is None:
-        return "there is no such file, or it may not be read"
-    try:
-        table = json.loads(text)
-    except (ValueError, RecursionError):
-        return "it is not complete JSON"
-    if not isinstance(table, dict) or not isinstance(table.get("server_list"), list):
-        return "it has no server_list"
-    if table.get("status") != "completed":
-        return "its status is {!r}, not 'completed'".format(table.get("status"))
-    return ""

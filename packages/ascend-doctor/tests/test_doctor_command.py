@@ -67,7 +67,9 @@ def test_the_driver_is_judged_for_a_cann(
     assert ids("8.0.T39") == []
     assert ids("8.5.0") == ["driver-old"]
     assert ids("7.0.0") == ["driver-new"]
-    assert ids("9.9.9") == ["driver-unsourced"]
+    assert ids("9.9.9") == ["driver-old-inferred"]
+    assert ids("6.0.0") == []
+    assert ids("custom") == ["driver-unsourced"]
     host.edit("/usr/local/Ascend/driver/version.info", "24.1.rc1.b030", "25.1.0")
     host.edit("npu-smi info", "24.1.rc1.b030", "25.1.0")
     assert ids("8.5.0") == ["driver-disputed"]
