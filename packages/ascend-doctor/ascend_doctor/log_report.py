@@ -9,6 +9,7 @@ from typing import Any
 from .causes import Cause
 from .events import Event
 from .judge import judge_logs
+from .language import texts, word
 from .log_files import STDIN, log_paths
 from .owners import Values
 
@@ -52,21 +53,23 @@ def examine_logs(paths: list[str], target: str = "") -> dict[str, Any]:
 
 def cause_document(cause: Cause, values: Values | None = None) -> dict[str, Any]:
     """A cause as a document, with the values of a line in its text where it has a place."""
-    what, why = cause.what, cause.why
-    if values and cause.named:
+    own = cause._asdict()
+    own.update(texts("causes", cause.id))
+    what, why = own["what"], own["why"]
+    if values and own["named"]:
         short = {key: value[:_LONGEST] for key, value in values.items() if key != "source"}
         try:
-            what = cause.named.format_map({**values, **short})
+            what = own["named"].format_map({**values, **short})
             why = why.format_map(values) if cause.id == "code" else why
         except KeyError:
             # The line names less than the text does.
-            what = cause.what
+            what = own["what"]
     return {
         "id": cause.id,
         "severity": "note" if cause.kind in ("note", "question") else "error",
         "what": what,
         "why": why.replace(" {source}.", ""),
-        "mend": cause.mend,
+        "mend": own["mend"],
         "sure": cause.sure,
         "sources": list(cause.sources),
     }
@@ -105,7 +108,7 @@ def _versions(path: str) -> str:
 
 def where(finding: dict[str, Any]) -> str:
     """The place of a finding, for people."""
-    path = "standard input" if finding["file"] == STDIN else finding["file"]
+    path = word("standard input") if finding["file"] == STDIN else finding["file"]
     rank = "" if finding["rank"] is None else f"rank {finding['rank']}, "
-    more = "" if finding["count"] == 1 else f", {finding['count']} times"
+    more = "" if finding["count"] == 1 else f", {finding['count']} {word('times')}"
     return f"{rank}{path}:{finding['line']}{more}"

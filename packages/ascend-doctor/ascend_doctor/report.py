@@ -7,6 +7,7 @@ import json
 import textwrap
 from typing import Any, Sequence
 
+from .language import language, word
 from .log_report import where
 from .table import SEVERITIES
 
@@ -15,6 +16,7 @@ EXIT_CODES = {"error": 8, "warning": 1, "note": 0}
 
 SCHEMA = 2
 _WIDTH = 100
+_WIDTH_CHINESE = 72
 
 
 def exit_code(findings: Sequence[dict[str, Any]]) -> int:
@@ -42,15 +44,17 @@ def as_text(findings: Sequence[dict[str, Any]]) -> str:
 
 def paragraph(finding: dict[str, Any]) -> str:
     """One finding: what, where, why, what to do, how sure that is, and its sources."""
-    lines = _fold("{}: {} [{}]".format(finding["severity"], finding["what"], finding["id"]), "")
+    severity = word(finding["severity"])
+    lines = _fold("{}: {} [{}]".format(severity, finding["what"], finding["id"]), "")
     if finding.get("text"):
-        lines += [_cut("  log:    {}: {}".format(where(finding), finding["text"]))]
+        lines += [_cut("  {}{}: {}".format(word("log:    "), where(finding), finding["text"]))]
     if finding.get("here"):
-        lines += [_cut("  here:   " + finding["here"])]
-    lines += _fold("why:    " + finding["why"], "  ")
-    lines += _fold("mend:   " + finding["mend"], "  ")
+        lines += [_cut("  " + word("here:   ") + finding["here"])]
+    lines += _fold(word("why:    ") + finding["why"], "  ")
+    lines += _fold(word("mend:   ") + finding["mend"], "  ")
     sources = "; ".join(finding["sources"])
-    return "\n".join([*lines, _cut(f"  sure:   {finding['sure']}; source: {sources}")])
+    sure = word("sure:   ") + word(finding["sure"])
+    return "\n".join([*lines, _cut(f"  {sure}; {word('source')}: {sources}")])
 
 
 def log_text(report: dict[str, Any]) -> str:
@@ -61,9 +65,9 @@ def log_text(report: dict[str, Any]) -> str:
         own = [each for each in findings if each["role"] == role]
         if own:
             lines = [_cut(f"  {each['what']} [{each['id']}] {where(each)}") for each in own]
-            parts.append("\n".join([title, *lines]))
+            parts.append("\n".join([word(title), *lines]))
     if not report["logs"]["failed"]:
-        parts.append("ascend-doctor: the logs have no failure.")
+        parts.append("ascend-doctor: " + word("the logs have no failure."))
     return "\n\n".join(parts)
 
 
@@ -73,12 +77,14 @@ def _cut(line: str) -> str:
 
 def _fold(text: str, indent: str) -> list[str]:
     deeper = indent + "        "
+    chinese = bool(language())
     return textwrap.wrap(
         text,
-        _WIDTH,
+        _WIDTH_CHINESE if chinese else _WIDTH,
         initial_indent=indent,
         subsequent_indent=deeper if indent else "  ",
-        break_long_words=False,
+        # Chinese has no spaces, and its letters are twice as wide.
+        break_long_words=chinese,
         break_on_hyphens=False,
     )
 
@@ -89,5 +95,5 @@ def summary(findings: Sequence[dict[str, Any]]) -> str:
     for severity in SEVERITIES:
         count = sum(finding["severity"] == severity for finding in findings)
         if count:
-            counts.append(f"{count} {severity}{'' if count == 1 else 's'}")
-    return ", ".join(counts) if counts else "no findings"
+            counts.append(f"{count} {word(severity + ('' if count == 1 else 's'))}")
+    return ", ".join(counts) if counts else word("no findings")

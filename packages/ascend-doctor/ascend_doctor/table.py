@@ -7,6 +7,8 @@ import configparser
 import pkgutil
 from typing import Any, NamedTuple
 
+from .language import texts
+
 SEVERITIES = ("error", "warning", "note")
 """From the worst to the mildest."""
 
@@ -54,6 +56,7 @@ def load_table() -> dict[str, Finding]:
 
 
 def _finding(name: str, row: dict[str, str], cited: dict[str, str]) -> Finding:
+    row = {**row, **texts("findings", name)}
     return Finding(
         id=name,
         severity=row["severity"],

@@ -11,3 +11,9 @@ from tests.hosts import SimulatedHost, good_host
 @pytest.fixture
 def host(tmp_path: Path) -> SimulatedHost:
     return good_host(tmp_path / "host")
+
+
+@pytest.fixture(autouse=True)
+def english(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the locale of who runs the tests is."""
+    monkeypatch.setenv("LC_ALL", "C")

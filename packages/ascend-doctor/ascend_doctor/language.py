@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The language of texts for people: Chinese in a Chinese locale, else English."""
+
+from __future__ import annotations
+
+import configparser
+import functools
+import os
+import pkgutil
+
+CHINESE = "zh"
+_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+_WORDS = {
+    "error": "错误",
+    "warning": "警告",
+    "note": "提示",
+    "errors": "错误",
+    "warnings": "警告",
+    "notes": "提示",
+    "log:    ": "日志:",
+    "here:   ": "版本:",
+    "why:    ": "原因:",
+    "mend:   ": "处理:",
+    "sure:   ": "把握:",
+    "source": "来源",
+    "certain": "确定",
+    "likely": "很可能",
+    "possible": "可能",
+    "times": "次",
+    "rank": "rank",
+    "standard input": "标准输入",
+    "no findings": "没有发现问题",
+    "Follows from it:": "随之而来:",
+    "Harmless, or the run went on:": "无害,或之后运行仍在继续:",
+    "the logs have no failure.": "日志中没有失败。",
+}
+
+
+def language() -> str:
+    """``zh`` in a Chinese locale, else empty."""
+    for variable in _VARIABLES:
+        value = os.environ.get(variable, "")
+        if value:
+            return CHINESE if value.lower().startswith("zh") else ""
+    return ""
+
+
+def word(english: str) -> str:
+    """A word of the report in the language of the user."""
+    return _WORDS.get(english, english) if language() else english
+
+
+def texts(table: str, name: str) -> dict[str, str]:
+    """The texts of a row of ``table`` in the language of the user; none if that is English."""
+    return _texts(table).get(name, {}) if language() else {}
+
+
+@functools.lru_cache(maxsize=None)
+def _texts(table: str) -> dict[str, dict[str, str]]:
+    data = pkgutil.get_data(__package__, f"{table}.{CHINESE}.ini")
+    assert data
+    parser = configparser.ConfigParser(interpolation=None, comment_prefixes=("#",))
+    parser.read_string(data.decode("utf-8"))
+    return {name: dict(parser[name]) for name in parser.sections()}
