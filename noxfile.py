@@ -20,7 +20,8 @@ nox.options.sessions = [
 ]
 
 MAIN = "py39-torch231-cann8t39"
-OTHER_MACHINES = ["tests/engine/test_other_machines.py", "tests/engine/test_real_targets.py"]
+_SLOW = ("other_machines", "real_targets", "stand_in_bases")
+OTHER_MACHINES = [f"tests/engine/test_{name}.py" for name in _SLOW]
 # Tests of what is shipped. A build with sanitizers is not: it needs the glibc of the machine.
 SHIPPED = ("test_libraries.py::test_an_old_glibc_is_enough", "test_wheel_of_device.py")
 CORES = ("--numprocesses", "auto", "--dist")
