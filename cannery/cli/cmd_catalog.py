@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+from contextlib import nullcontext
 from pathlib import Path
 
 from cannery.catalog.commands import commands
@@ -31,6 +32,12 @@ def run(given: Given, project: Project) -> int:
         FileError: a file cannot be read or written.
     """
     options = read(CatalogOptions, given, project)
+    with nullcontext() if options.check else project.editing():
+        _write(options, project)
+    return 0
+
+
+def _write(options: CatalogOptions, project: Project) -> None:
     found = gather(project, state_keys(project))
     readme = project.root / "README.md"
     before = _read(readme)
@@ -38,7 +45,7 @@ def run(given: Given, project: Project) -> int:
     if options.check:
         _require_equal(before, after, readme.name)
         console.say(f"the table in {readme.name} is in sync ({len(found.entries)} images)", "ok")
-        return 0
+        return
     texts = {each.id: commands(each, simulated_host=_host(project, each)) for each in found.entries}
     place = options.out / "index.html"
     files = {place: page(found.entries, found.layers, texts)}
@@ -47,7 +54,6 @@ def run(given: Given, project: Project) -> int:
     write_files(files)
     for path in files:
         console.say(f"wrote {path}")
-    return 0
 
 
 def _read(path: Path) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 from cannery.cli.common import read
@@ -30,6 +31,12 @@ def run(given: Given, project: Project) -> int:
         FileError: a file cannot be read or written.
     """
     options = read(NewOptions, given, project)
+    with project.editing() if options.write else nullcontext():
+        _add(options, project)
+    return 0
+
+
+def _add(options: NewOptions, project: Project) -> None:
     path = project.matrix_file
     targets = load_matrix(path).targets
     before = _read(path)
@@ -42,11 +49,10 @@ def run(given: Given, project: Project) -> int:
     if not options.write:
         print(_shown(proposal), end="")
         console.say("nothing was written; add --write to put this into matrix.yaml")
-        return 0
+        return
     write_files({path: after})
     console.say(f"added {proposal.id} to matrix.yaml")
     console.say(f"now run: python build.py lock --target {proposal.id}")
-    return 0
 
 
 def _read(path: Path) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from cannery.cli.common import read
 from cannery.common import console
 from cannery.common.errors import counted
-from cannery.common.files import exclusive, write_files
+from cannery.common.files import write_files
 from cannery.common.model import Target
 from cannery.image.drift import Difference, compare, require_in_sync
 from cannery.image.render import Renderer
@@ -32,7 +32,7 @@ def run(given: Given, project: Project) -> int:
         console.say(f"images/ is in sync ({counted(count, 'target')})", "ok")
         return 0
     # Two runs at once would take each other's temporary files for strays, and remove files twice.
-    with exclusive(project.state / "render.lock"):
+    with project.editing():
         matrix = project.matrix()
         targets = select(matrix, options.targets or ["*"], options.where)
         every = len(targets) == len(matrix.targets)

@@ -13,7 +13,7 @@ from cannery.cli.common import existing, read
 from cannery.common import console
 from cannery.common.clock import now
 from cannery.common.errors import MatrixError, OutOfSyncError, Problem, counted
-from cannery.common.files import read_text, write_files
+from cannery.common.files import read_text
 from cannery.common.package_index import PackageIndex, package_index
 from cannery.engine.known_bases import building_architecture
 from cannery.lock.index_versions import ask
@@ -99,7 +99,7 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
     elif not options.write:
         console.say(f"{said}; nothing was written; add --write to add them")
     else:
-        write_files(found.files)
+        project.replace(found.files, found.before)
         console.say(f"{said} added, with locks; now run: python build.py render")
 
 
@@ -140,7 +140,7 @@ def _write(project: Project, text: str, matrix: Matrix, moves: Sequence[VersionC
     if _versions(parse_matrix(after, path.name, compat)) != wanted:
         what = "matrix.yaml cannot be changed by program: more would change than the versions."
         raise MatrixError(Problem(what=what, fix="Write the versions there that are listed above."))
-    write_files({path: after})
+    project.replace({path: after}, {path: text})
     for move in moves:
         where, old = move.use.where, move.use.version
         console.say(f"{where}: {move.use.key} {old} is now {move.version}")

@@ -12,10 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from cannery.common.errors import FileError, file_error
+from cannery.common.errors import FileError, Problem, file_error
 
 _ATTEMPTS = 20
 """How often a folder is made that other processes remove."""
+
+LEFTOVER = ".cannery-new"
+"""The end of the name of every file that is not in its place yet; a killed run leaves some."""
+
+LEFTOVER_AGE = 3600
+"""The age in seconds from which such a file is that of no run any more."""
 
 
 def read_text(path: Path) -> str:
@@ -80,12 +86,13 @@ def link_or_copy(source: Path, destination: Path) -> None:
     with suppress(FileNotFoundError):
         if os.path.samestat(source.stat(), destination.lstat()):
             return
-    temporary = destination.with_name(f".{destination.name}.{os.urandom(8).hex()}")
+    temporary = destination.with_name(f".{destination.name}.{os.urandom(8).hex()}{LEFTOVER}")
     try:
         try:
             os.link(source.resolve(), temporary)
         except OSError:  # on another disk
             shutil.copy2(source, temporary)
+        _remove_leftovers(destination.parent)
         os.replace(temporary, destination)
     finally:
         temporary.unlink(missing_ok=True)
@@ -105,14 +112,21 @@ def put_files(files: Mapping[str, Path], folder: Path) -> None:
         raise file_error("write", folder, error) from error
 
 
-def write_files(files: Mapping[Path, str], *, remove: Iterable[Path] = ()) -> None:
+def write_files(
+    files: Mapping[Path, str],
+    *,
+    remove: Iterable[Path] = (),
+    before: Mapping[Path, str | None] | None = None,
+) -> None:
     """Write every file, then delete those in ``remove``.
+
+    ``before`` has texts that the new ones were made from, and None for a file that did not exist.
 
     All new contents are on the disk before the first old file is replaced, so a disk that fills or
     a folder that cannot be written changes nothing. An executable file stays executable.
 
     Raises:
-        FileError: a file cannot be written.
+        FileError: a file cannot be written, or is not as in ``before`` any more.
     """
     staged: dict[Path, Path] = {}
     made: list[Path] = []
@@ -120,6 +134,7 @@ def write_files(files: Mapping[Path, str], *, remove: Iterable[Path] = ()) -> No
     try:
         for path, text in files.items():
             staged[path] = _stage_in_folder(path, text, made)
+        _require_unchanged(before or {})
         for path, temporary in staged.items():
             os.replace(temporary, path)
         for path in remove:
@@ -133,6 +148,27 @@ def write_files(files: Mapping[Path, str], *, remove: Iterable[Path] = ()) -> No
         if isinstance(error, OSError):
             raise file_error("write", path, error) from error
         raise
+
+
+def _require_unchanged(before: Mapping[Path, str | None]) -> None:
+    for path, text in before.items():
+        try:
+            now = read_text(path)
+        except FileNotFoundError:
+            now = None
+        if now != text:
+            what = f"{path} was changed by another process meanwhile, so nothing was written."
+            raise FileError(Problem(what=what, fix="Run the command again."))
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove from ``folder``, in which a file has just been made, what killed runs left there."""
+    now = folder.stat().st_mtime
+    for path in folder.glob(f".*{LEFTOVER}"):
+        with suppress(OSError):
+            # The time of a link's last change is that of another file.
+            if now - path.lstat().st_ctime > LEFTOVER_AGE:
+                path.unlink()
 
 
 def _stage_in_folder(path: Path, text: str, made: list[Path]) -> Path:
@@ -171,13 +207,14 @@ def _stage(path: Path, text: str) -> Path:
         # os.replace would find out only after other files have been replaced.
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     mode = 0o755 if text.startswith("#!") else 0o644
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, name = tempfile.mkstemp(LEFTOVER, f".{path.name}.", path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
             os.fchmod(stream.fileno(), mode)
+        _remove_leftovers(path.parent)
     except BaseException:
         os.unlink(name)
         raise

@@ -236,7 +236,8 @@ def fetch_files(
                 fetcher.client.abort()
                 raise
     if first := [each for each in fetched if each.first_use]:
-        _write_hashes(matrix, first)
+        with project.editing():
+            _write_hashes(matrix, first)
     return fetched, failed
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.common.errors import FileError, OutOfSyncError, Problem, file_error
+from cannery.common.files import LEFTOVER
 from cannery.matrix.project import Project
 
 MADE = (
@@ -104,8 +105,13 @@ def _files(project: Project, folders: Sequence[Path], known: Collection[str]) ->
 
 
 def _was_rendered(project: Project, path: Path) -> bool:
-    """Whether ``path`` has the name of a rendered file, and its folder was rendered."""
+    """Whether ``path`` has the name of a rendered file, and its folder was rendered.
+
+    So was what a killed run has left: runs that write there wait for each other.
+    """
     folder, *inner = path.relative_to(project.images).parts
+    if path.name.endswith(LEFTOVER) and not path.is_symlink():
+        return True
     if path.is_symlink() or not any(fnmatch.fnmatchcase("/".join(inner), name) for name in MADE):
         return False
     dockerfile = project.images / folder / "Dockerfile"
@@ -115,7 +121,8 @@ def _was_rendered(project: Project, path: Path) -> bool:
 def require_in_sync(project: Project, difference: Difference, command: str) -> None:
     """Raise OutOfSyncError unless ``difference`` is empty; ``command`` corrects it."""
     problems = [Problem(what=text.rstrip("\n")) for text in difference.changed.values()]
-    names = [str(path.relative_to(project.root)) for path in difference.orphans]
+    orphans = [path for path in difference.orphans if not path.name.endswith(LEFTOVER)]
+    names = [str(path.relative_to(project.root)) for path in orphans]
     problems += [Problem(what=f"{name}: no target has this file any more.") for name in names]
     fix = f"Run: {command}" if problems else ""
     names = [str(path.relative_to(project.root)) for path in difference.strays]

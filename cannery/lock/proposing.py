@@ -30,12 +30,15 @@ from cannery.matrix.versions import find_uses
 
 @dataclass(frozen=True, kw_only=True)
 class Proposals:
-    """What could be new. ``files`` are the files that change, each with its new text."""
+    """What could be new. ``files`` are the files that change, each with its new text, and
+    ``before`` has those that they were made from.
+    """
 
     rows: tuple[TableRow, ...]
     proposed: tuple[Proposed, ...]
     ended: tuple[Ended, ...]
     files: Mapping[Path, str]
+    before: Mapping[Path, str]
 
 
 def propose(project: Project, source: PackageIndex, tables: Iterable[str], today: str) -> Proposals:
@@ -75,6 +78,7 @@ def propose(project: Project, source: PackageIndex, tables: Iterable[str], today
         ended=tuple(ended_targets(matrix, compat, today)),
         files={path: new for path, new in after.items() if new != before[path]}
         | locks.texts(targets),
+        before=before,
     )
 
 

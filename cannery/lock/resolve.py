@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.common import console
 from cannery.common.bases import Base
 from cannery.common.errors import CanneryError, MatrixError, Problem, Span
-from cannery.common.files import read_text, write_files
+from cannery.common.files import read_text
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.wheel_tags import MACHINES, WheelPlatform
@@ -79,6 +80,7 @@ def write_locks(
         FileError: a lock cannot be written; no lock has changed.
         MatrixError, EngineError: the build stage cannot be locked; no lock has changed.
     """
+    before = {path: _text(path) for path in _paths(project, targets)}
     console.say("resolving the packages of the build stage")
     base = _oldest(project.matrix().targets.values())
     texts = {project.build_lock: lock_build_stage(project, base, source)}
@@ -92,11 +94,23 @@ def write_locks(
                 texts[path] = lock_build_requirements(project, target, upgrade, source)
         except CanneryError as error:
             failures[target.id] = error
-    changed = {
-        path: text for path, text in texts.items() if not path.exists() or read_text(path) != text
-    }
-    write_files(changed)
+    changed = {path: text for path, text in texts.items() if before[path] != text}
+    project.replace(changed, {path: before[path] for path in changed})
     return Locking(changed=tuple(changed), failures=failures)
+
+
+def _paths(project: Project, targets: Iterable[Target]) -> Iterator[Path]:
+    """Every lock that locking ``targets`` can change."""
+    yield project.build_lock
+    for target in targets:
+        yield project.lock(target)
+        yield project.build_requirements_lock(target)
+
+
+def _text(path: Path) -> str | None:
+    with suppress(FileNotFoundError):
+        return read_text(path)
+    return None
 
 
 def _oldest(targets: Iterable[Target]) -> Base:

@@ -11,7 +11,7 @@ import yaml
 from cannery.common import console
 from cannery.common.bases import Base
 from cannery.common.errors import MatrixError, Problem, Span
-from cannery.common.files import read_text, write_files
+from cannery.common.files import read_text
 from cannery.common.model import Target
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.own_sources import full_reference
@@ -72,7 +72,7 @@ def _write(project: Project, matrix: Matrix, digests: Mapping[str, str]) -> None
     if _images(changed) != _images(matrix.targets, digests):
         what = "matrix.yaml cannot be changed by program: more would change than the digests."
         raise MatrixError(Problem(what=what, fix="Write the digests there that are listed above."))
-    write_files({path: after})
+    project.replace({path: after}, {path: text})
     console.say("now run: python build.py render")
 
 

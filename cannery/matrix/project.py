@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from cannery.common.files import exclusive, write_files
 from cannery.common.model import Target
 from cannery.common.yaml_limits import read_limited
 from cannery.compat import Compat
@@ -75,6 +77,23 @@ class Project:
     def releases(self) -> Path:
         """The records of published images."""
         return self.root / "releases"
+
+    def editing(self) -> AbstractContextManager[None]:
+        """Wait until no other run is in here: it may write what it makes from files it has read.
+
+        Raises:
+            FileError: the file of the lock cannot be made.
+        """
+        return exclusive(self.state / "editing.lock")
+
+    def replace(self, files: Mapping[Path, str], before: Mapping[Path, str | None]) -> None:
+        """Write ``files``, which were made from the texts ``before`` without ``editing``.
+
+        Raises:
+            FileError: as ``write_files``.
+        """
+        with self.editing():
+            write_files(files, before=before)
 
     def lock(self, target: Target) -> Path:
         return self.images / target.id / "requirements.lock"

@@ -10,7 +10,7 @@ import yaml
 from cannery.common import console
 from cannery.common.bases import Base
 from cannery.common.errors import MatrixError, Problem, Span, UsageError
-from cannery.common.files import read_text, write_files
+from cannery.common.files import read_text
 from cannery.common.model import Target
 from cannery.matrix.base_digests import base_value
 from cannery.matrix.matrix import Matrix
@@ -47,7 +47,7 @@ def move_snapshots(
         if _bases(parse_matrix(after, path.name)) != _moved(_bases(matrix), old, snapshot):
             what = "matrix.yaml cannot be changed by program: more would change than the snapshots."
             raise MatrixError(Problem(what=what, fix="Write the snapshots there, listed above."))
-        write_files({path: after})
+        project.replace({path: after}, {path: text})
         console.say("now run: python build.py render")
 
 

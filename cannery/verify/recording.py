@@ -8,7 +8,7 @@ from functools import partial
 
 from cannery.common import console
 from cannery.common.errors import UsageError
-from cannery.common.files import read_text, write_files
+from cannery.common.files import LEFTOVER, read_text, write_files
 from cannery.common.model import Target
 from cannery.image.build_context import read_context
 from cannery.image.content_key import KeyInputs, context_files
@@ -26,13 +26,14 @@ def record(project: Project, target: str, result: Verification, *, key: str) -> 
         MatrixError: the existing file is invalid.
         FileError: the file cannot be read or written.
     """
-    before = read_verified(project.root, [target])[target]
     run = [
         Verified(simulated=result.simulated, key=key, tested=each)
         for each in results(result.to_json())
     ]
     path = path_of(project.root, target)
-    write_files({path: to_text(updated(before, run))})
+    with project.editing():
+        before = read_verified(project.root, [target])[target]
+        write_files({path: to_text(updated(before, run))})
     console.say(f"{target}: the results are in {path.relative_to(project.root)}; commit this file")
 
 
@@ -72,6 +73,10 @@ def state_inputs(
     """
     folder = project.images / target.id
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    own = {str(path.relative_to(folder)): read_text(path) for path in paths}
+    own = {
+        str(path.relative_to(folder)): read_text(path)
+        for path in paths
+        if not path.name.endswith(LEFTOVER)
+    }
     files = context_files(own, context)
     return KeyInputs.committed(target, files, simulator=simulator)

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cannery.cli import cmd_update
+from cannery.lock.index_versions import ask
 from tests.cli.checkout import CAN_MOUNT, Checkout, Result
 from tests.cli.indexes import (
     LAST_KNOWN,
@@ -21,6 +24,7 @@ from tests.cli.indexes import (
     update_all,
 )
 
+CHANGED = "was changed by another process meanwhile, so nothing was written. Run the command again."
 OTHER = "py311-torch271-cann910-910b"
 
 READ_ONLY = """
@@ -177,7 +181,7 @@ def test_a_matrix_that_cannot_be_written(installed: Checkout, index: Index) -> N
     argv = ["update", "--write", "--target", TARGETS[0]]
     done = installed.start(*argv, env=index.env, before=mount)
     assert f"torch_npu {NEW} is newer" in done.out
-    said = f"cannot write {installed.root}/matrix.yaml: read-only file system."
+    said = f"cannot write {installed.root}/.cannery/editing.lock: read-only file system."
     Result(code=done.code, out="", err=done.err).refused(9, said)
     assert installed.state() == before
 
@@ -188,3 +192,20 @@ def test_help_says_what_it_does(original: Checkout) -> None:
     text = " ".join(done.out.split())
     for said in ("Asks the package index for torch, torch_npu and DeepSpeed", "--check", "code 4"):
         assert said in text
+
+
+def test_matrix_yaml_that_changes_during_the_questions_is_kept(
+    checkout: Checkout, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(checkout)
+    index.add_torch_npu(NEW)
+
+    def slowly(*arguments: Any) -> Any:
+        with (checkout.root / "matrix.yaml").open("a", encoding="utf-8") as stream:
+            stream.write("# of somebody else\n")
+        return ask(*arguments)
+
+    monkeypatch.setattr(cmd_update, "ask", slowly)
+    done = update(checkout, index, "--write")
+    assert (done.code, done.messages) == (9, [f"{checkout.root}/matrix.yaml {CHANGED}"])
+    assert matrix(checkout).endswith("# of somebody else\n")

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +16,12 @@ from threading import Barrier
 import pytest
 
 from cannery.common.errors import FileError
-from cannery.common.files import link_or_copy, put_files, write_files
+from cannery.common.files import (
+    LEFTOVER,
+    link_or_copy,
+    put_files,
+    write_files,
+)
 from tests.unit.matrices import CHECKOUT, tree
 
 FULL_DISK = f"""
@@ -240,3 +246,36 @@ def test_a_link_that_is_there_stays(tmp_path: Path) -> None:
     before = (tmp_path / "a").stat().st_ctime_ns
     link_or_copy(tmp_path / "a", tmp_path / "b")
     assert (tmp_path / "a").stat().st_ctime_ns == before, "a new link changes the file"
+
+
+def test_what_a_killed_run_left_goes_with_the_next_file_and_other_files_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cannery.common.files.LEFTOVER_AGE", 1)
+    old, young, foreign = (
+        tmp_path / f".file.abcdefgh{LEFTOVER}",
+        tmp_path / f".file.bcdefghi{LEFTOVER}",
+        tmp_path / ".file.abcdefgh",
+    )
+    old.touch()
+    foreign.touch()
+    time.sleep(1.1)
+    young.touch()
+    write_files({tmp_path / "other": "text"})
+    assert {*tree(tmp_path)} == {young.name, foreign.name, "other"}
+
+
+def test_a_file_that_changed_meanwhile_is_kept(tmp_path: Path) -> None:
+    path, other = tmp_path / "file", tmp_path / "other"
+    path.write_text("of somebody else", encoding="utf-8")
+    wrong: list[dict[Path, str | None]] = [
+        {path: "as it was"},
+        {path: None},
+        {tmp_path / "gone": "as it was"},
+    ]
+    for before in wrong:
+        with pytest.raises(FileError, match="was changed by another process meanwhile"):
+            write_files({path: "new", other: "new"}, before=before)
+        assert tree(tmp_path) == {"file": b"of somebody else"}
+    write_files({path: "new"}, before={path: "of somebody else", other: None})
+    assert tree(tmp_path) == {"file": b"new"}

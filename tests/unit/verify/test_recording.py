@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +16,7 @@ from cannery.build.plan import Action
 from cannery.common.errors import MatrixError, VerificationError
 from cannery.common.files import write_files
 from cannery.common.model import DeviceKind
+from cannery.verify import recording
 from cannery.verify.recording import record, state_keys
 from cannery.verify.results import Basis, Result, known_results
 from cannery.verify.verified import Verified, path_of, read_verified
@@ -109,3 +113,20 @@ def test_a_simulated_run_leaves_the_results_of_real_packages_alone(world: World)
 def test_a_target_without_simulated_packages_has_no_key_of_a_simulated_image(world: World) -> None:
     target = replace(world.checkout.matrix.targets["full"], chip="310p")
     assert state_keys(world.checkout.project)(target, True) == ""
+
+
+def test_the_results_of_runs_at_once_are_all_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(root: Path, targets: Iterable[str]) -> dict[str, tuple[Verified, ...]]:
+        found = read_verified(root, targets)
+        time.sleep(0.2)
+        return found
+
+    monkeypatch.setattr(recording, "read_verified", slowly)
+    project = world.checkout.project
+    both = [replace(REPORT, runs=REPORT.runs[:1], simulated=each) for each in (False, True)]
+    with ThreadPoolExecutor() as pool:
+        for done in [pool.submit(record, project, "full", each, key=sha("1")) for each in both]:
+            done.result()
+    assert [each.simulated for each in recorded(world)["full"]] == [False, True]
