@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from cannery.common import console
 from cannery.common.clock import now
@@ -18,6 +18,7 @@ from cannery.common.errors import ArtifactError, Problem
 from cannery.common.file_hashes import sha256_of
 from cannery.common.process import Stopped
 from cannery.common.sources import Address, File
+from cannery.common.urls import is_safe, public
 from cannery.fetch import signature
 from cannery.fetch.http import Client, TransferError
 from cannery.fetch.signature_download import signed_beside
@@ -143,7 +144,7 @@ class Fetcher:
     def _record(self, file: File, address: Address, signed: str) -> Record:
         return Record(
             name=file.name,
-            url=_public(address.url),
+            url=public(address.url),
             fetched=now(),
             eula=file.eula,
             accepted_by=self.terms.accepted_by if file.eula else "",
@@ -169,7 +170,7 @@ class Fetcher:
                     if sha256 := self._right(file, transfer, address):
                         return transfer.partial, sha256, address
                 except TransferError as error:
-                    failures[_public(address.url)] = str(error)
+                    failures[public(address.url)] = str(error)
         return None
 
     def _right(self, file: File, transfer: Transfer, address: Address) -> str:
@@ -178,7 +179,7 @@ class Fetcher:
         Raises:
             TransferError: it does not deliver the file.
         """
-        if not file.sha256 and not _is_safe(address.url):
+        if not file.sha256 and not is_safe(address.url):
             raise TransferError("without TLS, a file is not trusted on first use", final=True)
         while True:
             transfer.is_mixed = False
@@ -212,18 +213,6 @@ class _Waiting:
 
 def _key(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
-
-
-def _public(url: str) -> str:
-    """``url`` without a login and without its query, both of which may be secret."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
-
-
-def _is_safe(url: str) -> bool:
-    """Whether nobody between here and the server can change what it sends."""
-    parts = urlsplit(url)
-    return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")
 
 
 def _not_fetched(file: File, failures: Mapping[str, str]) -> ArtifactError:

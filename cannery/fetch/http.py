@@ -11,17 +11,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from socket import gaierror
-from typing import Any
 from urllib.parse import urlsplit
 
 import requests
 from urllib3.exceptions import HTTPError
 
 from cannery import __version__
+from cannery.common.redirects import Session, UnsafeRedirectError
 from cannery.common.sources import Address
 from cannery.common.trust import UNKNOWN_ISSUER, Trusting, causes, distrust, innermost, trusting
 
-_REDIRECTS = 5
 AGAIN = (408, 425, 429, 500, 502, 503, 504)
 """Status codes after which the same request may succeed."""
 
@@ -97,20 +96,6 @@ class Answer:
                     yield chunk
 
 
-class _Session(requests.Session):
-    """Sends the headers of an address to no other host than that of the address."""
-
-    own_headers: frozenset[str] = frozenset()
-
-    def rebuild_auth(self, prepared_request: Any, response: Any) -> None:
-        super().rebuild_auth(prepared_request, response)  # type: ignore[no-untyped-call]
-        before, now = (urlsplit(each.url).netloc for each in (response.request, prepared_request))
-        if before != now:
-            for name in self.own_headers:
-                if name.lower() != "referer":
-                    prepared_request.headers.pop(name, None)
-
-
 class Client:
     """Asks servers for files. It uses the proxies of the environment; ``ca`` is trusted, too."""
 
@@ -136,9 +121,7 @@ class Client:
         if offset:
             headers["Range"] = f"bytes={offset}-"
             headers |= {"If-Range": validator} if validator else {}
-        with _Session() as session:
-            session.max_redirects = _REDIRECTS
-            session.own_headers = frozenset(name for name, _ in address.headers)
+        with Session() as session:
             session.headers["User-Agent"] = f"cannery/{__version__}"
             session.mount("https://", Trusting(self._context))
             with _explained(address.url):
@@ -162,6 +145,8 @@ def _explained(url: str) -> Iterator[None]:
     host = urlsplit(url).netloc.rpartition("@")[2]
     try:
         yield
+    except UnsafeRedirectError as error:
+        raise TransferError(str(error), final=True) from error
     except requests.TooManyRedirects as error:
         raise TransferError("it redirects in circles", final=True) from error
     except (requests.exceptions.InvalidSchema, requests.exceptions.InvalidURL) as error:

@@ -15,6 +15,7 @@ from cannery.build.selection import Selection
 from cannery.common import console
 from cannery.common.clock import now
 from cannery.common.errors import Problem, VerificationError, counted
+from cannery.common.urls import is_loopback
 from cannery.deploy.run_spec import no_device
 from cannery.engine import client as engine
 from cannery.matrix.project import Project
@@ -25,7 +26,6 @@ from cannery.publish.policy import Publishing
 from cannery.publish.pushable import candidates
 from cannery.publish.transaction import PushedImage, PushHooks, Transaction, images_in
 from cannery.registry.client import Repository
-from cannery.registry.http import is_loopback
 from cannery.registry.image_archive import Blobs
 from cannery.registry.oci import ATTESTED, manifest_contents
 from cannery.registry.records import (

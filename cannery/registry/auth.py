@@ -11,7 +11,6 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import docker.auth
 import docker.errors
@@ -19,6 +18,10 @@ import requests
 from requests.utils import parse_dict_header
 
 from cannery.common.errors import EngineError, Problem
+from cannery.common.urls import is_safe, origin, public
+
+_TOKEN = re.compile(r"[!-~]{1,65536}")
+"""Matches what a header can carry; longer than any token of a registry."""
 
 _CHALLENGE = re.compile(r"(Basic|Bearer)\s+(.*)", re.IGNORECASE | re.DOTALL)
 
@@ -69,6 +72,7 @@ class Guard:
         self._plain = plain
         self._login: Login | None = None
         self._scopes: dict[str, None] = {}
+        self._realm: tuple[str, str, int] | None = None
         self.header = ""
         """The value of the ``Authorization`` header; empty as long as there is none."""
 
@@ -79,7 +83,13 @@ class Guard:
         return self._login
 
     def answer(self, response: requests.Response, send: Send) -> bool:
-        """Whether ``header`` has changed, so that the request is worth sending again."""
+        """Whether ``header`` has changed, so that the request is worth sending again.
+
+        ``response`` has to be of the registry itself: it says who gets the password.
+
+        Raises:
+            EngineError: the password would go where it does not belong.
+        """
         match = _CHALLENGE.search(response.headers.get("WWW-Authenticate", ""))
         if not match:
             return False
@@ -93,10 +103,7 @@ class Guard:
         return bool(token)
 
     def _token(self, challenge: dict[str, str], send: Send) -> str:
-        realm = challenge.get("realm", "")
-        if urlsplit(realm).scheme != "https" and not self._plain():
-            what = f"{self._host} asks to send the password unencrypted to {realm or 'nowhere'}."
-            raise EngineError(Problem(what=what, fix="The registry has to use https for logins."))
+        realm = self._admitted(challenge.get("realm", ""))
         # With earlier scopes too, or reading and writing would replace each other's token.
         self._scopes |= dict.fromkeys(challenge.get("scope", "").split())
         asked = [("service", challenge["service"])] if challenge.get("service") else []
@@ -104,17 +111,37 @@ class Guard:
         if self.login.token:
             form = [*asked, ("grant_type", "refresh_token"), ("client_id", "cannery")]
             form.append(("refresh_token", self.login.token))
-            response = send("POST", realm, data=form)
+            response = send("POST", realm, data=form, allow_redirects=False)
         else:
             headers = {"Authorization": _basic(self.login)} if self.login.username else {}
-            response = send("GET", realm, params=asked, headers=headers)
+            response = send("GET", realm, params=asked, headers=headers, allow_redirects=False)
         if response.status_code != requests.codes.ok:
             return ""
         try:
             loaded = response.json()
-            return str(loaded.get("access_token") or loaded.get("token") or "")
+            token = loaded.get("access_token") or loaded.get("token")
         except (ValueError, AttributeError):
             return ""
+        return token if isinstance(token, str) and _TOKEN.fullmatch(token) else ""
+
+    def _admitted(self, realm: str) -> str:
+        """``realm``, if it may get the password: it always is where the first one was."""
+        try:
+            place = origin(realm)
+        except ValueError as error:
+            what = f"{self._host} asks for a login at an address that is not valid: {error}."
+            fix = "Look into the registry's settings of its tokens."
+            raise EngineError(Problem(what=what, fix=fix)) from error
+        if place[0] != "https" and not (self._plain() and is_safe(realm)):
+            what = f"{self._host} asks to send the password unencrypted to {public(realm)}."
+            fix = "The registry has to use https for logins."
+            raise EngineError(Problem(what=what, fix=fix))
+        self._realm = self._realm or place
+        if place != self._realm:
+            what = f"{self._host} names another place for logins than before: {public(realm)}."
+            fix = "The password was not sent there. Look into the registry's settings."
+            raise EngineError(Problem(what=what, fix=fix))
+        return realm
 
 
 def _basic(login: Login) -> str:
@@ -123,5 +150,5 @@ def _basic(login: Login) -> str:
 
 
 def _fields(challenge: str) -> dict[str, str]:
-    found: dict[str, str] = parse_dict_header(challenge)  # type: ignore[no-untyped-call]
-    return found
+    found: dict[str, str | None] = parse_dict_header(challenge)  # type: ignore[no-untyped-call]
+    return {name: value for name, value in found.items() if value}

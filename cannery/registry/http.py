@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
-from ipaddress import ip_address
+from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urljoin, urlsplit
@@ -17,7 +16,9 @@ from urllib3.util.retry import Retry
 from cannery import __version__
 from cannery.common import console
 from cannery.common.errors import Problem
+from cannery.common.redirects import Session, UnsafeRedirectError, require_as_safe
 from cannery.common.trust import Trusting, innermost, trusting
+from cannery.common.urls import is_loopback, origin, public
 from cannery.registry.auth import Guard
 from cannery.registry.errors import (
     RegistryError,
@@ -36,6 +37,8 @@ _HUB = {"docker.io": "registry-1.docker.io"}
 _TIMEOUT = (10.0, 300.0)
 """Seconds to connect, and between bytes: a registry hashes an upload before it answers."""
 
+_SETTINGS = "Look into the settings of the registry and of what is in front of it."
+
 _AGAIN = (408, 429, 502, 503, 504)
 """Status codes that may change a little later, so that the request is sent again."""
 
@@ -48,14 +51,6 @@ PATIENCE = Retry(
     retry_after_max=120,
 )
 """How often and after which delays a request is sent again, unless the registry names a delay."""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether ``host``, perhaps with a port, is this machine: nobody can listen in between."""
-    name = urlsplit(f"//{host}").hostname or ""
-    with suppress(ValueError):
-        return ip_address(name).is_loopback
-    return name == "localhost"
 
 
 def _as_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -71,7 +66,8 @@ class Http:
         self._patience = patience
         self._base = ""
         self._guard = Guard(host, plain=lambda: self._base.startswith("http:"))
-        self._session = requests.Session()
+        self._session = Session()
+        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
         # No proxy is between this machine and itself.
         self._session.trust_env = not is_loopback(host)
         self._session.headers["User-Agent"] = f"cannery/{__version__}"
@@ -108,6 +104,10 @@ class Http:
                 _wait(left, response)
             except MaxRetryError as error:
                 raise self._gave_up(response) from error
+            except (UnsafeRedirectError, requests.TooManyRedirects) as error:
+                is_circle = isinstance(error, requests.TooManyRedirects)
+                what = f"{self.host}: {'it redirects in circles' if is_circle else error}."
+                raise RegistryError(Problem(what=what, fix=_SETTINGS)) from error
             except requests.RequestException as error:
                 require_trust(self.host, error)
                 left = self._again(left, error)
@@ -135,13 +135,15 @@ class Http:
     ) -> requests.Response:
         """Send a request once, and once more if the registry first asks for a login.
 
+        What another host asks for, after a redirect or at a place for uploads, is not answered.
+
         ``content`` opens the body, if that is too large for memory.
         """
         url = self._url(path)
         answered = False
         while True:
             headers = {**more.get("headers", {})}
-            if self._guard.header and urlsplit(url).netloc == urlsplit(self._base).netloc:
+            if self._guard.header and self._is_own(url):
                 headers["Authorization"] = self._guard.header
             sent = {**more, "headers": headers}
             if content:
@@ -151,7 +153,11 @@ class Http:
                 response = self._send(method, url, **sent)
             if response.status_code != requests.codes.unauthorized or answered:
                 return response
+            if not self._is_own(response.url):
+                return response
             answered = True
+            # Read to its end, so that the connection can be used again.
+            response.content  # noqa: B018
             if not self._guard.answer(response, self._send):
                 return response
 
@@ -161,12 +167,20 @@ class Http:
     def _url(self, path: str) -> str:
         if not self._base:
             self._base = self._found()
-        url = urljoin(self._base, path)
-        base = urlsplit(self._base)
-        if urlsplit(url).netloc == base.netloc:
+        try:
+            url = urljoin(self._base, path)
+            base, parts = urlsplit(self._base), urlsplit(url)
+        except ValueError as error:
+            raise UnsafeRedirectError("it redirects to an invalid address") from error
+        if parts.netloc == base.netloc:
             # Behind a proxy that speaks TLS for it, a registry may say http of itself.
-            return urlsplit(url)._replace(scheme=base.scheme).geturl()
+            return parts._replace(scheme=base.scheme).geturl()
+        require_as_safe(self._base, url)
         return url
+
+    def _is_own(self, url: str) -> bool:
+        """Whether ``url`` is of the registry itself."""
+        return origin(url) == origin(self._base)
 
     def _found(self) -> str:
         """The URL of the API: HTTPS, unless the registry is on this machine and has no TLS."""
@@ -190,6 +204,11 @@ class Http:
         if response.status_code not in (401, 403):
             return response
         said = explanation(response)
+        if not self._is_own(response.url):
+            what = (
+                f"{self.host} sends requests to {public(response.url)}, which refuses them: {said}"
+            )
+            raise RegistryError(Problem(what=what, fix=_SETTINGS), status=response.status_code)
         fix = f"Log in with an account that has access: docker login {self.host}"
         if response.status_code == requests.codes.forbidden:
             what = f"{self.host} denies access: {said}"
@@ -213,5 +232,5 @@ class Http:
 def _wait(left: Retry, response: requests.Response) -> None:
     try:
         left.sleep(response.raw)
-    except InvalidHeader:  # Retry-After is neither seconds nor a date
+    except (InvalidHeader, ValueError, OverflowError):  # Retry-After is neither seconds nor a date
         left.sleep()

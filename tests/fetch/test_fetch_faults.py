@@ -23,7 +23,7 @@ REFUSED = {
     "login page as file": "it sends a web page",
     "redirect loop": "it redirects in circles",
     "redirect to file": "it redirects to an invalid address",
-    "redirect nowhere": "breaks off",
+    "redirect nowhere": "it redirects to an invalid address",
     "no content": "it does not send the file (204)",
     "429 later": "asks to wait for 86400 s",
     "other bytes": "was published",

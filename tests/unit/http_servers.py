@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -32,13 +33,15 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def answering(handler: type[Handler]) -> Iterator[str]:
-    """The address of a server whose requests ``handler`` answers."""
+def answering(handler: type[Handler], context: ssl.SSLContext | None = None) -> Iterator[str]:
+    """The address of a server, with TLS if there is a ``context``; ``handler`` answers."""
     server = HTTPServer(("127.0.0.1", 0), handler)
+    if context:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield f"{'https' if context else 'http'}://127.0.0.1:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()

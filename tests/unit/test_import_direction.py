@@ -36,6 +36,7 @@ TOUCHING = {
     "common.process",
     "common.program_environment",
     "common.progress",
+    "common.redirects",
     "common.trust",
     "fetch.fetcher",
     "fetch.fetching",

@@ -15,6 +15,7 @@ from typing import Any
 from cannery.common import console
 from cannery.common.errors import EngineError, FileError, Problem, Span, UsageError, file_error
 from cannery.common.sources import Address
+from cannery.common.urls import public
 from cannery.fetch.http import Client, Timeouts, TransferError
 from cannery.fetch.transfer import Patience, Transfer
 from cannery.publish.scan.advisories import Database
@@ -59,9 +60,9 @@ def _of_server(url: str, database: Database, ecosystems: Collection[str], ca: Pa
     with tempfile.TemporaryDirectory(prefix="cannery-advisories-") as folder:
         for number, place in enumerate(places):
             path = Path(folder) / f"{number}{Path(place).suffix}"
-            console.say(f"downloading {_shown(place)}")
+            console.say(f"downloading {public(place)}")
             _download(client, place, path)
-            _of_file(path, _shown(place), database)
+            _of_file(path, public(place), database)
 
 
 def _download(client: Client, url: str, path: Path) -> None:
@@ -71,15 +72,9 @@ def _download(client: Client, url: str, path: Path) -> None:
     try:
         transfer.run(Address(url=url))
     except TransferError as error:
-        what = f"{_shown(url)} could not be downloaded: {error}."
+        what = f"{public(url)} could not be downloaded: {error}."
         fix = "Check --database; name a file with your own certificates with --ca."
         raise EngineError(Problem(what=what, fix=fix)) from error
-
-
-def _shown(url: str) -> str:
-    """``url`` without a login and what follows the path, which may be secret."""
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
 
 
 def _of_path(path: Path, database: Database) -> None:
