@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from email.parser import HeaderParser
 from pathlib import Path
+from urllib.parse import unquote
 
 from cannery.common.bases import Base
+from cannery.common.errors import EngineError, Problem
 
 _DEBIAN = ("stable", "bullseye", "bookworm", "trixie", "forky")
 """Names of Debian's suites in the sources of this machine; another distribution has others."""
 
 _UPDATES = ("-updates", "-security")
+
+_WITH_LOGIN = re.compile(r"(.*\s\w+://)([^/@\s]+(?:@[^/@\s]+)*)@(.*)")
+"""A line of sources.list: what is before the user name, that with the password, and the rest."""
 
 _NO = ("no", "false", "without", "off", "disable", "0")
 """What apt takes for no."""
@@ -44,6 +49,32 @@ def snapshot_sources(base: Base) -> list[str]:
         f"{base.suite}{kind} main"
         for archive, kind in suites
     ]
+
+
+def without_logins(lines: Iterable[str]) -> tuple[list[str], str]:
+    """``lines`` of sources.list without user names and passwords, and those as in apt_auth.conf(5).
+
+    Raises:
+        EngineError: one of them has spaces, which the other file cannot have.
+    """
+    clean, logins = [], dict[str, None]()
+    for line in lines:
+        match = _WITH_LOGIN.fullmatch(line)
+        clean.append(f"{match[1]}{match[3]}" if match else line)
+        if not match:
+            continue
+        user, _, password = match[2].partition(":")
+        words = [unquote(user), unquote(password)]
+        if any(not word or word.split() != [word] for word in words):
+            what = f"a user name or password for apt is empty or has spaces, as for {match[3]}"
+            raise EngineError(
+                Problem(what=f"{what}.", fix="Change it in the address of the mirror.")
+            )
+        scheme = match[1].rpartition(" ")[2]
+        logins[f"machine {scheme}{match[3].split()[0]} login {words[0]} password {words[1]}\n"] = (
+            None
+        )
+    return clean, "".join(logins)
 
 
 def _suites(apt: Path) -> Iterator[tuple[str, str]]:

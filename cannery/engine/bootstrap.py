@@ -13,8 +13,9 @@ from pathlib import Path
 from cannery.common import console
 from cannery.common.bases import Base
 from cannery.common.errors import EngineError, Problem
+from cannery.common.printable import without_login
 from cannery.common.process import run
-from cannery.engine.apt_sources import own_sources, snapshot_sources
+from cannery.engine.apt_sources import own_sources, snapshot_sources, without_logins
 
 _DPKG_SETTINGS = """\
 path-exclude=/usr/share/doc/*
@@ -116,6 +117,7 @@ class _Bootstrap:
         emulated = architecture != building
         self._native = folder / "native" if emulated and base.suite in _COMPARED else None
         self._building = building
+        self._logins = ""
 
     def archive(self) -> Path:
         """Make the archive.
@@ -126,12 +128,13 @@ class _Bootstrap:
         base, archive = self._base, self._folder / "root.tar"
         what = f"Debian {base.suite} for {self._architecture} could not be bootstrapped"
         if base.snapshot:
-            sources = snapshot_sources(base)
+            sources = self._without_logins(snapshot_sources(base))
             self._unpack_native(sources)
             words = self._argv("", str(archive), *sources)
-            checked(words, f"{what} from {base.archive}, snapshot {base.snapshot}", self._env)
+            server = without_login(base.archive)
+            checked(words, f"{what} from {server}, snapshot {base.snapshot}", self._env)
             return archive
-        first, *updates = own_sources(base.suite) or [""]
+        first, *updates = self._without_logins(own_sources(base.suite)) or [""]
         self._unpack_native([first] if first else [])
         # Without the name of a suite, essential packages come from all of them.
         words = self._argv("", str(archive), first, *updates)
@@ -152,16 +155,33 @@ class _Bootstrap:
         if self._native:
             # Where bootstrap-hook puts the programs of this machine, in the base.
             found["PATH"] = f"/.cannery/bin:{os.environ['PATH']}"
-        return found
+        return found | self._secrets
+
+    @property
+    def _secrets(self) -> dict[str, str]:
+        """What bootstrap-hook writes for apt, and removes; it is in no argument and in no image."""
+        return {"CANNERY_APT_LOGINS": self._logins} if self._logins else {}
+
+    def _without_logins(self, lines: Sequence[str]) -> list[str]:
+        clean, self._logins = without_logins(lines)
+        return clean
 
     def _argv(self, *words: str) -> list[str]:
         argv = ["mmdebstrap", "--variant=minbase", f"--architectures={self._architecture}"]
         argv += ["--include=ca-certificates", "--quiet", f"--aptopt={_APT_SETTING}"]
         argv.append(f"--extract-hook={self._hook('extracted', self._settings)}")
+        argv += self._login_hooks()
         if self._native:
             argv.append(f"--essential-hook={self._hook('essential')}")
             argv.append(f"--customize-hook={self._hook('installed')}")
         return [*argv, *words]
+
+    def _login_hooks(self) -> list[str]:
+        if not self._logins:
+            return []
+        script = f"sh {shlex.quote(str(_HOOK))}"
+        hooks = (("setup", "login"), ("customize", "logout"))
+        return [f'--{when}-hook={script} {stage} "$1"' for when, stage in hooks]
 
     def _hook(self, stage: str, *files: Path) -> str:
         given = [*files, *([self._native] if self._native else [])]
@@ -172,8 +192,8 @@ class _Bootstrap:
         if not self._native:
             return
         argv = ["mmdebstrap", "--variant=extract", f"--architectures={self._building}", "--quiet"]
-        argv.append(f"--include={','.join(_OFTEN_RUN)}")
+        argv += [f"--include={','.join(_OFTEN_RUN)}", *self._login_hooks()]
         suite = "" if self._base.snapshot else self._base.suite
         argv += [suite, str(self._native), *sources]
-        if run(argv, capture=True, env={"TMPDIR": str(self._folder)})[0]:
+        if run(argv, capture=True, env={"TMPDIR": str(self._folder), **self._secrets})[0]:
             self._native = None

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from cannery.common.errors import MatrixError, Problem, Span, did_you_mean
 from cannery.common.files import read_text
+from cannery.common.printable import without_login
 from cannery.common.sources import DEFAULT_ORDER, Address, CannSource
 from cannery.matrix.file_definitions import is_header, is_reference, is_url
 from cannery.matrix.file_names import SETTINGS
@@ -185,7 +186,7 @@ def _mirrors(table: _Table) -> dict[str, tuple[str, ...]]:
         for each in (registry, *items):
             if not isinstance(each, str) or not _HOST.fullmatch(each):
                 fix = "Write it as registry.example.com or registry.example.com/folder."
-                table.wrong(registry, f"{each!r} is not a registry.", fix)
+                table.wrong(registry, f"{without_login(str(each))!r} is not a registry.", fix)
         found[registry] = tuple(str(each) for each in items)
     return found
 
@@ -194,7 +195,7 @@ def _snapshots(table: _Table) -> dict[str, str]:
     noun = "a web address, as in https://HOST/PATH"
     address = table.text("debian")
     if address and not is_url(address):
-        table.wrong("debian", f"{address!r} is not {noun}.")
+        table.wrong("debian", f"{without_login(address)!r} is not {noun}.")
     table.done()
     return {"debian": address.rstrip("/")} if address else {}
 
@@ -202,7 +203,7 @@ def _snapshots(table: _Table) -> dict[str, str]:
 def _checked(table: _Table, key: str, fits: Callable[[str], bool], noun: str) -> str:
     text = table.text(key)
     if text and not fits(text):
-        table.wrong(key, f"{text!r} is not {noun}.")
+        table.wrong(key, f"{without_login(text)!r} is not {noun}.")
     return text
 
 
