@@ -44,7 +44,8 @@ def lint(session: nox.Session) -> None:
     scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "native-python"]]
     scripts += ["cannery/simulator/device/build.sh", "cannery/verify/probe/find_python.sh"]
     scripts.append("cannery/engine/bootstrap-hook")
-    scripts += sorted(glob.glob("cannery/simulator/packages/[it]*/*.sh"))
+    scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))
+    scripts += sorted(glob.glob("cannery/simulator/packages/templates/*.sh"))
     scripts += sorted(glob.glob("cannery/simulator/packages/layouts/*/*.sh"))
     session.run("shellcheck", *scripts)
     _workflows(session)

@@ -51,7 +51,7 @@ _ONE = (
     "apt's and dpkg's own work, the packages' emulated scripts, the download, and the export to "
     "the engine"
 )
-_CANN = "the bytes of CANN, which are written twice"
+_CANN = "the bytes of CANN, which are written three times and once more as a layer"
 _START = "Python's start; reading matrix.yaml and compat.yaml, and judging each target once"
 _PLAN = f"{_START}; then one question to the engine"
 
