@@ -53,6 +53,20 @@ class ImageFiles:
             pass
         return True
 
+    def contains(self, path: str, wanted: bytes) -> bool:
+        """Whether ``wanted`` is in the file ``path``, which may be a link."""
+        try:
+            chunks, about = self.container.get_archive(path)
+        except docker.errors.NotFound:
+            return False
+        target = (about or {}).get("linkTarget")
+        before, found = b"", False
+        # Headers of the archive in between do not matter: names do not contain it.
+        for chunk in chunks:
+            found = found or wanted in before + chunk
+            before = chunk[-len(wanted) :]
+        return self.contains(target, wanted) if target and target != path else found
+
     def text(self, path: str) -> str:
         """The text of one file; empty if there is none."""
         contents = dict(self.files(path, lambda _: True)).values()

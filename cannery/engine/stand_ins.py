@@ -10,13 +10,14 @@ from docker.models.containers import Container
 from cannery.common.model import Target
 from cannery.engine import containers
 from cannery.engine.image_files import ImageFiles
-from cannery.image.simulated import LABEL, marker_paths
+from cannery.image.simulated import LABEL, MARK, marked_paths, marker_paths
 
 
 def stand_ins(image: str, target: Target) -> tuple[str, ...]:
     """The signs that the local image ``image`` of ``target`` is simulated; empty if it is not.
 
-    Signs are a label and files in the image, because a derived image can change the label.
+    Signs are a label, files in the image, because a derived image can change the label, and what
+    libraries contain, because it may have a part of CANN only.
 
     Raises:
         EngineError: there is no such image for the platform, or the engine does not answer.
@@ -38,5 +39,8 @@ def _signs(container: Container, target: Target) -> Iterator[str]:
     labels = container.attrs["Config"].get("Labels") or {}
     if labels.get(LABEL) == "true":
         yield f"label {LABEL}=true"
+    words = container.attrs["Config"].get("Env") or ()
+    environment = dict(each.split("=", 1) for each in words if "=" in each)
     files = ImageFiles(container)
-    yield from (path for path in marker_paths(target) if files.exists(path))
+    yield from (path for path in marker_paths(target, environment) if files.exists(path))
+    yield from (path for path in marked_paths(environment) if files.contains(path, MARK))

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cannery.common.model import Target
 from cannery.deploy.run_spec import DRIVER
 from cannery.image.record import interpreter_paths
@@ -19,15 +21,46 @@ ENVIRONMENT = {"CANNERY_SIMULATED": "1"}
 MARKERS = "/usr/local/Ascend/simulated"
 """The folder of an image in which each simulated package that was installed has a file."""
 
+_NAMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ATB_HOME_PATH")
+_PARTS = ("lib64", "atb/cxx_abi_0/lib", "atb/cxx_abi_1/lib")
 
-DRIVER_MARKER = f"{DRIVER}/SIMULATED"
+MARKER_FILE = "SIMULATED"
+"""The name of the file at the root of every tree of a stand-in."""
+
+MARK = b"npusim"
+"""What the stand-ins' compiled libraries contain, and a copy of them keeps."""
+
+MARKED = ("libascendcl.so", "libatb.so", "libascend_hal.so")
+"""The libraries that are read for ``MARK``: without one of them no NPU is used."""
+
+HOMES = ("ascend-toolkit/latest", "cann", "latest", "nnae/latest", "nnal/atb/latest")
+"""Where CANN and NNAL are, below their install path."""
+
+DRIVER_MARKER = f"{DRIVER}/{MARKER_FILE}"
 """The file that a simulated driver has, and no other."""
 
 
-def marker_paths(target: Target) -> tuple[str, ...]:
-    """The paths of which one is in any image of ``target`` that holds a stand-in."""
+def marker_paths(target: Target, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The paths of which one is in any image of ``target`` that holds whole stand-ins."""
     site_packages = interpreter_paths(target)["site_packages"]
-    return MARKERS, f"{site_packages}/apex/SIMULATED"
+    folders = [*homes(environment), f"{site_packages}/apex", DRIVER]
+    return MARKERS, *(f"{folder}/{MARKER_FILE}" for folder in folders)
+
+
+def homes(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The folders of CANN and NNAL, wherever an image has them."""
+    named = [value for name, value in environment.items() if name in _NAMES]
+    ascend = MARKERS.rpartition("/")[0]
+    every = [*named, *(f"{ascend}/{home}" for home in HOMES)]
+    return tuple(dict.fromkeys(each.rstrip("/") for each in every if each.startswith("/")))
+
+
+def marked_paths(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The paths at which the loader of an image finds the libraries ``MARKED``."""
+    folders = environment.get("LD_LIBRARY_PATH", "").split(":")
+    folders += [f"{home}/{part}" for home in homes(environment) for part in _PARTS]
+    found = dict.fromkeys(each.rstrip("/") for each in folders if each.startswith("/"))
+    return tuple(f"{folder}/{name}" for folder in found for name in MARKED)
 
 
 def simulated_labels(target: Target) -> dict[str, str]:

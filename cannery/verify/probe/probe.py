@@ -25,6 +25,10 @@ INFOS += ("version.info", "share/info/*/version.info")
 NNAL_INFOS = ("nnal/*/*/version.info", "nnal/*/*/ascend_*_install.info")
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend*"
 LIBRARIES = ("/lib64", "/lib64/plugin/opskernel", "/%s-linux/devlib" % platform.machine())
+# As in cannery/image/simulated.py.
+MARK, MARKED = b"npusim", ("libascendcl.so", "libatb.so", "libascend_hal.so")
+MARKER_FILES = ("simulated/*", "*/SIMULATED", "*/*/SIMULATED", "*/*/*/SIMULATED")
+LIBRARY_FOLDERS = ("lib64", "*/*/lib64", "nnal/atb/*/atb/*/lib")
 TBE = "opp/built-in/op_impl/ai_core/tbe"
 OTHER_PYTHONS = (
     *("/usr/bin/python3", "/usr/bin/python3.*[0-9]", "/usr/local/bin/python3"),
@@ -166,8 +170,25 @@ def ascend():
         "infos": {path: pairs(read(path)) for path in dict.fromkeys(map(os.path.realpath, infos))},
         "operators": sorted({os.path.basename(each) for each in below(homes, (KERNELS,))}),
         "set_env": below(FIRST, ("*/set_env.sh", "nnal/*/set_env.sh")),
-        "simulated": below(FIRST[:1], ("simulated/*",)),
+        "simulated": stand_ins(homes),
     }
+
+
+def stand_ins(homes):
+    """What says that CANN is a stand-in: files, and what libraries contain, which a copy keeps."""
+    folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    folders += below((*FIRST, *homes), LIBRARY_FOLDERS)
+    libraries = below([each for each in folders if each], MARKED)
+    found = below((*FIRST, *homes), (*MARKER_FILES, "SIMULATED"))
+    return found + [path for path in libraries if contains(path, MARK)]
+
+
+def contains(path, wanted):
+    try:
+        with open(path, "rb") as stream:
+            return wanted in stream.read()
+    except OSError:
+        return False
 
 
 def driver():

@@ -7,6 +7,7 @@ which makes everything small and measures no speed. Python 3.7, torch and torch_
 This process imports no torch, so that it can fork; SIGALRM ends a child that hangs in a driver.
 """
 
+import glob
 import json
 import os
 import signal
@@ -17,8 +18,26 @@ import traceback
 
 SETTINGS = json.loads(os.environ.get("CANNERY_SMOKE", "{}"))
 END = time.time() + SETTINGS.get("seconds", 60)
-MARKS = ("/usr/local/Ascend/driver/SIMULATED", "/usr/local/Ascend/simulated")
-SMALL = SETTINGS.get("simulated", False) or any(os.path.exists(mark) for mark in MARKS)
+# As in cannery/image/simulated.py.
+MARK, MARKED = b"npusim", ("libascendcl.so", "libatb.so", "libascend_hal.so")
+MARKER_FILES = ("simulated/*", "*/SIMULATED", "*/*/SIMULATED", "*/*/*/SIMULATED")
+
+
+def is_simulated():
+    if any(glob.glob("/usr/local/Ascend/" + each) for each in MARKER_FILES):
+        return True
+    folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    for path in [os.path.join(folder, name) for folder in folders for name in MARKED]:
+        try:
+            with open(path, "rb") as stream:
+                if MARK in stream.read():
+                    return True
+        except OSError:
+            continue
+    return False
+
+
+SMALL = SETTINGS.get("simulated", False) or is_simulated()
 CARDS_OF_SIMULATED = 2
 VERSION = "/usr/local/Ascend/driver/version.info"
 LIMITS = {"float32": 2e-3, "float16": 1e-2, "bfloat16": 5e-2}
