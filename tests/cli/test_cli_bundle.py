@@ -22,7 +22,7 @@ def bundle(original: Checkout, tmp_path: Path) -> Path:
     keys = {MAIN: state_keys(original.project)(target, True)}
     folder = tmp_path / "tree"
     folder.mkdir()
-    contents = Contents(simulate=True, targets=keys, images={}, commit="1234abcd")
+    contents = Contents(simulate=True, targets=keys, images={}, commit="1234abcd" * 5)
     pack(folder, contents, tmp_path / "x.bundle")
     return tmp_path / "x.bundle"
 
