@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path
 
@@ -49,8 +48,8 @@ def published_key(repository: Repository, tag: str, platform: str) -> str | None
         return None
     try:
         config = _config(repository, document, platform)
-        loaded = repository.read_blob(config, b"".join) if config else b"{}"
-        labels = (json.loads(loaded).get("config") or {}).get("Labels") or {}
+        loaded = repository.read_config(config) if config else {}
+        labels = (loaded.get("config") or {}).get("Labels") or {}
         return str(labels.get(LABEL, ""))
     except (ValueError, LookupError, AttributeError) as error:
         what = f"{repository.at(tag)} is not an image that can be read."

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from ipaddress import ip_address
 from urllib.parse import urlsplit
+
+_LOGIN = re.compile(r"(?:(?<=//)|^)[^/@\s]+@")
+"""Matches a user name and a password before a host, with or without a scheme."""
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -29,6 +33,11 @@ def public(url: str) -> str:
     except ValueError:
         return "an invalid address"
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+def without_login(address: str) -> str:
+    """``address`` with asterisks in place of a user name and a password."""
+    return _LOGIN.sub("****@", address)
 
 
 def is_loopback(host: str) -> bool:

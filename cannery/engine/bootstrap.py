@@ -13,8 +13,8 @@ from pathlib import Path
 from cannery.common import console
 from cannery.common.bases import Base
 from cannery.common.errors import EngineError, Problem
-from cannery.common.printable import without_login
 from cannery.common.process import run
+from cannery.common.urls import without_login
 from cannery.engine.apt_sources import own_sources, snapshot_sources, without_logins
 
 _DPKG_SETTINGS = """\

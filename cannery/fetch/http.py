@@ -17,7 +17,7 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from cannery import __version__
-from cannery.common.redirects import Session, UnsafeRedirectError
+from cannery.common.redirects import RefusedError, Session
 from cannery.common.sources import Address
 from cannery.common.trust import UNKNOWN_ISSUER, Trusting, causes, distrust, innermost, trusting
 
@@ -145,7 +145,7 @@ def _explained(url: str) -> Iterator[None]:
     host = urlsplit(url).netloc.rpartition("@")[2]
     try:
         yield
-    except UnsafeRedirectError as error:
+    except RefusedError as error:
         raise TransferError(str(error), final=True) from error
     except requests.TooManyRedirects as error:
         raise TransferError("it redirects in circles", final=True) from error

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from cannery.common.errors import MatrixError, Problem, Span, did_you_mean
 from cannery.common.files import read_text
-from cannery.common.printable import without_login
 from cannery.common.sources import DEFAULT_ORDER, Address, CannSource
+from cannery.common.urls import without_login
 from cannery.matrix.file_definitions import is_header, is_reference, is_url
 from cannery.matrix.file_names import SETTINGS
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -63,7 +62,7 @@ def read_image(repository: Repository, version: str) -> RegistryImage:
     try:
         manifest = _manifest(repository, name, document)
         config, *layers = manifest_contents(manifest).blobs
-        loaded = dict(json.loads(repository.read_blob(config, b"".join)))
+        loaded = repository.read_config(config)
     except (ValueError, LookupError, TypeError) as error:
         fix = "Check the name; if it is right, push the image again."
         raise RegistryError(Problem(what=f"{name} is not an image.", fix=fix)) from error

@@ -18,6 +18,7 @@ import requests
 from requests.utils import parse_dict_header
 
 from cannery.common.errors import EngineError, Problem
+from cannery.common.outside import parse_json
 from cannery.common.urls import is_safe, origin, public
 
 _TOKEN = re.compile(r"[!-~]{1,65536}")
@@ -118,7 +119,7 @@ class Guard:
         if response.status_code != requests.codes.ok:
             return ""
         try:
-            loaded = response.json()
+            loaded = parse_json(response.content)
             token = loaded.get("access_token") or loaded.get("token")
         except (ValueError, AttributeError):
             return ""

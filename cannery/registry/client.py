@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 from urllib.parse import urlencode
 
 import requests
 from urllib3.util.retry import Retry
 
 from cannery.common.errors import Problem
+from cannery.common.outside import parse_json
+from cannery.common.redirects import LONGEST, in_time
 from cannery.registry.errors import RegistryError, explanation, storage_is_full
 from cannery.registry.http import PATIENCE, Http
 from cannery.registry.oci import MANIFESTS, Descriptor, Document
@@ -25,6 +27,13 @@ T = TypeVar("T")
 _CHUNK = 1 << 20
 _LARGEST_MANIFEST = 4 << 20
 """Bytes; the limit of the specification."""
+
+_LARGEST_CONFIG = 8 << 20
+_PAGES = 1000
+"""The most pages of tags, of 1,000 tags each if the registry does as it is asked."""
+
+_SLOWEST = 1 << 14
+"""The bytes a second, on average, that a blob needs at least after the first minutes."""
 
 NOT_DELETABLE = (400, 405)
 """The status of a registry that does not allow deletion, or no deletion of tags."""
@@ -106,20 +115,27 @@ class Repository:
         """Every tag, sorted; none if the repository does not exist yet."""
         found: list[str] = []
         path = self._path("tags", "list") + "?n=1000"
-        while path:
+        for _ in range(_PAGES):
             response = self._http.request("GET", path)
             if response.status_code == requests.codes.not_found:
                 break
             self._expect(response, f"the tags of {self} cannot be listed", 200)
             found += self._listed(response)
             path = response.links.get("next", {}).get("url", "")
+            if not path:
+                break
+        else:
+            raise self._error(f"{self} has more than {_PAGES:,} pages of tags.")
         return sorted({*found})
 
     def _listed(self, response: requests.Response) -> list[str]:
         try:
-            return [str(tag) for tag in response.json()["tags"] or []]
+            tags = parse_json(response.content)["tags"] or []
         except (ValueError, TypeError, KeyError) as error:
             raise self._error(f"{self.host} does not answer like a registry.") from error
+        if not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
+            raise self._error(f"{self.host} does not answer like a registry.")
+        return tags
 
     def has_manifest(self, digest: str) -> bool:
         """Whether the repository has the manifest or index, and can read it."""
@@ -180,11 +196,29 @@ class Repository:
         self._expect(response, f"the blob {blob.digest} of {self} cannot be read", 200)
         return made[0]
 
+    def read_config(self, blob: Descriptor) -> dict[str, Any]:
+        """The config of an image, or another small JSON object of a registry."""
+        if blob.size > _LARGEST_CONFIG:
+            raise self._error(f"the config {blob.digest} of {self} has more than 8 MB.")
+        try:
+            found = parse_json(self.read_blob(blob, b"".join), most=_LARGEST_CONFIG)
+        except ValueError as error:
+            what = f"the config {blob.digest} of {self} is not valid: {error}."
+            raise self._error(what) from error
+        if not isinstance(found, dict):
+            raise self._error(f"the config {blob.digest} of {self} is not an object.")
+        return found
+
     def _checked(self, blob: Descriptor, response: requests.Response) -> Iterator[bytes]:
-        digest = hashlib.sha256()
-        for chunk in response.iter_content(_CHUNK):
-            digest.update(chunk)
-            yield chunk
+        digest, there = hashlib.sha256(), 0
+        with in_time(response, LONGEST + blob.size / _SLOWEST):
+            for chunk in response.iter_content(_CHUNK):
+                there += len(chunk)
+                if there > blob.size:
+                    what = f"the blob {blob.digest} of {self} has more than {blob.size:,} bytes."
+                    raise self._error(what)
+                digest.update(chunk)
+                yield chunk
         if "sha256:" + digest.hexdigest() != blob.digest:
             raise self._error(f"the blob {blob.digest} of {self} does not match its digest.")
 

@@ -10,7 +10,12 @@ from typing import Any
 import requests
 
 from cannery.common.errors import EngineError, Problem
+from cannery.common.outside import parse_json
+from cannery.common.printable import one_line
 from cannery.common.trust import UNKNOWN_ISSUER, causes, distrust
+
+_LONGEST = 2000
+"""The most characters of an explanation."""
 
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 """OpenSSL's reasons for an answer that is not TLS; the second since 3.2."""
@@ -54,7 +59,7 @@ def explanation(response: requests.Response) -> str:
     """The status and the error messages of a response, as a sentence."""
     said = "; ".join(" ".join(_words(each)) for each in _errors(response))
     said = said or response.text.strip()[:300] or response.reason
-    return f"{response.status_code} {said}".rstrip(".") + "."
+    return one_line(f"{response.status_code} {said[:_LONGEST]}".rstrip(".")) + "."
 
 
 def storage_is_full(response: requests.Response) -> bool:
@@ -76,7 +81,7 @@ def _holds_full(value: object) -> bool:
 def _errors(response: requests.Response) -> list[dict[str, Any]]:
     """The errors in the body, in the form of the OCI distribution specification."""
     try:
-        found = response.json()["errors"]
+        found = parse_json(response.content)["errors"]
     except (ValueError, TypeError, KeyError):
         return []
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

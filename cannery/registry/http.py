@@ -16,7 +16,14 @@ from urllib3.util.retry import Retry
 from cannery import __version__
 from cannery.common import console
 from cannery.common.errors import Problem
-from cannery.common.redirects import Session, UnsafeRedirectError, require_as_safe
+from cannery.common.printable import one_line
+from cannery.common.redirects import (
+    RefusedError,
+    Session,
+    UnsafeRedirectError,
+    read_bounded,
+    require_as_safe,
+)
 from cannery.common.trust import Trusting, innermost, trusting
 from cannery.common.urls import is_loopback, origin, public
 from cannery.registry.auth import Guard
@@ -104,7 +111,7 @@ class Http:
                 _wait(left, response)
             except MaxRetryError as error:
                 raise self._gave_up(response) from error
-            except (UnsafeRedirectError, requests.TooManyRedirects) as error:
+            except (RefusedError, requests.TooManyRedirects) as error:
                 is_circle = isinstance(error, requests.TooManyRedirects)
                 what = f"{self.host}: {'it redirects in circles' if is_circle else error}."
                 raise RegistryError(Problem(what=what, fix=_SETTINGS)) from error
@@ -151,13 +158,13 @@ class Http:
                     response = self._send(method, url, **sent, data=stream)
             else:
                 response = self._send(method, url, **sent)
+            if not response.ok:
+                read_bounded(response)
             if response.status_code != requests.codes.unauthorized or answered:
                 return response
             if not self._is_own(response.url):
                 return response
             answered = True
-            # Read to its end, so that the connection can be used again.
-            response.content  # noqa: B018
             if not self._guard.answer(response, self._send):
                 return response
 
@@ -196,7 +203,7 @@ class Http:
 
     def _say_wait(self, response: requests.Response) -> None:
         after = response.headers.get("Retry-After", "")
-        delay = f" and asks to wait ({after})" if after else ""
+        delay = f" and asks to wait ({one_line(after[:40])})" if after else ""
         console.say(f"{self.host} answers {response.status_code}{delay}; trying again")
 
     def _admitted(self, response: requests.Response) -> requests.Response:

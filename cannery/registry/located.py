@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cannery.common.errors import ArtifactError, EngineError, Problem
 from cannery.registry.client import Repository
 from cannery.registry.errors import RegistryError
 from cannery.registry.http import PATIENCE
-from cannery.registry.oci import Descriptor, Document, manifest_contents, parse_reference
+from cannery.registry.oci import Document, manifest_contents, parse_reference
 
 _BRIEF = PATIENCE.new(total=3)
 """Retries of a registry that may be one of several: about two seconds if nobody answers."""
@@ -133,9 +131,5 @@ def _platforms(repository: Repository, document: Document) -> set[str]:
     contents = manifest_contents(document)
     if contents.manifests:
         return {each.platform for each in contents.manifests if each.platform}
-    config = _config(repository, contents.blobs[0])
+    config = repository.read_config(contents.blobs[0])
     return {f"{config['os']}/{config['architecture']}"}
-
-
-def _config(repository: Repository, blob: Descriptor) -> Any:
-    return json.loads(repository.read_blob(blob, b"".join))

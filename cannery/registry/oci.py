@@ -15,6 +15,7 @@ from typing import Any
 
 from cannery.common.errors import Problem, UsageError
 from cannery.common.image_names import REPOSITORY, TAG
+from cannery.common.outside import parse_json
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
@@ -32,6 +33,8 @@ MANIFESTS = (INDEX, MANIFEST, _DOCKER_LIST, _DOCKER_MANIFEST)
 
 ATTESTED = "unknown/unknown"
 """The platform of index entries that are attestations and not images."""
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 
 _REFERENCE = re.compile(
     r"(?P<registry>[A-Za-z0-9.-]+(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?)"
@@ -142,7 +145,7 @@ def manifest_contents(document: Document) -> ManifestContents:
         ValueError: it is not a manifest.
     """
     try:
-        loaded = json.loads(document.content)
+        loaded = parse_json(document.content)
         blobs = [*([loaded["config"]] if "config" in loaded else []), *loaded.get("layers", [])]
         return ManifestContents(
             manifests=tuple(_descriptor(each) for each in loaded.get("manifests", [])),
@@ -153,14 +156,24 @@ def manifest_contents(document: Document) -> ManifestContents:
         raise ValueError(f"{document.digest} is not a manifest") from error
 
 
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a member is not a text")
+    return value
+
+
 def _descriptor(loaded: Mapping[str, Any]) -> Descriptor:
-    platform = loaded.get("platform") or {}
+    platform, digest, size = loaded.get("platform") or {}, _text(loaded["digest"]), loaded["size"]
+    if not _DIGEST.fullmatch(digest) or type(size) is not int or size < 0:
+        raise ValueError("a descriptor has no valid digest or size")
     return Descriptor(
-        media_type=str(loaded["mediaType"]),
-        digest=str(loaded["digest"]),
-        size=int(loaded["size"]),
-        platform=f"{platform['os']}/{platform['architecture']}" if platform else "",
-        annotations=loaded.get("annotations") or {},
+        media_type=_text(loaded["mediaType"]),
+        digest=digest,
+        size=size,
+        platform=f"{_text(platform['os'])}/{_text(platform['architecture'])}" if platform else "",
+        annotations={
+            _text(name): _text(each) for name, each in (loaded.get("annotations") or {}).items()
+        },
     )
 
 

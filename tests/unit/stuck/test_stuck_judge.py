@@ -129,6 +129,6 @@ def test_the_report_is_short_and_names_what_is_missing() -> None:
     assert "not sampled: rank 3, 9: it ended.\n" in said
     assert said.endswith("not sampled: process 8: it hangs.\n")
     coloured = groups(process(0, Frame("\x1b[31mcall", "a.py", 1)))
-    assert "    ?[31mcall (a.py:1)\n" in to_text(coloured, judge_run(coloured), [])
+    assert "    \\x1b[31mcall (a.py:1)\n" in to_text(coloured, judge_run(coloured), [])
     empty = Process(pid=1, rank=0, threads=(Thread(name="", is_main=True, frames=()),))
     assert "    no Python frames\n" in to_text(groups(empty), judge_run(groups(empty)), [])

@@ -76,7 +76,7 @@ def test_text() -> None:
     assert "no driver." not in text
     assert "This machine has no NPU." in text
     assert "no driver." in to_text(AUDIT, verbose=True)
-    assert "it imports ?[31mnot?" in text
+    assert "it imports \\x1b[31mnot\\x00" in text
 
 
 def test_json() -> None:

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a registry sends has limits in size, depth, number and time; odd documents are errors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+
+from cannery.common import redirects
+from cannery.common.errors import CanneryError
+from cannery.publish.image_reader import read_image
+from cannery.registry.client import Repository
+from cannery.registry.errors import RegistryError
+from cannery.registry.http import PATIENCE
+from cannery.registry.located import is_index
+from cannery.registry.oci import CONFIG, MANIFEST, Descriptor, Document, manifest_contents
+from tests.unit.http_servers import Handler, answering
+
+DEEP = b'{"tags": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+ODD = {
+    "deep": DEEP,
+    "a list": b"[]",
+    "a text": b'"tags"',
+    "null": b"null",
+    "infinite": b'{"tags": 1e400, "errors": [1e400], "manifests": [1e400], "token": 1e400}',
+    "NaN": b'{"tags": [NaN], "layers": [NaN], "config": NaN}',
+    "a number": b'{"tags": 1, "errors": 1, "layers": 1, "token": 1}',
+    "digits": b'{"tags": [' + b"9" * 10_000 + b"]}",
+    "objects": b'{"tags": {"a": 1}, "layers": {"a": 1}, "manifests": {"a": 1}}',
+    "no UTF-8": b'{"tags": ["\xff"]}',
+}
+WORDS = ("layers", "manifests", "token")
+BRIEF = PATIENCE.new(total=1, backoff_factor=0.001)
+
+
+class Answers(Handler):
+    """Sends ``sends`` to everybody; a test replaces it."""
+
+    def answer(self) -> None:
+        type(self).sends(self)
+
+    do_HEAD = do_PUT = do_POST = do_DELETE = answer  # noqa: N815
+
+    @staticmethod
+    def sends(handler: Handler) -> None:
+        handler.reply(404, b"")
+
+
+@pytest.fixture
+def repository() -> Iterator[Repository]:
+    with answering(Answers) as url:
+        yield Repository(url.rpartition("/")[2], "ascend", patience=BRIEF)
+
+
+def sending(
+    monkeypatch: pytest.MonkeyPatch, content: bytes, status: int = 200, **headers: str
+) -> None:
+    answer = staticmethod(lambda handler: handler.reply(status, content, **headers))
+    monkeypatch.setattr(Answers, "sends", answer)
+
+
+@pytest.mark.parametrize("content", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("status", [200, 400, 401])
+def test_odd_documents_are_errors(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, content: bytes, status: int
+) -> None:
+    realm = f"http://{repository.host}/token"
+    sending(monkeypatch, content, status, WWW_Authenticate=f'Bearer realm="{realm}"')
+    digest = "sha256:" + hashlib.sha256(content).hexdigest()
+    blob = Descriptor(media_type=CONFIG, digest=digest, size=len(content))
+    with pytest.raises(RegistryError):
+        repository.tags()
+    with suppress(RegistryError):
+        assert repository.read_config(blob).keys() <= {"tags", "errors", *WORDS}
+    with pytest.raises(CanneryError):
+        read_image(repository, "one")
+    with pytest.raises(CanneryError):
+        is_index([repository.at("one")], "linux/arm64")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"size": float("1e300")},
+        {"size": -1},
+        {"size": "1"},
+        {"size": True},
+        {"digest": "sha256:../../x"},
+        {"digest": 1},
+        {"mediaType": ["x"]},
+        {"annotations": ["x"]},
+        {"annotations": {"a": {}}},
+        {"platform": "linux"},
+        {"platform": {"os": 1, "architecture": []}},
+    ],
+    ids=str,
+)
+def test_odd_descriptors_are_no_manifest(entry: dict[str, object]) -> None:
+    good = {"mediaType": CONFIG, "digest": "sha256:" + "0" * 64, "size": 1}
+    for key in ("manifests", "layers"):
+        content = json.dumps({key: [{**good, **entry}]}).encode()
+        with pytest.raises(ValueError, match="is not a manifest"):
+            manifest_contents(Document(media_type=MANIFEST, content=content))
+
+
+LARGE = 4 << 20
+
+
+@pytest.mark.parametrize("ask", ["tags", "manifest", "error", "config"])
+def test_what_is_too_large_is_not_read(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, ask: str
+) -> None:
+    sent = 0
+
+    def endless(handler: Handler) -> None:
+        nonlocal sent
+        handler.send_response(404 if ask == "error" else 200)
+        handler.end_headers()
+        try:
+            while sent < 64 << 20:
+                sent += handler.wfile.write(b" " * (1 << 16))
+        except OSError:
+            return
+
+    monkeypatch.setattr(Answers, "sends", staticmethod(endless))
+    blob = Descriptor(media_type=CONFIG, digest="sha256:" + "0" * 64, size=1000)
+    asks: dict[str, Callable[[], object]] = {
+        "tags": repository.tags,
+        "manifest": lambda: repository.manifest("one"),
+        "error": lambda: repository.read_blob(blob, b"".join),
+        "config": lambda: repository.read_config(blob),
+    }
+    with pytest.raises(RegistryError, match="more than"):
+        asks[ask]()
+    assert sent < 48 << 20
+
+
+def test_a_config_that_says_it_is_large_is_not_asked_for(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Answers, "sends", staticmethod(lambda _: pytest.fail("it was asked for")))
+    blob = Descriptor(media_type=CONFIG, digest="sha256:" + "0" * 64, size=(8 << 20) + 1)
+    with pytest.raises(RegistryError, match="more than 8 MB"):
+        repository.read_config(blob)
+
+
+def test_pages_of_tags_without_an_end(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = 0
+
+    def page(handler: Handler) -> None:
+        nonlocal pages
+        pages += 1
+        link = f'</v2/ascend/tags/list?last={pages}>; rel="next"'
+        handler.reply(200, b'{"tags": ["one"]}', Link=link)
+
+    monkeypatch.setattr(Answers, "sends", staticmethod(page))
+    with pytest.raises(RegistryError, match="more than 1,000 pages"):
+        repository.tags()
+    assert pages == 1000
+
+
+def test_an_answer_that_drips_is_broken_off(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def drip(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "100")
+        handler.end_headers()
+        try:
+            for _ in range(100):
+                handler.wfile.write(b" ")
+                time.sleep(0.05)
+        except OSError:
+            return
+
+    monkeypatch.setattr(redirects, "LONGEST", 0.3)
+    monkeypatch.setattr(Answers, "sends", staticmethod(drip))
+    begun = time.monotonic()
+    with pytest.raises(RegistryError, match="takes longer than"):
+        repository.tags()
+    assert time.monotonic() - begun < 4
+
+
+@pytest.mark.parametrize("after", ["9" * 5000, "-1", "\u0661", "Fri, 99 Nov 99999 99:99:99 GMT"])
+def test_an_odd_time_to_wait(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, after: str
+) -> None:
+    sending(monkeypatch, b"", 503, Retry_After=after.encode().decode("latin-1"))
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    with pytest.raises(RegistryError, match="has answered 503"):
+        repository.tags()
+
+
+def test_nobody_waits_longer_than_five_minutes(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    sending(monkeypatch, b"", 503, Retry_After="100000")
+    monkeypatch.setattr("urllib3.util.retry.time.sleep", waited.append)
+    with pytest.raises(RegistryError, match="has answered 503"):
+        repository.tags()
+    assert waited
+    assert max(waited) <= 300
+
+
+def test_what_a_registry_says_stays_on_one_line(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = json.dumps({"errors": [{"message": "no\n::error::x\x1b[2J\u202e", "detail": "\ud800"}]})
+    for content in (body.encode(), b"no\r\n::error::x\x1b[2J"):
+        sending(monkeypatch, content, 400)
+        with pytest.raises(RegistryError) as raised:
+            repository.tags()
+        assert str(raised.value).isprintable()
+        assert "\\n::error" in str(raised.value)
