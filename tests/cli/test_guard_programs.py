@@ -138,6 +138,39 @@ def test_pip_says_it_however_it_is_started(image: Image, program: str) -> None:
     assert f"{image.constraints}:\n  {HELD}\n" in said
 
 
+@pytest.mark.parametrize("how", ["--python", "PIP_PYTHON", "a virtual environment"])
+def test_pip_for_another_python_is_no_way_around(image: Image, tmp_path: Path, how: str) -> None:
+    """pip starts itself once more then, with the program by which it also builds sdists."""
+    python = image.python
+    if how == "a virtual environment":
+        venv.create(tmp_path, symlinks=True)
+        python = tmp_path / "bin" / "python"
+    named = ("--python", str(python)) if how != "PIP_PYTHON" else ()
+    variables = {"PIP_PYTHON": str(python)} if how == "PIP_PYTHON" else {}
+    options = ("install", "--dry-run", "--no-index", "--find-links", image.index, "torch==2.7.1")
+    variables |= {"PYTHONPATH": str(image.shared), **image.held}
+    code, said = image.run(image.python, "-m", "pip", *named, *options, **variables)
+    assert code == 1, said
+    assert said.count(f"{image.constraints}:\n  {HELD}\n") == 1
+    assert HOW in said
+
+
+def test_uv_with_other_constraints_is_told_at_import(image: Image, tmp_path: Path) -> None:
+    """uv's option replaces UV_CONSTRAINT, and nothing in the image can refuse that."""
+    venv.create(tmp_path, symlinks=True)
+    (tmp_path / "own.txt").write_text("six\n", encoding="utf-8")
+    uv, python = Path(sys.executable).with_name("uv"), tmp_path / "bin" / "python"
+    options = ("--python", python, "--no-index", "--find-links", image.index)
+    options += ("--cache-dir", tmp_path / "cache")
+    install = (uv, "pip", "install", *options, "torch==2.7.1")
+    held = {"UV_CONSTRAINT": str(image.constraints)}
+    assert image.run(*install, **held)[0] == 1
+    code, said = image.run(*install, "--constraint", tmp_path / "own.txt", **held)
+    assert code == 0, said
+    code, said = image.run(python, "-c", IMPORT, PYTHONPATH=str(image.shared))
+    assert (code, said.count(WARNING)) == (0, 1)
+
+
 def test_a_requirements_file_is_no_way_around(image: Image, tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("six\ntorchvision==0.22.1\n", encoding="utf-8")
     assert f"  {HELD}\n" in image.install("-r", str(tmp_path / "requirements.txt"))
@@ -175,8 +208,12 @@ def test_pip_says_it_when_it_is_quiet(image: Image, quiet: str) -> None:
     assert HOW in said
 
 
-def test_the_versions_of_a_build_are_its_own(image: Image, tmp_path: Path) -> None:
+@pytest.mark.parametrize("python", [(), ("--python", "PYTHON")], ids=["pip", "pip --python"])
+def test_the_versions_of_a_build_are_its_own(
+    image: Image, tmp_path: Path, python: tuple[str, ...]
+) -> None:
     """An sdist whose build needs another version of a held package is built all the same."""
+    named = [str(image.python) if word == "PYTHON" else word for word in python]
     source = tmp_path / "source"
     source.mkdir()
     (source / "pyproject.toml").write_text(
@@ -200,7 +237,7 @@ def test_the_versions_of_a_build_are_its_own(image: Image, tmp_path: Path) -> No
         encoding="utf-8",
     )
     options = ("install", "--no-index", "--find-links", image.index, "--target", tmp_path / "to")
-    code, said = image.run(image.python, "-m", "pip", *options, source, **image.held)
+    code, said = image.run(image.python, "-m", "pip", *named, *options, source, **image.held)
     assert code == 0, said
     assert (tmp_path / "to" / "made-1.dist-info").is_dir()
 

@@ -40,26 +40,35 @@ WATCHED = {
 
 SWITCH = "CANNERY_GUARD"
 
+RUNNER = b"__pip-runner__.py"
+
 compared = set()
 
 
 def words_of_this_process():
     try:
         with open("/proc/self/cmdline", "rb") as stream:
-            return stream.read().split(b"\0")[:5]
+            return stream.read().split(b"\0")[:8]
     except OSError:
         return []
 
 
 def is_isolated_build(words):
-    """Whether pip has started this process to install the build requirements of an sdist."""
-    return any(os.path.basename(word) == b"__pip-runner__.py" for word in words)
+    """Whether pip has started this process to install the build requirements of an sdist.
+
+    pip starts the same program for another Python (--python, PIP_PYTHON), with the user's words.
+    """
+    return (
+        any(os.path.basename(word) == RUNNER for word in words[:4])
+        and b"--ignore-installed" in words
+        and any(b"/pip-build-env-" in word for word in words)
+    )
 
 
 def is_pip(words):
-    """Whether this process is 'pip ...' or 'python -m pip ...'."""
+    """Whether this process is 'pip ...', 'python -m pip ...' or one that pip has started."""
     names = [os.path.basename(word) for word in words[:4]]
-    return any(name == b"pip" or name.startswith(b"pip3") for name in names)
+    return any(name in (b"pip", RUNNER) or name.startswith(b"pip3") for name in names)
 
 
 def held_versions(path):
