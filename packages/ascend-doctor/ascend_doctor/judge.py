@@ -124,7 +124,7 @@ def _order(event: Event, events: list[Event], place: int) -> tuple[object, ...]:
 
 def _bare_order(event: Event) -> int:
     return (
-        ("exception", "code-unknown", "code", "hccl-failed", "other-rank").index(event.cause.id)
+        ("exception", "code-unknown", "code", "other-rank").index(event.cause.id)
         if event.cause.kind == "bare"
         else 0
     )

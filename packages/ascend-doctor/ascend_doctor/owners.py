@@ -36,6 +36,8 @@ LIBRARIES = (
     Owner(
         r"libhccl|libhcom|libascendcl|libacl|libge_|libgraph|libregister|libprofapi|libmsprof"
         r"|libascendalog|libopapi|libruntime|libtiling|liberror_manager|libtsdclient|libplatform"
+        r"|libopt|libopm|libop_|libte_|libaicpu|libalog|libslog|libunified_dlog|libtsd|libqueue"
+        r"|libgert|libdump|libhybrid|libparser|libfmk|libcompress|libscope|libcann"
         r"|libnnopbase|libexe_graph|libascend_|libascend[a-z]|libcce|libmetadef|libadump|libops",
         "CANN",
     ),
