@@ -99,7 +99,7 @@ def owner_of(symbol: str) -> str:
 
 
 def _symbol(text: str) -> Judged | None:
-    match = _UNDEFINED.search(text)
+    match = _UNDEFINED.search(text) if "undefined symbol" in text else None
     if not match:
         return None
     by, symbol = match["by"] or "a library", match["symbol"]
@@ -119,7 +119,7 @@ def _cause_of_symbol(by: str, owner: str) -> str:
 
 
 def _old_library(text: str) -> Judged | None:
-    match = _VERSION.search(text)
+    match = _VERSION.search(text) if ": version " in text else None
     if not match:
         return None
     what = match["what"]
@@ -132,7 +132,7 @@ def _old_library(text: str) -> Judged | None:
 
 
 def _library(text: str) -> Judged | None:
-    match = _MISSING.search(text)
+    match = _MISSING.search(text) if ".so" in text else None
     if not match:
         return None
     library = match["library"] or match["cdll"]

@@ -149,6 +149,15 @@ def test_a_big_log_of_failures_is_read_in_little_memory(tmp_path: Path) -> None:
     assert peak < 32 << 20
 
 
+@pytest.mark.parametrize("text", ["x", "1", "a.", "E", "(", "Aa_", "[ERROR] ", "ret:", "-", "/a"])
+def test_no_line_takes_long(text: str, tmp_path: Path) -> None:
+    """A pattern that tries every place again would need minutes for a log of such lines."""
+    line = f"error failed {text * 4096}"[:4000]
+    before = time.process_time()
+    judged(tmp_path / "a.log", f"{line}\n" * 20)
+    assert time.process_time() - before < 3
+
+
 def test_a_binary_log_and_a_line_without_an_end(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     noise = random.Random(5).randbytes(1 << 20).replace(b"\n", b"\0")
