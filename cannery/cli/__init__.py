@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cannery.cli.parser import DEFAULT, parse, print_help
 from cannery.common.errors import INTERRUPTED, CanneryError, EngineError, FileError
+from cannery.common.printable import printable
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout that this code is part of."""
@@ -77,7 +78,7 @@ def _tell(message: str) -> None:
     # Imported here, because help does not need it.
     from cannery.common import console
 
-    console.error(message)
+    console.error(printable(message))
 
 
 def _not_installed(module: str) -> str:

@@ -162,5 +162,5 @@ def _refuse_unknown(command: Command, words: Sequence[str]) -> None:
         raise UsageError(problems)
 
 
-_OPTION = re.compile(r"-[^\d ][^ ]*$")
+_OPTION = re.compile(r"-[^0-9 ][^ ]*$")
 """What argparse takes for an option: no number, and without a space."""

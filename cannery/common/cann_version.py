@@ -40,10 +40,10 @@ from dataclasses import dataclass, field
 from functools import cache, total_ordering
 
 _FORM = re.compile(
-    r"(?P<major>\d+)\.(?P<minor>\d+)\."
-    r"(?:T(?P<interim>\d+)"
-    r"|(?:RC(?P<rc>\d+)(?:\.(?P<patch>\d+))?|(?P<final>\d+))"
-    r"(?:\.alpha(?P<alpha>\d+)|(?P<community>\.beta1)|(?(final)-beta\.(?P<beta>\d+)))?)",
+    r"(?P<major>[0-9]+)\.(?P<minor>[0-9]+)\."
+    r"(?:T(?P<interim>[0-9]+)"
+    r"|(?:RC(?P<rc>[0-9]+)(?:\.(?P<patch>[0-9]+))?|(?P<final>[0-9]+))"
+    r"(?:\.alpha(?P<alpha>[0-9]+)|(?P<community>\.beta1)|(?(final)-beta\.(?P<beta>[0-9]+)))?)",
     re.ASCII,
 )
 

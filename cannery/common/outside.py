@@ -51,6 +51,13 @@ def parse_toml(text: str) -> dict[str, Any]:
     return found
 
 
+def whole_number(text: str, most: int = (1 << 32) - 1) -> int | None:
+    """The number from 0 to ``most`` that ``text`` is in digits of ASCII; None if it is none."""
+    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+        return None
+    return number if (number := int(text)) <= most else None
+
+
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):

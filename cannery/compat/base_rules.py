@@ -11,7 +11,9 @@ from cannery.common.errors import did_you_mean
 from cannery.compat.facts import Suite
 from cannery.compat.finding import Finding, Place, Subject, Verdict
 
-_ARCHIVE = re.compile(r"cpython-(?P<version>3\.\d+\.\d+)(?:\+\d+)?-(?P<machine>[a-z0-9_]+?)-\S*")
+_ARCHIVE = re.compile(
+    r"cpython-(?P<version>3\.[0-9]+\.[0-9]+)(?:\+[0-9]+)?-(?P<machine>[a-z0-9_]+?)-\S*"
+)
 """How python-build-standalone names an archive; the machine ends at the first '-'."""
 
 
@@ -56,7 +58,7 @@ def _base(subject: Subject, base: Base) -> Iterator[Finding]:
 
 def _other_suite(tag: str, row: Suite, rows: tuple[Suite, ...]) -> str:
     """The suite that ``tag`` names, if that is another one than that of ``row``."""
-    named = re.match(r"[a-z]+|\d+(\.\d+)*", tag)
+    named = re.match(r"[a-z]+|[0-9]+(\.[0-9]+)*", tag)
     for other in rows:
         # A point release, as 12.5, is that of its suite.
         is_named = named and (

@@ -16,8 +16,8 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError, Problem, Span
 from cannery.compat.facts import Compat
 
-_BELOW = re.compile(r"<\s*3\.(\d+)")
-_PYTHON = re.compile(r"3\.\d+")
+_BELOW = re.compile(r"<\s*3\.([0-9]+)")
+_PYTHON = re.compile(r"3\.[0-9]+")
 _RULE = re.compile(r":?-+:?")
 _COLUMNS: Mapping[str, Callable[[str], bool]] = {
     "pair": lambda head: head == "pytorch/torch_npu",

@@ -21,9 +21,9 @@ from cannery.compat import facts
 
 T = TypeVar("T")
 
-_PYTHONS = re.compile(r"3\.(\d\d?)(?:-3\.(\d\d?))?")
-_GLIBC = re.compile(r"\d+\.\d+")
-_DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
+_PYTHONS = re.compile(r"3\.([0-9][0-9]?)(?:-3\.([0-9][0-9]?))?")
+_GLIBC = re.compile(r"[0-9]+\.[0-9]+")
+_DATE = re.compile(r"[0-9]{4}(-[0-9][0-9](-[0-9][0-9])?)?")
 
 
 def python_range(text: str) -> tuple[str, ...]:

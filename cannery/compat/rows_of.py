@@ -16,7 +16,7 @@ from cannery.compat.lifetimes import NAMES
 from cannery.compat.reader import Reader, optional, python_range, value, wheel_version, when
 
 _SUITE = ("suite", "distribution", "release", "glibc", "python")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]")
 _CHIP = re.compile(r"[a-z0-9]+")
 _BESIDE = ("driver", "deepspeed", "apex", "app", "triton_ascend")
 

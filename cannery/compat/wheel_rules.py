@@ -12,6 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from cannery.common.bases import Python
 from cannery.common.model import Target
+from cannery.common.outside import whole_number
 from cannery.common.specifiers import normal_name
 from cannery.common.wheel_tags import OLD_PLATFORMS
 from cannery.common.wheels import VendorWheel
@@ -79,7 +80,7 @@ def _wrong_tags(target: Target, tags: Collection[Tag]) -> str:
         made_for = ", ".join(sorted({tag.platform for tag in tags}))
         return f"it is for {made_for}, and the target's machine is {target.machine}"
     oldest = min(glibc for glibc in glibcs if glibc)
-    if oldest > tuple(map(int, re.findall(r"\d+", target.base.glibc))):
+    if oldest > tuple(map(int, re.findall(r"[0-9]+", target.base.glibc))):
         needed = ".".join(map(str, oldest))
         return f"it needs glibc {needed}, and base {target.base.name} has {target.base.glibc}"
     return ""
@@ -104,7 +105,7 @@ def _for_python(tag: Tag, python: Python) -> bool:
     digits = python.minor.replace(".", "")
     if tag.abi == "abi3":
         number = tag.interpreter.removeprefix("cp3")
-        return number.isdigit() and int(number) <= int(digits[1:])
+        return whole_number(number, int(digits[1:])) is not None
     interpreters = {python.tag, f"py{digits}", "py3"}
     return tag.interpreter in interpreters and tag.abi in (python.abi, "none")
 
@@ -114,7 +115,7 @@ def _glibc(platform: str, machine: str) -> tuple[int, ...] | None:
     if platform == "any":
         return (0,)
     name, _, rest = platform.partition("_")
-    if match := re.fullmatch(rf"manylinux_(\d+)_(\d+)_{machine}", platform):
+    if match := re.fullmatch(rf"manylinux_([0-9]+)_([0-9]+)_{machine}", platform):
         return int(match[1]), int(match[2])
     if rest != machine:
         return None

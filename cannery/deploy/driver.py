@@ -12,7 +12,7 @@ from cannery.common.model import Target
 from cannery.compat.facts import Compat, Driver
 
 _FORM = re.compile(
-    r"(?P<train>\d+\.\d+)(?:\.(?P<rc>rc)?(?P<number>\d+))?(?:\.b?(?P<build>\d+))?\b",
+    r"(?P<train>[0-9]+\.[0-9]+)(?:\.(?P<rc>rc)?(?P<number>[0-9]+))?(?:\.b?(?P<build>[0-9]+))?\b",
     re.IGNORECASE | re.ASCII,
 )
 

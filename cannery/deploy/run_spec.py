@@ -169,7 +169,9 @@ def ascend_runtime(cards: Sequence[int]) -> RunSpec:
 
 def cards_of(root: Path = Path("/")) -> tuple[int, ...]:
     """The numbers of this host's cards, in ascending order."""
-    found = (re.fullmatch(r"davinci(\d+)", path.name) for path in (root / "dev").glob("davinci*"))
+    found = (
+        re.fullmatch(r"davinci([0-9]+)", path.name) for path in (root / "dev").glob("davinci*")
+    )
     return tuple(sorted(int(match[1]) for match in found if match))
 
 

@@ -45,7 +45,7 @@ _EXPORTS = ("exporting to ", "importing to ")
 _TAIL = 25
 """The number of last lines of a target that are searched for the reason of a failure."""
 
-_EXCERPT = re.compile(r"\s*\d+ \| ")
+_EXCERPT = re.compile(r"\s*[0-9]+ \| ")
 """Begins the lines of the Dockerfile that buildx repeats below a failure, which hold no reason."""
 
 

@@ -22,7 +22,7 @@ the vendor's. Only Dockerfiles of cannery have such steps.
 """
 
 _FIELD = re.compile(r"^([A-Z][A-Za-z ]*):[ \t]+(.*)$", re.MULTILINE)
-_SIZE = re.compile(r"([\d.]+)([kMGT]?)B")
+_SIZE = re.compile(r"([0-9.]+)([kMGT]?)B")
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 

@@ -31,7 +31,7 @@ def progress_mode() -> str:
     code, said = run(["docker", "buildx", "version"], capture=True)
     if code:
         raise EngineError(Problem(what="docker has no buildx.", fix="'bash setup.sh' installs it."))
-    match = re.search(r"v?(\d+)\.(\d+)\.\d+", said)
+    match = re.search(r"v?([0-9]+)\.([0-9]+)\.[0-9]+", said)
     # A buildx without a version was built from a newer source.
     recent = not match or (int(match[1]), int(match[2])) >= _RAWJSON
     return "rawjson" if recent else "plain"

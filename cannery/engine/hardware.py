@@ -12,7 +12,7 @@ from cannery.common.model import DeviceKind
 from cannery.common.process import run
 
 # As in "| 0     910B3               | OK            |"; the second row of a device has no name.
-_NPU = re.compile(r"^\| *\d+ +(\S+) *\| *\S+ *\|", re.MULTILINE)
+_NPU = re.compile(r"^\| *[0-9]+ +(\S+) *\| *\S+ *\|", re.MULTILINE)
 _DRIVER = re.compile(r"npu-smi .*Version: *(\S+)")
 
 _UNKNOWN_NPU = "NPU of unknown kind"

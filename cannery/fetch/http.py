@@ -24,8 +24,8 @@ from cannery.common.trust import UNKNOWN_ISSUER, Trusting, causes, distrust, inn
 AGAIN = (408, 425, 429, 500, 502, 503, 504)
 """Status codes after which the same request may succeed."""
 
-_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
-_UNMET = re.compile(r"bytes \*/(\d{1,18})")
+_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
+_UNMET = re.compile(r"bytes \*/([0-9]{1,18})")
 _REFUSALS = {
     401: "it asks for a login",
     403: "it denies access",

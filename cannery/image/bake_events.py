@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any
 
 _NAME = re.compile(r"\[(?P<first>[^\]\s]+)(?: (?P<rest>[^\]]*))?\] (?P<text>.*)", re.DOTALL)
-_TIME = re.compile(r"T(\d+):(\d+):(\d+(?:\.\d+)?)")
+_TIME = re.compile(r"T([0-9]+):([0-9]+):([0-9]+(?:\.[0-9]+)?)")
 _OPTIONAL = "importing cache manifest from "
 """The beginning of steps that read a cache. If one fails, the build continues."""
 

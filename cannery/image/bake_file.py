@@ -272,7 +272,7 @@ def _cache_problem(option: str, text: str, count: int) -> Problem | None:
     return None
 
 
-_REFERENCE = re.compile(rf"[A-Za-z0-9.-]+(:\d+)?(/{REPOSITORY})?(:{TAG})?")
+_REFERENCE = re.compile(rf"[A-Za-z0-9.-]+(:[0-9]+)?(/{REPOSITORY})?(:{TAG})?")
 
 
 def _sources(text: str, tags: Iterable[str]) -> list[str]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 
 from cannery.common.bases import Base, FoundBase, Origin
+from cannery.common.outside import parse_json
 from cannery.image.content_key import short_key
 
 _PREFIX = "org.opencontainers.image"
@@ -57,7 +58,7 @@ def used_bases(labels: Mapping[str, str]) -> dict[str, tuple[Origin, str]]:
     It is empty if the ``labels`` of the image do not say that.
     """
     try:
-        found = json.loads(labels.get(BASES, "{}"))
+        found = parse_json(labels.get(BASES, "{}"))
         return {str(name): (Origin(origin), str(own)) for name, (origin, own) in found.items()}
     except (ValueError, TypeError, AttributeError):
         return {}

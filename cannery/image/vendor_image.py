@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Self
 
 from cannery.common.errors import ArtifactError, Problem
 from cannery.common.model import Target
+from cannery.common.outside import parse_json
 from cannery.common.sources import CannSource
 from cannery.fetch.needed_files import cann_files
 from cannery.image.bake_file import StageBuild
@@ -119,7 +119,7 @@ class VendorFacts:
         Raises:
             ValueError, TypeError: it is something else.
         """
-        return cls(**json.loads(text))
+        return cls(**parse_json(text))
 
 
 def check_facts(target: Target, reference: str, facts: VendorFacts, *, simulated: bool) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -96,7 +95,7 @@ def _listed(
     )
     try:
         return listed_files(compiled(job, source))
-    except (tomllib.TOMLDecodeError, KeyError) as error:
+    except (ValueError, KeyError) as error:
         what = f"uv's list of the files of {name} cannot be read: {error}."
         raise EngineError(
             Problem(what=what, fix="'bash setup.sh' installs a suitable uv.")

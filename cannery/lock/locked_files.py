@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
@@ -13,6 +12,7 @@ from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from cannery.common.errors import MatrixError, Problem
+from cannery.common.outside import parse_toml
 from cannery.common.specifiers import normal_name
 from cannery.common.wheel_tags import WheelPlatform
 from cannery.lock.lock_file import Lock, LockedFile
@@ -22,7 +22,7 @@ def listed_files(pylock: str) -> dict[str, tuple[LockedFile, ...]]:
     """Package to its files in a pylock.toml; ``sha256`` is empty if the index does not name it."""
     return {
         normal_name(package["name"]): tuple(_file(each) for each in _entries(package))
-        for package in tomllib.loads(pylock).get("packages", [])
+        for package in parse_toml(pylock).get("packages", [])
     }
 
 

@@ -141,7 +141,7 @@ def _named(top: Section, key: str, *, required: bool = True) -> Iterable[tuple[s
 
 def _python(name: str, section: Section, definitions: Definitions) -> Python:
     version = section.text("version")
-    if version and not re.fullmatch(r"3\.\d+\.\d+", version):
+    if version and not re.fullmatch(r"3\.[0-9]+\.[0-9]+", version):
         section.wrong("version", f"{version!r} has no patch level.", "Write it as in 3.9.2.")
     kinds = {str(kind): kind for kind in PythonSource}
     # The name of the time when every base was Debian.

@@ -25,9 +25,11 @@ DISTRIBUTIONS = Path(__file__).with_name("distributions.yaml")
 _USUAL = "debian"
 """The distribution of a base that names none."""
 
-_GLIBC = re.compile(r"\d+\.\d+")
+_GLIBC = re.compile(r"[0-9]+\.[0-9]+")
 _IMAGE = re.compile(r"[a-z0-9][^@\s]*:[\w][\w.-]{0,127}(@sha256:[0-9a-f]{64})?")
-_TIME = re.compile(r"([12]\d{3})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z", re.ASCII)
+_TIME = re.compile(
+    r"([12][0-9]{3})([0-9][0-9])([0-9][0-9])T([0-9][0-9])([0-9][0-9])([0-9][0-9])Z", re.ASCII
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]+")
 
 

@@ -24,7 +24,7 @@ from cannery.matrix.wheels import read_requirements
 
 _ID = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
 _VERSION = re.compile(
-    r"\d+(\.\d+)+((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+(\.[a-z0-9]+)*)?"
+    r"[0-9]+(\.[0-9]+)+((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?(\+[a-z0-9]+(\.[a-z0-9]+)*)?"
 )
 _SIMULATED = "-sim"
 """The end of a simulated image's tag, which is the target's id up to there."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 
 from cannery.common.errors import MatrixError, Problem, Span, did_you_mean
 from cannery.common.files import read_text
+from cannery.common.outside import parse_toml
 from cannery.common.sources import DEFAULT_ORDER, Address, CannSource
 from cannery.common.urls import without_login
 from cannery.matrix.file_definitions import is_header, is_reference, is_url
@@ -20,7 +20,7 @@ from cannery.matrix.file_names import SETTINGS
 T = TypeVar("T")
 
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9._/-]+)?")
-_AT = re.compile(r"\(at (?:line (\d+), column (\d+)|end of document)\)")
+_AT = re.compile(r"\(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +56,8 @@ def read_settings(root: Path) -> Settings:
     except FileNotFoundError:
         return Settings()
     try:
-        loaded = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        loaded = parse_toml(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    except ValueError as error:
         raise MatrixError(_not_toml(text, str(error))) from error
     problems: list[Problem] = []
     settings = _settings(_Table(loaded, "", problems), root)

@@ -108,7 +108,7 @@ class UpdateOptions(TargetOptions):
         default="",
         metadata=option(
             metavar="TIME",
-            parse=values.matching(r"\d{8}T\d{6}Z", "time of a snapshot", "20261101T000000Z"),
+            parse=values.matching(r"[0-9]{8}T[0-9]{6}Z", "time of a snapshot", "20261101T000000Z"),
             help="instead, give the bases that have a snapshot this one, as in 20261101T000000Z; "
             "--write changes it in matrix.yaml",
             conflicts=("check", "deepspeed", "bases"),
@@ -162,7 +162,7 @@ class NewOptions(OptionSet):
     python: str = field(
         metadata=option(
             metavar="X.Y",
-            parse=values.matching(r"3\.\d+(\.\d+)?", "Python version", "3.10 or 3.10.14"),
+            parse=values.matching(r"3\.[0-9]+(\.[0-9]+)?", "Python version", "3.10 or 3.10.14"),
             help="the Python version, as in 3.10 or 3.10.14",
         )
     )
@@ -170,7 +170,7 @@ class NewOptions(OptionSet):
         default="",
         metadata=option(
             metavar="VERSION",
-            parse=values.matching(r"(\d+\.\d+\.\d+)?", "torch version", "2.7.1"),
+            parse=values.matching(r"([0-9]+\.[0-9]+\.[0-9]+)?", "torch version", "2.7.1"),
             help="the torch version, as in 2.6.0",
             default_text="the newest that fits",
         ),
@@ -191,7 +191,9 @@ class NewOptions(OptionSet):
         default="",
         metadata=option(
             metavar="VERSION",
-            parse=values.matching(r"(\d+\.\d+\.\d+|none)?", "DeepSpeed version", "0.15.0, or none"),
+            parse=values.matching(
+                r"([0-9]+\.[0-9]+\.[0-9]+|none)?", "DeepSpeed version", "0.15.0, or none"
+            ),
             help="the DeepSpeed version, or none",
             default_text="the version that is advised for this torch",
         ),

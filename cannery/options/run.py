@@ -87,7 +87,7 @@ class RunOptions(OptionSet):
         default="",
         metadata=option(
             metavar="UID[:GID]",
-            parse=values.matching(r"\d{1,9}(:\d{1,9})?", "user", "1000 or 1000:1000"),
+            parse=values.matching(r"[0-9]{1,9}(:[0-9]{1,9})?", "user", "1000 or 1000:1000"),
             help="run as this user, without capabilities, with a home directory in /tmp",
             default_text="root",
         ),

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_SHARD = re.compile(r"(\d{1,4})/(\d{1,4})", re.ASCII)
+_SHARD = re.compile(r"([0-9]{1,4})/([0-9]{1,4})", re.ASCII)
 _SIZE = re.compile(r"([1-9][0-9]{0,5})([bkmg]?)", re.ASCII)
-_PERCENT = re.compile(r"\d{1,3}(\.\d{1,9})?", re.ASCII)
+_PERCENT = re.compile(r"[0-9]{1,3}(\.[0-9]{1,9})?", re.ASCII)
 _UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Any
 
 from cannery.common.errors import EngineError, MatrixError, Problem
 from cannery.common.model import Target
+from cannery.common.outside import parse_json
 from cannery.engine import containers
 from cannery.engine.image_files import ImageFiles
 from cannery.engine.stand_ins import stand_ins_in
@@ -76,7 +76,7 @@ def _record(reader: ImageFiles, image: str, target: Target) -> dict[str, Any]:
     text = reader.text(RECORD)
     fix = f"Build it again: python build.py --target {target.id}"
     try:
-        record: dict[str, Any] = json.loads(text)
+        record: dict[str, Any] = parse_json(text)
         if record["id"] != target.id:
             what = f"{image} is an image of {record['id']}, not of {target.id}."
             raise EngineError(Problem(what=what, fix=fix))

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_RANGE = re.compile(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*$", re.ASCII)
+_RANGE = re.compile(r"\s*([0-9]{1,6})(?:-([0-9]{1,6}))?\s*$", re.ASCII)
 _MOST = 1 << 17
-_LINE = re.compile(r"\s*([A-Za-z]\w*?)_(\d{1,4})\s*=\s*(.*?)\s*$", re.ASCII)
+_LINE = re.compile(r"\s*([A-Za-z]\w*?)_([0-9]{1,4})\s*=\s*(.*?)\s*$", re.ASCII)
 
 
 class Setting(NamedTuple):

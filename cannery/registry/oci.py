@@ -37,7 +37,7 @@ ATTESTED = "unknown/unknown"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 
 _REFERENCE = re.compile(
-    r"(?P<registry>[A-Za-z0-9.-]+(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?)"
+    r"(?P<registry>[A-Za-z0-9.-]+(:[0-9]+)?|\[[0-9a-fA-F:]+\](:[0-9]+)?)"
     rf"(/(?P<repository>{REPOSITORY}))?"
     rf"(:(?P<tag>{TAG}))?"
     r"(@(?P<digest>sha256:[0-9a-f]{64}))?"

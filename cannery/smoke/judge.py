@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cannery.common.outside import parse_json
 from cannery.smoke.limits import Limits, limits_of
 from cannery.smoke.model import Check, Device, Standing, device_of
 
@@ -36,7 +36,7 @@ def read_items(said: str) -> list[Item]:
     for line in said.splitlines():
         if line.startswith(MARK):
             try:
-                item = json.loads(line.removeprefix(MARK))
+                item = parse_json(line.removeprefix(MARK))
             except ValueError:  # it was stopped in the middle of a line
                 continue
             found.append(item)

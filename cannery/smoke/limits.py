@@ -35,7 +35,7 @@ class Limits:
 _LIMITS = (
     Limits(
         chip="910b",
-        names=r"(Ascend ?)?910B\d.*",
+        names=r"(Ascend ?)?910B[0-9].*",
         memory=0,
         peer=28,
         links=196,
@@ -45,7 +45,7 @@ _LIMITS = (
     ),
     Limits(
         chip="a3",
-        names=r"(Ascend ?)?910_93\d\d.*",
+        names=r"(Ascend ?)?910_93[0-9][0-9].*",
         memory=1600,
         peer=196,
         links=196,

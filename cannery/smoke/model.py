@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from cannery.common.errors import FileError, Problem
+from cannery.common.outside import parse_json
 
 SCHEMA = 1
 
@@ -82,7 +83,7 @@ def parse_document(text: str, name: str) -> Document:
         FileError: it is none, or incomplete.
     """
     try:
-        found = json.loads(text)
+        found = parse_json(text)
         return _document(found)
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
         what = f"{name} is not a document of 'build.py smoke', or ends too early."

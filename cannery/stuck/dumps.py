@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cannery.common.errors import FileError, Problem
+from cannery.common.outside import parse_json
 from cannery.stuck.model import Frame, Process, Thread
 
 SCHEMA = 1
@@ -17,13 +18,14 @@ SCHEMA = 1
 _LONGEST = 500
 """The longest name that is kept; names of C++ symbols can have thousands of characters."""
 
-_RANK = re.compile(r"rank[-_.]?(\d{1,6})", re.IGNORECASE)
-_PROCESS = re.compile(r"Process (\d{1,10}): ")
-_THREAD = re.compile(r'Thread (0x[0-9A-Fa-f]+|\d+)(?: \([\w+ ]+\))?(?:: "(.*)")?')
-_FRAME = re.compile(r"    (\S.*?)(?: \(([^()]*?)(?::(\d{1,9}))?\))?")
+_RANK = re.compile(r"rank[-_.]?([0-9]{1,6})", re.IGNORECASE)
+_PROCESS = re.compile(r"Process ([0-9]{1,10}): ")
+_THREAD = re.compile(r'Thread (0x[0-9A-Fa-f]+|[0-9]+)(?: \([\w+ ]+\))?(?:: "(.*)")?')
+_FRAME = re.compile(r"    (\S.*?)(?: \(([^()]*?)(?::([0-9]{1,9}))?\))?")
 _MAIN = "MainThread"
 _MANGLED = (TypeError, KeyError, IndexError, AttributeError, OverflowError)
 """What reading a document of another form can raise, besides ValueError."""
+_LARGEST = 1 << 28
 _FIX = "Make it with 'py-spy dump --pid PID --json', or with 'build.py stuck PID --json'."
 
 
@@ -40,13 +42,12 @@ def parse_dump(text: str, name: str) -> list[Process]:
     if text.lstrip()[:1] not in ("[", "{"):
         return _parse_text(text, name, rank)
     try:
-        document = json.loads(text)
+        document = parse_json(text, most=_LARGEST)
         if isinstance(document, dict):
             return [_own(each, name) for each in _checked(document)]
         return [parse_threads(document, rank, name)]
-    except (json.JSONDecodeError, RecursionError) as error:
-        line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise _wrong(f"{name}{line}: this is not JSON, or it ends too early.") from error
+    except json.JSONDecodeError as error:
+        raise _wrong(f"{name}:{error.lineno}: this is not JSON, or it ends too early.") from error
     except (ValueError, *_MANGLED) as error:
         raise _wrong(f"{name}: this JSON is not a dump of py-spy.") from error
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -13,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cannery.common.errors import EngineError, Problem
+from cannery.common.outside import parse_json
 from cannery.common.process import run_within
 from cannery.common.threads import each_in_thread
 from cannery.stuck.dumps import parse_threads
@@ -96,7 +96,7 @@ def _dump(program: str, rank: Rank, *, native: bool, seconds: float) -> Process 
     if code == 0:
         try:
             # Warnings of py-spy come before the document.
-            found = parse_threads(json.loads(said[said.index("[") :]), rank.rank)
+            found = parse_threads(parse_json(said[said.index("[") :]), rank.rank)
             return replace(found, in_kernel=in_kernel)
         except ValueError:
             why = "py-spy printed something that is not a dump."

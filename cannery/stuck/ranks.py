@@ -95,7 +95,7 @@ def processes_here() -> Mapping[int, int]:
         except OSError:  # it has ended
             continue
         # The name of the program, in parentheses, may have spaces and parentheses.
-        match = re.fullmatch(r"\d+ \(.*\) [^Z] (\d+) .*", stat.strip(), re.DOTALL)
+        match = re.fullmatch(r"[0-9]+ \(.*\) [^Z] ([0-9]+) .*", stat.strip(), re.DOTALL)
         if match:
             found[int(folder.name)] = int(match[1])
     return found

@@ -22,8 +22,8 @@ DUMP = "dump.json"
 _DATA = "data"
 _TENSORS = "dump_tensor_data"
 """The folder with the tensors themselves, which may be millions."""
-_STEP = re.compile(r"step(\d{1,9})")
-_RANK = re.compile(r"rank(\d{0,9})|proc\d+")
+_STEP = re.compile(r"step([0-9]{1,9})")
+_RANK = re.compile(r"rank([0-9]{0,9})|proc[0-9]+")
 
 
 @dataclass(frozen=True, kw_only=True, order=True)

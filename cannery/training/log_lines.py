@@ -30,24 +30,24 @@ MS_SWIFT = "ms-swift"
 MINDFORMERS = "MindFormers"
 MEGATRON = "Megatron"
 
-_NUMBER = r"((?>[-+]?(?:nan|inf(?:inity)?|(?:\d++\.?+\d*+|\.\d++)(?:e[-+]?\d++)?+)))"
+_NUMBER = r"((?>[-+]?(?:nan|inf(?:inity)?|(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:e[-+]?[0-9]++)?+)))"
 """Without a way back, so that a line of a million digits takes no longer than others."""
 _PAIR = re.compile(
-    rf"""["']([^"'{{}}:,]{{1,60}})["']\s*:\s*["']?{_NUMBER}(?:/\d+)?["']?\s*(?=[,}}])""",
+    rf"""["']([^"'{{}}:,]{{1,60}})["']\s*:\s*["']?{_NUMBER}(?:/[0-9]+)?["']?\s*(?=[,}}])""",
     re.IGNORECASE,
 )
 _MINDFORMERS = re.compile(
-    r"(?:Epoch:\[\s*(\d{1,9})/\s*\d+\],\s*)?\bstep:\[\s*(\d{1,9})/\s*(\d{1,9})\]"
+    r"(?:Epoch:\[\s*([0-9]{1,9})/\s*[0-9]+\],\s*)?\bstep:\[\s*([0-9]{1,9})/\s*([0-9]{1,9})\]"
 )
 _MINDFORMERS_VALUE = re.compile(
     rf"\b(loss|lr|global_norm|grad_norm):\s*\[?\s*{_NUMBER}(?=[\s,\]/])", re.IGNORECASE
 )
-_MEGATRON = re.compile(r"\biteration\s{1,20}(\d{1,9})/\s{0,20}\d+\s?\|")
+_MEGATRON = re.compile(r"\biteration\s{1,20}([0-9]{1,9})/\s{0,20}[0-9]+\s?\|")
 _MEGATRON_VALUE = re.compile(
     rf"\|\s?([a-z][a-z ]{{0,40}}?):?\s{{1,20}}{_NUMBER}\s?(?=\|)", re.IGNORECASE
 )
-_BAR = re.compile(r"\|\s?(\d{1,9})/\d+ \[[\d:]+<")
-_RANK = re.compile(r"\s?(?:\[(?:rank|default)?_?(\d{1,6})\]:?|(\d{1,6}):)\s")
+_BAR = re.compile(r"\|\s?([0-9]{1,9})/[0-9]+ \[[0-9:]+<")
+_RANK = re.compile(r"\s?(?:\[(?:rank|default)?_?([0-9]{1,6})\]:?|([0-9]{1,6}):)\s")
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 _FORM_OF_KEY = {

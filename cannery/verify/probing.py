@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from cannery.common.errors import EngineError, Problem
+from cannery.common.outside import parse_json
 from cannery.common.process import run_within
 from cannery.deploy.run_spec import VISIBLE_TO_CANN
 from cannery.engine import client as engine
@@ -129,4 +129,7 @@ def run_check(container: str, check: OwnCheck, python: str) -> Ran:
     if code is None or not lines:
         late = code is None
         return Ran(code=code or -1, said=said, seconds=0, timed_out=late, peak_kib=-1)
-    return Ran(**json.loads(lines[-1].removeprefix(_RAN)))
+    try:
+        return Ran(**parse_json(lines[-1].removeprefix(_RAN)))
+    except (ValueError, TypeError):  # something else in the image has printed it
+        return Ran(code=code or -1, said=said, seconds=0, timed_out=False, peak_kib=-1)

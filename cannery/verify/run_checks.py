@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -17,6 +16,7 @@ import cannery
 from cannery.common import console
 from cannery.common.errors import CanneryError, EngineError, Problem, VerificationError
 from cannery.common.model import DeviceKind, Target
+from cannery.common.outside import parse_json
 from cannery.common.process import run
 from cannery.common.threads import each_in_thread
 from cannery.deploy.run_spec import RunSpec
@@ -201,10 +201,10 @@ def pytest_in(
 def _read(report: Path) -> dict[str, Any] | None:
     """The outcomes by check; None if pytest did not write all of them, as on a full disk."""
     try:
-        found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
+        found = parse_json(report.read_bytes())
+    except (FileNotFoundError, ValueError):
         return None
-    return found
+    return found if isinstance(found, dict) else None
 
 
 def _check_still_running(container: str) -> None:

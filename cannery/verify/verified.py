@@ -33,8 +33,8 @@ _DEVICES = {
 """Whether an image is simulated to the kinds of device on which it can be checked."""
 
 _KEY = re.compile(r"sha256:[0-9a-f]{64}")
-_DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", re.ASCII)
-_COUNT = re.compile(r"\d{1,6}", re.ASCII)
+_DATE = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])", re.ASCII)
+_COUNT = re.compile(r"[0-9]{1,6}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)

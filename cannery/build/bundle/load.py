@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from cannery.build.bundle.untrusted import invalid
 from cannery.common.errors import ArtifactError, EngineError, file_error
+from cannery.common.outside import parse_json
 from cannery.common.owner import temporary_folder
 from cannery.common.process import run
 from cannery.engine import client
@@ -135,14 +136,14 @@ class _Archive:
         content = self._read(name)
         if digest_of(content) != digest:
             raise self._invalid(f"{name} does not have this sha256")
-        loaded = json.loads(content)
+        loaded = parse_json(content)
         if "config" in loaded:
             yield loaded["config"]["digest"]
         for each in loaded.get("manifests", ()):
             yield from self._configs(each["digest"], depth - 1)
 
     def _document(self, name: str) -> Any:
-        return json.loads(self._read(name))
+        return parse_json(self._read(name))
 
     def _read(self, name: str) -> bytes:
         member = self.members[name]

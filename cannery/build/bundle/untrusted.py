@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 from cannery.common.errors import ArtifactError, Problem
+from cannery.common.outside import parse_json
 
 DAMAGED = "Copy the bundle again, or make it again with 'build.py bundle'."
 
@@ -29,8 +29,8 @@ def read_object(path: Path) -> dict[str, Any]:
     if path.stat().st_size > _LARGEST:
         raise invalid(path, f"it is larger than {_LARGEST >> 20} MiB")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
+        found = parse_json(path.read_bytes(), most=_LARGEST)
+    except ValueError as error:
         raise invalid(path, "it is not JSON") from error
     if not isinstance(found, dict):
         raise invalid(path, "it is not an object")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from cannery.build.bundle.untrusted import invalid, is_sha256, is_text, read_object
 from cannery.common.errors import ArtifactError, EngineError, Problem, file_error
 from cannery.common.file_hashes import sha256_of
+from cannery.common.outside import parse_toml
 from cannery.common.package_index import PackageIndex
 from cannery.common.printable import printable
 from cannery.common.sources import Address
@@ -101,7 +101,7 @@ def _files(lock: Locked, source: PackageIndex) -> Iterator[_File]:
         more=stated_metadata(lock.unbuilt),
         output="pylock.toml",
     )
-    for package in tomllib.loads(compiled(job, source))["packages"]:
+    for package in parse_toml(compiled(job, source))["packages"]:
         yield _chosen(lock, package)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from cannery.common import console
 from cannery.common.errors import EngineError, FileError, Problem, Span, UsageError, file_error
+from cannery.common.outside import parse_json
 from cannery.common.sources import Address
 from cannery.common.urls import public
 from cannery.fetch.http import Client, Timeouts, TransferError
@@ -150,12 +151,12 @@ def read_json(content: bytes, name: str) -> Any:
         FileError: it is not JSON, with the place.
     """
     try:
-        return json.loads(content.decode("utf-8-sig"))
+        return parse_json(content.decode("utf-8-sig"), most=_LARGEST)
     except UnicodeDecodeError as error:
         raise FileError(Problem(what=f"{name} is not UTF-8 text: {error.reason}.")) from error
     except json.JSONDecodeError as error:
         where = Span(file=name, line=error.lineno, column=error.colno)
         said = error.msg[0].lower() + error.msg[1:]
         raise FileError(Problem(what=f"the file is not JSON: {said}.", where=where)) from error
-    except RecursionError as error:
-        raise FileError(Problem(what=f"{name} is nested too deeply.")) from error
+    except ValueError as error:
+        raise FileError(Problem(what=f"{name} is not valid: {error}.")) from error

@@ -23,7 +23,7 @@ _CODENAMES = {
     "jammy": "ubuntu-22.04",
     "noble": "ubuntu-24.04",
 }
-_RELEASE = re.compile(r"[a-z]+-(\d+)(\.\d+)?")
+_RELEASE = re.compile(r"[a-z]+-([0-9]+)(\.[0-9]+)?")
 
 
 @dataclass(frozen=True, kw_only=True, order=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cannery.common.yaml_reader import Section, read_yaml
 
-_DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
+_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
 _ID = re.compile(r"[A-Z][A-Za-z0-9]*(-[A-Za-z0-9:.]+)+")
 
 

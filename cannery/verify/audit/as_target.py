@@ -88,7 +88,7 @@ def as_target(
 
 
 def _base(found: Found) -> Base:
-    named = re.fullmatch(r"glibc (\d+\.\d+)", found.libc, re.ASCII)
+    named = re.fullmatch(r"glibc ([0-9]+\.[0-9]+)", found.libc, re.ASCII)
     glibc = named[1] if named else ""
     return Base(name="image", image="", suite="", glibc=glibc, distribution=_SYSTEM)
 

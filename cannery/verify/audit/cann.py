@@ -19,7 +19,7 @@ _CFG = re.compile(r":([^:\]]+)\]")
 _OPERATOR_PARTS = ("ops_math", "ops_nn", "ops_cv", "ops_transformer")
 """Folders of share/info in the newer layout, whose kernels have no other file in every release."""
 
-_OPERATORS = re.compile(r"ascend\d\w*")
+_OPERATORS = re.compile(r"ascend[0-9]\w*")
 _CHIPS = {"ascend910_93": "a3"}
 """Folder of kernels to chip, where the chip is not the rest of the folder's name."""
 
@@ -111,7 +111,7 @@ def _release(values: Mapping[str, str]) -> str:
     named += [match[1] for value in values.values() if (match := _CFG.search(str(value)))]
     for text in map(str, named):
         # Some files have small letters, as 8.0.rc2.
-        release = re.sub(r"\brc(?=\d)", "RC", text)
+        release = re.sub(r"\brc(?=[0-9])", "RC", text)
         try:
             CannVersion.parse(release)
         except ValueError:

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from cannery.common.outside import whole_number
+from cannery.common.printable import one_line
+
 LABELS = "io.cannery."
 """The beginning of the names of cannery's own labels."""
 
@@ -81,17 +84,17 @@ class ImageConfig:
 def config_of(reference: str, inspected: Mapping[str, Any], history: Sequence[str]) -> ImageConfig:
     """The config in what ``docker image inspect`` prints for one image."""
     own = inspected.get("Config") or {}
-    ports = (re.match(r"\d+", port) for port in own.get("ExposedPorts") or {})
+    ports = (whole_number(port.partition("/")[0]) for port in own.get("ExposedPorts") or {})
     return ImageConfig(
         reference=reference,
         id=str(inspected.get("Id", "")),
         architecture=str(inspected.get("Architecture", "")),
-        environment=dict(each.partition("=")[::2] for each in own.get("Env") or ()),
-        user=str(own.get("User") or ""),
-        entrypoint=tuple(own.get("Entrypoint") or ()),
-        command=tuple(own.get("Cmd") or ()),
-        labels=own.get("Labels") or {},
-        ports=tuple(sorted(int(port[0]) for port in ports if port)),
+        environment=dict(one_line(each).partition("=")[::2] for each in own.get("Env") or ()),
+        user=one_line(str(own.get("User") or "")),
+        entrypoint=tuple(map(one_line, own.get("Entrypoint") or ())),
+        command=tuple(map(one_line, own.get("Cmd") or ())),
+        labels={one_line(k): one_line(v) for k, v in (own.get("Labels") or {}).items()},
+        ports=tuple(sorted(filter(None, ports))),
         size=int(inspected.get("Size") or 0),
-        history=tuple(history),
+        history=tuple(map(one_line, history)),
     )

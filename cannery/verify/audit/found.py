@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from cannery.common.outside import parse_json, whole_number
+from cannery.common.printable import one_line, printable
 from cannery.verify.audit.cann import Cann, cann_of
 
 _MARK = "cannery-probe: "
 _SHELL_MARK = "cannery-sh: "
 _FORM = 1
+_LARGEST = 64 << 20
+_WITH_LINES = ("constraints", "said")
+"""The facts that may have several lines."""
+
 _RECORD = {"wheels": dict, "environment": dict, "components": dict, "held": list}
 """The parts of an image's own record that are read, and what they must be."""
 
@@ -96,13 +101,25 @@ def parse_probe(said: str) -> Found:
 
 def _from_json(text: str) -> Found:
     try:
-        facts = json.loads(text)
+        facts = _on_lines(parse_json(text, most=_LARGEST))
         form = facts["probe"]
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"the facts of the probe cannot be read: {error}") from error
     if form != _FORM:
         raise ValueError(f"the facts have the unknown form {form!r}")
     return _Reading(facts).found()
+
+
+def _on_lines(value: Any, *, several: bool = False) -> Any:
+    """``value`` with escapes in its texts for what an image could control a terminal or log by."""
+    if isinstance(value, str):
+        return (printable if several else one_line)(value)
+    if isinstance(value, dict):
+        return {
+            one_line(name): _on_lines(each, several=name in _WITH_LINES)
+            for name, each in value.items()
+        }
+    return [*map(_on_lines, value)] if isinstance(value, list) else value
 
 
 class _Reading:
@@ -220,7 +237,7 @@ def _from_shell(lines: list[str]) -> Found:
     return Found(
         machine=single.get("machine", ""),
         os={name.lower(): value for name, value in pairs("os").items()},
-        uid=int(uid) if uid.isdigit() else 0,
+        uid=whole_number(uid) or 0,
         users=_passwd([value for key, value in told if key == "user"]),
         programs=dict(named("program")),
         environment=environment,
@@ -234,7 +251,9 @@ def _from_shell(lines: list[str]) -> Found:
 def _passwd(lines: list[str]) -> tuple[User, ...]:
     rows = [line.split(":") for line in lines]
     return tuple(
-        User(name=row[0], uid=int(row[2]), gid=int(row[3]), folder=row[5])
+        User(name=row[0], uid=uid, gid=gid, folder=row[5])
         for row in rows
-        if len(row) == 7 and row[2].isdigit() and row[3].isdigit()
+        if len(row) == 7
+        if (uid := whole_number(row[2])) is not None
+        if (gid := whole_number(row[3])) is not None
     )

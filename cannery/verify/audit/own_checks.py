@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cannery.common.errors import MatrixError, Problem, Span, UsageError, file_error
 from cannery.common.model import DeviceKind
+from cannery.common.outside import whole_number
 from cannery.common.yaml_reader import Section, read_yaml
 from cannery.verify.audit.result import Result, Standing
 
@@ -119,8 +120,8 @@ def _check(section: Section) -> OwnCheck:
 
 def _number(section: Section, key: str, default: int, most: int) -> int:
     text = section.text(key, required=False, default=str(default))
-    if text.isdecimal() and int(text) <= most:
-        return int(text)
+    if (number := whole_number(text, most)) is not None:
+        return number
     if text:
         section.wrong(key, f"{text!r} is not a number from 0 to {most}.")
     return default

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
+from cannery.common.outside import whole_number
 from cannery.common.yaml_reader import Section, read_yaml
 from cannery.verify.audit.config import ImageConfig
 from cannery.verify.audit.found import Found, User
@@ -99,7 +100,7 @@ def _profile(name: str, section: Section) -> Profile:
         programs=section.texts("programs"),
         users=tuple(_user(each) for each in section.mappings("users", item="a user")),
         run_as=section.text("run_as", required=False),
-        ports=tuple(int(text) for text in section.texts("ports", _wrong_port) if text.isdigit()),
+        ports=tuple(filter(None, map(whole_number, section.texts("ports", _wrong_port)))),
         not_set=section.texts("not_set"),
     )
     section.done()
@@ -110,7 +111,7 @@ def _user(section: Section) -> WantedUser:
     name, numbers = section.text("name"), {}
     for key in ("uid", "gid"):
         text = section.text(key, required=False, default="-1")
-        if not (text.isdecimal() and int(text) < _MAX_ID) and key in section:
+        if whole_number(text, _MAX_ID - 1) is None and key in section:
             section.wrong(key, f"{text!r} is not a number of a {key}.", "Write it as in 1000.")
             text = "-1"
         numbers[key] = int(text)
@@ -121,7 +122,7 @@ def _user(section: Section) -> WantedUser:
 
 
 def _wrong_port(text: str) -> str:
-    is_port = text.isdecimal() and 0 < int(text) < 1 << 16
+    is_port = whole_number(text, (1 << 16) - 1)
     return "" if is_port else f"{text!r} is not a port. Write it as in 8888."
 
 

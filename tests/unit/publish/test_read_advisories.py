@@ -115,7 +115,7 @@ def test_all_that_is_wrong_is_named_with_its_place(tmp_path: Path) -> None:
         f"{tmp_path}/a.json:2:9: the file is not JSON: expecting value.",
         f"{tmp_path}/b.json is not UTF-8 text: invalid start byte.",
         f"{tmp_path}/c.json, record 2: 'id' is not text.",
-        f"{tmp_path}/d.json is nested too deeply.",
+        f"{tmp_path}/d.json is not valid: it is nested too deeply.",
         f"{tmp_path}/e.zip {not_a_zip}",
         f"{tmp_path}/f.zip/x.json: the record has no 'id'.",
     ]

@@ -14,6 +14,7 @@ import pytest
 
 from cannery.common.cann import Layout
 from cannery.verify.audit.cann import Cann, cann_of, chip_of
+from cannery.verify.audit.config import config_of
 from cannery.verify.audit.found import Attempt, parse_probe
 from cannery.verify.audit.judge import judge_image
 from cannery.verify.audit.summary import describe, record_of
@@ -295,3 +296,20 @@ def test_run_check_stops_what_takes_too_long() -> None:
     answer = json.loads(done.stdout.strip().removeprefix("cannery-ran: "))
     assert (answer["said"], answer["timed_out"]) == ("begun\n", True)
     assert answer["seconds"] < 10
+
+
+@pytest.mark.parametrize("record", ["[" * 50_000 + "]" * 50_000, "1e400", "NaN", "9" * 5000])
+def test_a_record_of_an_image_that_is_deep_or_huge_is_no_facts(record: str) -> None:
+    with pytest.raises(ValueError, match="cannot be read"):
+        parse_probe('cannery-probe: {"probe": 1, "own_record": ' + record + "}")
+
+
+def test_an_image_writes_no_lines_of_a_log() -> None:
+    found = found_with(machine="a\n::error::x", libc="::error::c")
+    assert found.machine == "a\\n::error::x"
+    assert not found.libc.startswith("::")
+    labels = {"a\nb": "c\n::error::d\x1b[2J"}
+    own = {"Labels": labels, "ExposedPorts": {"9" * 5000: {}, "\u0661/tcp": {}, "80/tcp": {}}}
+    config = config_of("x", {"Config": own}, ["RUN x\n::error::y"])
+    assert config.labels == {"a\\nb": "c\\n::error::d\\x1b[2J"}
+    assert (config.history, config.ports) == (("RUN x\\n::error::y",), (80,))

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts of others are read at the doors that are made for it, and numbers have ASCII digits."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
+APART = ("simulator", "image/context", "verify/probe")
+"""Programs of their own, which cannot import the doors."""
+
+DOOR = "common/outside.py"
+OWN = {
+    "catalog/page.py",
+    "common/file_hashes.py",
+    "build/journal.py",
+    "engine/base.py",
+    "engine/bake.py",
+    "engine/images.py",
+    "engine/known_bases.py",
+    "fetch/store.py",
+    "fetch/transfer.py",
+    "image/bake_events.py",
+    "image/cann_environment.py",
+    "image/cann_symbols.py",
+    "publish/oci_image.py",
+    "publish/push.py",
+    "ranktable/read.py",
+    "registry/image_archive.py",
+    "registry/records.py",
+    "smoke/model.py",
+    "verify/tested.py",
+    "verify/verification.py",
+}
+"""Read what this project or the engine of this machine has written, or have a door of their own."""
+
+
+def sources() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if not name.startswith(APART):
+            yield name, ast.parse(path.read_text(encoding="utf-8"))
+
+
+SOURCES = dict(sources())
+
+
+def calls(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield ast.unparse(node.func)
+
+
+def test_json_and_toml_of_others_have_one_door() -> None:
+    parsing = {"json.loads", "json.load", "tomllib.loads", "tomllib.load"}
+    found = {
+        name
+        for name, tree in SOURCES.items()
+        if any(call in parsing or call.endswith("response.json") for call in calls(tree))
+    }
+    assert found - OWN - {DOOR} == set()
+
+
+def test_the_session_of_the_web_has_one_rule() -> None:
+    found = {
+        name
+        for name, tree in SOURCES.items()
+        if {"requests.Session", "requests.get", "requests.post"} & {*calls(tree)}
+    }
+    assert found <= {"build/bundle/gateway.py"}, "use cannery.common.redirects.Session"
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_digit_in_a_pattern_is_one_of_ascii(name: str) -> None:
+    texts = [
+        node.value
+        for node in ast.walk(SOURCES[name])
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    assert not [text for text in texts if "\\d" in text], "write [0-9]"
