@@ -260,6 +260,9 @@ def _wheels(section: Section, definitions: Definitions) -> dict[str, Any]:
         else None
     )
     deepspeed = section.text("deepspeed", required=False)
+    for name, version in (("torch", torch), ("torch_npu", torch_npu), ("deepspeed", deepspeed)):
+        if not version.isascii():
+            section.wrong(name, f"{version!r} is not a version.", "Write it in digits of ASCII.")
     extras = _extras(section)
     index_name = section.text("torch_index", required=False)
     indexes = definitions.torch_indexes

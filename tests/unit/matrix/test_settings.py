@@ -119,3 +119,9 @@ def test_no_text_leads_to_a_traceback(
 def test_deep_nesting_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(MatrixError, match="not TOML"):
         read(tmp_path, "a = " + "[" * 20_000)
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000, "9223372036854775808", "1e400"])
+def test_a_huge_number_is_a_mistake(number: str, tmp_path: Path) -> None:
+    with pytest.raises(MatrixError, match="not TOML"):
+        read(tmp_path, f"accept-eula = {number}\n")
