@@ -10,19 +10,17 @@ from typing import Any
 
 import pytest
 
-from cannery.build import running
+from cannery.build import running, vendor_images
 from cannery.build.journal import Journal
 from cannery.build.planning import make_plan
 from cannery.build.run_builds import build_all
 from cannery.build.vendor_images import with_images
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, PublishError
-from cannery.engine import vendor_facts
 from cannery.fetch.fetching import Provided
 from cannery.image.bake_file import ImageBuild
 from cannery.image.vendor_image import LABEL, VendorFacts
 from cannery.options.publish import PushOptions
 from cannery.publish.pushable import candidates
-from cannery.registry import located
 from tests.unit.image.test_vendor_image import FACTS, IMAGE
 from tests.unit.world import World, make_world
 
@@ -81,8 +79,8 @@ def vendor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Vendor:
         (world.artifacts / target.artifacts[component].name).unlink()
     settings(world, f'[images."8.0.RC2"]\n910b = "{IMAGE}"\n')
     found = Vendor(world, replace(FACTS, releases={each: ["8.0.RC2"] for each in TAKEN}))
-    monkeypatch.setattr(located, "locate", found.locate)
-    monkeypatch.setattr(vendor_facts, "read_facts", found.read)
+    monkeypatch.setattr(vendor_images, "locate", found.locate)
+    monkeypatch.setattr(vendor_images, "read_facts", found.read)
     monkeypatch.setattr(running, "bake", found.bake)
     return found
 
