@@ -32,12 +32,17 @@ NEEDLES = (
 )
 _CODE = re.compile(rb"E[A-Z1-9]\d{4}|RankID:|^ *rank +: ", re.MULTILINE)
 _NUMBERED = re.compile(
-    rb"err|code|\bret|result|status|return|fail|exit|kill|RankID|PID|signal|^\s*rank\s+:|NPU",
+    rb"err|code|\bret|result|status|return|fail|exit|kill|RankID|PID|signal|^\s*rank\s+:|NPU|: nan",
     re.IGNORECASE,
 )
 """Lines whose numbers can mean something: one that is harmless says nothing about the next."""
 
-_DIGITS = b"0123456789"
+_QUIET = re.compile(rb"\[(?:INFO|EVENT|DEBUG|TRACE)\]")
+"""Lines of plog that are never looked at for errors."""
+
+_DIGITS = b"0123456789abcdef"
+"""Of decimal numbers, and of addresses."""
+
 _MOST_SHAPES = 1 << 16
 _BLOCK = 1 << 20
 _LONGEST = 4096
@@ -145,7 +150,7 @@ def _pieces(file: BinaryIO) -> Iterator[Piece]:
         rest = whole[len(block) :]
         if block:
             lines = block.split(b"\n")
-            # Without digits, the lines of a loop are the same.
+            # Without digits, also those of addresses, the lines of a loop are the same.
             shapes = block.translate(None, _DIGITS).split(b"\n")
             yield Piece(number, lines, shapes, len(block), before)
             number += len(lines) - 1
@@ -170,10 +175,11 @@ class Sieve:
         chosen = self._chosen([piece.lines[index] for index in new])
         for place, index in enumerate(new):
             shape = shapes[index]
-            if place in chosen:
-                yield piece.hit(index)
-            else:
+            if place not in chosen:
                 seen.add(shape)
+            elif shape not in seen:
+                # It can have been forgotten since the block began.
+                yield piece.hit(index)
 
     def _chosen(self, lines: list[bytes]) -> set[int]:
         """The places in ``lines`` of those with a needle."""
@@ -193,7 +199,7 @@ class Sieve:
     def forget(self, text: str) -> None:
         """Take no more lines like ``text``, which did not matter, unless its numbers can."""
         line = text.encode()
-        if not _NUMBERED.search(line):
+        if _QUIET.match(line) or not _NUMBERED.search(line):
             self._seen.add(line.translate(None, _DIGITS))
 
 

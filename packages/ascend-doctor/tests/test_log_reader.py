@@ -138,6 +138,21 @@ def test_a_big_healthy_log_is_read_fast_and_in_little_memory(tmp_path: Path) -> 
     assert peak < 32 << 20
 
 
+def test_a_plog_with_addresses_and_results_is_read_fast(tmp_path: Path) -> None:
+    path = tmp_path / "plog.log"
+    numbers = random.Random(5)
+    with path.open("w", encoding="utf-8") as file:
+        for n in range(100_000):
+            file.write(
+                f"[INFO] RUNTIME(860,python3):2025-12-31-07:42:50.{n % 1000:03d} [a.cc:{n % 99}] "
+                f"error check of stream {n} at 0x{numbers.getrandbits(48):x}: return 0\n"
+            )
+    before = time.process_time()
+    assert examine_logs([str(path)])["logs"]["failed"] is False
+    used = time.process_time() - before
+    assert path.stat().st_size / used > 50e6
+
+
 def test_a_big_log_of_failures_is_read_in_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "big.log"
     path.write_text((OOM + WAITED + "EJ0001: x\n") * 4000, encoding="utf-8")
