@@ -11,6 +11,7 @@ from cannery.compat.check_report import Judged, summary
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.matrix import CheckOptions
+from cannery.publish.policy import load
 
 
 def run(given: Given, project: Project) -> int:
@@ -20,11 +21,16 @@ def run(given: Given, project: Project) -> int:
     none of them uses are named too.
 
     Raises:
-        MatrixError, UsageError, FileError: as ``judged``.
+        MatrixError, UsageError, FileError: as ``judged`` and, for publish.yaml, ``load``.
     """
     options = read(CheckOptions, given, project)
+
+    def found() -> Judged:
+        load(project.publish_file, project.matrix())
+        return judged(project, options.targets, options.where)
+
     return show(
-        lambda: judged(project, options.targets, options.where),
+        found,
         lambda found: "\n".join([*summary(found, now()[:10]), *_unused(project, found)]),
         as_json=options.format == "json",
     )

@@ -14,16 +14,19 @@ from cannery.fetch.missing_report import Missing
 from cannery.matrix.project import Project, select
 from cannery.options.given import Given
 from cannery.options.matrix import ListOptions
+from cannery.publish.policy import load
 
 
 def run(given: Given, project: Project) -> int:
     """Print the selected targets in the format that was asked for.
 
     Raises:
-        MatrixError, FileError: matrix.yaml or a record is wrong, or cannot be read.
+        MatrixError, FileError: matrix.yaml, publish.yaml or a record is wrong, or cannot be read.
     """
     options = read(ListOptions, given, project)
-    targets = select(project.matrix(), options.targets or ["*"], options.where)
+    matrix = project.matrix()
+    load(project.publish_file, matrix)
+    targets = select(matrix, options.targets or ["*"], options.where)
     if options.format == "names":
         text = "\n".join(each.id for each in targets)
     elif options.format == "json":

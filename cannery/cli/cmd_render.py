@@ -17,6 +17,7 @@ from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project, select
 from cannery.options.given import Given
 from cannery.options.matrix import RenderOptions
+from cannery.publish.policy import load
 
 
 def run(given: Given, project: Project) -> int:
@@ -55,8 +56,10 @@ def _check(project: Project, options: RenderOptions) -> int:
 
     Raises:
         OutOfSyncError: something differs.
+        MatrixError, FileError: as ``load`` and ``Renderer.render``.
     """
     matrix = project.matrix()
+    load(project.publish_file, matrix)
     targets = select(matrix, options.targets or ["*"], options.where)
     every = len(targets) == len(matrix.targets)
     difference, _ = _compared(project, matrix, targets, every=every)

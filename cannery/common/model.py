@@ -15,6 +15,9 @@ from cannery.common.extras import HCCL_TEST, TRITON_ASCEND
 from cannery.common.sources import File, Source
 from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
 
+CHIPS = ("310b", "310p", "910", "910b", "950", "a3")
+"""Every chip that a release of CANN has had kernels for."""
+
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
 """The chips that the software device simulates, each with the name of one of its models."""
 

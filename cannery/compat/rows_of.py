@@ -9,6 +9,8 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from cannery.common.cann_version import CannRange, CannVersion
+from cannery.common.errors import did_you_mean
+from cannery.common.model import CHIPS
 from cannery.common.specifiers import specifiers
 from cannery.common.yaml_reader import Section
 from cannery.compat import facts
@@ -17,7 +19,6 @@ from cannery.compat.reader import Reader, optional, python_range, value, wheel_v
 
 _SUITE = ("suite", "distribution", "release", "glibc", "python")
 _DAY = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]")
-_CHIP = re.compile(r"[a-z0-9]+")
 _BESIDE = ("driver", "deepspeed", "apex", "app", "triton_ascend")
 
 
@@ -120,7 +121,7 @@ def _wrong_cann(text: str) -> str:
 
 
 def _wrong_chip(text: str) -> str:
-    return "" if _CHIP.fullmatch(text) else f"{text!r} is not a chip. Write it as in 910b."
+    return "" if text in CHIPS else f"unknown chip {text!r}. {did_you_mean(text, CHIPS)}"
 
 
 def file_name(section: Section, reader: Reader) -> facts.FileName | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -36,6 +36,10 @@ _SHOWN = 5
 """How many packages without a file are named."""
 
 _VIA = re.compile(r"^    # (?:via |  )(?P<parent>(?:-r )?\S+)$")
+
+
+_Misfit = tuple[str, str]
+"""What does not fit in a lock, and the package whose lines it is about, if they are there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +237,7 @@ def check_lock(target: Target, lock: Lock) -> None:
 
     That of the build requirements is checked as well, if there is one.
     """
-    problems = []
+    problems: list[_Misfit] = []
     over = _overrides(target)
     for group, texts in requirement_groups(target).items():
         for text in texts:
@@ -244,15 +248,14 @@ def check_lock(target: Target, lock: Lock) -> None:
                 continue
             wheel = lock.by_name.get(name)
             if wheel is None or group not in wheel.groups:
-                problems.append(f"{requirement} is not locked.")
+                problems.append((f"{requirement} is not locked.", ""))
             elif not all(admits(each, wheel.version) for each in bounds):
-                problems.append(f"{requirement} is locked as {wheel.version}.")
-    if unclear := [wheel.name for wheel in lock.wheels if not wheel.has_one_file]:
-        problems.append(f"it does not name the one file of {some_of(unclear, _SHOWN)}.")
+                problems.append((f"{requirement} is locked as {wheel.version}.", name))
+    problems += _unclear(lock)
     if not problems and lock.inputs != inputs_digest(target):
-        problems.append("the requirements of the target have changed since it was locked.")
+        problems.append(("the requirements of the target have changed since it was locked.", ""))
     if problems:
-        raise _out_of_date(target, "requirements.lock", problems)
+        raise _out_of_date(target, lock, "requirements.lock", problems)
     if lock.build:
         _check_build_lock(target, lock.build)
 
@@ -268,15 +271,31 @@ def _overrides(target: Target) -> dict[str, list[str]]:
 
 
 def _check_build_lock(target: Target, lock: Lock) -> None:
-    problems = []
-    if unclear := [wheel.name for wheel in lock.wheels if not wheel.has_one_file]:
-        problems.append(f"it does not name the one file of {some_of(unclear, _SHOWN)}.")
+    problems = _unclear(lock)
     if not problems and lock.inputs != build_inputs_digest(target):
-        problems.append("the build requirements of the target have changed since it was locked.")
+        what = "the build requirements of the target have changed since it was locked."
+        problems.append((what, ""))
     if problems:
-        raise _out_of_date(target, "build-requirements.lock", problems)
+        raise _out_of_date(target, lock, "build-requirements.lock", problems)
 
 
-def _out_of_date(target: Target, name: str, problems: Iterable[str]) -> MatrixError:
-    what = f"images/{target.id}/{name}: {' '.join(problems)}"
-    return MatrixError(Problem(what=what, fix=f"Run 'python build.py lock --target {target.id}'."))
+def _unclear(lock: Lock) -> list[_Misfit]:
+    names = [wheel.name for wheel in lock.wheels if not wheel.has_one_file]
+    what = f"it does not name the one file of {some_of(names, _SHOWN)}."
+    return [(what, names[0])] if names else []
+
+
+def _out_of_date(target: Target, lock: Lock, name: str, problems: Sequence[_Misfit]) -> MatrixError:
+    """Every problem at its line: that of its package, or else that of the inputs."""
+    lines: dict[str, int] = {}
+    for number, line in enumerate(lock.text.splitlines(), 1):
+        package = _PACKAGE.match(line)
+        if package or line.startswith(INPUTS):
+            lines.setdefault(normal_name(package["name"]) if package else "", number)
+    file, fix = f"images/{target.id}/{name}", f"Run 'python build.py lock --target {target.id}'."
+    return MatrixError(
+        [
+            Problem(what=what, fix=fix, where=Span(file=file, line=lines.get(at, 1), column=1))
+            for what, at in problems
+        ]
+    )

@@ -13,6 +13,7 @@ from cannery.common.model import Target
 from cannery.matrix.file_names import SETTINGS
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.settings import Settings
+from cannery.matrix.toml_places import place_of
 
 Mirrors = Mapping[str, tuple[str, ...]]
 
@@ -80,9 +81,12 @@ def _unknown(settings: Settings, targets: Iterable[Target]) -> Iterator[Problem]
     releases: dict[str, CannRelease] = {each.cann.version: each.cann for each in targets}
     for version, images in settings.images.items():
         if version not in releases:
-            what = f"{SETTINGS}: images: no target uses CANN {version}."
-            yield Problem(what=what, fix=did_you_mean(version, releases))
+            where = place_of(settings.text, SETTINGS, ("images", version))
+            what = f"images.{version}: no target uses CANN {version}."
+            yield Problem(what=what, fix=did_you_mean(version, releases), where=where)
             continue
         for chip in images.keys() - set(releases[version].chips):
-            what = f"{SETTINGS}: images.{version}: CANN {version} has no kernels for chip {chip!r}."
-            yield Problem(what=what, fix=did_you_mean(chip, releases[version].chips))
+            where = place_of(settings.text, SETTINGS, ("images", version, chip))
+            what = f"images.{version}.{chip}: CANN {version} has no kernels for chip {chip!r}."
+            fix = did_you_mean(chip, releases[version].chips)
+            yield Problem(what=what, fix=fix, where=where)

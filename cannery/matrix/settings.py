@@ -16,6 +16,7 @@ from cannery.common.sources import DEFAULT_ORDER, Address, CannSource
 from cannery.common.urls import without_login
 from cannery.matrix.file_definitions import is_header, is_reference, is_url
 from cannery.matrix.file_names import SETTINGS
+from cannery.matrix.toml_places import place_of
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ class Settings:
     licence, ``cann_ca`` the certificate that the vendor's signatures must lead to, and ``cache``
     the folder of the store. ``images`` maps a release and a chip to the reference of an image,
     ``mirrors`` a registry to those that are asked in its place, and ``snapshots`` a distribution to
-    the web address of the server with its earlier packages.
+    the web address of the server with its earlier packages. ``text`` is the file's.
     """
 
     order: tuple[CannSource, ...] = DEFAULT_ORDER
@@ -42,27 +43,29 @@ class Settings:
     images: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     mirrors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     snapshots: Mapping[str, str] = field(default_factory=dict)
+    text: str = field(default="", repr=False, compare=False)
 
 
 def read_settings(root: Path) -> Settings:
     """The settings of the checkout in ``root``; relative paths in it are below ``root``.
 
     Raises:
-        MatrixError: with every problem of the file, each with its key.
+        MatrixError: with every problem of the file, each with its key and its line.
         FileError: it cannot be read.
     """
     try:
         text = read_text(root / SETTINGS)
     except FileNotFoundError:
         return Settings()
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     try:
-        loaded = parse_toml(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+        loaded = parse_toml(text)
     except ValueError as error:
         raise MatrixError(_not_toml(text, str(error))) from error
     problems: list[Problem] = []
-    settings = _settings(_Table(loaded, "", problems), root)
+    settings = _settings(_Table(loaded, (), text, problems), root)
     if problems:
-        raise MatrixError(problems)
+        raise MatrixError(sorted(problems, key=lambda each: (each.where is None, each.where)))
     return settings
 
 
@@ -76,15 +79,20 @@ def _not_toml(text: str, said: str) -> Problem:
 class _Table:
     """A table that is being read. ``done`` reports the keys that nobody asked for."""
 
-    def __init__(self, values: Mapping[str, Any], name: str, problems: list[Problem]) -> None:
+    def __init__(
+        self, values: Mapping[str, Any], path: tuple[str, ...], text: str, problems: list[Problem]
+    ) -> None:
         self._values = values
-        self._name = name
+        self._path = path
+        self.text_of_file = text
         self._problems = problems
         self._known: list[str] = []
 
-    def wrong(self, key: str, what: str, fix: str = "") -> None:
-        place = f"{self._name}.{key}" if self._name else key
-        self._problems.append(Problem(what=f"{SETTINGS}: {place}: {what}", fix=fix))
+    def wrong(self, key: str, what: str, fix: str = "", *, index: int | None = None) -> None:
+        """Note a problem of ``key``, or of the item ``index`` of its list."""
+        where = place_of(self.text_of_file, SETTINGS, (*self._path, key), index or 0)
+        name = ".".join([*self._path, key]) + ("" if index is None else f"[{index}]")
+        self._problems.append(Problem(what=f"{name}: {what}", fix=fix, where=where))
 
     def _take(self, key: str, kind: type[T], noun: str, default: T) -> T:
         self._known.append(key)
@@ -107,7 +115,7 @@ class _Table:
 
     def table(self, key: str) -> _Table:
         values = self._take(key, dict, "a table", {})
-        return _Table(values, f"{self._name}.{key}".lstrip("."), self._problems)
+        return _Table(values, (*self._path, key), self.text_of_file, self._problems)
 
     def tables(self) -> Iterable[tuple[str, _Table]]:
         for key in self._values:
@@ -133,6 +141,7 @@ def _settings(top: _Table, root: Path) -> Settings:
         images={name: _images(each) for name, each in top.table("images").tables()},
         mirrors=_mirrors(top.table("mirrors")),
         snapshots=_snapshots(top.table("snapshots")),
+        text=top.text_of_file,
     )
     sources.done()
     top.done()
@@ -157,19 +166,19 @@ def _order(sources: _Table) -> tuple[CannSource, ...]:
 
 def _servers(sources: _Table) -> Iterable[Address]:
     for number, each in enumerate(sources.items("servers")):
-        key = f"servers[{number}]"
         table = each if isinstance(each, dict) else {"url": each}
         url, headers = table.get("url"), table.get("headers", {})
         if unknown := sorted(table.keys() - {"url", "headers"}):
-            sources.wrong(
-                key, f"unknown key {unknown[0]!r}.", did_you_mean(unknown[0], ["url", "headers"])
-            )
+            fix = did_you_mean(unknown[0], ["url", "headers"])
+            sources.wrong("servers", f"unknown key {unknown[0]!r}.", fix, index=number)
         if not isinstance(url, str) or not is_url(url):
-            sources.wrong(key, f"{url!r} is not a web address.", "Write it as https://HOST/PATH.")
+            fix = "Write it as https://HOST/PATH."
+            sources.wrong("servers", f"{url!r} is not a web address.", fix, index=number)
         elif not isinstance(headers, dict) or not all(
             isinstance(value, str) and is_header(name, value) for name, value in headers.items()
         ):
-            sources.wrong(key, "'headers' must be a table of request headers.")
+            what = "'headers' must be a table of request headers."
+            sources.wrong("servers", what, index=number)
         else:
             yield Address(url=url.rstrip("/"), headers=tuple(headers.items()))
 

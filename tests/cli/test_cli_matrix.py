@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -127,6 +128,17 @@ def test_no_matrix(checkout: Checkout) -> None:
     assert result.messages[0].endswith("Check that it is there and that you may read it.")
 
 
+@pytest.mark.parametrize("text", ["a: [", "schema: 1\nrepository: A B\n"])
+def test_a_publish_yaml_that_is_wrong_is_told_by_what_judges_files(
+    checkout: Checkout, text: str
+) -> None:
+    (checkout.root / "publish.yaml").write_text(text, encoding="utf-8")
+    for command in (["check"], ["list"], ["render", "--check"]):
+        done = checkout.run(*command)
+        assert done.code == 3, command
+        assert "publish.yaml:" in done.err, command
+
+
 def test_a_target_that_is_not_locked(checkout: Checkout) -> None:
     shutil.rmtree(checkout.root / "images" / LAST)
     before = checkout.state()
@@ -161,7 +173,7 @@ def test_a_lock_that_does_not_fit(checkout: Checkout, old: str, new: str, said: 
     before = checkout.state()
     result = checkout.run("render")
     result.refused(3, said)
-    assert result.messages[0].startswith(f"images/{LAST}/requirements.lock: ")
+    assert re.match(rf"images/{LAST}/requirements\.lock:[0-9]+:1: ", result.messages[0])
     assert result.messages[0].endswith(f"Run 'python build.py lock --target {LAST}'.")
     assert checkout.state() == before
 

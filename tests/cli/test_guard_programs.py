@@ -160,9 +160,8 @@ def test_uv_with_other_constraints_is_told_at_import(image: Image, tmp_path: Pat
     venv.create(tmp_path, symlinks=True)
     (tmp_path / "own.txt").write_text("six\n", encoding="utf-8")
     uv, python = Path(sys.executable).with_name("uv"), tmp_path / "bin" / "python"
-    options = ("--python", python, "--no-index", "--find-links", image.index)
-    options += ("--cache-dir", tmp_path / "cache")
-    install = (uv, "pip", "install", *options, "torch==2.7.1")
+    options = ("--no-index", "--find-links", image.index, "--cache-dir", tmp_path / "cache")
+    install = (uv, "pip", "install", "--python", python, *options, "torch==2.7.1")
     held = {"UV_CONSTRAINT": str(image.constraints)}
     assert image.run(*install, **held)[0] == 1
     code, said = image.run(*install, "--constraint", tmp_path / "own.txt", **held)

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import MatrixError
+from cannery.common.model import CHIPS
 from cannery.compat import parse_compat
 from cannery.compat.archives import load_archives
 from cannery.compat.reader import python_range
+from cannery.deploy import chips
 from tests.unit.matrices import OWN_FACTS
 
 TEXT = OWN_FACTS.read_text(encoding="utf-8")
@@ -108,7 +110,12 @@ WRONG = {
         f"{DRIVER}\n  - {{minimum: 24.1.RC2, cann: 8.2.RC1, source: mindie-notes}}\n",
         "a row of driver says the same as the one in line",
     ),
-    "a chip": ("chips: [310b, 910b], nnal", "chips: [310b, 910 b], nnal", "'910 b' is not a chip."),
+    "a chip": ("chips: [310b, 910b], nnal", "chips: [310b, 910 b], nnal", "unknown chip '910 b'."),
+    "an unknown chip": (
+        "chips: [310b, 910b], nnal",
+        "chips: [310b, 910z], nnal",
+        "unknown chip '910z'. Did you mean '910'?",
+    ),
     "a chip twice": ("chips: [310b, 910b], nnal", "chips: [910b, 910b], nnal", "'910b' is twice"),
     "a patch of Python": (
         "python_below: 3.7.5",
@@ -194,3 +201,7 @@ def test_wrong_archives(tmp_path: Path, old: str, new: str, said: str) -> None:
     with pytest.raises(MatrixError) as caught:
         load_archives(path)
     assert said in str(caught.value)
+
+
+def test_the_chips_of_hosts_are_known_chips() -> None:
+    assert {*chips.CHIPS} <= {*CHIPS}

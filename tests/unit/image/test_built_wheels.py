@@ -165,7 +165,9 @@ def changed(target: Target) -> Target:
 def test_a_lock_of_other_build_requirements(checkout: Checkout) -> None:
     with pytest.raises(MatrixError) as caught:
         Renderer(checkout.project).render(changed(served(checkout)))
-    assert "build-requirements.lock: the build requirements of the target have" in str(caught.value)
+    assert "build-requirements.lock:1:1: the build requirements of the target have" in str(
+        caught.value
+    )
     assert "Run 'python build.py lock --target served'." in str(caught.value)
 
 
@@ -175,7 +177,7 @@ def test_a_lock_of_build_requirements_without_files(checkout: Checkout) -> None:
     lines = build_lock_of(target).splitlines()
     text = "\n".join(line for line in lines if "# file: pip-" not in line)
     path.write_text(text, encoding="utf-8")
-    said = r"build-requirements.lock: it does not name the one file of pip\."
+    said = r"build-requirements.lock:2:1: it does not name the one file of pip\."
     with pytest.raises(MatrixError, match=said):
         Renderer(checkout.project).render(target)
 

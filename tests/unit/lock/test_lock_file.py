@@ -255,8 +255,8 @@ def test_a_lock_of_an_earlier_version_is_refused_in_one_sentence(full: Target) -
     with pytest.raises(MatrixError) as caught:
         check_lock(full, parse_lock(text))
     assert str(caught.value) == (
-        "images/full/requirements.lock: it does not name the one file of deepspeed, numpy, pip, "
-        "py-spy, pyyaml and 4 more. Run 'python build.py lock --target full'."
+        "images/full/requirements.lock:3:1: it does not name the one file of deepspeed, numpy, "
+        "pip, py-spy, pyyaml and 4 more. Run 'python build.py lock --target full'."
     )
 
 
@@ -265,15 +265,20 @@ def test_a_lock_that_does_not_fit(full: Target, old: str, new: str, said: str) -
     wheels = parse_lock(edited(old, new, lock_for(full)))
     with pytest.raises(MatrixError) as caught:
         check_lock(full, wheels)
+    # What is there has its own line, and what is missing that of the inputs.
+    shown = re.split("[<=]", said)[0] if "locked" in said else "torch"
+    begin = "# Inputs: " if "not locked" in said else f"{shown}=="
+    [line] = [n for n, text in enumerate(wheels.text.splitlines(), 1) if text.startswith(begin)]
     assert str(caught.value) == (
-        f"images/full/requirements.lock: {said} Run 'python build.py lock --target full'."
+        f"images/full/requirements.lock:{line}:1: {said} Run 'python build.py lock --target full'."
     )
 
 
 def test_everything_that_does_not_fit_is_in_one_message(full: Target) -> None:
     with pytest.raises(MatrixError) as caught:
         check_lock(full, parse_lock(lock_for(full, without=["numpy", "pip"])))
-    assert "numpy<2 is not locked. pip>=23 is not locked." in str(caught.value)
+    said = [each.what for each in caught.value.problems]
+    assert said == ["numpy<2 is not locked.", "pip>=23 is not locked."]
     assert DIGEST not in str(caught.value)
 
 

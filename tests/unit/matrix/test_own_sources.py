@@ -65,12 +65,17 @@ def test_without_settings_the_matrix_is_left_as_it_is() -> None:
 
 
 def test_unknown_releases_and_chips_are_told_together() -> None:
-    settings = Settings(images={"8.0.RC2": {"910": IMAGE}, "8.0.RC9": {"910b": IMAGE}})
+    images = {"8.0.RC2": {"910": IMAGE}, "8.0.RC9": {"910b": IMAGE}}
+    text = f'[images."8.0.RC2"]\n910 = "{IMAGE}"\n[images."8.0.RC9"]\n910b = "{IMAGE}"\n'
+    settings = Settings(images=images, text=text)
     with pytest.raises(MatrixError) as caught:
         with_settings(MATRIX_READ, settings)
     chip, release = map(str, caught.value.problems)
+    assert chip.startswith("cannery.toml:2:1: images.8.0.RC2.910: ")
     assert chip.endswith("CANN 8.0.RC2 has no kernels for chip '910'. Did you mean '910b'?")
-    assert release == ("cannery.toml: images: no target uses CANN 8.0.RC9. Did you mean '8.0.RC2'?")
+    assert release == (
+        "cannery.toml:3:1: images.8.0.RC9: no target uses CANN 8.0.RC9. Did you mean '8.0.RC2'?"
+    )
 
 
 def test_a_checkout_reads_both_files(tmp_path: Path) -> None:

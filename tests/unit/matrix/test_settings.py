@@ -62,14 +62,14 @@ def test_every_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[source]", "cannery.toml: source: unknown key. Did you mean 'sources'?"),
+        ("[source]", "cannery.toml:1:1: source: unknown key. Did you mean 'sources'?"),
         ("[sources]\nordr = []", "sources.ordr: unknown key. Did you mean 'order'?"),
         ('[sources]\norder = ["downlod"]', "unknown source 'downlod'. Did you mean 'download'?"),
         ("[sources]\norder = []", "sources.order: the list is empty."),
         ('[sources]\norder = ["image", "image"]', "'image' is there twice."),
         ("[sources]\norder = [1]", "unknown source 1."),
         ('[sources]\norder = "download"', "sources.order: the value must be a list."),
-        ("sources = 1", "cannery.toml: sources: the value must be a table."),
+        ("sources = 1", "cannery.toml:1:1: sources: the value must be a table."),
         ('[sources]\nservers = ["ftp://a"]', "sources.servers[0]: 'ftp://a' is not a web address."),
         ("[sources]\nservers = [{urls = 1}]", "sources.servers[0]: unknown key 'urls'."),
         (
@@ -97,6 +97,43 @@ def test_a_mistake_has_its_key_or_its_line(text: str, said: str, tmp_path: Path)
     with pytest.raises(MatrixError) as raised:
         read(tmp_path, text)
     assert said in str(raised.value)
+
+
+def test_every_mistake_has_its_line(tmp_path: Path) -> None:
+    text = """\
+# a comment
+[sources]
+servers = [
+    # with [sources] in it
+    "ftp://a",
+]
+  ordr = []
+[[more]]
+a = 1
+
+[images."8.0.RC2"]
+910b = \"\"\"
+cann\"\"\"
+[mirrors]
+"docker.io" = ["https://m"]
+"""
+    with pytest.raises(MatrixError) as raised:
+        read(tmp_path, text)
+    places = {str(each).split(": ")[1]: str(each.where) for each in raised.value.problems}
+    assert places == {
+        "sources.servers[0]": "cannery.toml:3:1",
+        "sources.ordr": "cannery.toml:7:3",
+        "more": "cannery.toml:8:1",
+        "images.8.0.RC2.910b": "cannery.toml:12:1",
+        "mirrors.docker.io": "cannery.toml:15:1",
+    }
+
+
+def test_a_table_among_several_has_its_own_line(tmp_path: Path) -> None:
+    good = '[[sources.servers]]\nurl = "https://a.example"\n'
+    with pytest.raises(MatrixError) as raised:
+        read(tmp_path, f"{good}\n{good}[[sources.servers]]\nurl = 1\n")
+    assert str(raised.value).startswith("cannery.toml:6:1: sources.servers[2]: ")
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
