@@ -78,8 +78,8 @@ def _install(main: Built, folder: Path, file: str) -> subprocess.CompletedProces
 def test_kernels_before_toolkit(main: Built) -> None:
     kernels = main.target.artifacts["kernels"].name
     done = _install(main, main.simulated.artifacts, kernels)
-    assert done.returncode == 5, done
-    assert "no CANN toolkit is installed" in done.stderr
+    assert done.returncode == 1, done
+    assert "no CANN toolkit is installed" in done.stdout
 
 
 def test_kernels_of_another_version(

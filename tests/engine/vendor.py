@@ -20,16 +20,17 @@ PATHS = ("/usr/local/Ascend", "/etc/Ascend")
 """Where CANN is in an image."""
 
 # As Ascend/cann-container-image installs and copies CANN: the environment is set in ~/.bashrc and
-# by the entry point only. Python and the packages that CANN imports are left out here.
+# by the entry point only. Python is only where CANN's installers need its pip.
 DOCKERFILE = """\
 ARG BASE
 FROM ${BASE} AS cann-installer
 SHELL ["/bin/bash", "-euc"]
+RUN apt-get update; apt-get install -qq --no-install-recommends python3-pip
 RUN --mount=type=bind,from=artifacts,target=/artifacts \\
     for each in toolkit kernels; do \\
         bash /artifacts/Ascend-cann-$each*.run --quiet --install --install-for-all; \\
     done; \\
-    . /usr/local/Ascend/ascend-toolkit/set_env.sh; \\
+    set +u; . /usr/local/Ascend/ascend-toolkit/set_env.sh; \\
     bash /artifacts/Ascend-cann-nnal*.run --quiet --install --install-for-all
 
 FROM ${BASE}

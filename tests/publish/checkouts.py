@@ -30,7 +30,7 @@ POLICY = Publishing(
     aliases={"latest": "full"},
 )
 
-COPIED = 14
+COPIED = 15
 """How many layers the Dockerfile of 'full' copies onto its base."""
 
 
