@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,3 +83,11 @@ def test_a_digit_in_a_pattern_is_one_of_ascii(name: str) -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     assert not [text for text in texts if "\\d" in text], "write [0-9]"
+
+
+def test_the_tests_that_the_table_of_trust_names_are_there() -> None:
+    text = (PACKAGE.parent / "docs" / "security.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+    assert len({line for line in text.splitlines() if line.startswith("|") and "::" in line}) == 12
+    for file, test in named:
+        assert f"def {test}(" in (PACKAGE.parent / file).read_text(encoding="utf-8"), (file, test)

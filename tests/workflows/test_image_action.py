@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from cannery.cli.parser import parse
+from tests.unit.changes import commit, git
 from tests.workflows.components import Component, inputs_that_reach_a_script, require_job_of_gitlab
 from tests.workflows.steps import ROOT, Done, Machine, Step
 
@@ -86,11 +87,17 @@ def test_every_input_of_the_action_reaches_its_script() -> None:
 
 
 def test_the_component_is_a_job_of_gitlab() -> None:
-    require_job_of_gitlab(*COMPONENT.job(image="mine:1", cannery="https://x", tags=["docker"]))
+    require_job_of_gitlab(
+        *COMPONENT.job(image="mine:1", cannery="https://x", ref="main", tags=["docker"])
+    )
 
 
 def test_the_component(machine: Machine) -> None:
-    given = {"profiles": "docker merlin", "options": "--simulate --strict --checks mine"}
+    given = {
+        "ref": "main",
+        "profiles": "docker merlin",
+        "options": "--simulate --strict --checks mine",
+    }
     _, job = COMPONENT.job(image="mine:1", cannery="https://x", **given)
     machine.fake("git", "docker")
     lines = [line for line in job["script"] if "setup.sh" not in line]
@@ -101,8 +108,30 @@ def test_the_component(machine: Machine) -> None:
     _, parsed = parse(_words(done.commands[-1]))
     assert [*parsed["profiles"]] == ["docker", "merlin"]
     assert (parsed["strict"], parsed["junit"].name) == (True, "cannery.xml")
-    clone = shlex.join(done.commands[0])
-    assert clone == "git clone --quiet --branch main --depth 1 https://x .cannery-tool"
+
+
+@pytest.mark.parametrize("kind", ["commit", "branch", "tag"])
+def test_the_component_takes_cannery_at_a_commit_a_branch_or_a_tag(
+    machine: Machine, kind: str
+) -> None:
+    server = machine.folder / "server"
+    server.mkdir()
+    git(server, "init", "--quiet", "--initial-branch", "main")
+    (server / "a").touch()
+    commit(server)
+    first = git(server, "rev-parse", "HEAD").strip()
+    git(server, "tag", "v1")
+    git(server, "branch", "old")
+    (server / "b").touch()
+    commit(server)
+    ref = {"commit": first, "branch": "old", "tag": "v1"}[kind]
+    _, job = COMPONENT.job(image="mine:1", cannery=server.as_uri(), ref=ref)
+    lines = job["script"][: next(n for n, line in enumerate(job["script"]) if "setup.sh" in line)]
+    done = machine.run(Step(name="x", script="\n".join(lines), env=job["variables"]), {})
+    assert done.code == 0, done.said
+    tool = machine.checkout / ".cannery-tool"
+    assert git(tool, "rev-parse", "HEAD").strip() == first
+    assert [each.name for each in tool.iterdir() if each.name != ".git"] == ["a"]
 
 
 def test_the_examples_use_inputs_that_exist() -> None:
@@ -116,6 +145,7 @@ def test_the_examples_use_inputs_that_exist() -> None:
     assert {*step["with"]} <= {*ACTION["inputs"]}
     pipeline = yaml.safe_load((folder / "gitlab.yml").read_text(encoding="utf-8"))
     for each in pipeline["include"]:
-        assert {*each["inputs"]} <= {*COMPONENT.inputs}
+        required = {name for name, made in COMPONENT.inputs.items() if "default" not in made}
+        assert required <= {*each["inputs"]} <= {*COMPONENT.inputs}
         options = shlex.split(each["inputs"]["options"])
         assert parse(["test", "--image", "x", *options])

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import platform
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -14,6 +18,7 @@ import yaml
 from cannery.matrix.project import Project
 from cannery.simulator.command.facts import Facts, Release
 from cannery.simulator.command.options import Request, parse
+from cannery.simulator.wheel.__main__ import parser as wheel_parser
 from cannery.simulator.wheel.facts import facts_of
 from tests.workflows.components import Component, inputs_that_reach_a_script, require_job_of_gitlab
 from tests.workflows.steps import ROOT, Machine, Step
@@ -52,9 +57,67 @@ def _step(number: int) -> Step:
     return Step(name=step["name"], script=step["run"], env=step["env"])
 
 
-def test_the_action_installs(machine: Machine) -> None:
-    done = machine.run(_step(0), {"WHEEL": "a folder/x.whl"})
-    assert done.commands == [["python", "-m", "pip", "install", "a folder/x.whl"]]
+def _wheel(folder: Path) -> tuple[Path, str]:
+    """A wheel of that name which is empty, and its hash."""
+    info = "ascend_sim-1.dist-info"
+    path = folder / "ascend_sim-1-py3-none-any.whl"
+    folder.mkdir(parents=True, exist_ok=True)
+    with ZipFile(path, "w") as file:
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: ascend-sim\nVersion: 1\n")
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        file.writestr(f"{info}/RECORD", "")
+    return path, hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _installing(machine: Machine) -> dict[str, Step]:
+    """The scripts that install ascend-sim, which pip itself runs, by what they belong to."""
+    _, job = COMPONENT.job(run="true", packages="", wheel="", sha256="")
+    (machine.fakes / "python").unlink()
+    (machine.fakes / "python").symlink_to(sys.executable)
+    lines = [line for line in job["script"] if "packages" not in line]
+    return {"action": _step(0), "component": Step(name="x", script="\n".join(lines), env=SILENT)}
+
+
+SILENT = {"OPTIONS": "", "RUN": "true"}
+
+
+@pytest.mark.parametrize("owner", ["action", "component"])
+def test_a_wheel_is_installed_by_its_hash_only(machine: Machine, owner: str) -> None:
+    step = _installing(machine)[owner]
+    place, digest = _wheel(machine.checkout / "a folder")
+    target = machine.folder / "installed"
+    own = {"PIP_TARGET": str(target), "CANNERY": "", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    for wheel, sha256 in (
+        ("ascend-sim", digest),  # nobody owns that name in an index
+        (f"a folder/{place.name}", "0" * 64),
+        (f"a folder/{place.name}", ""),
+        ("http://127.0.0.1:9/ascend_sim-1-py3-none-any.whl", digest),
+    ):
+        done = machine.run(step, {**own, "WHEEL": wheel, "SHA256": sha256})
+        assert done.code != 0, wheel
+        assert "ascend-sim" not in str(done.commands), wheel
+        assert not target.exists()
+    done = machine.run(step, {**own, "WHEEL": f"a folder/{place.name}", "SHA256": digest})
+    assert done.code == 0, done.said
+    assert (target / "ascend_sim-1.dist-info").is_dir()
+
+
+def test_without_a_wheel_the_action_builds_that_of_its_own_commit(machine: Machine) -> None:
+    place, digest = _wheel(machine.folder / "made")
+    cannery = machine.folder / "cannery"
+    cannery.mkdir()
+    (cannery / "setup.sh").write_text(
+        f'echo "$@" >{machine.folder}/asked\nwhile [ $# -gt 1 ]; do shift; done\ncp {place} "$1"\n',
+        encoding="utf-8",
+    )
+    done = machine.run(_step(0), {"WHEEL": "", "SHA256": "", "CANNERY": str(cannery)})
+    assert done.code == 0, done.said
+    asked = (machine.folder / "asked").read_text(encoding="utf-8").split()
+    assert asked[:4] == ["--venv", "python", "-m", "cannery.simulator.wheel"]
+    assert wheel_parser().parse_args(asked[4:]).machine == [platform.machine()]
+    install = next(call for call in done.commands if "install" in call)
+    [line] = Path(install[-1]).read_text(encoding="utf-8").splitlines()
+    assert line.endswith(f" --hash=sha256:{digest}")
 
 
 def test_the_action_runs_the_command(machine: Machine, facts: Facts) -> None:
@@ -83,17 +146,22 @@ def test_every_input_of_the_action_reaches_a_script() -> None:
 
 
 def test_the_component_is_a_job_of_gitlab() -> None:
-    require_job_of_gitlab(*COMPONENT.job(run="pytest", packages="torch", tags=["linux"]))
+    require_job_of_gitlab(
+        *COMPONENT.job(run="pytest", packages="torch", wheel="x", sha256="0", tags=["linux"])
+    )
 
 
 def test_the_component(machine: Machine, facts: Facts) -> None:
-    given = {"packages": "torch==2.9.0 pytest", "options": "--cards 2 --chip a3"}
+    wheel = {"wheel": "https://example.com/a.whl", "sha256": "0" * 64}
+    given = {"packages": "torch==2.9.0 pytest", "options": "--cards 2 --chip a3", **wheel}
     _, job = COMPONENT.job(run=COMMAND, **given)
     script = Step(name="x", script="\n".join(job["script"]), env=job["variables"])
     done = machine.run(script, {})
     assert done.code == 0, done.said
-    install, run = done.commands
-    assert shlex.join(install) == "python -m pip install ascend-sim torch==2.9.0 pytest"
+    *installs, run = done.commands
+    own, packages = map(shlex.join, installs)
+    assert own.startswith("python -m pip install --no-deps --no-index --require-hashes -r /")
+    assert packages == "python -m pip install torch==2.9.0 pytest"
     request = understood(run, facts)
     assert (request.machine.cards, request.machine.chip) == (2, "a3")
     assert request.program[-1] == COMMAND
@@ -105,4 +173,5 @@ def test_the_examples_use_inputs_that_exist() -> None:
     assert {*used[0]["with"]} <= {*ACTION["inputs"]}
     pipeline = yaml.safe_load((EXAMPLES / "gitlab.yml").read_text(encoding="utf-8"))
     [include] = pipeline["include"]
-    assert {*include["inputs"]} <= {*COMPONENT.inputs}
+    required = {name for name, each in COMPONENT.inputs.items() if "default" not in each}
+    assert required <= {*include["inputs"]} <= {*COMPONENT.inputs}

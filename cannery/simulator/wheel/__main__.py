@@ -21,7 +21,7 @@ from cannery.simulator.wheel.facts import facts_of
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the wheels and print their paths; the exit code."""
-    given = _parser().parse_args(arguments)
+    given = parser().parse_args(arguments)
     try:
         devices = _devices(given.device)
         compat = Project(root=archive.ROOT).compat()
@@ -38,14 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m cannery.simulator.wheel", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("dist"), help="folder of the wheels")
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = argparse.ArgumentParser(prog="python -m cannery.simulator.wheel", description=__doc__)
+    made.add_argument("--out", type=Path, default=Path("dist"), help="folder of the wheels")
     machines = archive.MACHINES
-    parser.add_argument("--machine", action="append", choices=machines, help="default: both")
+    made.add_argument("--machine", action="append", choices=machines, help="default: both")
     about = "what build.sh has compiled for a machine; else it is compiled"
-    parser.add_argument("--device", action="append", default=[], metavar="MACHINE=DIR", help=about)
-    return parser
+    made.add_argument("--device", action="append", default=[], metavar="MACHINE=DIR", help=about)
+    return made
 
 
 def _devices(given: Sequence[str]) -> dict[str, Path]:
