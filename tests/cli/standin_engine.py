@@ -14,7 +14,7 @@ import socketserver
 import tarfile
 import threading
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, ClassVar
@@ -83,7 +83,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.send_header("X-Docker-Container-Path-Stat", base64.b64encode(b"{}").decode())
         self.end_headers()
-        self.wfile.write(body)
+        with suppress(ConnectionError):  # a client that goes away before its answer is no error
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's
         pass
