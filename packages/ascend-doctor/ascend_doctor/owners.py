@@ -42,9 +42,17 @@ LIBRARIES = (
         "CANN",
     ),
     Owner(r"libvllm_ascend|libcust_opapi", "vllm-ascend"),
+    Owner(r"libtorch_npu", "torch_npu"),
+    Owner(r"libtorch(?!_cuda)|libc10(?!_cuda)|libshm", "torch"),
     Owner(r"libcu|libnccl|libnv|libcaffe2_nvrtc|libtorch_cuda|libc10_cuda", "CUDA"),
 )
-TBE = {"tbe", "te", "topi", "auto_tune", "schedule_search", "op_gen"}
+TBE = {
+    *("tbe", "te", "topi", "auto_tune", "schedule_search", "op_gen", "acl", "hccl", "hccl_parser"),
+    *("asc_op_compile_base", "asc_opc_tool", "dataflow", "msobjdump", "show_kernel_debug_data"),
+}
+MINDIE = {"mindie_llm", "atb_llm", "mindiesd", "mindietorch", "mindie_turbo"}
+PYTHON_PARTS = {"_ctypes", "_bz2", "_lzma", "_sqlite3", "_ssl", "_curses", "readline", "_uuid"}
+"""Modules of Python itself that it lacks if it was compiled without the headers of a library."""
 OF_CANN = {
     *("decorator", "attr", "attrs", "psutil", "tornado", "cloudpickle", "absl", "synr"),
     *("scipy", "ml_dtypes", "pathlib2"),
@@ -73,11 +81,17 @@ _MISSING = re.compile(
 )
 _MODULE = re.compile(
     r"No module named '?\"?(?P<module>[A-Za-z_][\w.]*)|"
-    r"No package metadata was found for (?P<package>[\w.-]+)"
+    r"No package metadata was found for (?P<package>[\w.-]+)|"
+    r"packages that were not found in your environment: (?P<listed>[\w-]+)"
 )
 _NAME = re.compile(
     r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'(?: \((?P<path>[^)]+)\))?"
 )
+_CALL = re.compile(
+    r"TypeError: .*(?:takes \d+ positional arguments? but \d+ (?:was|were) given"
+    r"|missing \d+ required positional argument|__init__\(\) got an unexpected keyword argument)"
+)
+_FRAME = re.compile(r'File "(?P<path>[^"]+)", line \d+, in ')
 _SITE = re.compile(r"site-packages|dist-packages")
 
 
@@ -90,7 +104,7 @@ def judge_line(text: str, before: tuple[str, ...] = ()) -> Judged | None:
         judged = judge(text)
         if judged:
             return judged
-    return _module(text, before) or _import(text)
+    return _module(text, before) or _import(text) or _call(text, before)
 
 
 def owner_of(symbol: str) -> str:
@@ -145,6 +159,8 @@ def _library(text: str) -> Judged | None:
         "CANN": "cann-library",
         "vllm-ascend": "vllm-ascend-kernels",
         "CUDA": "cuda-package",
+        "torch": "torch-library",
+        "torch_npu": "torch-library",
     }
     part = {"NNAL": "nnal/atb", "CANN": "cann"}.get(owner, "cann")
     return causes.get(owner, "library-missing"), {"library": library, "owner": owner, "part": part}
@@ -154,7 +170,7 @@ def _module(text: str, before: tuple[str, ...]) -> Judged | None:
     match = _MODULE.search(text)
     if not match:
         return None
-    module = (match["module"] or match["package"]).rstrip(".")
+    module = (match["module"] or match["package"] or match["listed"]).rstrip(".")
     return _cause_of_module(module, before), {"module": module, "package": module.partition(".")[0]}
 
 
@@ -177,6 +193,8 @@ def _cause_of_module(module: str, before: tuple[str, ...]) -> str:
         **dict.fromkeys(OF_CANN, "decorator-missing"),
         **dict.fromkeys(CUDA_ONLY, "cuda-package"),
         **dict.fromkeys(APEX, "apex-missing"),
+        **dict.fromkeys(MINDIE, "mindie-environment"),
+        **dict.fromkeys(PYTHON_PARTS, "python-incomplete"),
     }
     if root in exact:
         return exact[root]
@@ -203,3 +221,15 @@ def _import(text: str) -> Judged | None:
     if path and not _SITE.search(path) and "/cann" not in path and root not in WELL_KNOWN:
         return "", values
     return "package-range", values
+
+
+def _call(text: str, before: tuple[str, ...]) -> Judged | None:
+    """A call that does not fit: packages if an installed one makes it, else the user's program."""
+    match = _CALL.search(text) if "TypeError: " in text else None
+    if not match:
+        return None
+    paths = [frame["path"] for line in before for frame in [_FRAME.search(line)] if frame]
+    if not paths:
+        return None
+    installed = _SITE.search(paths[-1]) or WELL_KNOWN.intersection(paths[-1].split("/"))
+    return ("package-range", {}) if installed else None
