@@ -4,6 +4,7 @@
 import glob
 import os
 import platform
+import re
 import tempfile
 from pathlib import Path
 
@@ -93,6 +94,14 @@ def unit(session: nox.Session) -> None:
 def doctor(session: nox.Session) -> None:
     """Types and tests of ascend-doctor; '-- -s pack' makes the file that images get."""
     session.run("nox", "--noxfile", "packages/ascend-doctor/noxfile.py", *session.posargs)
+
+
+@nox.session
+def attacks(session: nox.Session) -> None:
+    """The tests that the table of docs/security.md names: attacks, with servers on loopback."""
+    text = Path("docs/security.md").read_text(encoding="utf-8")
+    files = sorted({*re.findall(r"`(tests/[\w/]+\.py)::", text)})
+    session.run("pytest", "--quiet", *CORES, "worksteal", *files, *session.posargs)
 
 
 @nox.session(name="campaign-quick")

@@ -11,6 +11,9 @@ from typing import Any
 MOST = 4 << 20
 """The most bytes of a document, where nothing else is said: those of a manifest."""
 
+MOST_CONFIG = 8 << 20
+"""The most bytes of the config of an image."""
+
 _DEPTH = 64
 _DIGITS = 40
 _INTEGERS = range(-(1 << 63), 1 << 63)

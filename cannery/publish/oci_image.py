@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +14,7 @@ from cannery.common.bases import Origin
 from cannery.common.clock import now
 from cannery.common.errors import EngineError, Problem
 from cannery.common.files import read_text
+from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.engine import client as engine
 from cannery.image import simulated
 from cannery.image.content_key import LABEL
@@ -102,7 +102,7 @@ def pack_image(candidate: Candidate, blobs: Blobs) -> PackedImage:
     console.say(f"{candidate.target.id}: compressing new layers of {candidate.name}")
     diff_ids = details["RootFS"].get("Layers") or []
     packed = blobs.pack(candidate.image, diff_ids, lambda: engine.saved(candidate.image))
-    created = str(json.loads(packed.config).get("created") or "")
+    created = str(parse_json(packed.config, most=MOST_CONFIG).get("created") or "")
     annotations = _annotations(candidate, created)
     layers = [each.blob for each in packed.layers]
     manifest = image_manifest(packed.config_descriptor, layers, annotations)

@@ -16,7 +16,7 @@ import requests
 from urllib3.util.retry import Retry
 
 from cannery.common.errors import Problem
-from cannery.common.outside import parse_json
+from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.common.redirects import LONGEST, in_time
 from cannery.registry.errors import RegistryError, explanation, storage_is_full
 from cannery.registry.http import PATIENCE, Http
@@ -28,7 +28,6 @@ _CHUNK = 1 << 20
 _LARGEST_MANIFEST = 4 << 20
 """Bytes; the limit of the specification."""
 
-_LARGEST_CONFIG = 8 << 20
 _PAGES = 1000
 """The most pages of tags, of 1,000 tags each if the registry does as it is asked."""
 
@@ -198,10 +197,10 @@ class Repository:
 
     def read_config(self, blob: Descriptor) -> dict[str, Any]:
         """The config of an image, or another small JSON object of a registry."""
-        if blob.size > _LARGEST_CONFIG:
+        if blob.size > MOST_CONFIG:
             raise self._error(f"the config {blob.digest} of {self} has more than 8 MB.")
         try:
-            found = parse_json(self.read_blob(blob, b"".join), most=_LARGEST_CONFIG)
+            found = parse_json(self.read_blob(blob, b"".join), most=MOST_CONFIG)
         except ValueError as error:
             what = f"the config {blob.digest} of {self} is not valid: {error}."
             raise self._error(what) from error

@@ -27,11 +27,11 @@ import zstandard
 
 from cannery.common.errors import EngineError, Problem, UsageError, did_you_mean, file_error
 from cannery.common.files import write_files
+from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.common.streams import Pieces
 from cannery.registry.oci import CONFIG, LAYERS, Descriptor, digest_of
 
 _CHUNK = 1 << 20
-_LARGEST_TEXT = 8 << 20
 """The maximum size of a config or a manifest in bytes; layers may be smaller."""
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -165,7 +165,7 @@ class Blobs:
         if name in expected and self._known(name):
             return []
         head = content.read(4)
-        if head.startswith(b"{") and member.size <= _LARGEST_TEXT:
+        if head.startswith(b"{") and member.size <= MOST_CONFIG:
             text = head + content.read()
             return [text] if _diff_ids(text) == expected else []
         self._compress(decompressed(content, head), expected)
@@ -233,7 +233,7 @@ def _write(file: IO[bytes], digest: Any, data: bytes) -> None:
 def _diff_ids(text: bytes) -> tuple[str, ...]:
     """The layers in the config ``text``; empty if it is not a config."""
     try:
-        return tuple(json.loads(text)["rootfs"]["diff_ids"])
+        return tuple(parse_json(text, most=MOST_CONFIG)["rootfs"]["diff_ids"])
     except (ValueError, KeyError, TypeError):
         return ()
 

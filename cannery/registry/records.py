@@ -12,6 +12,7 @@ from typing import Any
 
 from cannery.common.errors import FileError, Problem, file_error
 from cannery.common.files import read_text
+from cannery.common.outside import parse_json
 
 _SCHEMA = 1
 
@@ -168,7 +169,7 @@ def read_record(path: Path) -> Record:
     """
     wrong = ""
     try:
-        loaded = json.loads(read_text(path))
+        loaded = parse_json(read_text(path))
         record = _record(loaded if isinstance(loaded, dict) else {})
         if path not in _paths(path.parent.parent, record):
             wrong = f"it is the record of {record.target}, tag {record.tag}, which has another name"

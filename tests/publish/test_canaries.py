@@ -31,7 +31,7 @@ from tests.unit.changes import git
 from tests.unit.fake_bake import FakeBake
 from tests.unit.world import World, make_world
 
-from .careless import build, fetch, lock, url_of
+from .careless import bootstrap, build, fetch, lock, url_of
 from .checkouts import Place, built_place
 from .conftest import HURRIED
 from .keys import make_pair
@@ -43,6 +43,7 @@ PLACES = [
     *("journal", "build logs", "reports and other files of .cannery", "console"),
     *("records of pushes", "results in verified", "catalogue"),
     *("fetched files and their records", "temporary files"),
+    "bootstrapped bases, and arguments of mmdebstrap",
 ]
 FORMS: list[Callable[[bytes], bytes]] = [
     lambda secret: secret,
@@ -57,8 +58,11 @@ tags: {immutable: "{target}-{key}", moving: "{target}"}
 """
 SECRETS = (
     *("index", "ca", "proxy", "cache", "origin"),
-    *("registry", "key", "header", "query", "login"),
+    *("registry", "key", "header", "query", "login", "mirror", "snapshots"),
+    *("netrc", "pip.conf", "uv.toml", "PIP_EXTRA_INDEX_URL", "UV_INDEX_COMPANY_PASSWORD"),
+    *("AWS_SECRET_ACCESS_KEY", "CI", "HttpHeaders", "extraheader"),
 )
+"""By what carries them; the last two lines stand around the run, and it has no use for them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +99,10 @@ class Site:
             "catalogue": [root / "site", root / "README.md"],
             "fetched files and their records": [self.folder / "store"],
             "temporary files": [self.folder / "tmp"],
+            "bootstrapped bases, and arguments of mmdebstrap": [
+                self.folder / "programs" / "root",
+                self.folder / "programs" / "argv",
+            ],
         }
 
 
@@ -109,11 +117,38 @@ def _environment(patch: pytest.MonkeyPatch, folder: Path, secrets: dict[str, Can
     for name in ("http_proxy", "https_proxy"):
         patch.setenv(name, f"http://{USER}:{secrets['proxy'].secret}@127.0.0.1:9")
     patch.setenv("no_proxy", "127.0.0.1,localhost")
+    _surround(patch, folder, {name: each.secret for name, each in secrets.items()})
 
 
-def _login(folder: Path, host: str, secret: str) -> None:
-    auth = base64.b64encode(f"{USER}:{secret}".encode()).decode()
-    own = {"auths": {host: {"auth": auth}}}
+def _surround(patch: pytest.MonkeyPatch, folder: Path, secrets: dict[str, str]) -> None:
+    """Secrets of other programs in the files and variables that many machines have."""
+    home = folder / "home"
+    home.mkdir()
+    netrc = f"machine 127.0.0.1 login {USER} password {secrets['netrc']}\n"
+    pip = f"[global]\nextra-index-url = https://{USER}:{secrets['pip.conf']}@pip.test\n"
+    uv = f"[[index]]\nurl = 'https://{USER}:{secrets['uv.toml']}@uv.test'\n"
+    for name, text in (("netrc", netrc), ("pip.conf", pip), ("uv.toml", uv)):
+        (home / name).write_text(text, encoding="utf-8")
+        (home / name).chmod(0o600)
+    variables = {
+        "NETRC": str(home / "netrc"),
+        "PIP_CONFIG_FILE": str(home / "pip.conf"),
+        "UV_CONFIG_FILE": str(home / "uv.toml"),
+        "PIP_EXTRA_INDEX_URL": f"https://{USER}:{secrets['PIP_EXTRA_INDEX_URL']}@pip.test",
+        "UV_INDEX_COMPANY_PASSWORD": secrets["UV_INDEX_COMPANY_PASSWORD"],
+        "AWS_SECRET_ACCESS_KEY": secrets["AWS_SECRET_ACCESS_KEY"],
+        "GITHUB_TOKEN": secrets["CI"],
+        "ACTIONS_RUNTIME_TOKEN": secrets["CI"],
+        "CI_JOB_TOKEN": secrets["CI"],
+    }
+    for name, value in variables.items():
+        patch.setenv(name, value)
+
+
+def _login(folder: Path, host: str, secrets: dict[str, Canary]) -> None:
+    auth = base64.b64encode(f"{USER}:{secrets['registry'].secret}".encode()).decode()
+    headers = {"X-Meta-Token": secrets["HttpHeaders"].secret}
+    own = {"auths": {host: {"auth": auth}}, "HttpHeaders": headers}
     (folder / "docker" / "config.json").write_text(json.dumps(own), encoding="utf-8")
 
 
@@ -123,6 +158,8 @@ def _prepared(world: World, secrets: dict[str, Canary]) -> None:
     (root / "README.md").write_text("<!-- catalogue -->\n<!-- /catalogue -->\n", encoding="utf-8")
     (root / "publish.yaml").write_text(POLICY, encoding="utf-8")
     git(root, "remote", "add", "origin", url_of("git.example.com", secrets["origin"]))
+    header = f"Authorization: Bearer {secrets['extraheader'].secret}"
+    git(root, "config", "http.https://git.example.com/.extraheader", header)
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +174,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         password = secrets["registry"].secret
         server = stack.enter_context(registry(folder / "registry", login=True, password=password))
         line = stack.enter_context(between(server, authority, folder / "between"))
-        _login(folder, line.host, password)
+        _login(folder, line.host, secrets)
         repository = Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
         said = io.StringIO()
         docker = FakeBake(folder / "bin")
@@ -152,6 +189,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             assert main(["catalog", "--out", str(root / "site")], root) == 0
             fetch(folder / "store", secrets)
             lock(secrets)
+            bootstrap(folder, secrets, patch)
         yield Site(
             folder=folder,
             secrets=secrets,

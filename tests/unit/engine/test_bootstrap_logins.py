@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logins of apt's mirrors: apt has them while a base is bootstrapped, and nothing else ever has.
 
-A program stands for mmdebstrap: it runs the hooks as mmdebstrap does, and packs what they leave.
+tests/unit/fake_mmdebstrap.py stands for mmdebstrap.
 """
 
 from __future__ import annotations
@@ -21,39 +21,12 @@ from cannery.matrix.file_names import SETTINGS
 from cannery.matrix.settings import read_settings
 from tests.canaries import Canary, canaries, search
 from tests.unit.engine.test_base_mirrors import BASE
-
-MMDEBSTRAP = """\
-#!/usr/bin/python3
-import json, os, pathlib, subprocess, sys
-here = pathlib.Path(__file__).parent
-root = here / "root"
-(root / "etc/apt/sources.list.d").mkdir(parents=True, exist_ok=True)
-(root / "etc/dpkg/dpkg.cfg.d").mkdir(parents=True, exist_ok=True)
-sources = [word for word in sys.argv if word.startswith("deb ")]
-(root / "etc/apt/sources.list").write_text("\\n".join(sources) + "\\n")
-with (here / "argv").open("a") as out:
-    out.write("\\n".join(sys.argv) + "\\n")
-for stage in ("setup", "extract", "essential", "customize"):
-    for word in sys.argv:
-        if word.startswith(f"--{stage}-hook="):
-            subprocess.run(["sh", "-c", word.partition("=")[2], "hook", str(root)], check=True)
-    if stage == "setup":
-        given = root / "etc/apt/auth.conf.d/90cannery.conf"
-        seen = {"mode": given.stat().st_mode, "text": given.read_text()} if given.exists() else None
-        (here / "seen.json").write_text(json.dumps(seen))
-print("E: the mirror does not answer")
-sys.exit(1)
-"""
+from tests.unit.fake_mmdebstrap import fake_mmdebstrap
 
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "programs"
-    folder.mkdir()
-    (folder / "mmdebstrap").write_text(MMDEBSTRAP, encoding="utf-8")
-    (folder / "mmdebstrap").chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder), prepend=":")
-    return folder
+    return fake_mmdebstrap(tmp_path / "programs", monkeypatch)
 
 
 @pytest.fixture
