@@ -17,9 +17,11 @@ APART = ("simulator", "image/context", "verify/probe")
 DOOR = "common/outside.py"
 OWN = {
     **dict.fromkeys(
-        ["build/journal.py", "common/file_hashes.py", "engine/known_bases.py", "fetch/store.py"]
-        + ["fetch/transfer.py", "registry/image_archive.py", "verify/tested.py"]
-        + ["verify/verification.py"],
+        (
+            *("build/journal.py", "common/file_hashes.py", "engine/known_bases.py"),
+            *("fetch/store.py", "fetch/transfer.py", "registry/image_archive.py"),
+            *("verify/tested.py", "verify/verification.py"),
+        ),
         "files in .cannery, which this program has written",
     ),
     **dict.fromkeys(
