@@ -40,7 +40,7 @@ def lint(session: nox.Session) -> None:
     dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), "cannery/simulator/Dockerfile"]
     dockerfiles += ["cannery/image/vendor/Dockerfile", *glob.glob("examples/*/Dockerfile*")]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
-    scripts = ["setup.sh", ".ci/run", f"{CONTEXT}/add-device-user"]
+    scripts = ["setup.sh", ".ci/run", ".ci/gather", ".ci/propose", f"{CONTEXT}/add-device-user"]
     shell = "build-hccl-test build-wheel install-packages install-rpms installer-shims"
     scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "native-python"]]
     scripts += ["cannery/simulator/device/build.sh", "cannery/verify/probe/find_python.sh"]

@@ -81,7 +81,7 @@ SCENARIOS = (
         workflow="update",
         event="schedule",
         change=effects.older,
-        results=_good("update"),
+        results=_good("update", "propose"),
         check=effects.proposed,
     ),
     Scenario(
@@ -89,7 +89,7 @@ SCENARIOS = (
         workflow="update",
         event="workflow_dispatch",
         change=effects.older_with_request,
-        results=_good("update"),
+        results=_good("update", "propose"),
         check=effects.edited,
     ),
     Scenario(
@@ -98,7 +98,7 @@ SCENARIOS = (
         event="schedule",
         variables=_SCANS,
         change=published.vulnerable,
-        results=_good("update", "scan", "rebuild"),
+        results=_good("update", "scan", "rebuild", "propose-rebuild"),
         check=effects.rebuilt,
     ),
     Scenario(
@@ -123,7 +123,7 @@ SCENARIOS = (
         event="workflow_dispatch",
         told={"inputs": {"target": MAIN}},
         has_npu=True,
-        results=_good("publish", "record"),
+        results=_good("publish", "table", "record"),
         check=effects.released,
     ),
     Scenario(

@@ -131,22 +131,57 @@ def published(machine: Machine, step: Step) -> None:
     assert done.summary.splitlines()[2:] == [f"| {image} | 2.00 GB | sha256:02 |"]
 
 
-def propose(machine: Machine, step: Step) -> None:
-    """A step that makes a branch: on the server is one more, with what had changed."""
-    machine.fake("gh")
+def gather(machine: Machine, step: Step) -> None:
+    """The step that gives changes to the job with the token: nothing, or a patch and its text."""
+    (machine.folder / "temp" / "body.md").write_text("news\n", encoding="utf-8")
+    assert machine.run(step, {}).output == ""
     with (machine.checkout / "matrix.yaml").open("a", encoding="utf-8") as stream:
         stream.write("# changed\n")
+    done = machine.run(step, {})
+    assert (done.code, done.output) == (0, "made=true\n"), done.said
+    folder = machine.checkout / "proposal"
+    assert {each.name for each in folder.iterdir()} == {"body.md", "change.patch"}
+    assert "+# changed\n" in (folder / "change.patch").read_text(encoding="utf-8")
+
+
+def gather_records(machine: Machine, step: Step) -> None:
+    """The step that adds records gives a patch with them."""
     folder = machine.checkout / "releases"
     folder.mkdir(exist_ok=True)
-    (folder / "README.md").write_text("changed\n", encoding="utf-8")
-    (machine.folder / "temp" / "body.md").write_text("news\n", encoding="utf-8")
+    (folder / "README.md").write_text("new\n", encoding="utf-8")
+    done = machine.run(step, {})
+    assert (done.code, done.output) == (0, "made=true\n"), done.said
+    patch = (machine.checkout / "proposal" / "change.patch").read_text(encoding="utf-8")
+    assert "+++ b/releases/README.md" in patch
+    assert (machine.checkout / "proposal" / "body.md").read_text(encoding="utf-8")
+
+
+def propose(machine: Machine, step: Step) -> None:
+    """The step with the token takes from a patch the files that may change, and runs none."""
+    checkout, folder = machine.checkout, machine.checkout / "proposal"
+    folder.mkdir()
+    machine.fake("gh")
+    for name in ("matrix.yaml", f"images/{MAIN}/profile.sh", ".ci/propose", "build.py"):
+        with (checkout / name).open("a", encoding="utf-8") as stream:
+            stream.write("# changed\n")
+    (checkout / f"images/{MAIN}/constraints.txt").unlink()
+    for name in (".github/workflows/evil.yml", "releases/a.json", "releases/evil.sh"):
+        (checkout / name).parent.mkdir(exist_ok=True)
+        (checkout / name).write_text("new\n", encoding="utf-8")
+    git(checkout, "add", ".")
+    patch = git(checkout, "diff", "--cached", "--binary", "--no-renames") + "\n"
+    git(checkout, "reset", "--quiet", "--hard")
+    (folder / "change.patch").write_text(patch, encoding="utf-8")
+    (folder / "body.md").symlink_to("/proc/self/environ")
+    assert machine.run(step, {**SERVICES, "BRANCH": "proposed/new"}).commands == []
+    (folder / "body.md").unlink()
+    (folder / "body.md").write_text("news\n", encoding="utf-8")
     done = machine.run(step, {**SERVICES, "BRANCH": "proposed/new"})
     assert done.code == 0, done.said
-    branch = git(machine.folder / "server.git", "diff", "--name-only", "main", "proposed/new")
-    assert branch
-    assert {*branch.splitlines()} <= {"matrix.yaml", "releases/README.md", "README.md"}
+    changed = git(machine.folder / "server.git", "diff", "--name-only", "main", "proposed/new")
+    own = {f"images/{MAIN}/{name}" for name in ("profile.sh", "constraints.txt")}
+    assert {*changed.splitlines()} == {"matrix.yaml", "releases/a.json", *own}
     assert ["gh", "pr", "create"] in [words[:3] for words in done.commands]
-    assert ["gh", "auth", "setup-git"] in done.commands
 
 
 def render(machine: Machine, step: Step) -> None:
@@ -218,13 +253,16 @@ DONE: dict[str, Callable[[Machine, Step], None]] = {
     "release/publish/Check that there is an NPU": no_npu,
     "release/publish/Select the targets whose files are here": files_are_enough,
     "release/publish/Sizes and digests": published,
-    "release/record/Open a pull request with the records and the README's table": propose,
+    "release/table/Gather the proposal": gather_records,
+    "release/record/Open a pull request": propose,
     "retention/prune/Install requirements": install,
     "pages/make/Generate the page": page,
     "update/update/Render": render,
-    "update/update/Open a pull request": propose,
+    "update/update/Gather the proposal": gather,
+    "update/propose/Open a pull request": propose,
     "update/rebuild/Render": render,
-    "update/rebuild/Open a pull request": propose,
+    "update/rebuild/Gather the proposal": gather,
+    "update/propose-rebuild/Open a pull request": propose,
     "gitlab/plan/script": child,
     "gitlab/pages/script": page,
     "child/.build/after_script": summary,

@@ -95,6 +95,31 @@ def test_secrets_are_only_in_what_an_environment_protects() -> None:
     assert JOBS["retention/prune"]["environment"] == looking
 
 
+WRITING = {
+    name: granted
+    for name, job in JOBS.items()
+    if (granted := {key for key, scope in job["permissions"].items() if scope == "write"})
+}
+
+
+def test_a_job_that_may_write_to_the_repository_runs_no_code_of_packages() -> None:
+    writing = {name for name, granted in WRITING.items() if "contents" in granted}
+    assert writing == {"release/record", "update/propose", "update/propose-rebuild"}
+    for name in writing:
+        steps = JOBS[name]["steps"]
+        assert [step["run"] for step in steps if "run" in step] == [".ci/propose"], name
+        # Into the checkout itself it could put a hook of git.
+        downloads = [step["with"] for step in steps if "download-artifact" in step.get("uses", "")]
+        assert [each["path"] for each in downloads] == ["proposal"], name
+
+
+def test_what_ci_writes_goes_into_no_image_that_is_published() -> None:
+    """The job that writes the cache runs code of packages, so no other may use the cache."""
+    assert {name for name, granted in WRITING.items() if "packages" in granted} == {"ci/build"}
+    reading = {name for name, job in JOBS.items() if "--cache-from" in str(job)}
+    assert reading == {"ci/build"}
+
+
 def test_code_of_forks_does_not_run_on_our_machines() -> None:
     ours = {name for name, job in JOBS.items() if "self-hosted" in job["runs-on"]}
     assert ours == {"npu/npu", "release/publish"}
