@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 _ABOVE = 99999
 _NO_TEXT = "'===' compares texts, and versions are meant; write '=='"
@@ -41,9 +42,17 @@ def parse_requirement(text: str) -> Requirement:
     """``text`` as a requirement. Parsing is slow, and many targets have the same requirements.
 
     Raises:
-        InvalidRequirement: it is none, or has ``===``, which compares texts and not versions.
+        InvalidRequirement: it is none, has ``===``, which compares texts and not versions, or a
+            marker that cannot be evaluated.
     """
     found = Requirement(text)
+    try:
+        if found.marker:
+            found.marker.evaluate({"extra": ""})
+    except (UndefinedComparison, UndefinedEnvironmentName, InvalidVersion) as error:
+        raise InvalidRequirement(
+            f"the marker '{found.marker}' compares nothing: {error}"
+        ) from error
     if _compares_text(found.specifier):
         raise InvalidRequirement(_NO_TEXT)
     return found

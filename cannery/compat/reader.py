@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -24,6 +25,8 @@ T = TypeVar("T")
 _PYTHONS = re.compile(r"3\.([0-9][0-9]?)(?:-3\.([0-9][0-9]?))?")
 _GLIBC = re.compile(r"[0-9]+\.[0-9]+")
 _DATE = re.compile(r"[0-9]{4}(-[0-9][0-9](-[0-9][0-9])?)?")
+_FIRST = "2000-01-01"
+"""Completes a date without a month or a day."""
 
 
 def python_range(text: str) -> tuple[str, ...]:
@@ -160,6 +163,17 @@ def when(section: Section) -> facts.When:
     )
 
 
+def is_date(text: str) -> bool:
+    """Whether ``text`` is a year, a month or a day of the calendar: 2026, 2026-08 or 2026-08-21."""
+    if not _DATE.fullmatch(text):
+        return False
+    try:
+        datetime.date.fromisoformat(text + _FIRST[len(text) :])
+    except ValueError:
+        return False
+    return True
+
+
 def source(name: str, section: Section) -> facts.Source | None:
     """One source; None where it has a problem."""
     rank = value(section, "rank", int)
@@ -168,7 +182,7 @@ def source(name: str, section: Section) -> facts.Source | None:
     about = section.text("about", required=False)
     address = section.text("address", required=False)
     section.done()
-    if date and not _DATE.fullmatch(date):
+    if date and not is_date(date):
         fix = "Write it as 2026, 2026-08 or 2026-08-21."
         section.wrong("date", f"{date!r} is not a date.", fix)
     if "://" in address or " " in address:

@@ -15,10 +15,18 @@ from cannery.common.specifiers import specifiers
 from cannery.common.yaml_reader import Section
 from cannery.compat import facts
 from cannery.compat.lifetimes import NAMES
-from cannery.compat.reader import Reader, optional, python_range, value, wheel_version, when
+from cannery.compat.reader import (
+    Reader,
+    is_date,
+    optional,
+    python_range,
+    value,
+    wheel_version,
+    when,
+)
 
 _SUITE = ("suite", "distribution", "release", "glibc", "python")
-_DAY = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]")
+_DAY = len("2026-08-21")
 _BESIDE = ("driver", "deepspeed", "apex", "app", "triton_ascend")
 
 
@@ -245,7 +253,7 @@ def lifetime(section: Section, reader: Reader) -> facts.Lifetime | None:
     component, version = section.choose("component", named, "component"), section.text("version")
     released, ends = (section.text(key, required=False) for key in ("released", "ends"))
     for key, text in (("released", released), ("ends", ends)):
-        if text and not _DAY.fullmatch(text):
+        if text and not (len(text) == _DAY and is_date(text)):
             section.wrong(key, f"{text!r} is not a day.", "Write it as in 2026-08-21.")
     if component == "cann" and version and (wrong := _wrong_cann(version)):
         section.wrong("version", wrong)

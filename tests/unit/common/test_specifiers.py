@@ -4,10 +4,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from cannery.common.specifiers import admits_both, lets_out
+from cannery.common.specifiers import admits_both, lets_out, parse_requirement
 
 sign = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
 release = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(
@@ -50,3 +51,11 @@ def test_no_version_is_overlooked(wanted: SpecifierSet, bound: SpecifierSet, tex
         assert admits_both(wanted, bound)
     if version in wanted and version not in bound:
         assert lets_out(wanted, bound)
+
+
+@pytest.mark.parametrize(
+    "marker", ["python_version ~= '3'", "python_version < '3' and os_name ~= 'x'"]
+)
+def test_a_marker_that_cannot_be_compared_is_no_requirement(marker: str) -> None:
+    with pytest.raises(InvalidRequirement, match="the marker .* compares nothing"):
+        parse_requirement(f"wheel; {marker}")

@@ -58,6 +58,11 @@ WRONG = {
         "{rank: 1, kind: maker, date: 21.8.2026",
         "'21.8.2026' is not a date. Write it as 2026, 2026-08 or 2026-08-21.",
     ),
+    "no such month": (
+        "{rank: 1, kind: maker, date: 2026-08-21",
+        "{rank: 1, kind: maker, date: 2026-17-21",
+        "'2026-17-21' is not a date. Write it as 2026, 2026-08 or 2026-08-21.",
+    ),
     "abi": (
         'torch: ">=2.6", abi: 1',
         'torch: ">=2.6", abi: 2',
