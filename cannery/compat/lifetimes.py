@@ -49,19 +49,27 @@ def end_of_life(lifetime: Lifetime | None) -> str:
 
 
 def judge_lifetimes(subject: Subject) -> Iterator[Finding]:
-    """The ends of maintenance that sources name. Nothing is refused."""
+    """What sources say of releases and ends of maintenance. Nothing is refused."""
     for key, lifetime in lifetimes_of(subject.target, subject.compat).items():
-        if lifetime and lifetime.ends:
-            text = f"Maintenance of {NAMES[lifetime.component]} {lifetime.version}"
-            if key == "python" and subject.target.python.source is PythonSource.BASE:
-                text += " by its makers; the base's distribution maintains its own build"
-            yield Finding(
-                component="maintenance",
-                verdict=Verdict.ENDING,
-                text=f"{text}: until {lifetime.ends}.",
-                key=key,
-                rows=(lifetime,),
+        if lifetime is None or not (lifetime.ends or lifetime.released):
+            continue
+        name = f"{NAMES[lifetime.component]} {lifetime.version}"
+        if not lifetime.ends:
+            text = f"{name} is of {lifetime.released}; no source says until when it is maintained."
+        elif key == "python" and subject.target.python.source is PythonSource.BASE:
+            text = (
+                f"Maintenance of {name} by its makers; the base's distribution maintains its own "
+                f"build: until {lifetime.ends}."
             )
+        else:
+            text = f"Maintenance of {name}: until {lifetime.ends}."
+        yield Finding(
+            component="maintenance",
+            verdict=Verdict.ENDING if lifetime.ends else Verdict.ALLOWED,
+            text=text,
+            key=key,
+            rows=(lifetime,),
+        )
 
 
 def has_ended(finding: Finding, today: str) -> bool:

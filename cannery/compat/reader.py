@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -168,7 +168,7 @@ def is_date(text: str) -> bool:
     if not _DATE.fullmatch(text):
         return False
     try:
-        datetime.date.fromisoformat(text + _FIRST[len(text) :])
+        dt.date.fromisoformat(text + _FIRST[len(text) :])
     except ValueError:
         return False
     return True

@@ -43,7 +43,7 @@ def of_row(row: facts.Row, stock: Target) -> list[Target]:
     return found[:: 1 + len(found) // _MOST]
 
 
-_RELEASES = ("8.0.RC2", "8.1.RC1", "8.3.RC1", "8.5.1", "9.0.0")
+_RELEASES = ("6.3.RC1", "8.0.RC2", "8.1.RC1", "8.3.RC1", "8.5.1", "9.0.0")
 _MORE = {"toolkits": ("8.0.RC3",), "chips": ("other",)}
 """What a row need not name, and what asks about all that it does name."""
 
@@ -53,6 +53,8 @@ _ASKED = {
     *("version", "toolkits", "cann", "torch", "torch_npu", "pythons", "chips", "suite"),
 }
 
+_HCCL_TEST = "hccl-test"
+
 _LIFETIMES = {"cann": "cann", "torch_npu": "torch", "python": "pythons"}
 """Component of a lifetime to what is asked about; the others are distributions."""
 
@@ -61,6 +63,8 @@ def _asked(name: str, value: Any, row: facts.Row) -> Iterator[_Part]:
     """The values of the targets that ask about the field ``name``, one list for each choice."""
     if isinstance(row, facts.Package) and name == "package":
         yield from ([("package", text)] for text in _requirements(row))
+        if row.package == _HCCL_TEST:
+            yield [("hccl_test", True)]
     elif isinstance(row, facts.FileName) and name == "file":
         # Another name than Huawei's, so that the message says that one.
         yield [("file", "x.zip")]
@@ -70,7 +74,7 @@ def _asked(name: str, value: Any, row: facts.Row) -> Iterator[_Part]:
         yield from ([(name, str(each))] for each in Layout)
     elif name == "python_below" and value:
         yield from ([(name, each)] for each in _around(Version(value)))
-    elif name == "machine" and value:
+    elif name in ("machine", "without_compiler") and value:
         yield [(name, value)]
     elif name == "glibc_below" and value:
         major, minor = value
@@ -134,6 +138,8 @@ def _filled(stock: Target, asked: dict[str, Any]) -> Target:
         nnal_release=other,
         chip=chip,
         with_nnal=True,
+        hccl_test=asked.get("hccl_test", False),
+        without_compiler=asked.get("without_compiler", False),
         torch="" if mindspore else torch,
         torch_npu="" if mindspore else asked.get("torch_npu", torch),
         apex=apex,

@@ -57,5 +57,5 @@ def test_no_version_is_overlooked(wanted: SpecifierSet, bound: SpecifierSet, tex
     "marker", ["python_version ~= '3'", "python_version < '3' and os_name ~= 'x'"]
 )
 def test_a_marker_that_cannot_be_compared_is_no_requirement(marker: str) -> None:
-    with pytest.raises(InvalidRequirement, match="the marker .* compares nothing"):
+    with pytest.raises(InvalidRequirement, match=r"the marker .* compares nothing"):
         parse_requirement(f"wheel; {marker}")

@@ -68,7 +68,15 @@ def test_a_known_end_is_told_and_refuses_nothing() -> None:
     assert found.verdict is Verdict.ENDING
     assert found.text == "Maintenance of torch_npu for torch 2.3.1: until 2026-06-07."
     assert "SUPPORT.en.md" in found.rows[0].cited
-    assert "torch_npu" not in maintenance(changed(torch="2.9.0", torch_npu="2.9.0"))
+    assert "torch_npu" not in maintenance(changed(torch="2.7.0", torch_npu="2.7.0"))
+
+
+def test_a_release_without_a_known_end_is_told() -> None:
+    found = maintenance(changed(torch="2.9.0", torch_npu="2.9.0"))["torch_npu"]
+    assert found.verdict is Verdict.ALLOWED
+    assert found.text == (
+        "torch_npu for torch 2.9.0 is of 2026-01-15; no source says until when it is maintained."
+    )
 
 
 def test_bases_and_interpreters_have_an_end() -> None:
