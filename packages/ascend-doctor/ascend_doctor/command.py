@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of ``ascend-doctor``."""
+"""The command line of ``ascend-doctor``: its subcommands, and the checks that need none."""
 
 from __future__ import annotations
 
@@ -8,25 +8,40 @@ import json
 import os
 import pkgutil
 import sys
+from types import ModuleType
 from typing import Any, Mapping, Sequence
 
 from . import __version__
+from .commands import align, nan_hunt, ranktable, smoke, stuck
 from .examine import describe, examine
 from .explain import explain, near
 from .fixes import FIXES
 from .host import Host
 from .log_files import LogError
 from .log_report import examine_logs
-from .machine import Machine
+from .machine import IMAGE, Machine
 from .nodes import NodeError, compare_nodes, read_node
+from .plain_text import printable
+from .problems import Problem, ProblemError, UsageError, did_you_mean
 from .report import as_json, as_text, exit_code, log_text, summary
 from .table import filled_in, load_table
 
 WRONG_USE = 2
 UNREADABLE = 9
 REFUSED = 1
-IMAGE = "/usr/local/share/cannery/target.json"
-"""The versions of the image that this program is in."""
+INTERRUPTED = 130
+
+COMMANDS: dict[str, ModuleType] = {
+    "align": align,
+    "nan-hunt": nan_hunt,
+    "stuck": stuck,
+    "smoke": smoke,
+    "ranktable": ranktable,
+}
+"""The subcommands that have options of their own."""
+
+_CHECK, _EXPLAIN = "check", "explain"
+"""Words for what needs no subcommand: the checks of a host or a log, and ``--explain``."""
 
 
 def packed_facts() -> dict[str, Any]:
@@ -46,18 +61,44 @@ def main(
     facts: Mapping[str, Any] | None = None,
 ) -> int:
     """Do what ``argv`` asks for, and return the exit code."""
+    words = [*(sys.argv[1:] if argv is None else argv)]
     try:
-        options = _parser().parse_args(argv)
-        code = run(options, host or Host(), packed_facts() if facts is None else facts)
+        if words and words[0] in COMMANDS:
+            code: int = COMMANDS[words[0]].main(words[1:])
+        else:
+            options = _parser().parse_args(_without_command(words))
+            code = run(options, host or Host(), packed_facts() if facts is None else facts)
         sys.stdout.flush()
         return code
     except (NodeError, LogError) as error:
         print(f"ascend-doctor: {error}", file=sys.stderr)
         return UNREADABLE
+    except ProblemError as error:
+        for problem in error.problems:
+            print(printable(f"ascend-doctor: {problem}"), file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         # Python writes the rest at its end, and would complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _without_command(words: list[str]) -> list[str]:
+    """The options that ``words`` stand for where they begin with ``check`` or ``explain``.
+
+    Raises:
+        UsageError: they begin with a word that is no command.
+    """
+    if not words or words[0].startswith("-"):
+        return words
+    if words[0] == _CHECK:
+        return words[1:]
+    if words[0] == _EXPLAIN:
+        return ["--explain", *words[1:]]
+    hint = did_you_mean(words[0], [*COMMANDS, _CHECK, _EXPLAIN])
+    raise UsageError(Problem(f"unknown command {words[0]!r}.", hint))
 
 
 def run(options: argparse.Namespace, host: Host, facts: Mapping[str, Any]) -> int:
@@ -82,9 +123,15 @@ def run(options: argparse.Namespace, host: Host, facts: Mapping[str, Any]) -> in
 
 
 def _parser() -> argparse.ArgumentParser:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {each.SUMMARY}" for name, each in COMMANDS.items()]
     parser = argparse.ArgumentParser(
         prog="ascend-doctor",
-        description="Finds what is wrong with an Ascend host, a container, or a failed run.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="%(prog)s [check] [OPTION ...] | %(prog)s COMMAND ...",
+        description="Finds what is wrong with an Ascend host, a container, or a failed run.\n\n"
+        "commands, each with --help:\n"
+        + "\n".join([f"  {_CHECK:{width}}  the checks of this host, which need no word", *lines]),
         epilog="Exit code: 0 nothing or notes, 1 warnings, 8 errors or a run that failed, 2 wrong "
         "use, 9 unreadable file. Without --fix, nothing is changed.",
         allow_abbrev=False,

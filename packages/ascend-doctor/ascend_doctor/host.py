@@ -9,7 +9,7 @@ import signal
 import stat
 import subprocess
 import time
-from typing import Callable, Mapping, NamedTuple
+from typing import Callable, Mapping, NamedTuple, Sequence
 
 _MOST_OUTPUT = 1 << 20
 _MOST_TEXT = 1 << 22
@@ -39,8 +39,11 @@ class Space(NamedTuple):
     free: int
 
 
-def run_program(argv: tuple[str, ...], timeout: float) -> Output:
-    """Run ``argv`` for at most ``timeout`` seconds and keep at most 1 MB of its output."""
+def run_program(argv: Sequence[str], timeout: float, most: int = _MOST_OUTPUT) -> Output:
+    """Run ``argv`` for at most ``timeout`` seconds, and as long as its output has ``most`` bytes.
+
+    An interrupt also ends all processes that it has started.
+    """
     try:
         process = subprocess.Popen(
             argv,
@@ -52,7 +55,11 @@ def run_program(argv: tuple[str, ...], timeout: float) -> Output:
     except OSError:
         return Output("missing", "")
     assert process.stdout
-    said, in_time = _read(process.stdout.fileno(), time.monotonic() + timeout)
+    try:
+        said, in_time = _read(process.stdout.fileno(), time.monotonic() + timeout, most)
+    except BaseException:
+        _kill(process)
+        raise
     if in_time:
         try:
             process.wait(timeout=_KILLED_AFTER)
@@ -67,10 +74,10 @@ def run_program(argv: tuple[str, ...], timeout: float) -> Output:
     return Output("failed" if process.returncode else "ok", text)
 
 
-def _read(number: int, deadline: float) -> tuple[bytes, bool]:
+def _read(number: int, deadline: float, most: int) -> tuple[bytes, bool]:
     """The output until its end or ``deadline``, and whether the end was reached."""
     said = b""
-    while len(said) < _MOST_OUTPUT:
+    while len(said) < most:
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([number], [], [], left)[0]:
             return said, False

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Mapping, NamedTuple
 
@@ -21,6 +22,8 @@ CANN_FOLDERS = (
     "/usr/local/Ascend/ascend-toolkit",
 )
 SMI_SECONDS = 10
+IMAGE = "/usr/local/share/cannery/target.json"
+"""What an image of cannery says of itself."""
 
 _SMI_PATHS = ("npu-smi", "/usr/local/bin/npu-smi", "/usr/local/sbin/npu-smi")
 _CARD = re.compile(r"davinci(\d{1,4})$", re.ASCII)
@@ -53,6 +56,15 @@ class Machine:
         """The numbers of the cards, from the names of their devices."""
         matches = [_CARD.match(name) for name in self.host.names("/dev")]
         return sorted(int(match[1]) for match in matches if match)
+
+    @Lazy
+    def image(self) -> dict[str, Any]:
+        """The record of the image that this is a container of; empty if it has none."""
+        try:
+            found = json.loads(self.host.text(IMAGE) or "{}")
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
 
     @Lazy
     def in_container(self) -> bool:

@@ -19,7 +19,7 @@ from ascend_doctor.command import packed_facts
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "ascend_doctor"
 PACK = ROOT / "tools" / "pack.py"
-SOURCES = sorted(PACKAGE.glob("*.py"))
+SOURCES = sorted(PACKAGE.rglob("*.py"))
 OLDEST = (3, 7)
 NEWER = {"removeprefix", "removesuffix", "cached_property", "bit_count", "fromisoformat"}
 
@@ -42,8 +42,8 @@ def test_the_same_package_gives_the_same_bytes(tmp_path: Path) -> None:
     assert said == f"{hashlib.sha256(one.read_bytes()).hexdigest()}  ascend-doctor\n"
     with zipfile.ZipFile(one) as archive:
         names = {*archive.namelist()} - {"__main__.py"}
-    files = [path for path in PACKAGE.iterdir() if path.is_file()]
-    assert names == {f"ascend_doctor/{path.name}" for path in files}
+    files = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert names == {f"ascend_doctor/{path.relative_to(PACKAGE)}" for path in files}
 
 
 PYTHONS = ("3.7", "3.8", "3.9", "3.11", "3.13")
@@ -91,7 +91,7 @@ def test_it_judges_a_log_alike_on_every_python(tmp_path: Path, version: str) -> 
         assert (done[0].returncode, done[0].stdout) == (done[1].returncode, done[1].stdout)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_module_is_for_the_oldest_python(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=OLDEST)
     names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

@@ -28,9 +28,9 @@ def main(package: str, program: str) -> None:
         # Not compressed, so that no release of zlib makes other bytes.
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr(zipfile.ZipInfo("__main__.py", DATE), MAIN.format(package=folder.name))
-            for path in sorted(folder.iterdir()):
+            for path in sorted(folder.rglob("*")):
                 if path.suffix in SUFFIXES:
-                    name = f"{folder.name}/{path.name}"
+                    name = f"{folder.name}/{path.relative_to(folder).as_posix()}"
                     archive.writestr(zipfile.ZipInfo(name, DATE), path.read_bytes())
     target.chmod(0o755)
     digest = hashlib.sha256(target.read_bytes()).hexdigest()

@@ -1,103 +1,111 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py ranktable``: make, merge, check and show the rank tables of HCCL."""
+"""``ascend-doctor ranktable``: generate, merge, check and show the rank tables of HCCL."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+import argparse
+import sys
+from typing import Callable, Sequence
 
-from cannery.cli.common import raise_errors, read, read_files
-from cannery.common import console
-from cannery.common.errors import CanneryError, Problem, RankTableError, UsageError, counted
-from cannery.common.files import write_files
-from cannery.common.yaml_limits import read_limited
-from cannery.matrix.project import Project
-from cannery.options.given import Given
-from cannery.options.ranktable import RankTableOptions
-from cannery.ranktable.check import check_rank_table
-from cannery.ranktable.make import Host, addresses_in, hosts_in, merged, of_config_map, of_hosts
-from cannery.ranktable.model import RankTable
-from cannery.ranktable.read import parse_rank_table
+from ascend_doctor.problems import Problem, RankTableError, UsageError, collected, counted
+from ascend_doctor.ranktable.check import check_rank_table
+from ascend_doctor.ranktable.make import (
+    Host,
+    addresses_in,
+    hosts_in,
+    merged,
+    of_config_map,
+    of_hosts,
+)
+from ascend_doctor.ranktable.model import VERSIONS, RankTable
+from ascend_doctor.ranktable.read import parse_rank_table
+from ascend_doctor.untrusted import read_files, read_text, write_text
+
+from .options import parser
+
+SUMMARY = "generate, merge, check or show rank tables of HCCL"
+
+_ACTIONS = ("generate", "merge", "check", "show")
 
 
-def run(given: Given, project: Project) -> int:
+def main(argv: Sequence[str]) -> int:
     """Do what the action says. Nothing is written if anything is wrong.
 
     Raises:
-        UsageError: the action has no files, or files that it does not take.
+        UsageError: a server of --server is no ID=FILE.
         RankTableError: a table, or a file that one is made from, is wrong; with every problem.
-        MatrixError, FileError: as ``read_limited`` and ``write_files``.
+        FileError: a file cannot be read or written.
     """
-    options = read(RankTableOptions, given, project)
-    _check_use(options)
-    if options.action == "generate":
-        table = _generated(options)
+    options = _options()
+    given = options.parse_args(argv)
+    wrong = _wrong_use(given)
+    if wrong:
+        options.error(wrong)
+    if given.action == "generate":
+        table = _generated(given)
     else:
-        tables = _read(options.files, checked=options.action != "merge")
-        if options.action == "check":
-            for path, each in zip(options.files, tables, strict=True):
+        tables = _read(given.files, checked=given.action != "merge")
+        if given.action == "check":
+            for path, each in zip(given.files, tables):
                 servers = counted(len(each.servers), "server")
-                ranks = counted(len(each.devices), "rank")
-                console.say(f"{path}: {servers}, {ranks}", "ok")
+                print(f"{path}: {servers}, {counted(len(each.devices), 'rank')}")
             return 0
-        if options.action == "show":
+        if given.action == "show":
             print("\n".join(each.shown() for each in tables), end="")
             return 0
         table = merged(tables)
-    _raise(check_rank_table(table, str(options.out or "the rank table")))
-    if options.out:
-        write_files({options.out: table.text()})
-        console.say(f"wrote {options.out}: {counted(len(table.devices), 'rank')}", "ok")
+    _raise(check_rank_table(table, given.out or "the rank table"))
+    if given.out:
+        write_text(given.out, table.text())
+        print(f"wrote {given.out}: {counted(len(table.devices), 'rank')}", file=sys.stderr)
     else:
         print(table.text(), end="")
     return 0
 
 
-def _check_use(options: RankTableOptions) -> None:
-    sources = options.servers or options.hosts or options.config_map
-    if options.action == "generate":
+def _wrong_use(given: argparse.Namespace) -> str:
+    sources = given.server or given.hosts or given.config_map
+    if given.action == "generate":
         if not sources:
-            what = "ranktable generate needs --server, --hosts or --config-map."
-            raise UsageError(Problem(what=what, fix="See 'build.py ranktable --help'."))
-        if options.files:
-            what = f"ranktable generate takes no files, as {options.files[0]}."
-            fix = "Name /etc/hccn.conf of a server with --server ID=FILE."
-            raise UsageError(Problem(what=what, fix=fix))
-        return
-    if not options.files:
-        raise UsageError(f"ranktable {options.action} needs a rank table, as in hccl.json.")
+            return "generate needs --server, --hosts or --config-map"
+        if given.files:
+            return (
+                f"generate takes no files, as {given.files[0]}: name /etc/hccn.conf of a server "
+                "with --server ID=FILE"
+            )
+        return ""
+    if not given.files:
+        return f"{given.action} needs a rank table, as in hccl.json"
     if sources:
-        what = f"ranktable {options.action} takes rank tables only."
-        raise UsageError(
-            Problem(what=what, fix="--server, --hosts and --config-map are for generate.")
+        return (
+            f"{given.action} takes rank tables only: --server, --hosts and --config-map are for "
+            "generate"
         )
+    return ""
 
 
-def _generated(options: RankTableOptions) -> RankTable:
-    if options.config_map:
-        return of_config_map(
-            read_limited(options.config_map, str(options.config_map)), str(options.config_map)
-        )
-    if options.hosts:
-        text = read_limited(options.hosts, str(options.hosts))
-        return of_hosts(hosts_in(text, str(options.hosts), options.cards), options.table_version)
-    hosts = []
-    errors: list[CanneryError] = []
-    for word in options.servers:
+def _generated(given: argparse.Namespace) -> RankTable:
+    if given.config_map:
+        return of_config_map(read_text(given.config_map), given.config_map)
+    if given.hosts:
+        hosts = hosts_in(read_text(given.hosts), given.hosts, given.cards)
+    else:
+        hosts = collected(_server(word, given.cards) for word in given.server)
+    return of_hosts(hosts, given.table_version)
+
+
+def _server(word: str, cards: str) -> Callable[[], Host]:
+    def read() -> Host:
         server, _, file = word.partition("=")
-        try:
-            if not server or not file:
-                fix = "Write it as in 90.90.3.11=node1.conf."
-                raise UsageError(Problem(what=f"invalid server {word!r}.", fix=fix))
-            addresses = addresses_in(read_limited(Path(file), file), file, options.cards)
-            hosts.append(Host(server_id=server, addresses=addresses))
-        except CanneryError as error:
-            errors.append(error)
-    raise_errors(errors)
-    return of_hosts(hosts, options.table_version)
+        if not server or not file:
+            fix = "Write it as in 90.90.3.11=node1.conf."
+            raise UsageError(Problem(f"invalid server {word!r}.", fix))
+        return Host(server_id=server, addresses=addresses_in(read_text(file), file, cards))
+
+    return read
 
 
-def _read(paths: Sequence[Path], *, checked: bool) -> list[RankTable]:
+def _read(paths: Sequence[str], *, checked: bool) -> list[RankTable]:
     def parse(text: str, name: str) -> RankTable:
         table = parse_rank_table(text, name)
         _raise(check_rank_table(table, name) if checked else [])
@@ -109,3 +117,49 @@ def _read(paths: Sequence[Path], *, checked: bool) -> list[RankTable]:
 def _raise(problems: Sequence[Problem]) -> None:
     if problems:
         raise RankTableError(problems)
+
+
+def _options() -> argparse.ArgumentParser:
+    options = parser(
+        "ranktable",
+        "Generates the rank table of a run on several servers from their /etc/hccn.conf, from a "
+        "list of hosts, or from a ConfigMap of Kubernetes; merges tables of single servers; checks "
+        "tables, with all problems at once; or shows them.",
+        "0 done, 8 a table is wrong, 2 wrong use, 9 a file cannot be read or written",
+    )
+    options.add_argument("action", choices=_ACTIONS, help="what to do")
+    options.add_argument("files", metavar="FILE", nargs="*", help="the rank tables to read")
+    sources = options.add_mutually_exclusive_group()
+    sources.add_argument(
+        "--server",
+        metavar="ID=FILE",
+        action="append",
+        help="with generate: a server and its /etc/hccn.conf, as in 90.90.3.11=node1.conf; "
+        "repeatable; ranks are numbered in this order",
+    )
+    sources.add_argument(
+        "--hosts", metavar="FILE", help="with generate: a file with a line for each server"
+    )
+    sources.add_argument(
+        "--config-map",
+        metavar="FILE",
+        help="with generate: a ConfigMap with hccl.json, as kubectl prints it with -o json or yaml",
+    )
+    options.add_argument(
+        "--cards",
+        metavar="LIST",
+        default="",
+        help="with generate: the cards of each server, as in 0-7 or 0,1 (default: all)",
+    )
+    options.add_argument(
+        "--table-version",
+        choices=VERSIONS,
+        default=VERSIONS[0],
+        help="with generate: the version of the rank table; 1.2 is for A3 SuperPoDs",
+    )
+    options.add_argument(
+        "--out",
+        metavar="FILE",
+        help="with generate and merge: the file to write (default: standard output)",
+    )
+    return options

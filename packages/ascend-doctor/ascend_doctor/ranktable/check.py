@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from typing import Iterator, Sequence
 
-from cannery.common.errors import Problem, did_you_mean
-from cannery.ranktable.model import COMPLETED, VERSIONS, RankTable
+from ascend_doctor.problems import Problem, did_you_mean
+
+from .model import COMPLETED, VERSIONS, RankTable
 
 _LONGEST_ID = 64
 _MOST_NAMED = 8
@@ -65,7 +66,7 @@ def _ranks(table: RankTable) -> Iterator[Problem]:
     for rank, places in sorted(owners.items()):
         if len(places) > 1:
             what = f"rank {rank} is there {len(places)} times: {', '.join(places[:_MOST_NAMED])}."
-            yield Problem(what=what, fix="'build.py ranktable merge' numbers the ranks anew.")
+            yield Problem(what=what, fix="'ascend-doctor ranktable merge' numbers the ranks anew.")
     missing = sorted({*range(len(table.devices))} - {*owners})
     if missing:
         what = f"{_listed('rank', missing)} missing of {len(table.devices)}."
@@ -120,7 +121,8 @@ def _pods(table: RankTable) -> Iterator[Problem]:
         if name not in known:
             fix = did_you_mean(name, known)
             yield Problem(what=f"super_pod_list names server {name}, which is missing.", fix=fix)
-    if table.pods and (outside := sorted(known - {*order})):
+    outside = sorted(known - {*order})
+    if table.pods and outside:
         yield Problem(what=f"no SuperPoD has server {', '.join(outside)}.")
     without = [f"{s.server_id}/{d.device_id}" for s, d in table.devices if not d.super_device_id]
     if table.pods and without:

@@ -3,27 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Mapping, Sequence
 
-import yaml
+from ascend_doctor.hccn_conf import read_hccn_conf
+from ascend_doctor.numbers import number_list, short_list
+from ascend_doctor.problems import Problem, RankTableError
 
-from cannery.common.errors import Problem, RankTableError, Span
-from cannery.common.yaml_errors import not_yaml
-from cannery.common.yaml_limits import compose_limited
-from cannery.ranktable.hccn_conf import number_list, read_hccn_conf, short_list
-from cannery.ranktable.model import Device, RankTable, Server
-from cannery.ranktable.read import parse_rank_table
-
-HCCL_JSON = "hccl.json"
-"""The key of the ConfigMap rings-config-JOB that has the rank table."""
+from .config_map import HCCL_JSON, table_in
+from .model import Device, RankTable, Server
+from .read import parse_rank_table
 
 _NIC = {"host_nic_ip": "reserve"}
 _KEYS = ("slots", "addresses", "super_pod", "super_devices")
 _MOST_SLOTS = 1024
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Host:
     """A server with the addresses of its cards, which can be empty.
 
@@ -126,7 +122,7 @@ def hosts_in(text: str, name: str, cards: str) -> list[Host]:
             try:
                 hosts.append(_host(words, cards))
             except ValueError as error:
-                where = Span(file=name, line=number, column=1)
+                where = f"{name}:{number}:1"
                 fix = "Write it as in: node-1 slots=8 addresses=10.0.0.36,10.0.0.37"
                 problems.append(Problem(what=f"{error}.", fix=fix, where=where))
     if not hosts and not problems:
@@ -159,38 +155,19 @@ def _host(words: Sequence[str], cards: str) -> Host:
         raise ValueError(f"{slots} slots, and {len(numbers)} cards were chosen")
     return Host(
         server_id=words[0],
-        addresses=dict(zip(numbers, lists["addresses"] or [""] * count, strict=True)),
-        super_ids=dict(zip(numbers, lists["super_devices"], strict=False)),
+        addresses=dict(zip(numbers, lists["addresses"] or [""] * count)),
+        super_ids=dict(zip(numbers, lists["super_devices"])),
         pod=values.get("super_pod", ""),
     )
 
 
 def of_config_map(text: str, name: str) -> RankTable:
-    """The rank table in a ConfigMap, as ``kubectl get configmap … -o yaml`` or json prints it.
+    """The rank table in a ConfigMap.
 
     Raises:
         RankTableError: it has none, or its rank table cannot be read.
-        MatrixError: it is not YAML or JSON.
     """
-    try:
-        node = compose_limited(text, name)
-    except (UnicodeEncodeError, yaml.YAMLError) as error:
-        raise not_yaml(text, name, error) from error
-    value = _child(_child(node, "data"), HCCL_JSON)
-    if not isinstance(value, yaml.ScalarNode):
-        what = f"{name} has no {HCCL_JSON} below data."
-        fix = "Write it with: kubectl get configmap rings-config-JOB -o yaml"
-        raise RankTableError(Problem(what=what, fix=fix))
-    return parse_rank_table(str(value.value), f"{name}: {HCCL_JSON}")
-
-
-def _child(node: yaml.Node | None, key: str) -> yaml.Node | None:
-    if isinstance(node, yaml.MappingNode):
-        for name, value in node.value:
-            if isinstance(name, yaml.ScalarNode) and name.value == key:
-                found: yaml.Node = value
-                return found
-    return None
+    return parse_rank_table(table_in(text, name), f"{name}: {HCCL_JSON}")
 
 
 def merged(tables: Sequence[RankTable]) -> RankTable:

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Mapping
 
 VERSIONS = ("1.0", "1.2")
 """1.0 is for servers, 1.2 for SuperPoDs of servers."""
@@ -14,7 +13,7 @@ VERSIONS = ("1.0", "1.2")
 COMPLETED = "completed"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Device:
     """A card, or a die of one. ``more`` has the keys that no check needs, with their values."""
 
@@ -34,7 +33,7 @@ class Device:
         return {**found, **self.more, "rank_id": str(self.rank_id)}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Server:
     """A server. ``more`` has the keys that no check needs, with their values."""
 
@@ -50,7 +49,7 @@ class Server:
         return {"server_id": self.server_id, **before, "device": devices, **after}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RankTable:
     """A rank table; ``pods`` maps the id of a SuperPoD to the ids of its servers."""
 
@@ -87,7 +86,7 @@ class RankTable:
         ]
         widths = [max(len(row[n]) for row in [head, *rows]) for n in range(len(head))]
         lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
             for row in [head, *rows]
         ]
         count = f"version {self.version}, {len(self.servers)} servers, {len(rows)} ranks"

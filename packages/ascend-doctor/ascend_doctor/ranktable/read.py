@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Mapping
 
-from cannery.common.errors import Problem, RankTableError, Span
-from cannery.ranktable.model import COMPLETED, Device, RankTable, Server
+from ascend_doctor.problems import Problem, RankTableError
+
+from .model import COMPLETED, Device, RankTable, Server
 
 _MAX_NUMBER = 10**9
 
@@ -50,7 +50,7 @@ def _loads(text: str, name: str, reader: _Reader) -> object:
     try:
         return json.loads(text, object_pairs_hook=once)
     except json.JSONDecodeError as error:
-        where = Span(file=name, line=error.lineno, column=error.colno)
+        where = f"{name}:{error.lineno}:{error.colno}"
         # A text that is cut within a string is reported where the string begins.
         ended = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
         what = "the file ends too early." if ended else f"this is not JSON: {error.msg}."
@@ -108,7 +108,8 @@ class _Reader:
         devices = []
         for number, each in enumerate(self.items(section, "device", place)):
             where = f"{place}.device[{number}]"
-            if (device := self.mapping(each, where)) is not None:
+            device = self.mapping(each, where)
+            if device is not None:
                 devices.append(self.device(device, where))
         more = {k: v for k, v in section.items() if k not in ("server_id", "device")}
         server_id = self.word(section, "server_id", place)

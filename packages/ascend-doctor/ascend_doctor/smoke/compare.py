@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from cannery.smoke.model import Device, Document
+from .model import Device, Document
 
 _NEAR = 0.1
 """Speeds that differ by less, of the first one, are called equal. It is this tool's own."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Row:
     """A check on both hosts, in words, and whether the hosts differ in it."""
 

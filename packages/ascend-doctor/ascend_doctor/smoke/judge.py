@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges what execute/probe/smoke.py printed in a container."""
+"""Judges what on_cards.py printed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Mapping, Sequence
 
-from cannery.common.outside import parse_json
-from cannery.smoke.limits import Limits, limits_of
-from cannery.smoke.model import Check, Device, Standing, device_of
+from ascend_doctor.untrusted import parse_json
+
+from .limits import Limits, limits_of
+from .model import Check, Device, Standing, device_of
 
 MARK = "cannery-smoke: "
 NOTICE = "cannery: simulated Ascend device"
@@ -36,7 +36,7 @@ def read_items(said: str) -> list[Item]:
     for line in said.splitlines():
         if line.startswith(MARK):
             try:
-                item = parse_json(line.removeprefix(MARK))
+                item = parse_json(line[len(MARK) :])
             except ValueError:  # it was stopped in the middle of a line
                 continue
             found.append(item)

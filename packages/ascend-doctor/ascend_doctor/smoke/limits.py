@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Limits:
     """What the hardware of a chip can do, in GB/s; 0 for unknown.
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from enum import StrEnum
-from typing import Any
+from typing import Any, Mapping
 
-from cannery.common.errors import FileError, Problem
-from cannery.common.outside import parse_json
+from ascend_doctor.plain_text import TextEnum
+from ascend_doctor.problems import FileError, Problem
+from ascend_doctor.untrusted import parse_json
 
 SCHEMA = 1
 
 
-class Standing(StrEnum):
+class Standing(TextEnum):
     """What a check says."""
 
     PASSED = "passed"
@@ -26,7 +25,7 @@ class Standing(StrEnum):
     NOT_RUN = "not run"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Check:
     """One check. ``value`` is a speed in ``unit``; None if no speed was measured."""
 
@@ -38,7 +37,7 @@ class Check:
     source: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Device:
     """The cards of a host as torch sees them, and the versions with which they were tested."""
 
@@ -51,7 +50,7 @@ class Device:
     python: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Document:
     """A smoke test: where it ran, on what, and what it found."""
 
@@ -86,8 +85,8 @@ def parse_document(text: str, name: str) -> Document:
         found = parse_json(text)
         return _document(found)
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
-        what = f"{name} is not a document of 'build.py smoke', or ends too early."
-        fix = "Make it with 'build.py smoke --image REF --json FILE'."
+        what = f"{name} is not a document of 'ascend-doctor smoke', or ends too early."
+        fix = "Make it with 'ascend-doctor smoke --json FILE'."
         raise FileError(Problem(what=what, fix=fix)) from error
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs in a container with cards: measures them, and prints each result as a line of JSON.
+"""Runs as a program of its own: measures the cards, and prints each result as a line of JSON.
 
-CANNERY_SMOKE has the settings: "cards" (0 for all), "seconds" in which it ends, and "simulated",
-which makes everything small and measures no speed. Python 3.7, torch and torch_npu.
+Its argument has the settings: "cards" (0 for all) and the "seconds" in which it ends, with
+"simulated_seconds" where the device is simulated. Python 3.7, torch and torch_npu.
 
 This process imports no torch, so that it can fork; SIGALRM ends a child that hangs in a driver.
 """
@@ -16,14 +16,14 @@ import sys
 import time
 import traceback
 
-SETTINGS = json.loads(os.environ.get("CANNERY_SMOKE", "{}"))
-END = time.time() + SETTINGS.get("seconds", 60)
 # As in cannery/image/simulated.py.
 MARK, MARKED = b"npusim", ("libascendcl.so", "libatb.so", "libascend_hal.so")
 MARKER_FILES = ("simulated/*", "*/SIMULATED", "*/*/SIMULATED", "*/*/*/SIMULATED")
 
 
 def is_simulated():
+    if os.environ.get("CANNERY_SIMULATED") == "1":
+        return True
     if any(glob.glob("/usr/local/Ascend/" + each) for each in MARKER_FILES):
         return True
     folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
@@ -37,7 +37,10 @@ def is_simulated():
     return False
 
 
-SMALL = SETTINGS.get("simulated", False) or is_simulated()
+SETTINGS = json.loads(sys.argv[1])
+SMALL = is_simulated()
+"""Whether everything is small, and no speed is measured."""
+END = time.time() + SETTINGS["simulated_seconds" if SMALL else "seconds"]
 CARDS_OF_SIMULATED = 2
 VERSION = "/usr/local/Ascend/driver/version.info"
 LIMITS = {"float32": 2e-3, "float16": 1e-2, "bfloat16": 5e-2}
@@ -150,7 +153,6 @@ def training():
 def all_reduce(rank, cards, port):
     import torch
     import torch.distributed as dist
-    import torch_npu
 
     torch.npu.set_device(rank)
     address = "tcp://127.0.0.1:%d" % port
@@ -236,4 +238,7 @@ def main():
     say("end", cards=cards)
 
 
-main()
+if __name__ == "__main__":
+    # No file of the working directory stands in for a module.
+    sys.path[:] = [path for path in sys.path if path]
+    main()

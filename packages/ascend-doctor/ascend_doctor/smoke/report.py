@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Sequence
 
-from cannery.common.columns import columns
-from cannery.common.errors import counted
-from cannery.common.printable import printable
-from cannery.smoke.compare import Row
-from cannery.smoke.model import Device, Document
+from ascend_doctor.plain_text import columns, printable
+from ascend_doctor.problems import counted
+
+from .compare import Row
+from .model import Device, Document
 
 
 def to_text(document: Document) -> str:
@@ -19,7 +19,7 @@ def to_text(document: Document) -> str:
     head = f"{counted(failed, 'check')} failed" if failed else "passed"
     kind = "simulated " if device.simulated else ""
     lines = [
-        f"{document.where} on {document.host}: {head}",
+        f"{f'{document.where} on ' if document.where else ''}{document.host}: {head}",
         f"{counted(device.count, f'{kind}card')} {device.name}, {', '.join(_versions(device))}",
         document.hardware,
     ]

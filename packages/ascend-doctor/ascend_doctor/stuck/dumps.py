@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what ``py-spy dump`` prints, as text or JSON, and what ``build.py stuck --json`` does."""
+"""Reads what ``py-spy dump`` prints, as text or JSON, and what ``stuck --json`` does."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Mapping, Sequence
 
-from cannery.common.errors import FileError, Problem
-from cannery.common.outside import parse_json
-from cannery.stuck.model import Frame, Process, Thread
+from ascend_doctor.problems import FileError, Problem
+from ascend_doctor.untrusted import parse_json
+
+from .model import Frame, Process, Thread
 
 SCHEMA = 1
-"""The version of the document of ``build.py stuck --json``."""
+"""The version of the document of ``ascend-doctor stuck --json``."""
 
 _LONGEST = 500
 """The longest name that is kept; names of C++ symbols can have thousands of characters."""
@@ -25,14 +25,13 @@ _FRAME = re.compile(r"    (\S.*?)(?: \(([^()]*?)(?::([0-9]{1,9}))?\))?")
 _MAIN = "MainThread"
 _MANGLED = (TypeError, KeyError, IndexError, AttributeError, OverflowError)
 """What reading a document of another form can raise, besides ValueError."""
-_LARGEST = 1 << 28
-_FIX = "Make it with 'py-spy dump --pid PID --json', or with 'build.py stuck PID --json'."
+_FIX = "Make it with 'py-spy dump --pid PID --json', or with 'ascend-doctor stuck PID --json'."
 
 
 def parse_dump(text: str, name: str) -> list[Process]:
     """The processes in the dump ``text``, which was read from the file ``name``.
 
-    The rank of a process is in the document of ``build.py stuck``, or in the file's name, as in
+    The rank of a process is in the document of ``stuck --json``, or in the file's name, as in
     rank3.json.
 
     Raises:
@@ -42,7 +41,7 @@ def parse_dump(text: str, name: str) -> list[Process]:
     if text.lstrip()[:1] not in ("[", "{"):
         return _parse_text(text, name, rank)
     try:
-        document = parse_json(text, most=_LARGEST)
+        document = parse_json(text)
         if isinstance(document, dict):
             return [_own(each, name) for each in _checked(document)]
         return [parse_threads(document, rank, name)]
@@ -129,17 +128,18 @@ def _parse_text(text: str, name: str, rank: int | None) -> list[Process]:
     pids: list[int] = []
     threads: list[list[tuple[str, bool, list[Frame]]]] = []
     for line in text.splitlines():
-        if match := _PROCESS.match(line):
-            pids.append(int(match[1]))
+        process, thread, frame = (
+            pattern(line) for pattern in (_PROCESS.match, _THREAD.match, _FRAME.fullmatch)
+        )
+        if process:
+            pids.append(int(process[1]))
             threads.append([])
-        elif not threads:
-            continue
-        elif match := _THREAD.match(line):
-            title = match[2] or ""
-            is_main = title == _MAIN or match[1] == str(pids[-1])
+        elif threads and thread:
+            title = thread[2] or ""
+            is_main = title == _MAIN or thread[1] == str(pids[-1])
             threads[-1].append((title, is_main, []))
-        elif threads[-1] and (match := _FRAME.fullmatch(line)):
-            threads[-1][-1][2].append(_made(match[1], match[2] or "", int(match[3] or 0)))
+        elif threads and threads[-1] and frame:
+            threads[-1][-1][2].append(_made(frame[1], frame[2] or "", int(frame[3] or 0)))
     if not threads or not all(threads):
         raise _wrong(f"{name}: this is not a dump of py-spy, or it has no threads.")
     own = rank if len(pids) == 1 else None
@@ -153,7 +153,7 @@ def _parse_text(text: str, name: str, rank: int | None) -> list[Process]:
             ),
             source=name,
         )
-        for pid, each in zip(pids, threads, strict=True)
+        for pid, each in zip(pids, threads)
     ]
 
 

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Iterable, Sequence
 
-from cannery.stuck.model import Frame, Process, State, Thread
-from cannery.stuck.rules import BACKWARD, RULES, Rule
+from .model import Frame, Process, State, Thread
+from .rules import BACKWARD, RULES, Rule
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Standing:
     """What a stack says. ``frame`` is the one that ``rule`` fits; both are None if none does.
 
@@ -28,7 +28,7 @@ class Standing:
         return self.rule.about if self.rule else "runs other code"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Group:
     """Processes whose stacks are equal."""
 
@@ -41,7 +41,7 @@ class Group:
         return labels(self.processes)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Verdict:
     """What the run waits for, why that is the conclusion, and what to do next."""
 
@@ -51,13 +51,13 @@ class Verdict:
 
 
 _ADVICE = {
-    State.DATA: "Look at the stacks of the data loader's workers: build.py stuck PID_OF_WORKER. "
+    State.DATA: "Look at the stacks of the data loader's workers: ascend-doctor stuck WORKER_PID. "
     "Check that the AI cores are idle (npu-smi info), copy data and models from a network drive to "
     "a local disk, and tokenize once before the run.",
     State.COMPILE: "The first steps compile and are slow; wait for 10 to 20 steps. If it does not "
     "end, look for a compiler that is left (ps -ef) and for a lock file of an earlier run.",
-    State.COLLECTIVE: "All of them are there, so look at the device side: 'build.py doctor' checks "
-    "links, addresses and ports, 'build.py doctor --log FILE' finds EI0002 and the like in the "
+    State.COLLECTIVE: "All of them are there, so look at the device side: 'ascend-doctor' checks "
+    "links, addresses and ports, 'ascend-doctor --log FILE' finds EI0002 and the like in the "
     "log of each rank. Sample the ranks of all nodes together with --json and --dump.",
     State.DEVICE: "Sample again with --native, and look at 'npu-smi info': with idle AI cores the "
     "device waits for another rank, whose stack may be on another node.",

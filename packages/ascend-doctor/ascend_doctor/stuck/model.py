@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+
+from ascend_doctor.plain_text import TextEnum
 
 
-class State(StrEnum):
+class State(TextEnum):
     """What a process does."""
 
     COLLECTIVE = "collective"
@@ -30,7 +31,7 @@ class Frame:
         return f"{self.function} ({place})" if place else self.function
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Thread:
     """A thread of Python; ``frames`` begin with the innermost call."""
 
@@ -39,7 +40,7 @@ class Thread:
     frames: tuple[Frame, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Process:
     """A process and its threads.
 
@@ -67,7 +68,7 @@ class Process:
         return next((each for each in self.threads if each.is_main), self.threads[0])
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Missing:
     """A process that could not be sampled, and why."""
 

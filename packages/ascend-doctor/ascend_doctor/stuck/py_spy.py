@@ -7,20 +7,24 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Sequence
 
-from cannery.common.errors import EngineError, Problem
-from cannery.common.outside import parse_json
-from cannery.common.process import run_within
-from cannery.common.threads import each_in_thread
-from cannery.stuck.dumps import parse_threads
-from cannery.stuck.model import Missing, Process
-from cannery.stuck.ranks import PROC, Rank, processes_here
+from ascend_doctor.host import Output, run_program
+from ascend_doctor.problems import FileError, Problem
+from ascend_doctor.untrusted import parse_json
+
+from .dumps import parse_threads
+from .model import Missing, Process
+from .ranks import PROC, Rank, processes_here
 
 _AT_ONCE = 8
 """The number of processes that are sampled at the same time; each takes a moment of one core."""
+
+_MOST = 1 << 26
+"""Bytes of the largest dump."""
 
 # Source: what py-spy 0.4.3 printed, here as another user and without CAP_SYS_PTRACE.
 _REFUSED = ("Permission Denied", "Operation not permitted", "EPERM", "os error 1)", "os error 13)")
@@ -31,13 +35,16 @@ def find_py_spy() -> str:
     """The path of the program: the one on PATH, which may have capabilities, or this Python's.
 
     Raises:
-        EngineError: it is not installed.
+        FileError: it is not installed.
     """
     own = str(Path(sys.executable).parent)
     found = shutil.which("py-spy") or shutil.which("py-spy", path=own)
     if not found:
-        fix = "Install it with 'bash setup.sh --venv' or 'pip install py-spy', or read saved dumps."
-        raise EngineError(Problem(what="py-spy is not installed.", fix=fix))
+        fix = (
+            "Install it with 'pip install py-spy', or read saved dumps with --dump. On the host it "
+        )
+        fix += "reads the processes of containers, too."
+        raise FileError(Problem(what="py-spy is not installed.", fix=fix))
     return found
 
 
@@ -50,7 +57,7 @@ def sample(
     is a second sample after ``interval`` seconds, unless it is 0, which tells what moves.
 
     Raises:
-        EngineError: py-spy is not installed, or no process could be sampled.
+        FileError: py-spy is not installed, or no process could be sampled.
     """
     program = find_py_spy()
     first = _round(program, ranks, native=native, seconds=seconds)
@@ -58,7 +65,7 @@ def sample(
     missing = [each for each in first if isinstance(each, Missing)]
     if not found:
         problems = dict.fromkeys(f"process {each.pid}: {each.why}" for each in missing)
-        raise EngineError([Problem(what=each) for each in problems])
+        raise FileError([Problem(what=each) for each in problems])
     if interval:
         time.sleep(interval)
         again = [Rank(pid=each.pid, rank=each.rank) for each in found]
@@ -79,28 +86,30 @@ def _round(
     def one(rank: Rank) -> Process | Missing:
         return _dump(program, rank, native=native, seconds=seconds)
 
-    return [
-        each
-        for start in range(0, len(ranks), _AT_ONCE)
-        for each in each_in_thread(one, ranks[start : start + _AT_ONCE])
-    ]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return [*pool.map(one, ranks)]
 
 
 def _dump(program: str, rank: Rank, *, native: bool, seconds: float) -> Process | Missing:
     argv = [program, "dump", "--pid", str(rank.pid), "--json"]
-    code, said = run_within([*argv, *(["--native"] if native else [])], seconds)
-    in_kernel = code is None
+    output = run_program([*argv, *(["--native"] if native else [])], seconds, _MOST)
+    in_kernel = output.state == "hung"
     if in_kernel:
         # A process in state D, as in a call of a driver, cannot be stopped, but can be read.
-        code, said = run_within([*argv, "--nonblocking"], seconds)
-    if code == 0:
+        output = run_program([*argv, "--nonblocking"], seconds, _MOST)
+    return _read(rank, output, seconds, in_kernel=in_kernel)
+
+
+def _read(rank: Rank, output: Output, seconds: float, *, in_kernel: bool) -> Process | Missing:
+    said = output.text
+    if output.state == "ok":
         try:
             # Warnings of py-spy come before the document.
             found = parse_threads(parse_json(said[said.index("[") :]), rank.rank)
             return replace(found, in_kernel=in_kernel)
         except ValueError:
             why = "py-spy printed something that is not a dump."
-    elif code is None:
+    elif output.state == "hung":
         why = f"py-spy did not answer within {seconds:g} s and was stopped. Try --timeout."
     else:
         why = _why(rank.pid, said)
@@ -114,7 +123,7 @@ def _why(pid: int, said: str) -> str:
     if any(word in said for word in _REFUSED):
         return f"reading its memory (ptrace) was refused. {_permission()}"
     try:
-        program = (PROC / str(pid) / "exe").readlink().name
+        program = os.path.basename(os.readlink(str(PROC / str(pid) / "exe")))
     except OSError:
         program = ""
     if program.startswith("qemu-"):
@@ -129,15 +138,16 @@ def _why(pid: int, said: str) -> str:
 def _permission() -> str:
     """What to do where ptrace is refused, by what refuses it here."""
     save = "Or let somebody who may save dumps: py-spy dump --pid PID --json >rank0.json; then "
-    save += "build.py stuck --dump rank*.json."
+    save += "ascend-doctor stuck --dump rank*.json."
     if os.geteuid():
         scope = _text(PROC / "sys/kernel/yama/ptrace_scope")
         yama = f" (kernel.yama.ptrace_scope is {scope})" if scope not in ("", "0") else ""
-        return f"Run it as root: sudo python build.py stuck ...{yama}. {save}"
+        return f"Run it as root: sudo ascend-doctor stuck ...{yama}. {save}"
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
         return (
-            "In a container root may not do it either: run build.py on the host, which needs no "
-            f"change of the container, or start it with --cap-add SYS_PTRACE. {save}"
+            "In a container root may not do it either: run 'ascend-doctor stuck PID' on the host, "
+            "with the PID that docker inspect -f '{{.State.Pid}}' NAME prints, or start the "
+            f"container with --cap-add SYS_PTRACE. {save}"
         )
     return f"The process is protected, or SELinux or kernel.yama.ptrace_scope=3 forbids it. {save}"
 

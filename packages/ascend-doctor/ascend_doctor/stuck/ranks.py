@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Iterable, Mapping
 
-from cannery.common.errors import EngineError, Problem, UsageError
+from ascend_doctor.problems import FileError, Problem, UsageError
 
 PROC = Path("/proc")
 
@@ -25,7 +25,7 @@ on environment variables; mindspore-ai/mindspore, mindspore/parallel/cluster (ms
 """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Rank:
     """A process of a run; its rank is None if its environment has none."""
 
@@ -33,7 +33,7 @@ class Rank:
     rank: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Found:
     """A process: its parent, and its values of a pair of VARIABLES; None if unreadable."""
 
@@ -45,43 +45,60 @@ class _Found:
 def ranks_below(pid: int) -> list[Rank]:
     """The ranks among the process ``pid`` and its descendants, or this process if there are none.
 
+    Of a process in a container they are those of the container, of which not all descend from
+    one: programs that ``docker exec`` starts do not.
+
     Raises:
         UsageError: there is no such process.
-        EngineError: the environment of no process may be read.
+        FileError: the environment of no process may be read.
     """
     parents = processes_here()
     if pid not in parents:
         what = f"there is no process {pid} on this host."
-        fix = "Find the launcher of the run with 'ps -ef', or name its container."
+        fix = "Find the launcher of the run with 'ps -ef'."
         raise UsageError(Problem(what=what, fix=fix))
+    namespace = _namespace(pid)
+    if namespace and namespace != _namespace(os.getpid()):
+        family = {each for each in parents if _namespace(each) == namespace}
+    else:
+        family = _descendants(pid, parents)
+    return _ranks({each: parents[each] for each in sorted(family)}) or [Rank(pid=pid, rank=None)]
+
+
+def ranks_here() -> list[Rank]:
+    """The ranks among all processes of this container, or of the host without its containers.
+
+    Raises:
+        UsageError: there is none.
+        FileError: the environment of no process may be read.
+    """
+    own = _namespace(os.getpid())
+    parents = {each: up for each, up in processes_here().items() if _namespace(each) == own}
+    found = _ranks(parents)
+    if not found:
+        names = ", ".join(first for first, _ in VARIABLES)
+        what = f"no process here has {names} in its environment."
+        fix = "Name a process of the run: ascend-doctor stuck PID."
+        raise UsageError(Problem(what=what, fix=fix))
+    return found
+
+
+def _namespace(pid: int) -> str:
+    """What tells the processes of a container from others; empty if it may not be read."""
+    try:
+        return os.readlink(str(PROC / str(pid) / "ns" / "pid"))
+    except OSError:
+        return ""
+
+
+def _descendants(pid: int, parents: Mapping[int, int]) -> set[int]:
     family = {pid}
     grown = True
     while grown:
         more = {each for each, parent in parents.items() if parent in family} - family
         family |= more
         grown = bool(more)
-    return _ranks({each: parents[each] for each in sorted(family)}) or [Rank(pid=pid, rank=None)]
-
-
-def ranks_of(pids: Iterable[int]) -> list[Rank]:
-    """The ranks among the processes ``pids``, which are those of a container.
-
-    Raises:
-        EngineError: none of them is on this host or a rank, or their environment may not be read.
-    """
-    parents = processes_here()
-    here = {each: parents[each] for each in pids if each in parents}
-    if not here:
-        what = "the processes of the container are not on this host."
-        fix = "Run build.py on the host of the engine, or save dumps there and read them: --dump."
-        raise EngineError(Problem(what=what, fix=fix))
-    found = _ranks(here)
-    if not found:
-        names = ", ".join(first for first, _ in VARIABLES)
-        what = f"no process of the container has {names} in its environment."
-        fix = "Name the process: 'docker top CONTAINER' shows them, then build.py stuck PID."
-        raise EngineError(Problem(what=what, fix=fix))
-    return found
+    return family
 
 
 def processes_here() -> Mapping[int, int]:
@@ -105,7 +122,7 @@ def _ranks(parents: Mapping[int, int]) -> list[Rank]:
     environments = {pid: _environment(pid) for pid in parents}
     if environments and all(each is None for each in environments.values()):
         what = "the environment of the processes may not be read, so their ranks are unknown."
-        raise EngineError(Problem(what=what, fix="Run it as root or as the user of the run."))
+        raise FileError(Problem(what=what, fix="Run it as root or as the user of the run."))
     for names in VARIABLES:
         rows = [
             _Found(pid=pid, parent=parents[pid], values=_values(environment or {}, names))
@@ -113,7 +130,8 @@ def _ranks(parents: Mapping[int, int]) -> list[Rank]:
         ]
         # A launcher may have the rank of its node; only its children have a local rank.
         for needed in (1, 0):
-            if found := _outermost([each for each in rows if each.values and each.values[needed]]):
+            found = _outermost([each for each in rows if each.values and each.values[needed]])
+            if found:
                 return sorted(found, key=lambda each: (each.rank is None, each.rank, each.pid))
     return []
 

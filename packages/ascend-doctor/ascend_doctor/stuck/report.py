@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of ``build.py stuck`` as text and as JSON."""
+"""The report of ``ascend-doctor stuck`` as text and as JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Sequence
 
-from cannery.common.errors import counted
-from cannery.common.printable import printable
-from cannery.stuck.dumps import SCHEMA
-from cannery.stuck.judge import Group, Verdict, judge_process, labels
-from cannery.stuck.model import Missing, Process
+from ascend_doctor.plain_text import printable
+from ascend_doctor.problems import counted
+
+from .dumps import SCHEMA
+from .judge import Group, Verdict, judge_process, labels
+from .model import Missing, Process
 
 _MOST_FRAMES = 25
 
@@ -35,7 +35,8 @@ def _group(group: Group) -> list[str]:
         lines[0] += "; moved between two samples"
     elif all(each.moved is False for each in group.processes):
         lines[0] += "; stands still"
-    if kernel := [each for each in group.processes if each.in_kernel]:
+    kernel = [each for each in group.processes if each.in_kernel]
+    if kernel:
         who = "" if len(kernel) == len(group.processes) else f" ({labels(kernel)})"
         lines.append(f"    waits in the kernel{who}, for a driver or a drive: it cannot be stopped")
     for frame in standing.frames[:_MOST_FRAMES]:

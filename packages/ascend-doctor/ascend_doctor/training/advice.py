@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Iterator
 
-from cannery.training.align import FEWEST, NORM_PERCENT, Alignment, Pair, Verdict
+from .align import FEWEST, NORM_PERCENT, Alignment, Pair, Verdict
 
 TEAM = "910B team notes, 2024-11-10"
 GUIDE = "MindFormers, guide on precision (mindspore-ai/docs@000074d8, precision_optimization.md)"
@@ -15,7 +15,7 @@ TRANSFORMERS = "transformers 5.23, trainer.py and training_args.py"
 ISSUE = "hiyouga/LLaMA-Factory#3308"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Advice:
     """A conclusion from the losses, what to do about it, and its sources."""
 
@@ -92,7 +92,7 @@ def _not_finite(step: int) -> Advice:
         id="not-finite",
         what=f"The loss is inf or NaN at step {step}, or 0 with a norm that is. A value has "
         "overflowed, or was so before: HF Trainer hides such losses in its log.",
-        do=f"Dump step {step} and the one before with msprobe, and run 'build.py nan-hunt DUMP'. "
+        do=f"Dump step {step} and the one before with msprobe; run 'ascend-doctor nan-hunt DUMP'. "
         "In fp16 the first steps may overflow until the loss scale has settled.",
         sources=(TEAM, GUIDE, TRANSFORMERS, ISSUE),
     )

@@ -12,13 +12,13 @@ the mean holds for every step, which is stricter.
 
 from __future__ import annotations
 
-import enum
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from typing import Iterator, Sequence, Tuple
 
-from cannery.training.loss_log import Loss, LossLog
+from ascend_doctor.plain_text import TextEnum
+
+from .loss_log import Loss, LossLog
 
 FEWEST = 5
 """How many steps must agree before a run counts as aligned."""
@@ -33,7 +33,7 @@ _EPOCH = 0.02
 """Relative and absolute difference of epochs, which logs round to two digits."""
 
 
-class Verdict(enum.StrEnum):
+class Verdict(TextEnum):
     """What comparing has shown."""
 
     ALIGNED = "aligned"
@@ -41,7 +41,7 @@ class Verdict(enum.StrEnum):
     INCOMPLETE = "incomplete"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Pair:
     """What both runs have logged at ``step``, each the mean of the last ``width`` steps."""
 
@@ -66,7 +66,7 @@ class Pair:
         return self.difference <= self.limit
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Alignment:
     """The comparison of a run with its reference.
 
@@ -123,14 +123,14 @@ def align(
         tolerance=tolerance,
         pairs=tuple(pairs[:steps]),
         later=tuple(pairs[steps:]),
-        norm_percent=fmean(known) if known else None,
+        norm_percent=math.fsum(known) / len(known) if known else None,
         norm_parts=next((step for step, percent in norms if not percent <= NORM_PERCENT), None),
         rate_parts=_rate_parts([*_both(first, "learning_rate")]),
         epochs=_epochs(first),
     )
 
 
-_Span = tuple[Sequence[Loss], Sequence[Loss]]
+_Span = Tuple[Sequence[Loss], Sequence[Loss]]
 """The losses of both runs between two steps that both have."""
 
 
@@ -141,7 +141,7 @@ def _spans(reference: Sequence[Loss], run: Sequence[Loss]) -> Iterator[_Span]:
     """
     common = {loss.step for loss in reference} & {loss.step for loss in run}
     groups = [_groups(each, common) for each in (reference, run)]
-    for a, b in zip(*groups, strict=True):
+    for a, b in zip(*groups):
         begins = [each[0].step - each[0].width for each in (a, b)]
         if begins[0] == begins[1]:
             yield a, b
@@ -204,7 +204,7 @@ def _rate_parts(rates: Sequence[tuple[int, float, float]]) -> int | None:
     """
     for shift in (1, -1):
         ahead, behind = rates[max(shift, 0) :], rates[max(-shift, 0) :]
-        pairs = [(a, b) for (_, a, _), (_, _, b) in zip(ahead, behind, strict=False)]
+        pairs = [(a, b) for (_, a, _), (_, _, b) in zip(ahead, behind)]
         if pairs and all(_same_rate(a, b) for a, b in pairs):
             return None
     return next((step for step, a, b in rates if not _same_rate(a, b)), None)

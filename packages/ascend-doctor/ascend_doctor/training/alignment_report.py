@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparison of two training runs as text, as JSON and as a picture."""
+"""The comparison of two training runs as text and as JSON."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
-from statistics import fmean
-from typing import Any
+from typing import Any, Iterator, Sequence
 
-from cannery.common.columns import columns
-from cannery.common.printable import printable
-from cannery.training.advice import Advice, advice_on
-from cannery.training.align import Alignment, Pair, Verdict
-from cannery.training.curves import Curve, to_svg, to_text
-from cannery.training.loss_log import LossLog
+from ascend_doctor.plain_text import columns, printable
+
+from .advice import Advice, advice_on
+from .align import Alignment, Pair, Verdict
+from .curves import Curve, to_text
+from .loss_log import LossLog
 
 
 def alignment_text(found: Alignment) -> str:
@@ -50,12 +48,6 @@ def alignment_json(found: Alignment) -> str:
         ],
     }
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def alignment_svg(found: Alignment) -> str:
-    """Both curves with the step at which they part."""
-    parted = found.parted
-    return to_svg(printable(_head(found)), _curves(found), parted.step if parted else None)
 
 
 def _head(found: Alignment) -> str:
@@ -136,7 +128,7 @@ def _later(pairs: Sequence[Pair]) -> dict[str, Any]:
     known = [pair.percent for pair in pairs if math.isfinite(pair.percent)]
     return {
         "steps": len(pairs),
-        "mean_percent": float(f"{fmean(known):.3g}") if known else None,
+        "mean_percent": float(f"{math.fsum(known) / len(known):.3g}") if known else None,
         "first_beyond": next((pair.step for pair in pairs if not pair.within), None),
     }
 

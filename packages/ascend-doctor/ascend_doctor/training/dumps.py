@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Iterator
 
-from cannery.common.errors import Problem, TrainingError, file_error
-from cannery.training.json_members import JsonMembers
-from cannery.training.operators import Operator, operator_of
-from cannery.training.trace import Trace, trace
+from ascend_doctor.problems import FileError, Problem, file_error
+
+from .json_members import JsonMembers
+from .operators import Operator, operator_of
+from .trace import Trace, trace
 
 DUMP = "dump.json"
 _DATA = "data"
@@ -26,7 +27,7 @@ _STEP = re.compile(r"step([0-9]{1,9})")
 _RANK = re.compile(r"rank([0-9]{0,9})|proc[0-9]+")
 
 
-@dataclass(frozen=True, kw_only=True, order=True)
+@dataclass(frozen=True, order=True)
 class Dump:
     """The dump of one rank in one step; both are 0 where no folder names them."""
 
@@ -35,7 +36,7 @@ class Dump:
     path: Path
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Traced:
     """A dump with what was found in it; ``problem`` says why reading ended early."""
 
@@ -49,7 +50,7 @@ def find_dumps(path: Path) -> list[Dump]:
 
     Raises:
         FileError: the folder cannot be read.
-        TrainingError: there is none.
+        FileError: there is none.
     """
     if not path.is_dir():
         return [_named(path)]
@@ -65,7 +66,7 @@ def find_dumps(path: Path) -> list[Dump]:
     if not found:
         what = f"{path} has no {DUMP}."
         fix = "msprobe writes stepN/rankM/dump.json when PrecisionDebugger.stop() is called."
-        raise TrainingError(Problem(what=what, fix=fix))
+        raise FileError(Problem(what=what, fix=fix))
     return sorted(found)
 
 
@@ -74,7 +75,8 @@ def _named(path: Path) -> Dump:
     numbers = {"step": 0, "rank": 0}
     for kind, pattern in (("step", _STEP), ("rank", _RANK)):
         for name in path.parts[-4:-1]:
-            if match := pattern.fullmatch(name):
+            match = pattern.fullmatch(name)
+            if match:
                 numbers[kind] = int(match[1] or 0)
     return Dump(path=path, **numbers)
 
@@ -84,12 +86,12 @@ def read_dump(dump: Dump) -> Traced:
 
     Raises:
         FileError: it cannot be read.
-        TrainingError: it has no operator, or none with statistics.
+        FileError: it has no operator, or none with statistics.
     """
     path = dump.path
     try:
         if not path.is_file() and path.exists():
-            raise TrainingError(f"{path} is neither a regular file nor a folder.")
+            raise FileError(f"{path} is neither a regular file nor a folder.")
         with path.open(encoding="utf-8-sig", errors="replace") as text:
             members = JsonMembers(text, _DATA)
             found = trace(_operators(members))
@@ -98,17 +100,18 @@ def read_dump(dump: Dump) -> Traced:
     if not found.operators:
         what = f"{path} has no operators" + (f": {members.problem}." if members.problem else ".")
         fix = "Name the dump.json of msprobe, written by PrecisionDebugger.stop()."
-        raise TrainingError(Problem(what=what, fix=fix))
+        raise FileError(Problem(what=what, fix=fix))
     if not found.statistics:
         what = f"{path} has no tensor with Max and Min."
         fix = 'Dump with task "statistics" and summary_mode "statistics" in the config of msprobe.'
-        raise TrainingError(Problem(what=what, fix=fix))
+        raise FileError(Problem(what=what, fix=fix))
     return Traced(dump=dump, trace=found, problem=members.problem)
 
 
 def _operators(members: JsonMembers) -> Iterator[Operator]:
     for name, data in members:
-        if operator := operator_of(name, data):
+        operator = operator_of(name, data)
+        if operator:
             yield operator
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cannery.training.operators import Level, Operator, Tensor
+from .operators import Level, Operator, Tensor
 
 TEAM = "910B team notes, 2024-11-10"
 RULES = "mindstudio-probe 26.2.0, core/overflow_check/ignore_rules.yaml"

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any, Iterator, TextIO
 
 _CHUNK = 2**20
 """Characters that are read at once."""

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Mapping
 
 HF_TRAINER = "HF Trainer"
 LLAMA_FACTORY = "LLaMA-Factory"
@@ -30,8 +30,9 @@ MS_SWIFT = "ms-swift"
 MINDFORMERS = "MindFormers"
 MEGATRON = "Megatron"
 
-_NUMBER = r"((?>[-+]?(?:nan|inf(?:inity)?|(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:e[-+]?[0-9]++)?+)))"
-"""Without a way back, so that a line of a million digits takes no longer than others."""
+_NUMBER = r"(?=([-+]?(?:nan|inf(?:inity)?|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?)))\2"
+"""The second group of a pattern. Nothing goes back into what a lookahead has found, so that a line
+of a million digits takes no longer than others."""
 _PAIR = re.compile(
     rf"""["']([^"'{{}}:,]{{1,60}})["']\s*:\s*["']?{_NUMBER}(?:/[0-9]+)?["']?\s*(?=[,}}])""",
     re.IGNORECASE,
@@ -60,7 +61,7 @@ _FORM_OF_KEY = {
 """The key that has the step, and whose it is."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True)
 class Entry:
     """A loss, and what is logged with it.
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Iterator, Mapping
 
-from cannery.common.errors import Problem, TrainingError, counted, file_error
-from cannery.training.json_members import JsonMembers
-from cannery.training.log_lines import Entry, bar_in, entry_in, of_mapping, plain, rank_of
+from ascend_doctor.problems import FileError, Problem, counted, file_error
+
+from .json_members import JsonMembers
+from .log_lines import Entry, bar_in, entry_in, of_mapping, plain, rank_of
 
 _LONGEST = 2**20
 """Bytes of a line that are read at once."""
@@ -29,7 +28,7 @@ KNOWN = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Loss:
     """The loss at a step, which is the mean since the step before ``width`` steps."""
 
@@ -38,7 +37,7 @@ class Loss:
     entry: Entry
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class LossLog:
     """The losses of a run, by step.
 
@@ -60,12 +59,12 @@ def read_loss_log(path: Path) -> LossLog:
 
     Raises:
         FileError: it cannot be read.
-        TrainingError: it is not a regular file, or has no training loss.
+        FileError: it is not a regular file, or has no training loss.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             fix = "Name the log itself, or trainer_state.json of a checkpoint."
-            raise TrainingError(Problem(what=f"{path} is not a regular file.", fix=fix))
+            raise FileError(Problem(what=f"{path} is not a regular file.", fix=fix))
         with path.open("rb", buffering=4 * _LONGEST) as stream:
             head = stream.read(_HEAD)
             stream.seek(0)
@@ -78,7 +77,7 @@ def read_loss_log(path: Path) -> LossLog:
     if not log.entries:
         fix = f"Known are {KNOWN}. Megatron prints losses on the last rank only."
         binary = " It is a binary file." if b"\0" in head else ""
-        raise TrainingError(Problem(what=f"{path} has no training loss.{binary}", fix=fix))
+        raise FileError(Problem(what=f"{path} has no training loss.{binary}", fix=fix))
     return log.finished(path)
 
 
@@ -87,7 +86,8 @@ def _of_state(path: Path) -> _Curve:
     with path.open(encoding="utf-8-sig", errors="replace") as text:
         members = JsonMembers(text, _HISTORY)
         for _, value in members:
-            if isinstance(value, dict) and (entry := of_mapping(_numbers(value))):
+            entry = of_mapping(_numbers(value)) if isinstance(value, dict) else None
+            if entry:
                 curve.add(entry, len(curve.entries) + 1)
     if members.problem:
         curve.notes.append(f"Only a part of it was read: {members.problem}.")
@@ -113,7 +113,8 @@ def _of_lines(stream: BinaryIO) -> _Curve:
             continue
         text = plain(line.decode("utf-8", "replace"))
         bar = bar_in(text) or bar
-        if may_have_loss and (entry := entry_in(text, bar)):
+        entry = entry_in(text, bar) if may_have_loss else None
+        if entry:
             curves.setdefault(rank_of(text), _Curve()).add(entry, number)
     if not curves:
         return _Curve()
@@ -128,7 +129,7 @@ def _lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Number and text of each line; a carriage return, as of a progress bar, also ends one."""
     number = 1
     rest = b""
-    while raw := stream.readline(_LONGEST):
+    for raw in iter(lambda: stream.readline(_LONGEST), b""):
         whole = raw.endswith(b"\n")
         if len(raw) == _LONGEST and not whole and b"\r" not in raw:
             # No line of a log is so long; gigabytes of a binary file are passed over quickly.
@@ -212,7 +213,7 @@ class _Curve:
             [entry.bar for entry in self.entries],
         ):
             known = [step for step in steps if step is not None]
-            rising = all(before < after for before, after in pairwise(known))
+            rising = all(before < after for before, after in zip(known, known[1:]))
             if len(known) == len(steps) and rising:
                 return known, True
         return [*range(1, len(self.entries) + 1)], False
@@ -220,10 +221,10 @@ class _Curve:
 
 def _with_widths(steps: list[int], entries: list[Entry]) -> tuple[Loss, ...]:
     """Each loss with the steps that it is the mean of, as HF Trainer and Megatron log it."""
-    gaps = [after - before for before, after in pairwise(steps)]
+    gaps = [after - before for before, after in zip(steps, steps[1:])]
     usual = Counter(gaps).most_common(1)[0][0] if gaps else steps[0]
     widths = [max(1, min(usual, steps[0])), *gaps]
     return tuple(
         Loss(step=step, width=width, entry=entry)
-        for step, width, entry in zip(steps, widths, entries, strict=True)
+        for step, width, entry in zip(steps, widths, entries)
     )

@@ -9,13 +9,14 @@ msprobe's own analysis (mindstudio-probe 8.3.0, docs/35.nan_analyze.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
+from typing import Mapping, Sequence
 
-from cannery.common.errors import CanneryError, kind_of
-from cannery.training.dumps import (
+from ascend_doctor.problems import ProblemError, joined
+
+from .dumps import (
     Dump,
     Traced,
     call_stack,
@@ -23,11 +24,11 @@ from cannery.training.dumps import (
     modules_around,
     read_dump,
 )
-from cannery.training.operators import Level
-from cannery.training.trace import Event, Kind
+from .operators import Level
+from .trace import Event, Kind
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class First:
     """The first event of a rank.
 
@@ -49,7 +50,7 @@ class First:
         return dump.step, received, self.event.communications, self.event.number, dump.rank
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Hunt:
     """What was found in all dumps.
 
@@ -78,21 +79,22 @@ def hunt(path: Path) -> Hunt:
     """Search the dump at ``path``, or all dumps below it.
 
     Raises:
-        FileError, TrainingError: there is no dump that can be read; with every problem.
+        FileError: there is no dump that can be read; with every problem.
     """
     dumps: list[Traced] = []
-    errors: list[CanneryError] = []
+    errors: list[ProblemError] = []
     for dump in find_dumps(path):
         try:
             dumps.append(read_dump(dump))
-        except CanneryError as error:
+        except ProblemError as error:
             errors.append(error)
     if not dumps:
-        raise kind_of(errors)([problem for error in errors for problem in error.problems])
+        raise joined(errors)
     ranks: list[First] = []
     for _, group in groupby(dumps, key=lambda traced: traced.dump.step):
         by_rank = {traced.dump.rank: traced for traced in group}
-        ranks += [first for each in by_rank.values() if (first := _first(each, by_rank))]
+        firsts = (_first(each, by_rank) for each in by_rank.values())
+        ranks += [first for first in firsts if first]
     first = min(ranks, key=lambda each: each.order, default=None)
     name = first.event.operator.name if first else ""
     return Hunt(

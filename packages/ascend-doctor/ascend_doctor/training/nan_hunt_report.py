@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, Iterator
 
-from cannery.common.columns import columns
-from cannery.common.errors import counted, some_of
-from cannery.common.printable import printable
-from cannery.training.harmless import TEAM, Reason
-from cannery.training.nan_hunt import First, Hunt
-from cannery.training.operators import Level, Tensor, highest
-from cannery.training.trace import Event, Kind
+from ascend_doctor.plain_text import columns, printable
+from ascend_doctor.problems import counted, some_of
+
+from .harmless import TEAM, Reason
+from .nan_hunt import First, Hunt
+from .operators import Level, Tensor, highest
+from .trace import Event, Kind
 
 _SHOWN = 12
 _STACK = 6
@@ -156,17 +155,14 @@ def _suspects(found: Hunt) -> list[str]:
     return ["", f"  {_SATURATED}", *(f"    {line}" for line in _limited(names)), source]
 
 
-_LeftOut = tuple[tuple[str, str, Reason], int]
-
-
-def _left_out(found: Hunt) -> list[_LeftOut]:
+def _left_out(found: Hunt) -> list[tuple[tuple[str, str, Reason], int]]:
     total: Counter[tuple[str, str, Reason]] = Counter()
     for each in found.dumps:
         total += each.trace.left_out
     return total.most_common()
 
 
-def _reason(left: _LeftOut) -> str:
+def _reason(left: tuple[tuple[str, str, Reason], int]) -> str:
     (api, place, why), count = left
     return f"{api}, {place}, {counted(count, 'time')}: {why.text} (source: {why.source})"
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 import enum
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Iterable, Iterator, Mapping
 
 _INPUTS = ("input", "input_args", "input_kwargs", "parameters")
 _OUTPUT = "output"
@@ -44,8 +43,11 @@ class Level(enum.IntEnum):
     def __str__(self) -> str:
         return ("finite", "the largest number of its type", "inf", "NaN")[self]
 
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True)
 class Tensor:
     """A tensor, or a number, that an operator has read or written.
 
@@ -63,7 +65,7 @@ class Tensor:
     scalar: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Operator:
     """One call of an operator, with the tensors that have statistics.
 
@@ -146,11 +148,13 @@ def _tensors(groups: list[tuple[str, Any]]) -> Iterator[Tensor]:
                 place=place,
                 level=max(_level(largest, dtype), _level(smallest, dtype)),
                 dtype=dtype,
-                shape=tuple(shape) if isinstance(shape, list | tuple) else (),
+                shape=tuple(shape) if isinstance(shape, (list, tuple)) else (),
                 largest=str(largest),
                 smallest=str(smallest),
             )
-        elif (level := _level(value.get("value"), _MASK)) is not Level.FINITE:
+            continue
+        level = _level(value.get("value"), _MASK)
+        if level is not Level.FINITE:
             yield Tensor(place=place, level=level, largest=str(value["value"]), scalar=True)
 
 
@@ -176,7 +180,8 @@ def _partners(name: str, groups: list[tuple[str, Any]]) -> tuple[tuple[int, ...]
     ranks: tuple[int, ...] = ()
     source: int | None = None
     for place, value in _leaves(groups):
-        if isinstance(found := value.get("group_ranks"), list):
+        found = value.get("group_ranks")
+        if isinstance(found, list):
             ranks = tuple(each for each in found if isinstance(each, int))
         if place in places and value["type"] == "int" and isinstance(value.get("value"), int):
             source = value["value"]

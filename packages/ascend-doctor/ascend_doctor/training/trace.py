@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
-import enum
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Iterable
 
-from cannery.training.harmless import Reason, harmless
-from cannery.training.operators import Level, Operator, Tensor, highest
+from ascend_doctor.plain_text import TextEnum
+
+from .harmless import Reason, harmless
+from .operators import Level, Operator, Tensor, highest
 
 _MOST = 10_000
 """How many events of a rank are kept."""
 
 
-class Kind(enum.StrEnum):
+class Kind(TextEnum):
     """Where an operator has its inf or NaN from."""
 
     BORN = "born"
@@ -28,7 +29,7 @@ class Kind(enum.StrEnum):
     """The dump has no inputs."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Event:
     """An operator at which inf or NaN appears.
 
@@ -50,7 +51,7 @@ class Event:
         return self.tensor.level
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Trace:
     """What was found in the dump of one rank.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py smoke`` on the command line."""
+"""``ascend-doctor smoke`` on the command line."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.cli import cmd_smoke, main
-from cannery.smoke.model import parse_document, to_json
-from tests.unit.smokes import Items, document_of, good_items
+from ascend_doctor.commands import smoke
+from ascend_doctor.smoke.model import parse_document, to_json
+from tests.commands.exit_codes import main
+from tests.smoke.smokes import Items, document_of, good_items
 
 Said = pytest.CaptureFixture[str]
 
@@ -20,34 +21,32 @@ def document(path: Path, items: Items) -> str:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, items: Items) -> None:
-    """Let every image have these results."""
-    monkeypatch.setattr(cmd_smoke, "smoke_image", lambda *_: document_of(items))
+    """Let the cards have these results."""
+    monkeypatch.setattr(smoke, "smoke", lambda *_: document_of(items))
 
 
-def test_an_image_is_tested_and_compared(
+def test_the_cards_are_tested_and_compared(
     tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, good_items())
     other = document(tmp_path / "node2.json", good_items(cards=1))
     made = tmp_path / "node1.json"
-    words = ["--image", "mine:1", "--json", str(made), "--compare", other]
-    assert main(["smoke", *words]) == 0
+    assert main(["smoke", "--json", str(made), "--against", other]) == 0
     said = capsys.readouterr().out
     assert said.startswith("mine:1 on node1: passed\n8 cards Ascend910B3, driver 25.5.0, ")
     assert "\nnode1 and node2: 2 differences\n" in said
     assert parse_document(made.read_text(encoding="utf-8"), "a").host == "node1"
+    assert main(["smoke", "--json", "-"]) == 0
+    assert parse_document(capsys.readouterr().out, "a").host == "node1"
 
 
 def test_a_failed_check(capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    items = [each for each in good_items() if each["item"] != "memory"]
-    use(monkeypatch, items)
-    assert main(["smoke", "--image", "mine:1"]) == 8
-    said = capsys.readouterr()
-    assert said.out.startswith("mine:1 on node1: 1 check failed\n")
-    assert "mine:1: failed checks: memory." in said.err
+    use(monkeypatch, [each for each in good_items() if each["item"] != "memory"])
+    assert main(["smoke"]) == 8
+    assert capsys.readouterr().out.startswith("mine:1 on node1: 1 check failed\n")
 
 
-def test_files_are_compared_without_an_engine(tmp_path: Path, capsys: Said) -> None:
+def test_files_are_compared_without_a_card(tmp_path: Path, capsys: Said) -> None:
     files = [document(tmp_path / f"node{n}.json", good_items()) for n in (1, 2, 3)]
     assert main(["smoke", "--compare", *files]) == 0
     said = capsys.readouterr().out
@@ -58,17 +57,13 @@ def test_files_are_compared_without_an_engine(tmp_path: Path, capsys: Said) -> N
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ([], 2, "smoke needs an image, a container, or two files to compare"),
-        (["--compare", "good.json"], 2, "or two files to compare"),
-        (
-            ["--compare", "good.json", "good.json", "--json", "x"],
-            2,
-            "--json has the results of a test",
-        ),
+        (["--compare", "good.json"], 2, "--compare needs two files"),
+        (["--compare", "good.json", "good.json", "--json", "x"], 2, "--json has the results of"),
         (["--compare", "bad.json", "nothing.json"], 9, "bad.json is not a document of"),
-        (["--image", "a", "--container", "b"], 2, "cannot be combined"),
-        (["--container", "a", "--simulate"], 2, "--simulate needs --image"),
-        (["--image", "a", "--cards", "0"], 2, "invalid number '0'"),
+        (["--against", "bad.json"], 9, "bad.json is not a document of"),
+        (["--against", "a", "--compare", "b"], 2, "not allowed with"),
+        (["--cards", "0"], 2, "invalid number '0'"),
+        (["--python", "/nothing/python"], 9, "there is no Python /nothing/python"),
     ],
 )
 def test_wrong_words(

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py stuck`` with the real py-spy on real processes."""
+"""``ascend-doctor stuck`` with the real py-spy on real processes."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from cannery.cli import main
-from cannery.engine import client
-from cannery.stuck.py_spy import find_py_spy
-from tests.cli.standin_engine import standin_engine
-from tests.runs import ALL_REDUCE, COMPILE, IN_KERNEL, LOADER, SYNCHRONIZE, WORK, training_run
+from ascend_doctor.stuck.py_spy import find_py_spy
+from tests.commands.exit_codes import main
+from tests.stuck.runs import ALL_REDUCE, COMPILE, IN_KERNEL, LOADER, SYNCHRONIZE, WORK, training_run
 
 Said = pytest.CaptureFixture[str]
 Wrap = Callable[[str], None]
 QUICK = ("--interval", "0")
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = (sys.executable, "-m", "ascend_doctor", "stuck")
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may act as another user")
 
@@ -142,17 +143,17 @@ def test_a_rank_that_waits_in_a_driver(tmp_path: Path, capsys: Said) -> None:
 def test_a_py_spy_that_hangs_is_stopped(tmp_path: Path, capsys: Said, wrap: Wrap) -> None:
     wrap("exec sleep 60")
     with training_run(tmp_path, [ALL_REDUCE]) as run:
-        assert stuck(run.launcher, "--timeout", "1") == 6
+        assert stuck(run.launcher, "--timeout", "1") == 9
     assert "py-spy did not answer within 1 s and was stopped" in capsys.readouterr().err
 
 
 def test_a_py_spy_that_prints_something_else(tmp_path: Path, capsys: Said, wrap: Wrap) -> None:
     with training_run(tmp_path, [ALL_REDUCE]) as run:
         wrap("echo '[{\"pid\": 1}]'")
-        assert stuck(run.launcher) == 6
+        assert stuck(run.launcher) == 9
         assert "printed something that is not a dump" in capsys.readouterr().err
         wrap("echo 'Error: a reason' >&2; exit 1")
-        assert stuck(run.launcher) == 6
+        assert stuck(run.launcher) == 9
         assert "py-spy failed: Error: a reason" in capsys.readouterr().err
 
 
@@ -160,12 +161,12 @@ def test_a_py_spy_that_prints_something_else(tmp_path: Path, capsys: Said, wrap:
 def test_a_user_who_may_not_trace(tmp_path: Path, capsys: Said, wrap: Wrap) -> None:
     wrap('exec setpriv --reuid 65534 --clear-groups "$PY_SPY" "$@"')
     with training_run(tmp_path, [ALL_REDUCE]) as run:
-        assert stuck(run.launcher) == 6
+        assert stuck(run.launcher) == 9
         said = capsys.readouterr().err
         assert "(ptrace) was refused" in said
         assert "py-spy dump --pid PID --json >rank0.json" in said
         with as_nobody():
-            assert stuck(run.launcher) == 6
+            assert stuck(run.launcher) == 9
     assert "Run it as root or as the user of the run." in capsys.readouterr().err
 
 
@@ -178,15 +179,38 @@ def as_nobody() -> Iterator[None]:
         os.seteuid(0)
 
 
+def test_a_container_from_the_host_and_from_inside(tmp_path: Path, capsys: Said) -> None:
+    """In a PID namespace of its own, as a container has, with a program that is no child of it."""
+    with training_run(tmp_path, [ALL_REDUCE, LOADER], apart=True) as run:
+        outside = document(capsys, run.ranks[0], *QUICK)
+        inside = subprocess.run(
+            ["nsenter", f"--target={run.ranks[0]}", "--pid", "--mount", *PROGRAM, *QUICK],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    assert [each["rank"] for each in outside["processes"]] == [0, 1]
+    assert outside["verdict"]["state"] == "data"
+    assert inside.startswith("data: Rank 0: in a collective, waiting for rank 1.")
+
+
+def test_no_rank_here(capsys: Said) -> None:
+    argv = ["unshare", "--pid", "--fork", "--mount-proc", *PROGRAM]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "no process here has RANK, OMPI_COMM_WORLD_RANK, RANK_ID" in done.stderr
+
+
 def test_processes_that_cannot_be_sampled(capsys: Said) -> None:
     with subprocess.Popen(["sleep", "60"]) as process:
-        assert stuck(process.pid) == 6
+        assert stuck(process.pid) == 9
         assert "it is not a Python process (" in capsys.readouterr().err
         process.kill()
     assert stuck(process.pid) == 2
     assert f"there is no process {process.pid} on this host" in capsys.readouterr().err
-    assert stuck() == 2
     assert stuck(1, "--dump", "x") == 2
+    assert stuck("--dump", "x", "--timeout", 1) == 2
 
 
 def test_dumps_that_cannot_be_read(tmp_path: Path, capsys: Said) -> None:
@@ -195,42 +219,3 @@ def test_dumps_that_cannot_be_read(tmp_path: Path, capsys: Said) -> None:
     said = capsys.readouterr().err
     assert "half.json:1: this is not JSON, or it ends too early. Make it with" in said
     assert "nothing.json" in said
-
-
-def test_containers(tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    with training_run(tmp_path, [ALL_REDUCE, LOADER]) as run:
-        top = {"Titles": ["PID"], "Processes": [[str(each)] for each in (run.launcher, *run.ranks)]}
-        answers = {
-            "/containers/json": [],
-            "/containers/ended/json": {"Id": "1", "State": {"Status": "exited"}},
-            **{f"/containers/{name}/json": RUNNING for name in ("run", "idle", "remote")},
-            "/containers/run/top": top,
-            "/containers/idle/top": {"Titles": ["PID"], "Processes": [[str(os.getpid())]]},
-            "/containers/remote/top": {"Titles": ["PID"], "Processes": [["4194305"]]},
-        }
-        with standin_engine(tmp_path, images={}, also=answers) as host:
-            monkeypatch.setenv("DOCKER_HOST", host)
-            client.connect.cache_clear()
-            try:
-                found = document(capsys, "run", *QUICK)
-                refused = {name: refusal(name, capsys) for name in REFUSALS}
-            finally:
-                client.connect.cache_clear()
-    assert [each["rank"] for each in found["processes"]] == [0, 1]
-    assert found["verdict"]["state"] == "data"
-    for name, text in REFUSALS.items():
-        assert text in refused[name]
-
-
-RUNNING = {"Id": "1", "State": {"Status": "running"}}
-REFUSALS = {
-    "ended": "the container ended is not running: it is exited. Start it: docker start ended",
-    "nothing": "there is no container nothing. No container runs here.",
-    "idle": "no process of the container has RANK",
-    "remote": "the processes of the container are not on this host",
-}
-
-
-def refusal(name: str, capsys: Said) -> str:
-    assert stuck(name) == 6
-    return capsys.readouterr().err

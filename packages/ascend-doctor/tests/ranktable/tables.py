@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from cannery.common.errors import RankTableError
-from cannery.ranktable.check import check_rank_table
-from cannery.ranktable.make import Host, addresses_in, hosts_in, of_hosts
-from cannery.ranktable.read import parse_rank_table
+from ascend_doctor.problems import RankTableError
+from ascend_doctor.ranktable.check import check_rank_table
+from ascend_doctor.ranktable.make import Host, addresses_in, hosts_in, of_hosts
+from ascend_doctor.ranktable.read import parse_rank_table
 
 ADDRESSES = {
     "90.90.3.xx": ["10.0.0.36", *(f"10.0.1.{n}" for n in range(1, 7)), "10.0.0.48"],

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.rank_tables import problems, super_pods, two_servers
+from tests.ranktable.tables import problems, super_pods, two_servers
 
 Change = Callable[[dict[str, Any]], object]
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from cannery.smoke.judge import MARK, Item, device_in, judge_items
-from cannery.smoke.model import Check, Document
+from ascend_doctor.smoke.judge import MARK, Item, device_in, judge_items
+from ascend_doctor.smoke.model import Check, Document
 
 Items = list[dict[str, Any]]
 

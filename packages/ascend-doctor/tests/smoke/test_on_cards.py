@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.matrices import CHECKOUT
-
-SCRIPT = (CHECKOUT / "cannery/verify/probe/smoke.py").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = (ROOT / "ascend_doctor/smoke/on_cards.py").read_text(encoding="utf-8")
 CARDS = """
 class npu:
     device_count = staticmethod(lambda: {count})
@@ -29,14 +28,17 @@ def __getattr__(name):
 """
 
 
-def run(folder: Path, torch: str, **settings: Any) -> tuple[dict[str, Any], dict[str, str]]:
+def run(
+    folder: Path, torch: str, *, cards: int = 0, seconds: int = 60, simulated: bool = False
+) -> tuple[dict[str, Any], dict[str, str]]:
     """The items by name, and the errors by step, with ``torch`` as the source of torch."""
     if torch:
         (folder / "torch.py").write_text(torch, encoding="utf-8")
         (folder / "torch_npu.py").write_text("__version__ = '2.9.0.post2'", encoding="utf-8")
-    environment = {"PYTHONPATH": str(folder), "CANNERY_SMOKE": json.dumps(settings)}
+    environment = {"PYTHONPATH": str(folder), "CANNERY_SIMULATED": str(int(simulated))}
+    settings = {"cards": cards, "seconds": seconds, "simulated_seconds": seconds}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", SCRIPT, json.dumps(settings)],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,

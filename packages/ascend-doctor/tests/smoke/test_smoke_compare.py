@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from cannery.common.errors import FileError
-from cannery.smoke.compare import Row, compare
-from cannery.smoke.model import parse_document, to_json
-from cannery.smoke.report import to_comparison
-from tests.unit.smokes import document_of, good_items
+from ascend_doctor.problems import FileError
+from ascend_doctor.smoke.compare import Row, compare
+from ascend_doctor.smoke.model import parse_document, to_json
+from ascend_doctor.smoke.report import to_comparison
+from tests.smoke.smokes import document_of, good_items
 
 FIRST = document_of(good_items())
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cannery.smoke.judge import MARK, NoDeviceError, device_in, read_items
-from cannery.smoke.model import Standing, to_json
-from cannery.smoke.report import to_text
-from tests.unit.smokes import Items, checks_of, document_of, good_items, printed
+from ascend_doctor.smoke.judge import MARK, NoDeviceError, device_in, read_items
+from ascend_doctor.smoke.model import Standing, to_json
+from ascend_doctor.smoke.report import to_text
+from tests.smoke.smokes import Items, checks_of, document_of, good_items, printed
 
 
 def changed(item: str, **values: Any) -> Items:

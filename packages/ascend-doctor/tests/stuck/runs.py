@@ -69,6 +69,20 @@ for each in ranks:
 """
 
 
+_APART = ("unshare", "--pid", "--fork", "--mount-proc")
+
+
+def _outside(launcher: int, ranks: int) -> list[str]:
+    """The PIDs that the ranks below ``unshare`` have here."""
+    python, *_ = _children(launcher)
+    return _children(python)[:ranks]
+
+
+def _children(pid: object) -> list[str]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return text.split()
+
+
 @dataclass(frozen=True)
 class Run:
     """The launcher of a run, and the ranks by their number."""
@@ -78,8 +92,11 @@ class Run:
 
 
 @contextmanager
-def training_run(folder: Path, places: Sequence[str]) -> Iterator[Run]:
-    """A run whose ranks stand in ``places``, each as MODULE:FUNCTION. Its processes end with it."""
+def training_run(folder: Path, places: Sequence[str], *, apart: bool = False) -> Iterator[Run]:
+    """A run whose ranks stand in ``places``, each as MODULE:FUNCTION. Its processes end with it.
+
+    With ``apart`` it is in a PID namespace of its own, as in a container.
+    """
     for place in (ALL_REDUCE, LOADER, COMPILE, SYNCHRONIZE):
         module, _, function = place.partition(":")
         path = folder.joinpath(*module.split(".")).with_suffix(".py")
@@ -91,7 +108,7 @@ def training_run(folder: Path, places: Sequence[str]) -> Iterator[Run]:
     for name, text in programs.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     process = subprocess.Popen(
-        [sys.executable, "launch.py", *places],
+        [*(_APART if apart else ()), sys.executable, "launch.py", *places],
         cwd=folder,
         stdout=subprocess.PIPE,
         text=True,
@@ -101,6 +118,8 @@ def training_run(folder: Path, places: Sequence[str]) -> Iterator[Run]:
         assert process.stdout
         said = [process.stdout.readline() for _ in range(len(places) + 1)]
         [pids] = [line.split()[1:] for line in said if line.startswith("ranks")]
+        if apart:
+            pids = _outside(process.pid, len(places))
         yield Run(process.pid, tuple(map(int, pids)))
     finally:
         subprocess.run(["kill", "-9", "--", f"-{process.pid}"], check=False)

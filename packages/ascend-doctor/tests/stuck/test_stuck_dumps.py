@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from cannery.common.errors import FileError
-from cannery.stuck.dumps import parse_dump
-from cannery.stuck.judge import group_processes, judge_run
-from cannery.stuck.model import Frame
-from cannery.stuck.report import to_json
+from ascend_doctor.problems import FileError
+from ascend_doctor.stuck.dumps import parse_dump
+from ascend_doctor.stuck.judge import group_processes, judge_run
+from ascend_doctor.stuck.model import Frame
+from ascend_doctor.stuck.report import to_json
 
 TEXT = """Process 8653: /usr/bin/python3 train.py --lr 1e-4
 Python v3.11.7 (/usr/bin/python3.11)

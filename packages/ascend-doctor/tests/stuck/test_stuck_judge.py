@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.stuck.judge import Group, group_processes, judge_process, judge_run, labels
-from cannery.stuck.model import Frame, Missing, Process, State, Thread
-from cannery.stuck.report import to_text
+from ascend_doctor.stuck.judge import Group, group_processes, judge_process, judge_run, labels
+from ascend_doctor.stuck.model import Frame, Missing, Process, State, Thread
+from ascend_doctor.stuck.report import to_text
 
 C10D = "torch/distributed/distributed_c10d.py"
 LOADER = "torch/utils/data/dataloader.py"

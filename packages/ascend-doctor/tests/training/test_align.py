@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from cannery.training.advice import advice_on
-from cannery.training.align import Alignment, Verdict, align
-from cannery.training.log_lines import Entry
-from cannery.training.loss_log import Loss, LossLog
-from tests.unit.training_logs import LOSSES
+from ascend_doctor.training.advice import advice_on
+from ascend_doctor.training.align import Alignment, Verdict, align
+from ascend_doctor.training.log_lines import Entry
+from ascend_doctor.training.loss_log import Loss, LossLog
+from tests.training.training_logs import LOSSES
 
 
 def log(

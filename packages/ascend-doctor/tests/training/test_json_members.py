@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from cannery.training.json_members import JsonMembers
+from ascend_doctor.training.json_members import JsonMembers
 
 DOCUMENT = {
     "epoch": 1.25,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import FileError, TrainingError
-from cannery.training.loss_log import LossLog, read_loss_log
-from tests.unit.training_logs import (
+from ascend_doctor.problems import FileError
+from ascend_doctor.training.loss_log import LossLog, read_loss_log
+from tests.training.training_logs import (
     LOSSES,
     NORM,
     RATE,
@@ -63,7 +63,7 @@ def test_a_log_that_is_cut_anywhere_gives_no_wrong_number(name: str, log: Path) 
         log.write_bytes(text[:end])
         try:
             found = [*map(repr, losses(read_loss_log(log)))]
-        except TrainingError:
+        except FileError:
             continue
         assert found == whole[: len(found)]
 
@@ -144,7 +144,7 @@ def test_nan_and_inf_are_read(log: Path) -> None:
 )
 def test_a_file_without_losses(content: bytes, said: str, log: Path) -> None:
     log.write_bytes(content)
-    with pytest.raises(TrainingError, match=said) as caught:
+    with pytest.raises(FileError, match=said) as caught:
         read_loss_log(log)
     assert "trainer_log.jsonl" in str(caught.value)
 
@@ -153,7 +153,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="cannot read"):
         read_loss_log(tmp_path / "nothing.log")
     for path in (tmp_path, Path("/dev/zero")):
-        with pytest.raises(TrainingError, match="not a regular file"):
+        with pytest.raises(FileError, match="not a regular file"):
             read_loss_log(path)
 
 
@@ -180,7 +180,7 @@ def test_gigabytes_are_read_in_pieces(log: Path) -> None:
 )
 def test_long_lines_take_no_long_time(piece: str, log: Path) -> None:
     start = time.process_time()
-    with pytest.raises(TrainingError):
+    with pytest.raises(FileError):
         read_loss_log(
             written(log, "iteration 1/ 2 | loss {" + piece * (10**6 // len(piece)) + "\n")
         )

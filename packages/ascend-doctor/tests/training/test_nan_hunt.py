@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from cannery.common.errors import TrainingError
-from cannery.training.nan_hunt import Hunt, hunt
-from cannery.training.operators import Level
-from cannery.training.trace import Kind
-from tests.unit.precision_dumps import (
+from ascend_doctor.problems import FileError
+from ascend_doctor.training.nan_hunt import Hunt, hunt
+from ascend_doctor.training.operators import Level
+from ascend_doctor.training.trace import Kind
+from tests.training.precision_dumps import (
     INF,
     NAN,
     OVERFLOW,
@@ -269,7 +269,7 @@ def test_a_broken_dump_does_not_hide_the_others(tmp_path: Path) -> None:
 def test_what_is_no_dump(content: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "dump.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(TrainingError) as caught:
+    with pytest.raises(FileError) as caught:
         hunt(path)
     assert said in str(caught.value)
     assert str(path) in str(caught.value)
@@ -278,5 +278,5 @@ def test_what_is_no_dump(content: str, said: str, tmp_path: Path) -> None:
 def test_a_folder_without_a_dump(tmp_path: Path) -> None:
     (tmp_path / "dump_tensor_data").mkdir()
     (tmp_path / "dump_tensor_data" / "dump.json").touch()
-    with pytest.raises(TrainingError, match=r"has no dump\.json"):
+    with pytest.raises(FileError, match=r"has no dump\.json"):
         hunt(tmp_path)
