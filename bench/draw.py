@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.limits import LIMITS, PASS_MS, Limit
 from bench.result import Figure
-from cannery.training.svg import dashed, document, label
+from bench.svg import dashed, document, label
 
 _INTRO = """\
 # Benchmarks

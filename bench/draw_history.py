@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.history import Record
 from bench.limits import LIMITS, PASS_MS, Limit
-from cannery.training.svg import document, label
+from bench.svg import document, label
 
 _WIDTH, _LEFT, _RIGHT = 880, 40, 30
 _HEAD, _ROW, _PLOT = 30, 84, 44

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every SVG picture of this project begins and ends with."""
+"""What every SVG picture begins and ends with."""
 
 from __future__ import annotations
 

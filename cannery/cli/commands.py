@@ -4,10 +4,22 @@
 from __future__ import annotations
 
 from cannery.cli.command import Command
-from cannery.cli.host_commands import HOST_COMMANDS
 from cannery.cli.image_commands import IMAGE_COMMANDS
 from cannery.cli.matrix_commands import MATRIX_COMMANDS
 from cannery.cli.publish_commands import PUBLISH_COMMANDS
+
+_DOCTOR = Command(
+    name="doctor",
+    summary="find what is wrong with this host, or with a failed run",
+    description="Runs ascend-doctor, which every image has too, with the words that follow.",
+    reads="this host, npu-smi and hccn_tool",
+    writes="nothing; with --fix it shows what it changes, and asks",
+    example="doctor --log train.log",
+    options=(),
+    passes_on=True,
+)
+OF_DOCTOR = ("align", "nan-hunt", "ranktable", "smoke", "stuck")
+"""Commands of ascend-doctor, which users look for here."""
 
 _COMPLETION = Command(
     name="completion",
@@ -22,6 +34,6 @@ _COMPLETION = Command(
     options=("completion.CompletionOptions",),
 )
 
-_EVERY = (*IMAGE_COMMANDS, *HOST_COMMANDS, *MATRIX_COMMANDS, *PUBLISH_COMMANDS, _COMPLETION)
+_EVERY = (*IMAGE_COMMANDS, _DOCTOR, *MATRIX_COMMANDS, *PUBLISH_COMMANDS, _COMPLETION)
 
 COMMANDS = {command.name: command for command in _EVERY}

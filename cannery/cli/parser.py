@@ -12,7 +12,7 @@ from typing import NoReturn
 from cannery import __version__
 from cannery.cli.arguments import add_options
 from cannery.cli.command import Command
-from cannery.cli.commands import COMMANDS
+from cannery.cli.commands import COMMANDS, OF_DOCTOR
 from cannery.common import console
 from cannery.common.errors import Problem, UsageError, closest, did_you_mean
 from cannery.options.given import Given, check
@@ -32,7 +32,7 @@ examples:
 exit codes:
   0 done  2 wrong use  3 matrix or lock  4 out of sync or out of date  5 vendor files
   6 engine, registry  7 build failed  8 a check failed  9 files  10 publishing refused
-  11 another run  12 rank table  13 training log or dump  14 vulnerability  130 interrupted
+  11 another run  14 vulnerability  130 interrupted
 """
 
 DEFAULT = "build"
@@ -51,6 +51,8 @@ class _Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             hint = did_you_mean(str(value), [str(choice) for choice in action.choices])
             if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - has no public name
+                if value in OF_DOCTOR:
+                    hint = f"It is 'ascend-doctor {value}', here: python build.py doctor {value}."
                 self.error(f"unknown command {value!r}. {hint}")
             raise argparse.ArgumentError(action, f"invalid value {value!r}. {hint}".rstrip())
 

@@ -112,18 +112,6 @@ class BusyError(CanneryError):
     exit_code = 11
 
 
-class RankTableError(CanneryError):
-    """A rank table, or a file that one is made from, is wrong."""
-
-    exit_code = 12
-
-
-class TrainingError(CanneryError):
-    """A training log or a precision dump has nothing that can be examined."""
-
-    exit_code = 13
-
-
 class VulnerabilityError(CanneryError):
     """An image has a vulnerability that is as severe as the command line says, or worse."""
 

@@ -128,19 +128,6 @@ def unstarted(image: str, platform: str) -> Iterator[Container]:
             _remove(client, name)
 
 
-def processes_of(container: str) -> tuple[int, ...]:
-    """The ids, on the engine's host, of the processes of a running container.
-
-    Raises:
-        EngineError: the engine does not answer, or the container does not exist or run.
-    """
-    check_running(container)
-    with talking() as client:
-        found = client.api.top(container, ps_args="-eo pid")
-    column = found["Titles"].index("PID")
-    return tuple(int(row[column]) for row in found["Processes"] or ())
-
-
 def check_running(container: str) -> dict[str, Any]:
     """The engine's attributes of a container, which must run.
 

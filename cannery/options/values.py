@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 _SHARD = re.compile(r"([0-9]{1,4})/([0-9]{1,4})", re.ASCII)
 _SIZE = re.compile(r"([1-9][0-9]{0,5})([bkmg]?)", re.ASCII)
-_PERCENT = re.compile(r"[0-9]{1,3}(\.[0-9]{1,9})?", re.ASCII)
 _UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
@@ -25,17 +24,6 @@ def number(least: int, most: int) -> Callable[[str], int]:
         return int(text)
 
     return read
-
-
-def percent(text: str) -> float:
-    """The percentage in ``text``, which is more than 0 and at most 100.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not _PERCENT.fullmatch(text) or not 0 < float(text) <= 100:
-        raise ValueError(f"invalid percentage {text!r}. Use a number up to 100, as in 1 or 0.5.")
-    return float(text)
 
 
 def matching(pattern: str, noun: str, example: str) -> Callable[[str], str]:

@@ -33,7 +33,6 @@ OWN = {
         "what the engine and buildx of this machine say, in a form of theirs",
     ),
     "publish/push.py": "documents that this run has made",
-    "ranktable/read.py": "has a door of its own, with tests of bad input",
 }
 """Modules that read JSON themselves, with the reason."""
 

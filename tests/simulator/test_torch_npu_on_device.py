@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_npu on the simulated device: the script of the smoke test, NNAL's operators, torchair.
+"""torch_npu on the simulated device: the smoke test of ascend-doctor, NNAL's operators, torchair.
 
 With CANNERY_TORCH_PYTHON, the path of a Python that has both; 'nox -s operators'.
 """
@@ -14,13 +14,11 @@ from pathlib import Path
 import pytest
 
 from bench.device.host import environment
-from cannery.smoke.judge import NOTICE, device_in, judge_items, read_items
-from cannery.smoke.model import Check, Standing
 
 from .hosts import TESTS
 
 PYTHON = os.environ.get("CANNERY_TORCH_PYTHON")
-SCRIPT = TESTS.parent / "cannery" / "verify" / "probe" / "smoke.py"
+DOCTOR = TESTS.parent / "packages" / "ascend-doctor"
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -114,31 +112,41 @@ def run(
     )
 
 
-def smoke(built: Path, folder: Path, **changes: str) -> tuple[dict[str, Check], str]:
-    """The checks by name, and what was printed."""
-    settings = {"CANNERY_SMOKE": '{"simulated": true, "cards": 2, "seconds": 240}', **changes}
-    done = run(built, folder, SCRIPT.read_text(encoding="utf-8"), **settings)
-    items = read_items(done.stdout)
-    found = judge_items(items, device_in(items, simulated=False))
-    return {each.name: each for each in found}, done.stdout
+def smoke(built: Path, folder: Path, **changes: str) -> tuple[int, dict[str, dict[str, str]]]:
+    """The exit code of 'ascend-doctor smoke', and its checks by name."""
+    assert PYTHON is not None
+    own = {**environment(built, folder), **changes}
+    own["PYTHONPATH"] = f"{DOCTOR}:{own.get('PYTHONPATH', '')}"
+    results = folder / "smoke.json"
+    words = ("smoke", "--cards", "2", "--seconds", "240", "--json", str(results))
+    done = subprocess.run(
+        [PYTHON, "-m", "ascend_doctor", *words],
+        env=own,
+        timeout=300,
+        check=False,
+    )
+    document = json.loads(results.read_text(encoding="utf-8"))
+    assert document["simulated"] is True
+    return done.returncode, {each["name"]: each for each in document["checks"]}
 
 
 def test_every_check_passes(built: Path, tmp_path: Path) -> None:
-    checks, said = smoke(built, tmp_path)
-    assert NOTICE in said
+    code, checks = smoke(built, tmp_path)
+    assert code == 0
     assert {*checks} == {
         *("matmul/float32", "matmul/float16", "matmul/bfloat16"),
         *("memory", "training", "all-reduce"),
     }
-    assert {each.standing for each in checks.values()} == {Standing.PASSED}
-    assert checks["all-reduce"].text == "2 of 2 ranks have the sum of all."
+    assert {each["standing"] for each in checks.values()} == {"passed"}
+    assert checks["all-reduce"]["text"] == "2 of 2 ranks have the sum of all."
 
 
 def test_wrong_products_are_found(built: Path, tmp_path: Path) -> None:
-    checks, _ = smoke(built, tmp_path, NPUSIM_FAULT="matmul")
-    assert checks["matmul/float32"].standing is Standing.FAILED
-    assert checks["training"].standing is Standing.FAILED
-    assert checks["memory"].standing is Standing.PASSED
+    code, checks = smoke(built, tmp_path, NPUSIM_FAULT="matmul")
+    assert code == 8
+    wrong = {name for name, each in checks.items() if each["standing"] == "failed"}
+    assert wrong >= {"matmul/float32", "training"}
+    assert checks["memory"]["standing"] == "passed"
 
 
 @pytest.mark.parametrize(

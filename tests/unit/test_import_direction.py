@@ -19,8 +19,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
     *("common", "options", "registry", "compat", "matrix", "deploy", "fetch", "lock", "image"),
-    *("engine", "verify", "build", "publish", "catalog"),
-    *("ranktable", "training", "stuck", "smoke", "cli"),
+    *("engine", "verify", "build", "publish", "catalog", "cli"),
 )
 OUTSIDE = ("engine", "cli")
 TOUCHING = {
@@ -51,12 +50,9 @@ TOUCHING = {
     "registry.errors",
     "registry.http",
     "registry.tags",
-    "smoke.run",
-    "stuck.py_spy",
     "verify.auditing",
     "verify.probe.probe",
     "verify.probe.run_check",
-    "verify.probe.smoke",
     "verify.probing",
     "verify.run_checks",
 }

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py doctor``, which runs the program of packages/ascend-doctor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cannery.cli import main
+
+
+def test_the_doctor_of_build_py(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "argparse.py").write_text("raise SystemExit(77)")
+    log = tmp_path / "train.log"
+    log.write_bytes(b"\0\xffEJ0001\n")
+    assert main(["doctor", "--log", str(log), "--json"]) == 8
+    assert json.loads(capfd.readouterr().out)["findings"]
+    assert main(["doctor", "--explain", "-8020"]) == 0
+    assert main(["doctor", "--help"]) == 0
+    assert "usage: ascend-doctor" in capfd.readouterr().out
+    assert main(["doctor", "--explain", "EJ0001", "--fix", "shm"]) == 2
+    assert main(["doctor", "--nodes", str(log), str(tmp_path)]) == 9
+    assert main(["doctor", "align", str(log), str(log)]) == 9
+    assert "has no training loss" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["align", "nan-hunt", "stuck", "smoke", "ranktable"])
+def test_commands_of_the_doctor_are_named(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "x"]) == 2
+    said = capsys.readouterr().err
+    assert f"unknown command '{name}'. It is 'ascend-doctor {name}', here: " in said
+    assert f"python build.py doctor {name}" in said
