@@ -17,7 +17,7 @@ nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "none"
 nox.options.sessions = [
     *("lint", "types", "unit", "campaign-quick", "fetch", "policy", "workflows"),
-    *("doctor", "simulator", "image", "engine", "publish", "browser"),
+    *("doctor", "doctor-pythons", "simulator", "image", "engine", "publish", "browser"),
 ]
 
 MAIN = "py39-torch231-cann8t39"
@@ -102,6 +102,12 @@ def attacks(session: nox.Session) -> None:
     text = Path("docs/security.md").read_text(encoding="utf-8")
     files = sorted({*re.findall(r"`(tests/[\w/]+\.py)::", text)})
     session.run("pytest", "--quiet", *CORES, "worksteal", *files, *session.posargs)
+
+
+@nox.session(name="doctor-pythons")
+def doctor_pythons(session: nox.Session) -> None:
+    """Every command of ascend-doctor with Python 3.7, 3.9, 3.11 and 3.13, packed and as a wheel."""
+    session.run("nox", "--noxfile", "packages/ascend-doctor/noxfile.py", "-s", "doctor-pythons")
 
 
 @nox.session(name="campaign-quick")

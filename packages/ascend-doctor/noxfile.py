@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks of ascend-doctor; 'nox -s doctor' at the root runs types and tests."""
 
+import os
+import platform
+
 import nox
 
 nox.options.default_venv_backend = "none"
 nox.options.sessions = ["types", "tests"]
 
+PYTHONS = ("3.7", "3.9", "3.11", "3.13")
 PINNED = "../../cannery/image/context/ascend-doctor"
 
 
@@ -17,9 +21,29 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The tests, on all cores."""
+    """The tests, on all cores, but for those of doctor-pythons."""
     words = ("--quiet", "--numprocesses", "auto", "--dist", "worksteal")
-    session.run("pytest", *words, "tests", *session.posargs)
+    apart = "--ignore=tests/test_every_python.py"
+    session.run("pytest", *words, "tests", apart, *session.posargs)
+
+
+@nox.session(name="doctor-pythons")
+def doctor_pythons(session: nox.Session) -> None:
+    """Every command with each Python, from the file and the wheel; in CI uv installs them."""
+    required = [*PYTHONS]
+    if os.environ.get("CI"):
+        session.run("uv", "python", "install", "--quiet", *PYTHONS[1:])
+        # uv has the oldest for x86_64 only.
+        if platform.machine() == "x86_64":
+            session.run("uv", "python", "install", "--quiet", PYTHONS[0])
+        else:
+            required.remove(PYTHONS[0])
+            session.log(f"there is no Python {PYTHONS[0]} for {platform.machine()}")
+    session.run(
+        *("pytest", "--quiet", "--numprocesses", "auto", "--dist", "loadfile"),
+        *("tests/test_every_python.py", "tests/test_packed_doctor.py", *session.posargs),
+        env={"DOCTOR_PYTHONS": " ".join(required)},
+    )
 
 
 @nox.session

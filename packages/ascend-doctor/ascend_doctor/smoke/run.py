@@ -77,7 +77,7 @@ def _no_device(why: str, said: str) -> FileError:
     """The error for a script that found no card; ``said`` is all that it printed."""
     lines = [line for line in said.splitlines() if line and not line.startswith("cannery-")]
     what = f"no card could be used: {why}."
-    if lines:
+    if lines and not why.startswith("ModuleNotFoundError"):
         what += " Its last lines:\n" + "\n".join(lines[-_LAST:]) + "\n"
     fix = "Check the devices with 'ascend-doctor', and name a Python with torch_npu with --python."
     return FileError(Problem(what, fix))

@@ -36,7 +36,8 @@ def _rule(row: configparser.SectionProxy) -> Rule:
 
 
 def _rules() -> dict[str, Rule]:
-    data = pkgutil.get_data(__package__, "rules.ini")
+    # Not __package__, which a module in a zip file has only after its import before Python 3.10.
+    data = pkgutil.get_data(__name__.rpartition(".")[0], "rules.ini")
     assert data
     parser = configparser.ConfigParser(interpolation=None, delimiters=("=",))
     parser.read_string(data.decode("utf-8"))

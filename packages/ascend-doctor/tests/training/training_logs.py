@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training logs in the form of each program; cannery.training.log_lines names their sources."""
+"""Training logs in the form of each program; log_lines.py names their sources."""
 
 from __future__ import annotations
 
