@@ -32,7 +32,7 @@ def test_a_module_that_builds_or_checks_is_not_harmless() -> None:
 def test_what_only_other_commands_use_is_harmless() -> None:
     files = {str(path.relative_to(ROOT)) for path in MODULES.values()}
     harmless = {name for name in files if is_harmless(name)}
-    assert len(harmless) > 100
+    assert len(harmless) > 50
     assert {name.split("/")[1] for name in harmless} >= {"publish", "catalog", "cli"}
 
 

@@ -59,4 +59,4 @@ def test_what_was_meant(name: str, known: list[str], said: str) -> None:
 def test_each_kind_of_error_has_a_code_of_its_own() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
     codes = [kind.exit_code for kind in kinds if issubclass(kind, CanneryError)]
-    assert sorted(codes) == [*range(1, len(codes) + 1)]
+    assert len(codes) == len({*codes}) > 10

@@ -104,6 +104,12 @@ def _options() -> argparse.ArgumentParser:
     options.add_argument(
         "--json", metavar="FILE", help="write the results as JSON, for --compare; - prints them so"
     )
+    _add_results(options)
+    return options
+
+
+def _add_results(options: argparse.ArgumentParser) -> None:
+    """Options about the results of other hosts."""
     others = options.add_mutually_exclusive_group()
     others.add_argument(
         "--against",
@@ -119,4 +125,3 @@ def _options() -> argparse.ArgumentParser:
         default=[],
         help="test nothing, and compare the first of these results with the others",
     )
-    return options

@@ -78,6 +78,17 @@ def _options() -> argparse.ArgumentParser:
         help="read saved dumps instead: of 'py-spy dump', as text or JSON, with the rank in the "
         "file's name (rank3.json); or of 'ascend-doctor stuck --json', one of each node",
     )
+    _add_sampling(options)
+    options.add_argument(
+        "--json",
+        action="store_true",
+        help="print a JSON document, which --dump can read on another node",
+    )
+    return options
+
+
+def _add_sampling(options: argparse.ArgumentParser) -> None:
+    """How processes are sampled."""
     options.add_argument(
         "--native",
         action="store_true",
@@ -97,9 +108,3 @@ def _options() -> argparse.ArgumentParser:
         help="the time after which a py-spy that does not answer is stopped; a process that waits "
         f"in the kernel is then read without stopping it (default: {_TIMEOUT})",
     )
-    options.add_argument(
-        "--json",
-        action="store_true",
-        help="print a JSON document, which --dump can read on another node",
-    )
-    return options
