@@ -40,6 +40,12 @@ _EXCEPTION = re.compile(
     r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Failure|Timeout|Interrupt))"
     r"(?:\([\w, ]+\))?(?::\s|:?$)"
 )
+_ABORT = re.compile(
+    r"terminate called after throwing|\bAssertion .{1,200} failed|[A-Z]_ASSERT\(.{1,200}\) failed"
+    r"|^panic: |^Fatal Python error: |Aborted \(core dumped\)"
+)
+"""What programs in C++ and Go say instead of an exception's name."""
+
 _STRONG_WARNING = re.compile(
     r"error code is|\bE[A-Z1-9]\d{4}\b|command error|terminated with exception"
 )
@@ -140,7 +146,8 @@ class Reader:
         weak = mild and not _STRONG_WARNING.search(hit.text) and not _EXCEPTION.match(line.text)
         found = causes_in(hit.text, hit.before)
         if not weak and not found:
-            found = [*_bare(hit.text, exception=bool(_EXCEPTION.match(line.text)))]
+            ended = _EXCEPTION.match(line.text) or _ABORT.search(line.text)
+            found = [*_bare(hit.text, exception=bool(ended))]
         for each in found:
             self._add(each, hit, line, weak=weak)
         return bool(found)
@@ -210,8 +217,11 @@ def _stream(line: Line) -> str:
 def _bare(text: str, *, exception: bool) -> Iterator[Found]:
     """The fallbacks: codes and exceptions without a known cause."""
     table = causes()
-    codes = [code for code in codes_of(text) if not is_inner(code) and not code.startswith("ERR")]
+    codes = [code for code in codes_of(text) if not code.startswith("ERR")]
     for code in codes:
+        if is_inner(code):
+            yield Found(table["inner"], {"code": code, "family": family(code)})
+            continue
         row, belongs = catalogue().get(code), family(code)
         if row:
             values = {"code": code, "meaning": row.meaning, "family": belongs, "source": row.source}
@@ -219,7 +229,7 @@ def _bare(text: str, *, exception: bool) -> Iterator[Found]:
         else:
             values = {"code": code, "family": f" (it looks like: {belongs})" if belongs else ""}
             yield Found(table["code-unknown"], values)
-    if exception and not codes:
+    if exception and not [code for code in codes if not is_inner(code)]:
         yield Found(table["exception"], {})
 
 

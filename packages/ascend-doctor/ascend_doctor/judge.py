@@ -3,11 +3,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Iterator, NamedTuple
 
 from .causes import KINDS
 from .events import Event, Reader
 from .prefix import Time
+
+_OPTIONAL = {"cuda-package", "library-missing", "package-range", "triton"}
+"""Causes whose warnings are of packages that a program tries and does without."""
+
+_ENDS = {"host-memory", "native-crash"}
+"""How a process ended: an exception before it says more, unless the end itself says why."""
+
+_BARE = ("exception", "code", "code-unknown")
+_SAYS_WHY = re.compile(r"[Mm]emory|oom|OOM|bad_alloc")
 
 
 class Outcome(NamedTuple):
@@ -64,7 +74,10 @@ def _telling(events: list[Event]) -> list[Event]:
     return [
         each
         for each in events
-        if each.cause.kind == "root" and each.values and "No module named" not in each.text
+        if each.cause.kind == "root"
+        and each.values
+        and each.cause.id not in _OPTIONAL
+        and "No module named" not in each.text
     ]
 
 
@@ -87,7 +100,18 @@ def _root(failing: list[Event], alive: list[Event]) -> Event:
         telling = [each for each in telling if each.rank in (first, -1)]
     best = min(map(_rank_of, telling))
     same = [each for each in telling if _rank_of(each) == best]
-    return min(enumerate(same), key=lambda each: _order(each[1], same, each[0]))[1]
+    root = min(enumerate(same), key=lambda each: _order(each[1], same, each[0]))[1]
+    return next(_reasons_of_an_end(root, failing), root)
+
+
+def _reasons_of_an_end(end: Event, events: list[Event]) -> Iterator[Event]:
+    """The exceptions and codes before a process was killed or crashed, if the end has no reason."""
+    if end.cause.id in _ENDS and not _SAYS_WHY.search(end.text):
+        for each in events:
+            before = (each.file, each.number) < (end.file, end.number)
+            same_rank = each.rank == end.rank or -1 in (each.rank, end.rank)
+            if before and same_rank and each.cause.id in _BARE:
+                yield each
 
 
 def _times(events: list[Event]) -> dict[int, list[Time]]:
@@ -100,16 +124,25 @@ def _times(events: list[Event]) -> dict[int, list[Time]]:
 
 
 def _exception_before(events: list[Event]) -> list[Event]:
-    """Exceptions of ranks that did not wait for others, before those that did."""
-    waiting = [each for each in events if each.cause.kind in ("echo", "wait") and each.time]
+    """Exceptions of ranks that did not wait for others, before those that did.
+
+    Where an exception has no time, its place in the log says what was before.
+    """
+    waiting = [each for each in events if each.cause.kind in ("echo", "wait")]
     ranks, times = {each.rank for each in waiting}, [each.time for each in waiting if each.time]
-    bare = [each for each in events if each.cause.id in ("exception", "code", "code-unknown")]
+    places = [(each.file, each.number) for each in waiting]
+    bare = [each for each in events if each.cause.id in _BARE]
     found = [
         each
         for each in bare
-        if each.time and times and each.rank not in {*ranks, -1} and each.time < min(times)
+        if each.rank not in {*ranks, -1}
+        and (
+            each.time < min(times)
+            if each.time and times
+            else (each.file, each.number) < min(places, default=(0, 0))
+        )
     ]
-    return sorted(found, key=lambda each: each.time or ())
+    return sorted(found, key=lambda each: (each.time or (), each.file, each.number))
 
 
 def _order(event: Event, events: list[Event], place: int) -> tuple[object, ...]:
@@ -124,7 +157,7 @@ def _order(event: Event, events: list[Event], place: int) -> tuple[object, ...]:
 
 def _bare_order(event: Event) -> int:
     return (
-        ("exception", "code-unknown", "code", "other-rank").index(event.cause.id)
+        ("exception", "code-unknown", "code", "inner", "other-rank").index(event.cause.id)
         if event.cause.kind == "bare"
         else 0
     )

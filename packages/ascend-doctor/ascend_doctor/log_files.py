@@ -20,7 +20,8 @@ from .prefix import plain
 NEEDLES = (
     # Exceptions and codes, and then what the patterns need.
     *("xcept", "Timeout", "Failure", "Exit", "ret", "Code", "errcode", "errno", "status"),
-    *("result", "positional", "EZ"),
+    *("result", "positional", "EZ", "y peer [", "nsupport", "nly supp", "ompile g", "lready"),
+    *("Aborted (", "panic: ", "ADDRNOTA", "nrecogni", "VERIFY_F", "GraphOpt]"),
     *("not", "fail", "rror", "n't ", "evice", "sion", "has ", "require", "timeout", "able"),
     *("exce", "lease", "ound", "code", "led ", " out", " is ", "ufficien", "ERR0", "No "),
     *("nexpecte", " be ", "engi", "nvalid", "ned ", "no ", "type", "ev/davin", "eartbeat"),

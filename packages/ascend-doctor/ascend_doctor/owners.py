@@ -32,17 +32,19 @@ SYMBOLS = (
 )
 LIBRARIES = (
     Owner(r"libascend_hal|libdrvdsmi|libdcmi|libdrv|libc_sec\.so|libmmpa", "driver"),
+    Owner(r"libmindie|libatb_speed|libatb_torch", "MindIE"),
     Owner(r"libatb|libmki|libasdops|libtbe_adapter|libasdsip", "NNAL"),
     Owner(
         r"libhccl|libhcom|libascendcl|libacl|libge_|libgraph|libregister|libprofapi|libmsprof"
         r"|libascendalog|libopapi|libruntime|libtiling|liberror_manager|libtsdclient|libplatform"
         r"|libopt|libopm|libop_|libte_|libaicpu|libalog|libslog|libunified_dlog|libtsd|libqueue"
         r"|libgert|libdump|libhybrid|libparser|libfmk|libcompress|libscope|libcann"
+        r"|libhixl|libadxl|libllm_?datadist|libmspti|libaoe|libmbuf"
         r"|libnnopbase|libexe_graph|libascend_|libascend[a-z]|libcce|libmetadef|libadump|libops",
         "CANN",
     ),
     Owner(r"libvllm_ascend|libcust_opapi", "vllm-ascend"),
-    Owner(r"libtorch_npu", "torch_npu"),
+    Owner(r"libtorch_npu|libop_plugin", "torch_npu"),
     Owner(r"libtorch(?!_cuda)|libc10(?!_cuda)|libshm", "torch"),
     Owner(r"libcu|libnccl|libnv|libcaffe2_nvrtc|libtorch_cuda|libc10_cuda", "CUDA"),
 )
@@ -59,9 +61,12 @@ OF_CANN = {
 }
 CUDA_ONLY = {
     *("flash_attn", "flash_attn_2_cuda", "flash_attn_interface", "bitsandbytes", "xformers"),
-    *("pynvml", "cupy", "flashinfer", "sgl_kernel", "deep_ep", "deep_gemm", "vllm_flash_attn"),
+    *("pynvml", "cupy", "flashinfer", "sgl_kernel", "deep_gemm", "vllm_flash_attn"),
     *("mamba_ssm", "causal_conv1d", "triton_kernels", "nvidia"),
 }
+NAMESPACES = {"google", "ruamel", "azure", "zope", "backports", "sphinxcontrib", "jaraco"}
+"""Folders that several packages share: the package is named by what follows."""
+
 APEX = {"apex", "apex_C", "amp_C", "fused_layer_norm_cuda", "scaled_softmax_cuda"}
 WELL_KNOWN = {
     *("transformers", "vllm", "vllm_ascend", "peft", "trl", "accelerate", "diffusers", "datasets"),
@@ -85,13 +90,17 @@ _MODULE = re.compile(
     r"packages that were not found in your environment: (?P<listed>[\w-]+)"
 )
 _NAME = re.compile(
-    r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'(?: \((?P<path>[^)]+)\))?"
+    r"cannot import name '(?P<name>\w+)' from (?:partially initialized module )?"
+    r"'(?P<module>[\w.]+)'(?: \((?!most likely)(?P<path>[^)]+)\))?"
 )
 _CALL = re.compile(
     r"TypeError: .*(?:takes \d+ positional arguments? but \d+ (?:was|were) given"
     r"|missing \d+ required positional argument|__init__\(\) got an unexpected keyword argument)"
 )
 _FRAME = re.compile(r'File "(?P<path>[^"]+)", line \d+, in ')
+_OF_CANN_FILE = re.compile(
+    r"/Ascend/|ascend-toolkit|/cann|/tbe/|/te/|/te_fusion/|/opp/|/torch_npu/"
+)
 _SITE = re.compile(r"site-packages|dist-packages")
 
 
@@ -104,7 +113,9 @@ def judge_line(text: str, before: tuple[str, ...] = ()) -> Judged | None:
         judged = judge(text)
         if judged:
             return judged
-    return _module(text, before) or _import(text) or _call(text, before)
+    return (
+        _module(text, before) or _import(text) or _call(text, before) or _model_type(text, before)
+    )
 
 
 def owner_of(symbol: str) -> str:
@@ -118,11 +129,14 @@ def _symbol(text: str) -> Judged | None:
         return None
     by, symbol = match["by"] or "a library", match["symbol"]
     owner = owner_of(symbol)
-    values = {"library": by.rpartition("/")[2], "symbol": symbol, "owner": owner or "unknown"}
+    library = by.rpartition("/")[2]
+    values = {"library": library, "symbol": symbol, "owner": owner or "unknown", "package": library}
     return _cause_of_symbol(by, owner), values
 
 
 def _cause_of_symbol(by: str, owner: str) -> str:
+    if any(f"/{name}" in by for name in CUDA_ONLY):
+        return "cuda-package"
     if "/torchvision/" in by or "/torchaudio/" in by:
         return "torchvision"
     if "/nnal/" in by or "libatb" in by:
@@ -155,6 +169,7 @@ def _library(text: str) -> Judged | None:
     owner = next((each.owner for each in LIBRARIES if re.match(each.pattern, library)), "")
     causes = {
         "driver": "hal-missing",
+        "MindIE": "mindie-environment",
         "NNAL": "cann-library",
         "CANN": "cann-library",
         "vllm-ascend": "vllm-ascend-kernels",
@@ -163,7 +178,8 @@ def _library(text: str) -> Judged | None:
         "torch_npu": "torch-library",
     }
     part = {"NNAL": "nnal/atb", "CANN": "cann"}.get(owner, "cann")
-    return causes.get(owner, "library-missing"), {"library": library, "owner": owner, "part": part}
+    values = {"library": library, "owner": owner, "part": part, "package": library}
+    return causes.get(owner, "library-missing"), values
 
 
 def _module(text: str, before: tuple[str, ...]) -> Judged | None:
@@ -171,7 +187,11 @@ def _module(text: str, before: tuple[str, ...]) -> Judged | None:
     if not match:
         return None
     module = (match["module"] or match["package"] or match["listed"]).rstrip(".")
-    return _cause_of_module(module, before), {"module": module, "package": module.partition(".")[0]}
+    root = module.partition(".")[0]
+    package = module if root in NAMESPACES else root
+    hidden = "is not a package" in text and root not in TBE
+    cause = "source-shadow" if hidden else _cause_of_module(module, before)
+    return cause, {"module": module, "package": package}
 
 
 def _cause_of_own_module(root: str, before: tuple[str, ...]) -> str:
@@ -196,13 +216,35 @@ def _cause_of_module(module: str, before: tuple[str, ...]) -> str:
         **dict.fromkeys(MINDIE, "mindie-environment"),
         **dict.fromkeys(PYTHON_PARTS, "python-incomplete"),
     }
+    if root in OF_CANN and not _asked_by_cann(before):
+        return "python-package-missing"
     if root in exact:
         return exact[root]
+    if _importer(before) in CUDA_ONLY:
+        return "cuda-package"
     if root == "triton":
         return "triton-ascend-version" if rest else "triton"
     compiled = root == "vllm_ascend" and rest.endswith("_C")
-    found = "package-range" if rest and root in WELL_KNOWN else "python-package-missing"
+    # Python names the part only if it has found the package itself.
+    found = "package-range" if rest and root not in NAMESPACES else "python-package-missing"
     return "vllm-ascend-kernels" if compiled else found
+
+
+def _frames(before: tuple[str, ...]) -> list[str]:
+    """The files of a traceback, the one that called first at the beginning."""
+    return [frame["path"] for line in before for frame in [_FRAME.search(line)] if frame]
+
+
+def _importer(before: tuple[str, ...]) -> str:
+    """The installed package whose file the last frame of a traceback is of; empty if none."""
+    parts = _SITE.split(_frames(before)[-1]) if _frames(before) else []
+    return parts[-1].strip("/").partition("/")[0] if len(parts) > 1 else ""
+
+
+def _asked_by_cann(before: tuple[str, ...]) -> bool:
+    """Whether CANN's Python asked for a package, or nothing says who did."""
+    frames = _frames(before)
+    return not frames or any(_OF_CANN_FILE.search(path) for path in frames)
 
 
 def _import(text: str) -> Judged | None:
@@ -211,9 +253,13 @@ def _import(text: str) -> Judged | None:
         return None
     root = match["module"].partition(".")[0]
     values = {"module": match["module"], "name": match["name"], "package": root}
-    if "circular import" in text:
-        return "", values
     path = match["path"] or ""
+    if "circular import" in text:
+        own_file = re.search(r"circular import\) \((?P<path>[^)]+)\)", text)
+        hidden = (
+            own_file and root in WELL_KNOWN | {"torch_npu"} and not _SITE.search(own_file["path"])
+        )
+        return "source-shadow" if hidden else "", values
     if root == "triton":
         return ("triton-ascend-version" if "triton_patch" in text else "triton"), values
     if root == "accelerate":
@@ -223,12 +269,20 @@ def _import(text: str) -> Judged | None:
     return "package-range", values
 
 
+def _model_type(text: str, before: tuple[str, ...]) -> Judged | None:
+    """A kind of model that this release of transformers does not know."""
+    match = re.search(r"KeyError: '(?P<kind>\w+)'", text) if "KeyError: " in text else None
+    if not match or not any("models/auto/" in line for line in before):
+        return None
+    return "package-range", {"module": f"transformers (model type {match['kind']})"}
+
+
 def _call(text: str, before: tuple[str, ...]) -> Judged | None:
     """A call that does not fit: packages if an installed one makes it, else the user's program."""
     match = _CALL.search(text) if "TypeError: " in text else None
     if not match:
         return None
-    paths = [frame["path"] for line in before for frame in [_FRAME.search(line)] if frame]
+    paths = _frames(before)
     if not paths:
         return None
     installed = _SITE.search(paths[-1]) or WELL_KNOWN.intersection(paths[-1].split("/"))

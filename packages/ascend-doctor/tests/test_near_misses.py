@@ -35,10 +35,34 @@ CALL = "TypeError: forward() takes 2 positional arguments but 3 were given"
         ("bash: npu-smi: command not found", "npu-smi-missing"),
         ("OSError: [Errno 24] Too many open files", "process-limits"),
         ("exitcode  : -11 (pid: 2345)", "native-crash"),
+        ("ModuleNotFoundError: No module named 'mmcv._ext'", "package-range"),
+        ("ModuleNotFoundError: No module named 'mmcv'", "python-package-missing"),
+        ("ModuleNotFoundError: No module named 'google.protobuf'", "python-package-missing"),
+        ("ModuleNotFoundError: No module named 'x.y'; 'x' is not a package", "source-shadow"),
+        ("ImportError: libatb_speed.so: cannot open shared object file", "mindie-environment"),
+        ("/s/flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEi", "cuda-package"),
+        ("/s/torch_npu/lib/libtorch_npu.so: undefined symbol: _ZN3c1010X", "torch-replaced"),
+        ("AttributeError: module 'numpy' has no attribute 'float'", "package-range"),
+        ("AttributeError: module 'numpy' has no attribute 'float_'", "numpy-2"),
+        ("ImportError: x, please pip install -U transformers", "package-range"),
+        ("ImportError: x, please pip install timm", "python-package-missing"),
+        ("The server socket has failed to listen on any local network address: -99", None),
+        ("code: -98, name: EADDRINUSE", "port-in-use"),
+        ("code: -99, name: EADDRNOTAVAIL", "rendezvous"),
+        ("RuntimeError: copy_d2d:x.cpp:1 NPU error, error code is 507001", "expandable-segments"),
+        ("RuntimeError: synchronize:x.cpp:1 NPU error, error code is 507001", None),
+        ("E89999: Inner Error!", None),
+        ("E69999: Inner Error!", None),
+        ("E80012: x", "operator-compile"),
+        ("dcmi_get_device_health failed, ret code: -8010", "dcmi"),
+        ("the device is used. ret is -8020", "card-in-use"),
+        ("fatal: unable to access 'https://h/x.git/': Could not resolve host: h", "network"),
+        ("KeyError: 'model.layers.0.mlp.gate_proj.weight_scale'", "model-files"),
+        ("KeyError: 'weight'", None),
     ],
 )
-def test_the_cause_of_a_line(line: str, cause: str) -> None:
-    assert [each.cause.id for each in causes_in(line)][:1] == [cause]
+def test_the_cause_of_a_line(line: str, cause: str | None) -> None:
+    assert [each.cause.id for each in causes_in(line)][:1] == ([cause] if cause else [])
 
 
 @pytest.mark.parametrize(
@@ -56,3 +80,72 @@ def test_a_crash_does_not_hide_the_exception_before_it(tmp_path: Path) -> None:
     root = judge_logs([str(log)]).root
     assert root
     assert root.cause.id == "tbe-missing"
+
+
+FRAME = '  File "/usr/lib/python3/site-packages/{}", line 3, in <module>'
+
+
+@pytest.mark.parametrize(
+    ("frame", "line", "cause"),
+    [
+        ("tbe/tvm/target.py", "No module named 'scipy'", "decorator-missing"),
+        ("sklearn/base.py", "No module named 'scipy'", "python-package-missing"),
+        ("bitsandbytes/triton/q.py", "No module named 'triton.ops'", "cuda-package"),
+        ("torch_npu/_inductor/a.py", "No module named 'triton.ops'", "triton-ascend-version"),
+        ("transformers/models/auto/configuration_auto.py", "KeyError: 'qwen9'", "package-range"),
+        ("mine/table.py", "KeyError: 'qwen9'", None),
+    ],
+)
+def test_who_asked_tells_the_cause(frame: str, line: str, cause: str | None) -> None:
+    found = [each.cause.id for each in causes_in(line, (FRAME.format(frame), "    x = y"))]
+    assert found[:1] == ([cause] if cause else [])
+
+
+def root(tmp_path: Path, *lines: str) -> str:
+    log = tmp_path / "run.log"
+    log.write_text("\n".join(lines) + "\n")
+    found = judge_logs([str(log)]).root
+    return found.cause.id if found else ""
+
+
+KILLED = (
+    "[2026-01-01 10:00:01,000] [ERROR] [launch.py:325:x] ['python'] exits with return code = -9"
+)
+OPERATOR = "RuntimeError: call aclnnAdd failed, error code is 161002"
+WRAPPER = "  error: subprocess-exited-with-error"
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause"),
+    [
+        # A signal 9 says nothing of memory where an exception came before it.
+        ((KILLED,), "host-memory"),
+        (("KeyError: 'config'", KILLED), "exception"),
+        (("KeyError: 'config'", "Memory cgroup out of memory: Killed process 7"), "host-memory"),
+        # Who waits, waits for the rank that has an exception.
+        (("[rank3]: KeyError: 'x'", "[rank0]: EI0002: Notify register times out"), "exception"),
+        (("[rank3]: KeyError: 'x'", "[rank3]: EI0002: Notify register times out"), "hccl-timeout"),
+        # What wraps a reason is not the reason.
+        ((WRAPPER, "      ModuleNotFoundError: No module named 'torch'"), "python-package-missing"),
+        ((WRAPPER,), "build-failed"),
+        ((OPERATOR, "RuntimeError: x, error code is 107027"), "operator-arguments"),
+        (("RuntimeError: x, error code is 107027",), "graph-capture"),
+        ((OPERATOR, "EI0015: Failed to collect cluster information"), "operator-arguments"),
+        # A package for CUDA that a program tries and does without is no cause.
+        (
+            ("WARNING: libcudart.so.12: cannot open shared object file", "ValueError: x"),
+            "exception",
+        ),
+        # No reason is known, and that is said.
+        (("CANN error: E89999: Inner Error!",), "inner"),
+        (("EZ9999: Inner Error!", "RuntimeError: x, error code is 507013"), "code"),
+        (("what():  x", "Aborted (core dumped)"), "exception"),
+        (("/w/a.cpp:7: GGML_ASSERT(n == m) failed",), "exception"),
+        (
+            ("Retrying after connection broken by NewConnectionError", "Successfully installed x"),
+            "",
+        ),
+    ],
+)
+def test_what_is_behind_it(lines: tuple[str, ...], cause: str, tmp_path: Path) -> None:
+    assert root(tmp_path, *lines) == cause
