@@ -46,6 +46,12 @@ _ABORT = re.compile(
 )
 """What programs in C++ and Go say instead of an exception's name."""
 
+_ERROR = re.compile(
+    r"(?!Traceback|File |During handling|The above|ERR\d|\[ERROR\])(?=\S.{15})"
+    r".*(?:[Ff]ail|[Ee]rror|[Cc]annot|[Uu]nable|[Ii]nvalid|not found|timed out|refused|denied)"
+)
+"""What an error says whose line is marked as one."""
+
 _STRONG_WARNING = re.compile(
     r"error code is|\bE[A-Z1-9]\d{4}\b|command error|terminated with exception"
 )
@@ -148,6 +154,8 @@ class Reader:
         if not weak and not found:
             ended = _EXCEPTION.match(line.text) or _ABORT.search(line.text)
             found = [*_bare(hit.text, exception=bool(ended))]
+            if not found and line.level == "error" and _ERROR.match(line.text):
+                found = [Found(causes()["error-line"], {})]
         for each in found:
             self._add(each, hit, line, weak=weak)
         return bool(found)

@@ -17,6 +17,7 @@ _ENDS = {"host-memory", "native-crash"}
 """How a process ended: an exception before it says more, unless the end itself says why."""
 
 _BARE = ("exception", "code", "code-unknown")
+_VAGUE = {"error-line", "other-rank"}
 _SAYS_WHY = re.compile(r"[Mm]emory|oom|OOM|bad_alloc")
 
 
@@ -52,6 +53,8 @@ def _outcome(reader: Reader) -> Outcome:
         # A launcher that speaks last: the reason can be before the last good line.
         alive = [each for each in events if not each.weak]
     failing = [each for each in alive if not each.weak] or _telling(alive)
+    if any(each.cause.id not in _VAGUE for each in failing):
+        failing = [each for each in failing if each.cause.id != "error-line"]
     over = [each for each in events if each not in alive]
     if not failing:
         return Outcome(False, None, (), tuple(_once([*notes, *over])), reader.counts, reader.size)
@@ -105,7 +108,7 @@ def _root(failing: list[Event], alive: list[Event]) -> Event:
 
 
 def _reasons_of_an_end(end: Event, events: list[Event]) -> Iterator[Event]:
-    """The exceptions and codes before a process was killed or crashed, if the end has no reason."""
+    """What was before a process was killed or crashed, if the end itself has no reason."""
     if end.cause.id in _ENDS and not _SAYS_WHY.search(end.text):
         for each in events:
             before = (each.file, each.number) < (end.file, end.number)
@@ -157,7 +160,9 @@ def _order(event: Event, events: list[Event], place: int) -> tuple[object, ...]:
 
 def _bare_order(event: Event) -> int:
     return (
-        ("exception", "code-unknown", "code", "inner", "other-rank").index(event.cause.id)
+        ("exception", "code-unknown", "code", "inner", "error-line", "other-rank").index(
+            event.cause.id
+        )
         if event.cause.kind == "bare"
         else 0
     )

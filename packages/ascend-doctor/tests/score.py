@@ -30,7 +30,7 @@ from ascend_doctor.command import main as doctor  # noqa: E402
 CASES = PACKAGE / "tests" / "cases"
 GROUPS = ("open", "closed", "own", "shared")
 CLOSED = "closed"
-HONEST = {"exception", "code", "code-unknown", "inner"}
+HONEST = {"exception", "code", "code-unknown", "inner", "error-line"}
 """Roots that say that the cause is unknown: neither right nor wrong, unless a case asks for one."""
 NOTE_ONLY = {"preload-missing"}
 """Causes that do no harm: a note is all that they may raise."""

@@ -139,6 +139,9 @@ WRAPPER = "  error: subprocess-exited-with-error"
         # No reason is known, and that is said.
         (("CANN error: E89999: Inner Error!",), "inner"),
         (("EZ9999: Inner Error!", "RuntimeError: x, error code is 507013"), "code"),
+        (("[ERROR] main(7,x):2026-01-01-10:00:00.1 Cannot open the thing at all",), "error-line"),
+        (("[ERROR] Cannot open the thing at all", "KeyError: 'x'"), "exception"),
+        (("[ERROR] Cannot open the thing at all", "[INFO] {'loss': 1.2}"), ""),
         (("what():  x", "Aborted (core dumped)"), "exception"),
         (("/w/a.cpp:7: GGML_ASSERT(n == m) failed",), "exception"),
         (
