@@ -108,7 +108,7 @@ def failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
         fix = "The engine's disk is full: 'docker system df' shows its use. " + fix
     elif "certificate" in text.lower():
         fix = "A certificate is not trusted: name your own CA file with --ca. " + fix
-    elif "rpc error: code = Unavailable" in text:
+    elif "rpc error: code = Unavailable" in text or "ERROR: Unavailable:" in text:
         fix = "The connection to the engine was lost: check that it runs, and build again. " + fix
     errors = [line for line in tail if _REASON.search(line)] or tail[-5:]
     said = "".join(dict.fromkeys(line.replace(_REPEATED, "ERROR: ") for line in errors)).rstrip()

@@ -132,6 +132,11 @@ FAILURES = {
         "code = Unavailable",
         "The connection to the engine was lost: check that it runs, and build again.",
     ),
+    "an engine that was killed": (
+        "ERROR: Unavailable: error reading from server: EOF",
+        "Unavailable: error reading",
+        "The connection to the engine was lost: check that it runs, and build again.",
+    ),
 }
 
 
