@@ -16,13 +16,14 @@ from cannery.build.ready import Ready, bases, content_key, expected_bases, local
 from cannery.build.selection import Selection, caches_of, index_of
 from cannery.build.vendor_images import VendorImages
 from cannery.common import console
-from cannery.common.bases import FoundBase
+from cannery.common.bases import FoundBase, Origin
 from cannery.common.clock import now
 from cannery.common.errors import ArtifactError, EngineError
 from cannery.common.file_hashes import Hashes
 from cannery.common.image_names import image_tag
 from cannery.common.model import Target
 from cannery.engine import base
+from cannery.engine.apt_sources import logins_of
 from cannery.engine.bake import BakeSettings
 from cannery.engine.builder import Builder
 from cannery.engine.images import local_images
@@ -74,6 +75,7 @@ class Assembly:
             # Arguments that every build knows; they are in no layer, history or cache key.
             arguments |= dict.fromkeys(("http_proxy", "https_proxy"), self.options.gateway)
         build = _image(self, ready, used, (folder, arguments, contexts))
+        build = replace(build, apt_logins=self._apt_logins(ready.target, used))
         if ready.target.vendor_image:
             build = replace(build, stages=self._vendor_images.stages(ready, build))
         key = build.labels[LABEL]
@@ -92,6 +94,16 @@ class Assembly:
                 if each != building:
                     with suppress(EngineError):
                         self._bases.find(*each)
+
+    def _apt_logins(self, target: Target, used: Mapping[str, FoundBase]) -> str:
+        """The logins of the servers that are in the apt sources of bootstrapped bases."""
+        if self.options.from_bundle:
+            return ""
+        return logins_of(
+            each
+            for name, (each, _) in bases(target).items()
+            if used[name].origin in (Origin.STAND_IN, Origin.SNAPSHOT)
+        )
 
     @cached_property
     def _vendor_images(self) -> VendorImages:

@@ -77,6 +77,20 @@ def without_logins(lines: Iterable[str]) -> tuple[list[str], str]:
     return clean, "".join(logins)
 
 
+def logins_of(bases: Iterable[Base], apt: Path = Path("/etc/apt")) -> str:
+    """The logins, as in apt_auth.conf(5), of the servers that ``bases`` were bootstrapped from.
+
+    Raises:
+        EngineError: as ``without_logins``.
+    """
+    lines = [
+        line
+        for base in bases
+        for line in (snapshot_sources(base) if base.snapshot else own_sources(base.suite, apt))
+    ]
+    return without_logins(lines)[1]
+
+
 def _suites(apt: Path) -> Iterator[tuple[str, str]]:
     """The address and the name of each suite in sources.list and in files of deb822."""
     for path in (apt / "sources.list", *sorted(apt.glob("sources.list.d/*.list"))):

@@ -7,7 +7,7 @@ import json
 import re
 import tempfile
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -66,6 +66,8 @@ ends whose session it asks."""
 _OLD_RELEASES = 'Acquire::Check-Valid-Until "false";\n'
 """Debian's lists of updates are valid for a week, and a bundle is to be of use for longer."""
 
+_LOGINS_ARE_HERE = 'Dir::Etc::netrc "/run/secrets/apt";\n'
+
 Heard = Callable[[str, Event, tuple[int, int]], None]
 """Is called with the id of a target, an event, and the numbers of finished and of known steps."""
 
@@ -115,10 +117,21 @@ def bake(
     return failures
 
 
-def apt_settings(folder: Path) -> Path:
-    """A file of apt's settings for a build without a network, which is made in ``folder``."""
+def apt_settings(builds: Iterable[ImageBuild], source: PackageIndex, folder: Path) -> Path | None:
+    """A file of apt's settings for ``builds``, which is made in ``folder``; None without any.
+
+    apt reads it a second time for logins, and leaves out all but those: in its settings they are
+    in comments.
+    """
+    text = _OLD_RELEASES if source.gateway else ""
+    logins = {line for build in builds for line in build.apt_logins.splitlines()}
+    if logins:
+        text += _LOGINS_ARE_HERE + "".join(f"// {line}\n" for line in sorted(logins))
+    if not text:
+        return None
     path = folder / "apt.conf"
-    path.write_text(_OLD_RELEASES, encoding="utf-8")
+    path.touch(mode=0o600)
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -172,7 +185,7 @@ class _Run:
         index = settings.source.index_url
         with tempfile.TemporaryDirectory(prefix="cannery-bake-") as folder:
             file, metadata = Path(folder) / "bake.json", Path(folder) / "metadata.json"
-            apt = apt_settings(Path(folder)) if settings.source.gateway else None
+            apt = apt_settings(self.builds, settings.source, Path(folder))
             text = bake_file(
                 self.builds, settings.caches, ca=settings.source.ca, index=bool(index), apt=apt
             )

@@ -32,7 +32,7 @@ def read_facts(
     with tempfile.TemporaryDirectory(prefix="cannery-facts-") as folder:
         file, made = Path(folder) / "bake.json", Path(folder) / FACTS
         stage = facts_stage(reference, Path(folder))
-        apt = apt_settings(Path(folder)) if source.gateway else None
+        apt = apt_settings([build], source, Path(folder))
         text = stage_file(build, stage, ca=source.ca, index=bool(index), apt=apt)
         file.write_text(text, encoding="utf-8")
         argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]

@@ -61,7 +61,8 @@ class ImageBuild:
     ``tag`` is its tag in caches, ``related_tags`` are those of targets that share layers with it.
     ``contexts`` maps the names of build contexts to folders or other values that buildx accepts.
     ``stages`` maps names of stages of its Dockerfile to those that are used in their place, and
-    ``anew`` leaves the cache unread.
+    ``anew`` leaves the cache unread. ``apt_logins`` are for apt in the build, as in
+    apt_auth.conf(5).
     """
 
     id: str
@@ -75,6 +76,7 @@ class ImageBuild:
     labels: Mapping[str, str] = field(default_factory=dict)
     stages: Mapping[str, StageBuild] = field(default_factory=dict)
     anew: bool = False
+    apt_logins: str = field(default="", repr=False)
 
 
 def bake_names(ids: Iterable[str]) -> dict[str, str]:

@@ -208,12 +208,19 @@ class Hosts:
         self._context = trusting([ca] if ca else [])
         self._pause = pause
 
-    def ask(self, url: str, recorded: Recorded) -> Reply | None:
-        """What the host of ``url`` says, recorded; None if it does not answer several times."""
+    def ask(self, url: str, recorded: Recorded, login: str = "") -> Reply | None:
+        """What the host of ``url`` says, recorded; None if it does not answer several times.
+
+        ``login`` is the header Authorization of apt, which is not recorded.
+        """
         with requests.Session() as session:
             for scheme in ("http://", "https://"):
                 session.mount(scheme, _Outside(self._context))
             session.headers["Accept-Encoding"] = "identity"
+            # Without this, requests would send the logins of this machine's netrc.
+            session.auth = lambda request: request
+            if login:
+                session.headers["Authorization"] = login
             for attempt in range(_TRIES):
                 time.sleep(self._pause * attempt)
                 with (
@@ -256,10 +263,10 @@ class Gateway(ThreadingHTTPServer):
         expected = f"Basic {base64.b64encode(self._login.encode()).decode()}"
         return hmac.compare_digest(header.encode(), expected.encode())
 
-    def answer(self, url: str) -> Reply | None:
+    def answer(self, url: str, login: str = "") -> Reply | None:
         """The recorded answer for ``url``; None if there is none."""
         known = self.recorded.answers.get(url)
-        return known or (self.hosts.ask(url, self.recorded) if self.hosts else None)
+        return known or (self.hosts.ask(url, self.recorded, login) if self.hosts else None)
 
 
 @contextmanager
@@ -289,7 +296,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if found.hostname in (None, _OWN):
             self._of_the_index(unquote(found.path))
-        elif answer := self.server.answer(self.path):
+        elif answer := self.server.answer(self.path, self.headers.get("Authorization", "")):
             body = self.server.recorded.body(answer)
             self._send(answer.status, body, answer.headers)
         else:

@@ -97,6 +97,28 @@ def test_what_was_recorded_is_answered_without_the_mirror(
         assert _get(gateway, f"{mirror}/debian/InRelease", "HEAD")[:2] == (200, b"")
 
 
+def test_the_login_of_apt_reaches_the_mirror_and_is_not_recorded(
+    beside: None, wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a login of this machine's netrc, which no step has asked for, does not."""
+    seen: list[str] = []
+
+    class Wants(Handler):
+        def answer(self) -> None:
+            seen.append(self.headers.get("Authorization", ""))
+            self.reply(200, b"In Release")
+
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password mine\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    folder = tmp_path / "debian"
+    with answering(Wants) as mirror, _proxy(wheels, Recorded(folder), record=True) as gateway:
+        assert gateway.answer(f"{mirror}/one", "Basic eDp5")
+        assert gateway.answer(f"{mirror}/two")
+        gateway.recorded.write()
+    assert seen == ["Basic eDp5", ""]
+    assert not any(b"eDp5" in path.read_bytes() for path in folder.iterdir())
+
+
 def test_what_was_not_recorded_is_refused_and_named(
     mirror: str, wheels: Path, tmp_path: Path
 ) -> None:

@@ -1,27 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logins of apt's mirrors: apt has them while a base is bootstrapped, and nothing else ever has.
+"""Logins of apt's mirrors: apt has them in a bootstrap and in builds, and nothing else ever has.
 
 tests/unit/fake_mmdebstrap.py stands for mmdebstrap.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import stat
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cannery.common.errors import CanneryError, EngineError
+from cannery.common.package_index import PackageIndex
 from cannery.engine import bootstrap as bootstrapping
-from cannery.engine.apt_sources import own_sources, without_logins
+from cannery.engine.apt_sources import logins_of, own_sources, without_logins
+from cannery.engine.bake import apt_settings
 from cannery.engine.bootstrap import bootstrap
 from cannery.matrix.file_names import SETTINGS
 from cannery.matrix.settings import read_settings
 from tests.canaries import Canary, canaries, search
 from tests.unit.engine.test_base_mirrors import BASE
+from tests.unit.fake_bake import builds
 from tests.unit.fake_mmdebstrap import fake_mmdebstrap
+from tests.unit.http_servers import Handler, answering
 
 
 @pytest.fixture
@@ -120,3 +127,58 @@ def test_a_wrong_address_is_shown_without_its_login(
     with pytest.raises(CanneryError, match=r"\*\*\*\*@") as error:
         read_settings(tmp_path)
     assert search(wanted.values(), {"the message": [str(error.value).encode()]}) == []
+
+
+class _Mirror(Handler):
+    """A mirror that wants a login; ``seen`` are the paths and logins of all requests."""
+
+    seen: list[tuple[str, str]]
+
+    def answer(self) -> None:
+        sent = self.headers.get("Authorization", "").removeprefix("Basic ")
+        self.seen.append((self.path, base64.b64decode(sent).decode()))
+        self.reply(404, b"")
+
+
+def test_apt_in_a_build_has_the_logins_of_bootstrapped_bases_only(tmp_path: Path) -> None:
+    """apt of this machine reads the secret in place of the build's, as settings and for logins."""
+    seen: list[tuple[str, str]] = []
+    dated = replace(BASE, snapshot="20261101T000000Z")
+    with answering(type("Mirror", (_Mirror,), {"seen": seen})) as address:
+        archive = address.replace("://", "://user:p%2a%2f;%22%2f%2f@")
+        logins = logins_of([replace(dated, archive=archive)])
+        [build] = builds("a")
+        source = PackageIndex(ca=None, index_url="")
+        path = apt_settings([replace(build, apt_logins=logins), build], source, tmp_path)
+        assert path
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        (tmp_path / "sources").write_text(
+            f"deb {address}/debian/{dated.snapshot} bookworm main\n"
+            f"deb {address}/other bookworm main\n"
+        )
+        options = {
+            "Dir::Etc::netrc": path,  # where the build has it is in the file
+            "Dir::State": tmp_path / "state",
+            "Dir::Cache": tmp_path / "cache",
+            "Dir::Etc::sourcelist": tmp_path / "sources",
+            "Dir::Etc::sourceparts": "-",
+            "Dir::Etc::netrcparts": "-",
+            "APT::Sandbox::User": "",
+            "Acquire::Retries": "0",
+        }
+        (tmp_path / "state" / "lists" / "partial").mkdir(parents=True)
+        (tmp_path / "cache" / "archives" / "partial").mkdir(parents=True)
+        argv = ["apt-get", "update", *(f"-o{name}={value}" for name, value in options.items())]
+        env = {**os.environ, "APT_CONFIG": str(path)}
+        subprocess.run(argv, env=env, check=False, capture_output=True, timeout=60)
+    login = 'user:p*/;"//'
+    assert {(name.split("/")[1], sent) for name, sent in seen} == {("debian", login), ("other", "")}
+
+
+def test_a_build_without_logins_has_no_secret_for_apt(tmp_path: Path) -> None:
+    logins = logins_of([BASE], tmp_path)
+    assert logins == ""
+    source = PackageIndex(ca=None, index_url="")
+    [build] = builds("a")
+    assert apt_settings([replace(build, apt_logins=logins)], source, tmp_path) is None
+    assert apt_settings([build], replace(source, gateway="http://gateway"), tmp_path)
