@@ -3,9 +3,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 
 def now() -> str:
     """The time in UTC, as in ``2026-11-21T12:00:00Z``."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def is_day(text: str) -> bool:
+    """Whether ``text`` is a day of the calendar, as in ``2026-11-21``."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from packaging.specifiers import InvalidSpecifier
 from packaging.version import InvalidVersion, Version
 
 from cannery.common.cann_version import CannRange
+from cannery.common.clock import is_day
 from cannery.common.errors import did_you_mean
 from cannery.common.specifiers import parse_requirement, specifiers
 from cannery.common.wheel_tags import MACHINES
@@ -165,13 +165,7 @@ def when(section: Section) -> facts.When:
 
 def is_date(text: str) -> bool:
     """Whether ``text`` is a year, a month or a day of the calendar: 2026, 2026-08 or 2026-08-21."""
-    if not _DATE.fullmatch(text):
-        return False
-    try:
-        dt.date.fromisoformat(text + _FIRST[len(text) :])
-    except ValueError:
-        return False
-    return True
+    return bool(_DATE.fullmatch(text)) and is_day(text + _FIRST[len(text) :])
 
 
 def source(name: str, section: Section) -> facts.Source | None:
