@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any
 
 from cannery.build.plan import Change, Plan, Step, missing
 from cannery.common.columns import columns, fold
+from cannery.common.printable import json_text
 from cannery.fetch.missing_report import Missing
 
 
@@ -98,4 +98,4 @@ def to_json(plan: Plan) -> str:
             "anew": {name: [*layers] for name, layers in plan.change.anew.items()},
             "stays": {name: [*layers] for name, layers in plan.change.stays.items()},
         }
-    return json.dumps(found, indent=2, ensure_ascii=False)
+    return json_text(found)

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from cannery.cli.common import read
 from cannery.cli.target_rows import TargetRow, target_rows
 from cannery.common import console
 from cannery.common.columns import columns, fold
+from cannery.common.printable import json_text
 from cannery.fetch.missing_report import Missing
 from cannery.matrix.project import Project, select
 from cannery.options.given import Given
@@ -92,4 +92,4 @@ def _json(project: Project, rows: Sequence[TargetRow]) -> str:
         }
         for each in rows
     ]
-    return json.dumps(found, indent=2, ensure_ascii=False)
+    return json_text(found)

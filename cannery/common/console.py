@@ -2,7 +2,7 @@
 """Talk goes to stderr, so that stdout holds nothing but what was asked for.
 
 Colour is for a terminal only, and follows no-color.org and force-color.org. Nothing on stdout has
-it.
+it. What others say is shown with escapes: see ``printable``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Literal
+
+from cannery.common.printable import printable
 
 Kind = Literal["", "error", "warning", "ok"]
 """The kind of a message, which decides on its colour; "" has none."""
@@ -41,17 +43,17 @@ def terminal_width() -> int:
 
 def say(message: str, kind: Kind = "") -> None:
     """Tell the user what is going on, with the seconds since the start."""
-    show(f"[{time.monotonic() - _start:6.1f} s] {_coloured(message, kind)}\n")
+    show(f"[{time.monotonic() - _start:6.1f} s] {_coloured(printable(message), kind)}\n")
 
 
 def error(message: str) -> None:
     """Tell the user why build.py ends without doing what it was asked to."""
-    show(f"{_coloured('build.py:', 'error')} {message}\n")
+    show(f"{_coloured('build.py:', 'error')} {printable(message)}\n")
 
 
 def show_result(text: str, *, failed: bool) -> None:
     """Show a report, whose first line says whether something has ``failed``."""
-    head, newline, rest = text.partition("\n")
+    head, newline, rest = printable(text).partition("\n")
     show(_coloured(head, "error" if failed else "ok") + newline + rest)
 
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|##(?=\[)", re.MULTILINE)
 """Matches the beginnings of commands in the logs of GitHub Actions and Azure Pipelines."""
@@ -21,6 +23,18 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """``text`` with escapes for tabs and newlines, too."""
     return _COMMAND.sub(_harmless, _escaped(text))
+
+
+def json_text(document: Any) -> str:
+    """``document`` as JSON for people and programs, with escapes for the same in its texts."""
+    lines = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False).split("\n")
+    return "\n".join(line if line.isprintable() else "".join(map(_json, line)) for line in lines)
+
+
+def _json(character: str) -> str:
+    # Only texts can have any other character.
+    kept = character.isprintable() or character in _SPACES
+    return character if kept else json.dumps(character, ensure_ascii=True)[1:-1]
 
 
 def _escaped(text: str) -> str:

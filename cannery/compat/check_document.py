@@ -6,12 +6,12 @@ docs/command-line.md has the fields that programs see.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypedDict
 
 from cannery.common.errors import Problem
 from cannery.common.model import Target
+from cannery.common.printable import json_text
 from cannery.compat.facts import Lifetime, Row
 from cannery.compat.finding import Finding
 
@@ -72,7 +72,7 @@ def to_json(judged: Sequence[TargetDocument], problems: Iterable[Problem] = ()) 
         findings = [_only(_OF_FINDING, finding) for finding in each["findings"]]
         targets.append({**_only(_OF_TARGET, each), "findings": findings})
     found = {"targets": targets, "problems": [_problem(each) for each in problems]}
-    return json.dumps(found, indent=2, ensure_ascii=False)
+    return json_text(found)
 
 
 def _only(keys: Iterable[str], document: Any) -> dict[str, Any]:

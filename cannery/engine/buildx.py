@@ -14,6 +14,7 @@ from pathlib import Path
 from cannery.common import console
 from cannery.common.errors import BuildError, EngineError, Problem
 from cannery.common.package_index import PackageIndex
+from cannery.common.printable import printable
 from cannery.common.process import run, stream
 
 _REASON = re.compile(r"ERROR|error:|\bcause:|Caused by:")
@@ -82,7 +83,7 @@ def stream_to(
             line = source.redacted(told)
             file.write(line)
             tail.append(line)
-            console.show(line)
+            console.show(printable(line))
 
         code = stream(argv, heard, env)
     return code, tail

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from cannery.common.columns import columns, fold, size_text
+from cannery.common.printable import json_text, one_line, printable
 from cannery.publish.difference import Contents, Difference, Kind, Section
 
 _ABSENT = "-"
@@ -32,7 +32,7 @@ def difference_text(found: Difference, width: int = 0) -> str:
         lines += ["", f"not compared, because only one side has them: {', '.join(found.only_one)}"]
     if not found.differs:
         lines += ["", "no difference"]
-    return "\n".join(fold(lines, width))
+    return printable("\n".join(fold(lines, width)))
 
 
 def difference_json(found: Difference) -> str:
@@ -55,7 +55,7 @@ def difference_json(found: Difference) -> str:
         ],
         "not_compared": found.only_one,
     }
-    return json.dumps(content, indent=2, ensure_ascii=False)
+    return json_text(content)
 
 
 def _side(side: Contents) -> dict[str, Any]:
@@ -87,13 +87,12 @@ def _counts(section: Section) -> str:
 
 def _rows(section: Section) -> Iterator[str]:
     """A table of short values, and then the long ones, each on its own line."""
-    rows = sorted(
-        [
-            *((name, old, new) for name, (old, new) in section.changed.items()),
-            *((name, _ABSENT, new) for name, new in section.added.items()),
-            *((name, old, _ABSENT) for name, old in section.removed.items()),
-        ]
-    )
+    found = [
+        *((name, old, new) for name, (old, new) in section.changed.items()),
+        *((name, _ABSENT, new) for name, new in section.added.items()),
+        *((name, old, _ABSENT) for name, old in section.removed.items()),
+    ]
+    rows = sorted((one_line(name), one_line(old), one_line(new)) for name, old, new in found)
     short = [row for row in rows if max(map(len, row)) <= _LONG]
     if short:
         yield from (f"  {line}" for line in columns([("", "before", "after"), *short]))

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cannery.common.columns import columns
 from cannery.common.errors import counted
+from cannery.common.printable import json_text, one_line
 from cannery.publish.layer_files import FileChange
 
 _SHOWN = 20
@@ -99,7 +99,7 @@ def _files(layer: BuiltLayer) -> Iterator[str]:
         return
     verb = "differs" if len(layer.files) == 1 else "differ"
     yield f"{layer.name}: {counted(len(layer.files), 'file')} {verb}"
-    rows = [(each.path, ", ".join(each.how)) for each in layer.files[:_SHOWN]]
+    rows = [(one_line(each.path), ", ".join(each.how)) for each in layer.files[:_SHOWN]]
     yield from (f"  {line}" for line in columns(rows))
     if (more := len(layer.files) - _SHOWN) > 0:
         yield f"  and {more:,} more; --format json has all"
@@ -127,4 +127,4 @@ def reproduction_json(found: Reproduction) -> str:
         ],
         "notes": found.notes,
     }
-    return json.dumps(content, indent=2, ensure_ascii=False)
+    return json_text(content)

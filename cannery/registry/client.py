@@ -7,6 +7,7 @@ Source of the protocol: the OCI distribution specification, 1.1.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -16,6 +17,7 @@ import requests
 from urllib3.util.retry import Retry
 
 from cannery.common.errors import Problem
+from cannery.common.image_names import TAG
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.common.redirects import LONGEST, in_time
 from cannery.registry.errors import RegistryError, explanation, storage_is_full
@@ -36,6 +38,10 @@ _SLOWEST = 1 << 14
 
 NOT_DELETABLE = (400, 405)
 """The status of a registry that does not allow deletion, or no deletion of tags."""
+
+
+def _is_tag(value: object) -> bool:
+    return isinstance(value, str) and bool(re.fullmatch(TAG, value))
 
 
 class Repository:
@@ -132,7 +138,7 @@ class Repository:
             tags = parse_json(response.content)["tags"] or []
         except (ValueError, TypeError, KeyError) as error:
             raise self._error(f"{self.host} does not answer like a registry.") from error
-        if not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
+        if not (isinstance(tags, list) and all(_is_tag(tag) for tag in tags)):
             raise self._error(f"{self.host} does not answer like a registry.")
         return tags
 

@@ -7,10 +7,10 @@ Source: OASIS, Static Analysis Results Interchange Format 2.1.0, sections 3.13 t
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any
 
 from cannery import __version__
+from cannery.common.printable import json_text
 from cannery.verify.audit.result import Audit, Result, Standing
 
 Json = dict[str, Any]
@@ -49,7 +49,7 @@ def sarif_document(rules: list[Json], results: list[Json], **more: Json) -> str:
     driver = {"name": "cannery", "version": __version__, "rules": rules}
     run = {"tool": {"driver": driver}, "results": results, **more}
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json_text(document) + "\n"
 
 
 def _rule(result: Result) -> dict[str, Any]:

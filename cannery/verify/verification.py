@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from cannery.common.model import DeviceKind
+from cannery.common.printable import json_text
 
 
 class LeftOut(StrEnum):
@@ -96,7 +97,7 @@ class Verification:
 
     def to_json(self) -> str:
         """Everything that is known of the run, for programs."""
-        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+        return json_text(asdict(self)) + "\n"
 
 
 def passed_on(

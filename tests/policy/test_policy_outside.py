@@ -64,6 +64,28 @@ def test_json_and_toml_of_others_have_one_door() -> None:
     assert {*OWN} <= found, "these need no exception any more"
 
 
+def test_json_that_people_read_has_escapes() -> None:
+    own = {
+        "build/journal.py": "a file in .cannery",
+        "image/bake_file.py": "a file for buildx, which takes escapes for something else",
+        "image/render.py": "target.json, of matrix.yaml",
+        "matrix/siblings.py": "a word for matrix.yaml",
+        "publish/attestation.py": "bytes that are hashed",
+    }
+    found = {
+        name
+        for name, tree in SOURCES.items()
+        if any(
+            isinstance(node, ast.keyword)
+            and node.arg == "ensure_ascii"
+            and ast.unparse(node.value) == "False"
+            for node in ast.walk(tree)
+        )
+    }
+    assert found - {*own} == {"common/printable.py"}, "use cannery.common.printable.json_text"
+    assert {*own} <= found, "these need no exception any more"
+
+
 def test_the_session_of_the_web_has_one_rule() -> None:
     found = {
         name

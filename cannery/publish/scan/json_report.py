@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from cannery.common.printable import json_text
 from cannery.publish.scan.findings import Finding
 from cannery.publish.scan.result import Scan, Scanned
 
@@ -30,7 +30,7 @@ def scan_json(scan: Scan) -> str:
         ],
         "warnings": list(scan.warnings),
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json_text(document) + "\n"
 
 
 def _scanned(scanned: Scanned) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
+from cannery.common.printable import json_text
 from cannery.verify.audit.result import Audit
 
 
 def to_json(audit: Audit) -> str:
     """Everything that is known of the image, for programs."""
     document = {"schema": 1, "verdict": audit.standing, "failed": bool(audit.failures)}
-    return json.dumps(document | asdict(audit), indent=2, ensure_ascii=False) + "\n"
+    return json_text(document | asdict(audit)) + "\n"

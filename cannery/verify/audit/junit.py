@@ -6,14 +6,11 @@ The form is that of pytest's ``--junit-xml``: a suite for each group, a case for
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 
+from cannery.common.printable import printable
 from cannery.verify.audit.result import Audit, Result, Standing
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot hold, even escaped."""
 
 
 def to_junit(audit: Audit) -> str:
@@ -59,8 +56,8 @@ def _case(audit: Audit, result: Result) -> list[str]:
 
 
 def _text(text: str) -> str:
-    return escape(_NOT_XML.sub("?", text))
+    return escape(printable(text))
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_NOT_XML.sub("?", text))
+    return quoteattr(printable(text))

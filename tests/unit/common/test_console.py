@@ -88,3 +88,14 @@ def test_who_redraws_the_screen_gets_the_same(stderr: Use) -> None:
         console.say("in sync", "ok")
     assert stream.getvalue() == ""
     assert written[0].endswith(f"] {GREEN}in sync{END}\n")
+
+
+def test_what_others_say_controls_nothing(stderr: Use) -> None:
+    said = stderr(Terminal())
+    for tell in (console.say, console.error, lambda text: console.show_result(text, failed=True)):
+        tell("a\n::error::b\x1b[2J\x9b\u202e\n")
+    text = said.getvalue()
+    for colour in (RED, YELLOW, GREEN, END):
+        text = text.replace(colour, "")
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert "\n::" not in text

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from cannery.common.outside import parse_json, parse_toml
-from cannery.common.printable import one_line, printable
+from cannery.common.printable import json_text, one_line, printable
 
 
 @pytest.mark.parametrize(
@@ -67,3 +69,11 @@ def test_what_is_printed_controls_nothing() -> None:
     assert not one_line("::error::x").startswith("::")
     assert printable("std::vector\n- a::b\n") == "std::vector\n- a::b\n"
     assert one_line("plain text, 中文") == "plain text, 中文"
+
+
+def test_json_that_is_printed_controls_nothing_and_says_the_same() -> None:
+    document = {"a\x9b": ["\u202e", "\u2028\x7f\x1b", "\U000e0001", "中文\u3000é", 1.5, None]}
+    text = json_text(document)
+    assert json.loads(text) == document
+    assert all(line.replace("\u3000", "").isprintable() for line in text.split("\n"))
+    assert "中文\u3000é" in text

@@ -194,3 +194,14 @@ def test_json_has_all_of_it() -> None:
     }
     assert found["layers"][1] == {"name": "os", "state": "changed", "sizes": [2000000, 3000000]}
     assert (found["differs"], found["not_compared"]) == (True, [])
+
+
+def test_what_images_contain_controls_nothing() -> None:
+    odd = "a\n::error::b\x1b[2J\x9b\u202e"
+    sections = {"labels": {odd: odd, "long": odd * 9}}
+    after = replace(BEFORE, sections=sections, layers=[LayerContent(name=odd, identity="")])
+    found = difference(BEFORE, after)
+    for text in (difference_text(found), difference_text(found, 40), difference_json(found)):
+        lines = text.split("\n")
+        assert all(line.isprintable() for line in lines)
+        assert not [line for line in lines if line.lstrip().startswith("::")]

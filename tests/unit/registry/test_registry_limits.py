@@ -33,6 +33,8 @@ ODD = {
     "digits": b'{"tags": [' + b"9" * 10_000 + b"]}",
     "objects": b'{"tags": {"a": 1}, "layers": {"a": 1}, "manifests": {"a": 1}}',
     "no UTF-8": b'{"tags": ["\xff"]}',
+    "a tag with lines": rb'{"tags": ["a\n::error::b"]}',
+    "a tag that is a path": b'{"tags": ["../../other/tags/a"]}',
 }
 WORDS = ("layers", "manifests", "token")
 BRIEF = PATIENCE.new(total=1, backoff_factor=0.001)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
@@ -142,3 +143,13 @@ def test_a_clean_image_has_no_results_in_sarif() -> None:
 def test_an_image_of_which_nothing_is_known(write: object) -> None:
     empty = replace(AUDIT, results=(), what={}, hardware={})
     assert write(empty)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("form", [to_text, to_json, to_junit, lambda a: to_sarif(a, "Dockerfile")])
+def test_what_an_image_says_controls_nothing(form: Callable[[Audit], str]) -> None:
+    odd = "a\n::error::b\x1b[2J\x9b\u202e"
+    results = tuple(replace(each, text=odd, fix=odd, sources=(odd,)) for each in RESULTS)
+    audit = replace(AUDIT, reference=odd, what={"torch": odd}, results=results)
+    lines = form(audit).split("\n")
+    assert all(line.isprintable() for line in lines)
+    assert not [line for line in lines if line.lstrip().startswith("::")]
