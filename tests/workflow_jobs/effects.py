@@ -23,10 +23,7 @@ def _server(place: Place) -> Path:
 
 
 def _changed(place: Place, branch: str) -> set[str]:
-    """The files that the only commit of a job to ``branch`` changes.
-
-    act takes the last commit of an earlier job in the same run for the event's.
-    """
+    """The files that the only commit of a job to ``branch`` changes."""
     names = git(_server(place), "diff", "--name-only", f"{branch}~1", branch)
     return set(names.splitlines())
 

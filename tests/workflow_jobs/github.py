@@ -76,6 +76,8 @@ def run(
         *(f"--local-repository={each}={ACTIONS / each.split('@')[0]}" for each in used_actions()),
         f"--container-options={' '.join(place.container)}",
         *(f"--env={key}={value}" for key, value in {**place.environment, **env}.items()),
+        # act takes the last commit of an earlier job for the event's.
+        f"--env=JOBS_COMMIT={git(place.workspace, 'rev-parse', 'HEAD')}",
         f"--env=GITHUB_WORKFLOW_REF={REPOSITORY}/{path_of(workflow)}@{told.get('ref', '')}",
         *(f"--var={key}={value}" for key, value in place.variables.items()),
         *(f"--secret={key}" for key in ("GITHUB_TOKEN", *place.secrets)),

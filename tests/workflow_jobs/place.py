@@ -71,7 +71,8 @@ class Place:
         temp = str(self.root / "temp")
         folders = {
             "TMPDIR": temp,
-            "RUNNER_TEMP": temp,
+            # A folder of the job's own, as act's ${{ runner.temp }} is.
+            "RUNNER_TEMP": "/tmp",
             "UV_CACHE_DIR": f"{temp}/uv",
             "ZIG_GLOBAL_CACHE_DIR": f"{temp}/zig",
         }

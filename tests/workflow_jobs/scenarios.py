@@ -98,7 +98,7 @@ SCENARIOS = (
         event="schedule",
         variables=_SCANS,
         change=published.vulnerable,
-        results=_good("update", "scan", "rebuild", "propose-rebuild"),
+        results=_good("update", "propose", "scan", "rebuild", "propose-rebuild"),
         check=effects.rebuilt,
     ),
     Scenario(

@@ -63,7 +63,19 @@ def test_the_action(machine: Machine) -> None:
     assert {*outputs} == {*ACTION["outputs"]}
     assert Path(outputs["junit"]).name == "report.xml"
     assert str(given["sarif"]) == outputs["sarif"]
-    assert "```text" in done.summary
+
+
+def test_the_report_cannot_leave_its_block_in_the_summary(machine: Machine) -> None:
+    machine.fake("sudo")
+    [step] = [each for each in ACTION["runs"]["steps"] if each.get("id") == "test"]
+    said = "an image\n```\n<h1>fine</h1>\n"
+    path = machine.fakes / "sudo"
+    path.write_text(f"#!/bin/sh\n[ $1 = chown ] || printf '{said}'\n", encoding="utf-8")
+    made = Step(name="test", script=step["run"], env=step["env"])
+    done = machine.run(made, {**NOTHING, "CANNERY": "/cannery"})
+    lines = done.summary.splitlines()
+    assert [line for line in lines if line and not line.startswith("    ")] == []
+    assert "    <h1>fine</h1>" in lines
 
 
 def test_the_action_with_nothing_but_an_image(machine: Machine) -> None:
