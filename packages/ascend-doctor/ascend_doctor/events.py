@@ -48,7 +48,8 @@ _ABORT = re.compile(
 
 _ERROR = re.compile(
     r"(?!Traceback|File |During handling|The above|ERR\d|\[ERROR\])(?=\S.{15})"
-    r".*(?:[Ff]ail|[Ee]rror|[Cc]annot|[Uu]nable|[Ii]nvalid|not found|timed out|refused|denied)"
+    r".*(?:[Ff]ail|[Ee]rror|[Cc]annot|[Uu]nable|[Ii]nvalid|not found|timed out|refused|denied"
+    r"|exceed|more than|less than|too (?:large|small|many|long)|not enough|mismatch|missing)"
 )
 """What an error says whose line is marked as one."""
 

@@ -53,12 +53,14 @@ def _outcome(reader: Reader) -> Outcome:
         # A launcher that speaks last: the reason can be before the last good line.
         alive = [each for each in events if not each.weak]
     failing = [each for each in alive if not each.weak] or _telling(alive)
+    lines = [each for each in failing if each.cause.id == "error-line"]
     if any(each.cause.id not in _VAGUE for each in failing):
         failing = [each for each in failing if each.cause.id != "error-line"]
     over = [each for each in events if each not in alive]
     if not failing:
         return Outcome(False, None, (), tuple(_once([*notes, *over])), reader.counts, reader.size)
     root = _root(failing, alive)
+    root = next(_reasons_of_an_end(root, [*failing, *lines]), root)
     follows = [each for each in _once(alive) if each.cause.id != root.cause.id]
     notes = [each for each in notes if each.cause.id != root.cause.id]
     return Outcome(True, root, tuple(follows), tuple(_once(notes)), reader.counts, reader.size)
@@ -103,8 +105,7 @@ def _root(failing: list[Event], alive: list[Event]) -> Event:
         telling = [each for each in telling if each.rank in (first, -1)]
     best = min(map(_rank_of, telling))
     same = [each for each in telling if _rank_of(each) == best]
-    root = min(enumerate(same), key=lambda each: _order(each[1], same, each[0]))[1]
-    return next(_reasons_of_an_end(root, failing), root)
+    return min(enumerate(same), key=lambda each: _order(each[1], same, each[0]))[1]
 
 
 def _reasons_of_an_end(end: Event, events: list[Event]) -> Iterator[Event]:
@@ -113,7 +114,7 @@ def _reasons_of_an_end(end: Event, events: list[Event]) -> Iterator[Event]:
         for each in events:
             before = (each.file, each.number) < (end.file, end.number)
             same_rank = each.rank == end.rank or -1 in (each.rank, end.rank)
-            if before and same_rank and each.cause.id in _BARE:
+            if before and same_rank and each.cause.id in (*_BARE, "error-line"):
                 yield each
 
 

@@ -95,7 +95,7 @@ _NAME = re.compile(
 )
 _CALL = re.compile(
     r"TypeError: .*(?:takes \d+ positional arguments? but \d+ (?:was|were) given"
-    r"|missing \d+ required positional argument|__init__\(\) got an unexpected keyword argument)"
+    r"|missing \d+ required positional argument|\w\(\) got an unexpected keyword argument)"
 )
 _FRAME = re.compile(r'File "(?P<path>[^"]+)", line \d+, in ')
 _OF_CANN_FILE = re.compile(

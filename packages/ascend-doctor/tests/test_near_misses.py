@@ -122,6 +122,8 @@ WRAPPER = "  error: subprocess-exited-with-error"
         ((KILLED,), "host-memory"),
         (("KeyError: 'config'", KILLED), "exception"),
         (("KeyError: 'config'", "Memory cgroup out of memory: Killed process 7"), "host-memory"),
+        (("[ERROR] Cannot open the thing at all", "Segmentation fault"), "error-line"),
+        (("Segmentation fault", "[ERROR] Cannot open the thing at all"), "native-crash"),
         # Who waits, waits for the rank that has an exception.
         (("[rank3]: KeyError: 'x'", "[rank0]: EI0002: Notify register times out"), "exception"),
         (("[rank3]: KeyError: 'x'", "[rank3]: EI0002: Notify register times out"), "hccl-timeout"),
