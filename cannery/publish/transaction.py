@@ -144,7 +144,8 @@ class Transaction:
         ]
         mover = TagMover(self.repository, new=frozenset(self._new))
         try:
-            write_files(records)
+            # Only new files: a push beside this one may have recorded the same tag.
+            write_files(records, before=dict.fromkeys(records))
         except BaseException as error:
             unmoved(error)
             raise

@@ -70,12 +70,16 @@ def _annotations(target: str, created: str, *, simulated: bool) -> dict[str, str
 
 @dataclass
 class Push:
-    """A push whose hooks only log what they were called with; ``releases`` gets the records."""
+    """A push whose hooks only log what they were called with; ``releases`` gets the records.
+
+    With ``beside``, another push writes this into the record meanwhile.
+    """
 
     repository: Repository
     releases: Path
     log: list[str] = field(default_factory=list)
     fails_at: str = ""
+    beside: str = ""
     with_what: BaseException = field(default_factory=KeyboardInterrupt)
 
     def __call__(self, *image_pushes: ImagePush) -> list[PushedImage]:
@@ -97,12 +101,18 @@ class Push:
 
     def _records(self, pushed: Sequence[PushedImage]) -> Mapping[Path, str]:
         self._note("records")
-        return {
+        found = {
             self.releases
             / each.image_push.name
             / f"{each.image_push.immutable}.json": each.root.digest
             for each in pushed
         }
+        found = {path: text for path, text in found.items() if not path.exists()}
+        if self.beside:
+            [path] = found
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self.beside, encoding="utf-8")
+        return found
 
     def tags(self) -> dict[str, str]:
         """Every tag of the repository with what it names."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import PublishError
+from cannery.common.errors import FileError, PublishError
 
 from .goods import Push, image_push, unmoved
 from .servers import Between
@@ -65,3 +65,14 @@ def test_an_immutable_tag_is_never_given_to_something_else(
     assert before["full-1"] in str(caught.value.problems[0])
     assert line.count("^(PUT|POST|DELETE) ") == 0
     unmoved(push, before)
+
+
+def test_the_record_of_another_push_stays(
+    push: Push, before: dict[str, str], tmp_path: Path
+) -> None:
+    push.beside = "another push"
+    with pytest.raises(FileError, match="was changed by another process") as error:
+        push(image_push(tmp_path, version="2"))
+    assert error.value.problems[-1].what == "No tag was moved."
+    assert push.tags() == before
+    assert (push.releases / "full" / "full-2.json").read_text() == "another push"
