@@ -7,11 +7,12 @@ from functools import cache
 from pathlib import Path
 
 from cannery.common.errors import Problem, UsageError
+from cannery.common.references import parse_reference
 from cannery.image.content_key import LABEL
 from cannery.registry.client import Repository
 from cannery.registry.errors import RegistryError
 from cannery.registry.http import PATIENCE
-from cannery.registry.oci import Descriptor, Document, manifest_contents, parse_reference
+from cannery.registry.oci import Descriptor, Document, manifest_contents
 
 _BRIEF = PATIENCE.new(total=3)
 """Retries of a question that somebody waits for: about two seconds if nobody answers."""

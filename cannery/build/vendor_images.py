@@ -11,13 +11,13 @@ from cannery.build.ready import Ready
 from cannery.build.selection import Selection
 from cannery.common import console
 from cannery.common.errors import CanneryError
+from cannery.common.references import digest_in
 from cannery.common.sources import CannSource
 from cannery.engine.bake import BakeSettings
 from cannery.engine.vendor_facts import read_facts
 from cannery.image.bake_file import ImageBuild, StageBuild
 from cannery.image.vendor_image import (
     check_facts,
-    digest_of,
     image_of,
     left_out,
     vendor_files,
@@ -73,7 +73,7 @@ class VendorImages:
         found = locate((*mirrors, reference), target.platform, self.options.ca)
         console.say(f"{target.id}: CANN {target.cann.version} is taken from {found}")
         program = hashlib.sha256("".join(vendor_files().values()).encode()).hexdigest()
-        name = f"{digest_of(reference)[7:19]}-{target.docker_arch}-{program[:8]}.json"
+        name = f"{digest_in(reference)[7:19]}-{target.docker_arch}-{program[:8]}.json"
         kept = self.project.state / "vendor-images" / name
         facts = read_facts(build, found, self.settings, kept)
         check_facts(target, found, facts, simulated=self.options.simulate)

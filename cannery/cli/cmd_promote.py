@@ -6,13 +6,13 @@ from __future__ import annotations
 from cannery.cli.common import existing, read
 from cannery.common import console
 from cannery.common.errors import Problem, UsageError
+from cannery.common.references import Reference, parse_reference
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import PromoteOptions
 from cannery.publish.policy import load
 from cannery.publish.promote import Promotion
 from cannery.registry.client import Repository
-from cannery.registry.oci import Reference, parse_reference
 from cannery.registry.records import read_records
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from cannery.cli.common import existing, read
 from cannery.common import console
+from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import PruneOptions
 from cannery.publish.policy import load
 from cannery.publish.prune import delete, moving_tags, prunable, text_of
 from cannery.registry.client import Repository
-from cannery.registry.oci import parse_reference
 from cannery.registry.records import read_records
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from cannery.build.selection import Selection
 from cannery.cli.common import existing, read, selected
 from cannery.common import console
+from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
 from cannery.options.given import Given
 from cannery.options.publish import PushOptions
@@ -16,7 +17,6 @@ from cannery.options.shared import RequiredTargetOptions
 from cannery.publish.policy import load
 from cannery.publish.push import Push
 from cannery.registry.client import Repository
-from cannery.registry.oci import parse_reference
 
 
 def run(given: Given, project: Project) -> int:

@@ -12,10 +12,6 @@ SIMULATED = "-sim"
 TARGET_FIELD = "{target}"
 """Stands for a target's tag in the name of a cache."""
 
-TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
-REPOSITORY = r"[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*"
-"""Regular expressions. Source: the OCI distribution specification, 1.1, "Pulling manifests"."""
-
 _LOCAL = "cannery"
 """The repository of the images on the machine that has built them."""
 

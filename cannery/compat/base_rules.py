@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from cannery.common.bases import Base, PythonSource
 from cannery.common.errors import did_you_mean
+from cannery.common.references import full_reference
 from cannery.compat.facts import Suite
 from cannery.compat.finding import Finding, Place, Subject, Verdict
 
@@ -39,8 +40,8 @@ def _base(subject: Subject, base: Base) -> Iterator[Finding]:
         fix = f"Write distribution: {row.distribution}, or another suite."
         yield _wrong(base, "suite", text, row, fix=fix)
         return
-    # A ':' before the last '/' is that of a registry's port.
-    distribution, _, tag = base.image.partition("@")[0].rpartition("/")[2].partition(":")
+    named = full_reference(base.image)
+    distribution, tag = named.repository.rpartition("/")[2], named.tag
     if distribution != row.distribution:
         text = (
             f"base {base.name} is made from image {distribution!r}, and packages of its suite "

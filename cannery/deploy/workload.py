@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cannery.common.errors import Problem, UsageError, did_you_mean
 from cannery.common.model import Target
+from cannery.common.references import is_reference
 from cannery.deploy.chips import Chip, chip_named
 from cannery.deploy.run_spec import (
     DRIVER_MOUNTS,
@@ -41,8 +42,6 @@ _TEMPORARY = "/tmp"  # noqa: S108 - where every Linux has it
 _HOME_OF_ROOT = "/root"
 
 _ELSEWHERE = "Mount it elsewhere."
-
-_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +177,7 @@ class Workload:
             yield Problem(what=f"shared memory: {error}")
 
     def _of_words(self) -> Iterator[Problem]:
-        if not _IMAGE.fullmatch(self.image):
+        if not is_reference(self.image):
             what = f"invalid image name {self.image!r}."
             yield Problem(what=what, fix="Write it as in registry.example.com/ascend:TAG.")
         for word in self.command:

@@ -21,12 +21,12 @@ from cannery.common.errors import (
     Problem,
     file_error,
 )
+from cannery.common.references import full_reference
 from cannery.engine.bootstrap import bootstrap, checked
 from cannery.engine.builder import Builder
 from cannery.engine.images import local_images
 from cannery.engine.known_bases import Notes, base_names, building_architecture, local_base
 from cannery.engine.pull import pull
-from cannery.matrix.own_sources import full_reference, split_reference
 from cannery.registry.errors import UnreachableError
 from cannery.registry.located import resolved
 
@@ -90,7 +90,7 @@ class Bases:
 
     def _given(self, base: Base, reference: str, architecture: str) -> FoundBase | None:
         """The base as the registry of ``reference`` has it; None if that cannot be reached."""
-        host = split_reference(reference)[0]
+        host = full_reference(reference).registry
         if host in self._silent and not base.is_pinned:
             # What has a digest the builder may have pulled earlier.
             return None
@@ -119,7 +119,7 @@ class Bases:
 
     def _why(self, base: Base) -> str:
         """Why no registry of ``base`` can be reached."""
-        hosts = dict.fromkeys(split_reference(each)[0] for each in _references(base))
+        hosts = dict.fromkeys(full_reference(each).registry for each in _references(base))
         return "; ".join(f"{host}: {self._silent[host]}" for host in hosts if host in self._silent)
 
     def _kept(self, base: Base, architecture: str) -> FoundBase | None:
@@ -140,7 +140,7 @@ def look_up(base: Base, architecture: str, notes: Notes, ca: Path | None) -> Non
 
 
 def _looked_up(base: Base, reference: str, architecture: str, ca: Path | None) -> FoundBase:
-    now = resolved(full_reference(reference), f"linux/{architecture}", ca)
+    now = resolved(str(full_reference(reference)), f"linux/{architecture}", ca)
     return FoundBase(
         reference=f"{reference}@{now.digest}",
         # That of one platform, because the image of another may be a new one.

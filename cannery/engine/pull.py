@@ -15,9 +15,9 @@ from pathlib import Path
 from cannery.common import console
 from cannery.common.errors import EngineError, Problem
 from cannery.common.process import run
+from cannery.common.references import full_reference
 from cannery.engine.builder import Builder
 from cannery.image.bake_file import INTO_ENGINE
-from cannery.matrix.own_sources import split_reference
 
 _ENVIRONMENT = {"BUILDX_NO_DEFAULT_ATTESTATIONS": "1"}
 
@@ -49,7 +49,7 @@ class Refusal:
 
     @property
     def problem(self) -> Problem:
-        host = split_reference(self.reference)[0]
+        host = full_reference(self.reference).registry
         what = f"{host} does not give {self.reference} for {self.platform}: {self.why.rstrip('.')}."
         found = (fix for words, fix in _FIXES if re.search(words, self.why, re.IGNORECASE))
         fix = next(found, "Check that the builder can reach {host}.")

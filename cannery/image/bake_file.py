@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common.errors import Problem, UsageError
-from cannery.common.image_names import REPOSITORY, TAG, TARGET_FIELD, cache_name
+from cannery.common.image_names import TARGET_FIELD, cache_name
+from cannery.common.references import read_reference
 from cannery.options.cache_secrets import without_secrets
 
 INDEX_VARIABLE = "CANNERY_INDEX_URL"
@@ -263,7 +264,8 @@ def _cache_problem(option: str, text: str, count: int) -> Problem | None:
         what = f"--cache-{option} {without_secrets(text)!r} has no type."
         fix = "Name a repository, as in registry.example/cache, or write type=...,..."
         return Problem(what=what, fix=fix)
-    if "=" not in text and not _REFERENCE.fullmatch(text.replace(TARGET_FIELD, "x")):
+    named = read_reference(text.replace(TARGET_FIELD, "x"))
+    if "=" not in text and (not named or named.digest):
         what = f"--cache-{option}: invalid name of a repository: {text!r}."
         return Problem(what=what, fix="Write it as in registry.example/cache.")
     overwrites = option == "to" and fields.get("type") in _OVERWRITES
@@ -272,9 +274,6 @@ def _cache_problem(option: str, text: str, count: int) -> Problem | None:
         what = f"--cache-to {shown}: each target would replace the cache of the others."
         return Problem(what=what, fix=f"Put {TARGET_FIELD} into it, which stands for the target.")
     return None
-
-
-_REFERENCE = re.compile(rf"[A-Za-z0-9.-]+(:[0-9]+)?(/{REPOSITORY})?(:{TAG})?")
 
 
 def _sources(text: str, tags: Iterable[str]) -> list[str]:

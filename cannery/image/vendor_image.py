@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Self
 from cannery.common.errors import ArtifactError, Problem
 from cannery.common.model import Target
 from cannery.common.outside import parse_json
+from cannery.common.references import digest_in
 from cannery.common.sources import CannSource
 from cannery.fetch.needed_files import cann_files
 from cannery.image.bake_file import StageBuild
@@ -32,19 +32,12 @@ FACTS = "facts.json"
 LABEL = "io.cannery.cann-image"
 """The label with the reference of the image that CANN was taken from."""
 
-_DIGEST = re.compile(r".+@(sha256:[0-9a-f]{64})")
 _NO_WHEELS = (
     "CANN cannot be taken from a package index: the vendor's wheels have only a part of the"
     " toolkit, in another layout, and NNAL was not among them in April 2026."
 )
 _OTHER_SOURCE = "Choose another --source. docs/fetching.md says what is known about the wheels."
 _OTHER = "Name an image with the right contents in cannery.toml, or another --source."
-
-
-def digest_of(reference: str) -> str:
-    """The digest in ``reference``; empty if it has none."""
-    match = _DIGEST.fullmatch(reference)
-    return match[1] if match else ""
 
 
 def image_labels(target: Target) -> dict[str, str]:
@@ -76,7 +69,7 @@ def image_of(
             return ""
         if source is CannSource.DOWNLOAD and (servers or all(f.is_downloadable for f in files)):
             return ""
-        if source is CannSource.IMAGE and (digest_of(reference) or order == [source]):
+        if source is CannSource.IMAGE and (digest_in(reference) or order == [source]):
             _require_digest(target, reference)
             return reference
         if source is CannSource.INDEX and source is order[-1]:
@@ -85,7 +78,7 @@ def image_of(
 
 
 def _require_digest(target: Target, reference: str) -> None:
-    if digest_of(reference):
+    if digest_in(reference):
         return
     what = f"{target.id}: no image with CANN {target.cann.version} for chip {target.chip} is known."
     if reference:

@@ -13,8 +13,8 @@ from cannery.common.bases import Base
 from cannery.common.errors import MatrixError, Problem, Span
 from cannery.common.files import read_text
 from cannery.common.model import Target
+from cannery.common.references import full_reference
 from cannery.matrix.matrix import Matrix
-from cannery.matrix.own_sources import full_reference
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.versions import Use, VersionChange, rewrite
@@ -35,7 +35,7 @@ def update_bases(project: Project, *, building: str, write: bool, ca: Path | Non
     matrix = project.matrix()
     found: dict[str, str] = {}
     for base, platforms in _unpinned(matrix, f"linux/{building}").values():
-        references = (*base.mirrors, full_reference(base.image))
+        references = (*base.mirrors, str(full_reference(base.image)))
         found[base.name] = digest_of_tag(references, sorted(platforms), ca)
         print(f"{base.name}: {base.image}@{found[base.name]}")
     if not found:

@@ -19,6 +19,7 @@ from cannery.common.bases import (
     Distribution,
     PackageManager,
 )
+from cannery.common.references import read_reference
 from cannery.common.yaml_reader import Section, read_yaml
 
 DISTRIBUTIONS = Path(__file__).with_name("distributions.yaml")
@@ -26,7 +27,6 @@ _USUAL = "debian"
 """The distribution of a base that names none."""
 
 _GLIBC = re.compile(r"[0-9]+\.[0-9]+")
-_IMAGE = re.compile(r"[a-z0-9][^@\s]*:[\w][\w.-]{0,127}(@sha256:[0-9a-f]{64})?")
 _TIME = re.compile(
     r"([12][0-9]{3})([0-9][0-9])([0-9][0-9])T([0-9][0-9])([0-9][0-9])([0-9][0-9])Z", re.ASCII
 )
@@ -84,7 +84,8 @@ def wrong_package(text: str) -> str:
 def read_base(name: str, section: Section) -> Base:
     """The base in ``section``; mistakes become problems."""
     image = section.text("image", required="snapshot" not in section)
-    if image and not _IMAGE.fullmatch(image):
+    reference = read_reference(image)
+    if image and not (reference and reference.tag):
         fix = "Write it as name:tag@sha256:digest, or as name:tag while its digest is not known."
         section.wrong("image", f"{image!r} is not an image with a tag.", fix)
     glibc = section.text("glibc")

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 from cannery.common.errors import did_you_mean
+from cannery.common.references import is_versioned
 from cannery.common.sources import Address, File
 from cannery.common.yaml_reader import Section
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FOLDER = re.compile(r"[A-Za-z0-9._%+-]+(/[A-Za-z0-9._%+-]+)*")
 _HEADER = re.compile(r"[A-Za-z0-9-]+")
-_REFERENCE = re.compile(r"[a-z0-9.:-]+(/[a-z0-9._-]+)+(:[\w.-]{1,128})?(@sha256:[0-9a-f]{64})?")
 _NOT_THERE = "none"
 """What ``download`` says of a file that is not in the folder of its release."""
 
@@ -210,15 +210,10 @@ def read_images(section: Section, chips: Collection[str]) -> dict[str, str]:
     found = inner.all_texts()
     for chip, reference in found.items():
         _check_chip(inner, chip, chips)
-        if reference and not is_reference(reference):
+        if reference and not is_versioned(reference):
             fix = "Write it as registry/name:tag or registry/name@sha256:digest."
             inner.wrong(chip, f"{reference!r} is not the reference of an image.", fix)
     return found
-
-
-def is_reference(text: str) -> bool:
-    """Whether ``text`` names an image in a registry by tag, by digest, or by both."""
-    return bool(_REFERENCE.fullmatch(text)) and (":" in text.rpartition("/")[2] or "@" in text)
 
 
 def _check_chip(section: Section, chip: str, chips: Collection[str]) -> None:

@@ -10,15 +10,13 @@ from cannery.common.bases import Base
 from cannery.common.cann import CannRelease
 from cannery.common.errors import MatrixError, Problem, did_you_mean
 from cannery.common.model import Target
+from cannery.common.references import full_reference
 from cannery.matrix.file_names import SETTINGS
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.settings import Settings
 from cannery.matrix.toml_places import place_of
 
 Mirrors = Mapping[str, tuple[str, ...]]
-
-_HUB = "docker.io"
-"""The registry of references that name none."""
 
 
 def with_settings(matrix: Matrix, settings: Settings) -> Matrix:
@@ -58,23 +56,9 @@ def at_mirrors(reference: str, mirrors: Mirrors) -> tuple[str, ...]:
 
     Without a digest it has a tag.
     """
-    registry, name = split_reference(reference)
-    path, at, digest = name.partition("@")
-    wanted = f"{path.partition(':')[0]}@{digest}" if at else path
-    return tuple(f"{mirror}/{wanted}" for mirror in mirrors.get(registry, ()))
-
-
-def full_reference(reference: str) -> str:
-    """``reference`` with the registry that docker reads into it."""
-    return "/".join(split_reference(reference))
-
-
-def split_reference(reference: str) -> tuple[str, str]:
-    """The registry, and the rest, as docker reads ``reference``."""
-    first, slash, rest = reference.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost"):
-        return first, rest
-    return _HUB, reference if slash else f"library/{reference}"
+    full = full_reference(reference)
+    wanted = f"{full.repository}@{full.digest}" if full.digest else f"{full.repository}:{full.tag}"
+    return tuple(f"{mirror}/{wanted}" for mirror in mirrors.get(full.registry, ()))
 
 
 def _unknown(settings: Settings, targets: Iterable[Target]) -> Iterator[Problem]:

@@ -12,15 +12,15 @@ from typing import Any, TypeVar
 from cannery.common.errors import MatrixError, Problem, Span, did_you_mean
 from cannery.common.files import read_text
 from cannery.common.outside import parse_toml
+from cannery.common.references import is_registry, is_versioned
 from cannery.common.sources import DEFAULT_ORDER, Address, CannSource
 from cannery.common.urls import without_login
-from cannery.matrix.file_definitions import is_header, is_reference, is_url
+from cannery.matrix.file_definitions import is_header, is_url
 from cannery.matrix.file_names import SETTINGS
 from cannery.matrix.toml_places import place_of
 
 T = TypeVar("T")
 
-_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9._/-]+)?")
 _AT = re.compile(r"\(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)")
 
 
@@ -185,7 +185,7 @@ def _servers(sources: _Table) -> Iterable[Address]:
 
 def _images(release: _Table) -> dict[str, str]:
     noun = "the reference of an image, as in registry/name:tag"
-    return {chip: _checked(release, chip, is_reference, noun) for chip in release.names()}
+    return {chip: _checked(release, chip, is_versioned, noun) for chip in release.names()}
 
 
 def _mirrors(table: _Table) -> dict[str, tuple[str, ...]]:
@@ -193,7 +193,7 @@ def _mirrors(table: _Table) -> dict[str, tuple[str, ...]]:
     for registry in table.names():
         items = table.items(registry)
         for each in (registry, *items):
-            if not isinstance(each, str) or not _HOST.fullmatch(each):
+            if not isinstance(each, str) or not is_registry(each):
                 fix = "Write it as registry.example.com or registry.example.com/folder."
                 table.wrong(registry, f"{without_login(str(each))!r} is not a registry.", fix)
         found[registry] = tuple(str(each) for each in items)

@@ -22,6 +22,7 @@ from cannery.common.errors import (
 )
 from cannery.common.files import read_text
 from cannery.common.model import Target
+from cannery.common.references import parse_reference
 from cannery.engine.images import local_images
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project, select
@@ -32,7 +33,7 @@ from cannery.publish.inventory import Inventory, Origin, Package
 from cannery.publish.sbom import spdx
 from cannery.publish.scan.advisory_download import read_json
 from cannery.registry.client import Repository
-from cannery.registry.oci import ATTESTED, manifest_contents, parse_reference
+from cannery.registry.oci import ATTESTED, manifest_contents
 from cannery.registry.records import latest, read_records
 
 _PREDICATE = "in-toto.io/predicate-type"

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from cannery.common.errors import EngineError, Problem, UsageError
 from cannery.common.process import run
+from cannery.common.references import digest_in
 
 PASSWORD = "COSIGN_PASSWORD"  # noqa: S105 - the name of the variable, not its value
 """The variable with the password of a key; empty for a key without one."""
 
 INSTALL = "Install it: Debian has it from 13 on ('apt-get install cosign')."
 
-_BY_DIGEST = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
 _ELSEWHERE = re.compile(r"[a-z0-9+]+://")
 """The URI of a key that is not a file: in a key management service, a cluster, the environment."""
 
@@ -145,7 +145,7 @@ def key_problem(key: str) -> Problem | None:
 
 def _check(reference: str, key: str) -> None:
     problems = []
-    if not _BY_DIGEST.fullmatch(reference):
+    if not digest_in(reference):
         what = f"{reference!r} has no digest, and a tag may come to name another image."
         problems.append(Problem(what=what, fix="Write it as REPOSITORY@sha256:DIGEST."))
     if problem := key_problem(key):

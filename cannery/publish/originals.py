@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from cannery.common.errors import Problem, UsageError, counted
+from cannery.common.references import parse_reference
 from cannery.engine import client as engine
 from cannery.engine.images import local_images
 from cannery.image import simulated, vendor_image
@@ -22,7 +23,6 @@ from cannery.publish.image_reader import read_image
 from cannery.publish.layer_files import Entries
 from cannery.publish.saved_layers import saved_layers
 from cannery.registry.client import Repository
-from cannery.registry.oci import parse_reference
 from cannery.registry.records import Record
 
 Files = Callable[[Collection[str]], Mapping[str, Entries]]

@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cannery.common.errors import did_you_mean
-from cannery.common.image_names import REPOSITORY, SIMULATED, TAG, tag_end
+from cannery.common.image_names import SIMULATED, tag_end
 from cannery.common.model import Target
+from cannery.common.references import is_repository, is_tag
 from cannery.common.yaml_reader import Section, read_yaml
 from cannery.image.content_key import KEY_DIGITS, short_key
 from cannery.matrix.matrix import Matrix
 from cannery.publish.name_schemes import FIELDS, fields_of, scheme_tags
 
-_TAG = re.compile(TAG)
-_REPOSITORY = re.compile(REPOSITORY)
 _TAG_FORM = "Use up to 128 letters, digits, '_', '.' and '-', and no '.' or '-' at the beginning."
 
 
@@ -101,7 +100,7 @@ def publishing_of(top: Section, matrix: Matrix) -> Publishing:
     if top.text("schema") not in ("1", ""):
         top.wrong("schema", "this version of cannery reads schema 1 only.")
     repository = top.text("repository")
-    if repository and not _REPOSITORY.fullmatch(repository):
+    if repository and not is_repository(repository):
         fix = "Use a-z, 0-9, '-', '_', '.' and '/', and leave the registry out."
         top.wrong("repository", f"invalid repository name {repository!r}.", fix)
     immutable, moving = _rules(top.section("tags"))
@@ -183,7 +182,7 @@ def _against_scheme(scheme: str) -> str:
 
 
 def _check_tag(section: Section, tag: str) -> None:
-    if not _TAG.fullmatch(tag):
+    if not is_tag(tag):
         section.wrong(tag, f"invalid tag {tag!r}.", _TAG_FORM)
 
 
@@ -249,7 +248,7 @@ def _check_names(top: Section, found: Publishing, matrix: Matrix) -> None:
                 top.wrong("tags", f"{tag!r} would be the tag of {other} and of target {name}.")
             example = found.immutable_tag(name, "0" * KEY_DIGITS, simulate=simulate)
             for each in (tag, example):
-                if not _TAG.fullmatch(each):
+                if not is_tag(each):
                     top.wrong("tags", f"{each!r} would be an invalid tag of {name}.", _TAG_FORM)
     for key, kind, tags in (
         ("aliases", "alias", found.aliases),
@@ -263,7 +262,7 @@ def _check_names(top: Section, found: Publishing, matrix: Matrix) -> None:
     for tag, name in found.by_scheme.items():
         if tag in taken:
             top.wrong("schemes", f"{tag!r} of {name} is already the tag of {taken[tag]}.")
-        elif not _TAG.fullmatch(tag):
+        elif not is_tag(tag):
             top.wrong("schemes", f"{tag!r} would be an invalid tag of {name}.", _TAG_FORM)
         taken[tag] = f"target {name}"
     _check_immutable(top, found, matrix, taken)

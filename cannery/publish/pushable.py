@@ -17,15 +17,14 @@ from cannery.common.bases import Origin
 from cannery.common.errors import CanneryError, OutOfSyncError, Problem, PublishError, some_of
 from cannery.common.image_names import image_name
 from cannery.common.model import DeviceKind, Target
+from cannery.common.references import digest_in, full_reference
 from cannery.engine.images import local_images
 from cannery.engine.stand_ins import stand_ins
 from cannery.fetch.fetching import foresee
 from cannery.image.content_key import bases_of
 from cannery.image.layers import Layer, layers_of
-from cannery.image.vendor_image import digest_of
 from cannery.lock.committed import read_lock
 from cannery.lock.lock_file import Lock
-from cannery.matrix.own_sources import full_reference
 from cannery.matrix.project import Project
 from cannery.options.build import BuildOptions
 from cannery.options.fetch import TransferOptions
@@ -176,7 +175,7 @@ def _differences(
     elif files := git.changed(project.root, [f"images/{target.id}"]):
         reasons.append(f"not committed: {', '.join(files)}")
     known = target.cann.images.get(target.chip, "")
-    if digest_of(known) != digest_of(target.vendor_image or known):
+    if digest_in(known) != digest_in(target.vendor_image or known):
         named = known or "no image of this CANN"
         reasons.append(f"its CANN is from {target.vendor_image}, and the checkout names {named}")
     one = Selection(matrix=selection.matrix, targets=(target,), named=frozenset({target.id}))
@@ -236,7 +235,7 @@ def _no_indexes(selection: Selection, ca: Path | None) -> Iterator[Problem]:
         if each.is_pinned and not each.snapshot
     }
     for base, architecture in pinned.values():
-        references = (*base.mirrors, full_reference(base.image))
+        references = (*base.mirrors, str(full_reference(base.image)))
         try:
             if is_index(references, f"linux/{architecture}", ca):
                 continue
@@ -244,7 +243,7 @@ def _no_indexes(selection: Selection, ca: Path | None) -> Iterator[Problem]:
             yield from error.problems
             continue
         what = f"base {base.name} ({base.image}) has the digest of an image for one platform."
-        tag = base.image.partition("@")[0]
+        tag = replace(full_reference(base.image), digest="")
         fix = f"Write the digest of the index instead: docker buildx imagetools inspect {tag}"
         yield Problem(what=what, fix=fix)
 

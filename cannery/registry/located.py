@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.common.errors import ArtifactError, EngineError, Problem
+from cannery.common.references import parse_reference
 from cannery.registry.client import Repository
 from cannery.registry.errors import RegistryError
 from cannery.registry.http import PATIENCE
-from cannery.registry.oci import Document, manifest_contents, parse_reference
+from cannery.registry.oci import Document, manifest_contents
 
 _BRIEF = PATIENCE.new(total=3)
 """Retries of a registry that may be one of several: about two seconds if nobody answers."""

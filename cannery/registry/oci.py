@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images as registries store them: manifests, indexes, and references to them.
+"""Images as registries store them: manifests and indexes.
 
 Source of the forms: the OCI image specification, 1.1.
 """
@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cannery.common.errors import Problem, UsageError
-from cannery.common.image_names import REPOSITORY, TAG
 from cannery.common.outside import parse_json
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -35,13 +33,6 @@ ATTESTED = "unknown/unknown"
 """The platform of index entries that are attestations and not images."""
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
-
-_REFERENCE = re.compile(
-    r"(?P<registry>[A-Za-z0-9.-]+(:[0-9]+)?|\[[0-9a-fA-F:]+\](:[0-9]+)?)"
-    rf"(/(?P<repository>{REPOSITORY}))?"
-    rf"(:(?P<tag>{TAG}))?"
-    r"(@(?P<digest>sha256:[0-9a-f]{64}))?"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,62 +166,3 @@ def _descriptor(loaded: Mapping[str, Any]) -> Descriptor:
             _text(name): _text(each) for name, each in (loaded.get("annotations") or {}).items()
         },
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reference:
-    """``REGISTRY/REPOSITORY[:TAG][@DIGEST]``; a digest takes precedence over a tag."""
-
-    registry: str
-    repository: str
-    tag: str = ""
-    digest: str = ""
-
-    @property
-    def version(self) -> str:
-        """The digest or the tag; empty if there is neither."""
-        return self.digest or self.tag
-
-    def __str__(self) -> str:
-        tag = f":{self.tag}" if self.tag else ""
-        digest = f"@{self.digest}" if self.digest else ""
-        return f"{self.registry}/{self.repository}{tag}{digest}"
-
-
-def parse_reference(text: str, *, repository: str = "") -> Reference:
-    """``text`` as a reference that names its registry.
-
-    With ``repository``, ``text`` is only a registry, perhaps with the beginning of a path, and
-    ``repository`` is added to it.
-
-    Raises:
-        UsageError: ``text`` is not such a reference.
-    """
-    match = _REFERENCE.fullmatch(text)
-    example = "registry.example.com/ascend or docker.io/me/ascend"
-    if not match:
-        fix = f"Write a registry and a repository in lower case, as in {example}."
-        raise UsageError(Problem(what=f"invalid image reference {text!r}.", fix=fix))
-    if not _is_host(match["registry"]):
-        fix = f"Begin with the registry, as in {example}."
-        raise UsageError(Problem(what=f"{text!r} does not name a registry.", fix=fix))
-    if not repository:
-        if not match["repository"]:
-            fix = f"Add one, as in {text}/ascend."
-            raise UsageError(Problem(what=f"{text!r} does not name a repository.", fix=fix))
-        return Reference(
-            registry=match["registry"],
-            repository=match["repository"],
-            tag=match["tag"] or "",
-            digest=match["digest"] or "",
-        )
-    if match["tag"] or match["digest"]:
-        fix = f"Tags come from publish.yaml: write {match['registry']}."
-        raise UsageError(Problem(what=f"{text!r} has a tag or a digest.", fix=fix))
-    folder = f"{match['repository']}/" if match["repository"] else ""
-    return Reference(registry=match["registry"], repository=folder + repository)
-
-
-def _is_host(name: str) -> bool:
-    """Whether docker reads ``name``, the first part of a reference, as a registry."""
-    return "." in name or ":" in name or name == "localhost"

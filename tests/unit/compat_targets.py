@@ -20,7 +20,7 @@ from tests.unit.matrices import CHECKOUT
 COMPAT = Project(root=CHECKOUT).compat()
 BASE = Base(
     name="debian-11",
-    image="debian:11@sha256:0",
+    image="debian:11@sha256:" + "0" * 64,
     suite="bullseye",
     glibc="2.31",
     distribution=load_distributions()["debian"],

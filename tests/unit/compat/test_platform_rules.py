@@ -14,7 +14,9 @@ from cannery.matrix.facts import parse_facts
 from tests.unit.compat_targets import BASE, GOOD, cann, changed, problems, python
 from tests.unit.matrices import OWN_FACTS, edited
 
-NEWER = replace(BASE, name="debian-12", image="debian:12@sha256:0", suite="bookworm", glibc="2.36")
+NEWER = replace(
+    BASE, name="debian-12", image="debian:12@sha256:" + "0" * 64, suite="bookworm", glibc="2.36"
+)
 
 
 def serving(requirement: str, **changes: object) -> Target:

@@ -20,7 +20,6 @@ from cannery.image.layers import layers_of
 from cannery.image.vendor_image import (
     VendorFacts,
     check_facts,
-    digest_of,
     facts_stage,
     image_of,
     vendor_stages,
@@ -185,11 +184,6 @@ def test_all_that_does_not_fit_is_told_at_once() -> None:
 def test_facts_that_are_none(text: str) -> None:
     with pytest.raises((ValueError, TypeError)):
         VendorFacts.parse(text)
-
-
-def test_a_digest_is_read_from_a_reference() -> None:
-    assert digest_of(IMAGE) == digest_of(f"q.test/a:tag@{DIGEST}") == DIGEST
-    assert digest_of("q.test/a:tag") == digest_of("q.test/a@sha256:12") == digest_of("") == ""
 
 
 def key(target: Target) -> str:

@@ -10,7 +10,6 @@ import pytest
 from cannery.common.errors import EngineError
 from cannery.matrix import base_digests
 from cannery.matrix.base_digests import update_bases
-from cannery.matrix.own_sources import full_reference
 from tests.unit.matrices import DIGEST, MATRIX, edited, make_checkout
 
 FOUND = "sha256:" + "9" * 64
@@ -87,15 +86,3 @@ def test_a_registry_that_does_not_answer_changes_nothing(
     with pytest.raises(EngineError, match="nobody answers"):
         update_bases(project, building="amd64", write=True, ca=None)
     assert project.matrix_file.read_text(encoding="utf-8") == TEXT
-
-
-@pytest.mark.parametrize(
-    ("reference", "full"),
-    [
-        ("ubuntu:22.04", "docker.io/library/ubuntu:22.04"),
-        ("openeuler/openeuler:24.03-lts", "docker.io/openeuler/openeuler:24.03-lts"),
-        ("registry.test:5000/debian:12", "registry.test:5000/debian:12"),
-    ],
-)
-def test_the_registry_that_docker_reads_into_a_name(reference: str, full: str) -> None:
-    assert full_reference(reference) == full

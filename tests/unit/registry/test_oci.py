@@ -7,17 +7,14 @@ import json
 
 import pytest
 
-from cannery.common.errors import UsageError
 from cannery.registry.oci import (
     CONFIG,
     LAYERS,
     Descriptor,
     Document,
-    Reference,
     image_index,
     image_manifest,
     manifest_contents,
-    parse_reference,
 )
 from tests.unit.publications import sha
 
@@ -54,50 +51,3 @@ def test_what_a_manifest_needs() -> None:
 def test_what_is_no_manifest(text: bytes) -> None:
     with pytest.raises(ValueError, match="is not a manifest"):
         manifest_contents(Document(media_type="", content=text))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "registry.example.com/ascend",
-        "registry.example.com:5000/team/ascend:full-1",
-        f"localhost/ascend@{sha('a')}",
-        f"127.0.0.1:5000/ascend:latest@{sha('a')}",
-        "[::1]:5000/ascend:latest",
-    ],
-)
-def test_a_reference_is_read_as_it_is_written(text: str) -> None:
-    assert str(parse_reference(text)) == text
-
-
-def test_a_registry_alone() -> None:
-    found = parse_reference("registry.example.com:5000", repository="ascend")
-    assert found == Reference(registry="registry.example.com:5000", repository="ascend")
-    assert parse_reference("r.example.com/team", repository="ascend").repository == "team/ascend"
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("ascend:latest", "does not name a registry"),
-        ("team/ascend", "does not name a registry"),
-        ("https://registry.example.com/ascend", "invalid image reference"),
-        ("registry.example.com/Ascend", "invalid image reference"),
-        ("registry.example.com/ascend@sha256:12", "invalid image reference"),
-        ("registry.example.com", "does not name a repository"),
-        ("user:secret@registry.example.com/ascend", "invalid image reference"),
-    ],
-)
-def test_what_is_no_reference(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        parse_reference(text)
-
-
-def test_a_registry_with_a_tag() -> None:
-    with pytest.raises(UsageError, match="has a tag or a digest"):
-        parse_reference("registry.example.com/team:latest", repository="ascend")
-
-
-def test_the_digest_wins() -> None:
-    reference = parse_reference(f"registry.example.com/ascend:latest@{sha('a')}")
-    assert reference.version == sha("a")

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""References to images: ``[REGISTRY/]REPOSITORY[:TAG][@DIGEST]``.
+
+Sources of the grammar: the OCI distribution specification, 1.1, "Pulling manifests", for
+repositories and tags; the Go package distribution/reference, which docker uses, for the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cannery.common.errors import Problem, UsageError
+
+HUB = "docker.io"
+"""The registry of a reference that names none."""
+
+_WORD = r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
+_REPOSITORY = rf"{_WORD}(/{_WORD})*"
+_TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
+_DIGEST = r"sha256:[0-9a-f]{64}"
+_LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?"
+_REGISTRY = rf"({_LABEL}(\.{_LABEL})*|\[[0-9a-fA-F:]+\])(:[0-9]{{1,5}})?"
+
+_REFERENCE = re.compile(
+    rf"((?P<registry>{_REGISTRY})/)?(?P<repository>{_REPOSITORY})"
+    rf"(:(?P<tag>{_TAG}))?(@(?P<digest>{_DIGEST}))?"
+)
+_PLACE = re.compile(
+    rf"(?P<registry>{_REGISTRY})(/(?P<repository>{_REPOSITORY}))?"
+    rf"(?P<version>(:{_TAG})?(@{_DIGEST})?)"
+)
+_LONGEST = 255
+"""The most characters of a registry and a repository together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """The name of an image; ``registry`` is empty if none is named."""
+
+    registry: str
+    repository: str
+    tag: str = ""
+    digest: str = ""
+
+    @property
+    def version(self) -> str:
+        """The digest or the tag, of which the digest takes precedence; empty without both."""
+        return self.digest or self.tag
+
+    @property
+    def name(self) -> str:
+        """The registry and the repository."""
+        return f"{self.registry}/{self.repository}" if self.registry else self.repository
+
+    def __str__(self) -> str:
+        tag = f":{self.tag}" if self.tag else ""
+        digest = f"@{self.digest}" if self.digest else ""
+        return f"{self.name}{tag}{digest}"
+
+
+def read_reference(text: str) -> Reference | None:
+    """The reference ``text``, which need not name a registry; None if it is none."""
+    match = _REFERENCE.fullmatch(text)
+    if not match:
+        return None
+    registry, repository = match["registry"] or "", match["repository"]
+    if registry and not _is_host(registry):
+        if not re.fullmatch(_REPOSITORY, registry):
+            return None
+        registry, repository = "", f"{registry}/{repository}"
+    found = Reference(
+        registry=registry,
+        repository=repository,
+        tag=match["tag"] or "",
+        digest=match["digest"] or "",
+    )
+    return found if len(found.name) <= _LONGEST else None
+
+
+def is_reference(text: str) -> bool:
+    """Whether ``text`` names an image, as docker reads it."""
+    return read_reference(text) is not None
+
+
+def is_versioned(text: str) -> bool:
+    """Whether ``text`` names an image in a registry by tag, by digest, or by both."""
+    found = read_reference(text)
+    return bool(found and found.registry and found.version)
+
+
+def is_repository(text: str) -> bool:
+    """Whether ``text`` is the name of a repository in a registry."""
+    return len(text) <= _LONGEST and bool(re.fullmatch(_REPOSITORY, text))
+
+
+def is_tag(text: str) -> bool:
+    """Whether ``text`` is a tag."""
+    return bool(re.fullmatch(_TAG, text))
+
+
+def is_registry(text: str) -> bool:
+    """Whether ``text`` is a registry, perhaps with the beginning of a repository's name."""
+    match = _PLACE.fullmatch(text)
+    return bool(match and not match["version"] and len(text) <= _LONGEST)
+
+
+def digest_in(text: str) -> str:
+    """The digest in the reference ``text``; empty if it has none."""
+    found = read_reference(text)
+    return found.digest if found else ""
+
+
+def full_reference(text: str) -> Reference:
+    """The reference ``text`` with the registry and the folder that docker reads into it.
+
+    Raises:
+        UsageError: it is no reference.
+    """
+    found = read_reference(text)
+    if found is None:
+        raise _invalid(text)
+    if found.registry:
+        return found
+    folder = "" if "/" in found.repository else "library/"
+    return Reference(
+        registry=HUB, repository=folder + found.repository, tag=found.tag, digest=found.digest
+    )
+
+
+_EXAMPLE = "registry.example.com/ascend or docker.io/me/ascend"
+
+
+def parse_reference(text: str, *, repository: str = "") -> Reference:
+    """``text`` as a reference that names its registry.
+
+    With ``repository``, ``text`` is only a registry, perhaps with the beginning of a path, and
+    ``repository`` is added to it.
+
+    Raises:
+        UsageError: ``text`` is not such a reference.
+    """
+    place = _PLACE.fullmatch(text)
+    found = read_reference(text)
+    if not place or (place["repository"] and not found):
+        raise _invalid(text)
+    if not _is_host(place["registry"]):
+        fix = f"Begin with the registry, as in {_EXAMPLE}."
+        raise UsageError(Problem(what=f"{text!r} does not name a registry.", fix=fix))
+    if not repository:
+        if not (found and found.registry):
+            fix = f"Add one, as in {text}/ascend."
+            raise UsageError(Problem(what=f"{text!r} does not name a repository.", fix=fix))
+        return found
+    if place["version"]:
+        fix = f"Tags come from publish.yaml: write {place['registry']}."
+        raise UsageError(Problem(what=f"{text!r} has a tag or a digest.", fix=fix))
+    folder = f"{place['repository']}/" if place["repository"] else ""
+    return Reference(registry=place["registry"], repository=folder + repository)
+
+
+def _invalid(text: str) -> UsageError:
+    fix = f"Write a registry and a repository in lower case, as in {_EXAMPLE}."
+    return UsageError(Problem(what=f"invalid image reference {text!r}.", fix=fix))
+
+
+def _is_host(name: str) -> bool:
+    """Whether docker reads ``name``, the first part of a reference, as a registry."""
+    return "." in name or ":" in name or name == "localhost" or name.lower() != name

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""References to images: the grammar of the distribution specification, and docker's reading."""
+
+from __future__ import annotations
+
+import pytest
+
+from cannery.common.errors import UsageError
+from cannery.common.references import (
+    Reference,
+    digest_in,
+    full_reference,
+    is_registry,
+    is_repository,
+    is_tag,
+    is_versioned,
+    parse_reference,
+    read_reference,
+)
+from tests.unit.publications import sha
+
+DIGEST = sha("a")
+
+GRAMMAR = {
+    # text: registry, repository, tag, digest; None for what is no reference
+    "ascend": ("", "ascend", "", ""),
+    "ascend:latest": ("", "ascend", "latest", ""),
+    "team/ascend": ("", "team/ascend", "", ""),
+    "a.b-c__d---e2/f_g": ("", "a.b-c__d---e2/f_g", "", ""),
+    "localhost/ascend": ("localhost", "ascend", "", ""),
+    "r.test/team/ascend:1.0_x-Y": ("r.test", "team/ascend", "1.0_x-Y", ""),
+    "R.test/ascend": ("R.test", "ascend", "", ""),
+    "r.test:5000/ascend:_x": ("r.test:5000", "ascend", "_x", ""),
+    "127.0.0.1:5000/a@" + DIGEST: ("127.0.0.1:5000", "a", "", DIGEST),
+    "[::1]:5000/a:b@" + DIGEST: ("[::1]:5000", "a", "b", DIGEST),
+    "r.test:5000": ("", "r.test", "5000", ""),
+    "a:" + "b" * 128: ("", "a", "b" * 128, ""),
+    "r.test/" + "a" * 248: ("r.test", "a" * 248, "", ""),
+    "r.test/" + "a" * 249: None,
+    "a:" + "b" * 129: None,
+    "": None,
+    "Ascend": None,
+    "r.test/Ascend": None,
+    "a..b": None,
+    "a.-b": None,
+    "a___b": None,
+    "-a": None,
+    "a-": None,
+    "/a": None,
+    "a/": None,
+    "a//b": None,
+    "a:": None,
+    "a:.b": None,
+    "a:-b": None,
+    "a:b:c/d": None,
+    "a@sha256:12": None,
+    "a@" + DIGEST.upper(): None,
+    "a@sha1:" + "a" * 40: None,
+    "-r.test/a": None,
+    "r..test/a": None,
+    "r.test:port/a": None,
+    "https://r.test/a": None,
+    "user:secret@r.test/a": None,
+    "r.test/a b": None,
+    "r.test/a\n": None,
+    "r.test/\u00e4": None,
+    "r.test/a:\u0661": None,
+}
+
+
+@pytest.mark.parametrize("text", GRAMMAR, ids=ascii)
+def test_the_grammar(text: str) -> None:
+    found, wanted = read_reference(text), GRAMMAR[text]
+    parts = found and (found.registry, found.repository, found.tag, found.digest)
+    assert parts == wanted
+    assert not found or str(found) == text
+    assert not found or full_reference(text).registry == (found.registry or "docker.io")
+
+
+def test_a_reference_with_a_version_has_a_registry() -> None:
+    assert is_versioned("r.test/a:b")
+    assert is_versioned(f"r.test/a@{DIGEST}")
+    assert not is_versioned("r.test/a")
+    assert not is_versioned("team/a:b")
+
+
+def test_the_beginnings_of_names() -> None:
+    assert is_registry("r.test:5000")
+    assert is_registry("r.test/team/inner")
+    assert not is_registry("r.test/team:latest")
+    assert not is_registry("https://r.test")
+    assert is_repository("team/ascend")
+    assert not is_repository("team/ascend:latest")
+    assert is_tag("py39-torch2.3")
+    assert not is_tag("a/b")
+
+
+def test_a_digest_is_read_from_a_reference() -> None:
+    assert digest_in(f"q.test/a@{DIGEST}") == digest_in(f"q.test/a:tag@{DIGEST}") == DIGEST
+    assert digest_in("q.test/a:tag") == digest_in("q.test/a@sha256:12") == digest_in("") == ""
+
+
+@pytest.mark.parametrize(
+    ("reference", "full"),
+    [
+        ("ubuntu:22.04", "docker.io/library/ubuntu:22.04"),
+        ("openeuler/openeuler:24.03-lts", "docker.io/openeuler/openeuler:24.03-lts"),
+        ("registry.test:5000/debian:12", "registry.test:5000/debian:12"),
+    ],
+)
+def test_the_registry_that_docker_reads_into_a_name(reference: str, full: str) -> None:
+    assert str(full_reference(reference)) == full
+
+
+def test_a_registry_alone() -> None:
+    found = parse_reference("registry.example.com:5000", repository="ascend")
+    assert found == Reference(registry="registry.example.com:5000", repository="ascend")
+    assert parse_reference("r.example.com/team", repository="ascend").repository == "team/ascend"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ascend:latest", "does not name a registry"),
+        ("team/ascend", "does not name a registry"),
+        ("https://registry.example.com/ascend", "invalid image reference"),
+        ("registry.example.com/Ascend", "invalid image reference"),
+        ("registry.example.com/ascend@sha256:12", "invalid image reference"),
+        ("registry.example.com", "does not name a repository"),
+        ("user:secret@registry.example.com/ascend", "invalid image reference"),
+    ],
+)
+def test_what_is_no_reference(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse_reference(text)
+
+
+def test_a_registry_with_a_tag() -> None:
+    with pytest.raises(UsageError, match="has a tag or a digest"):
+        parse_reference("registry.example.com/team:latest", repository="ascend")
+
+
+def test_the_digest_wins() -> None:
+    reference = parse_reference(f"registry.example.com/ascend:latest@{sha('a')}")
+    assert reference.version == sha("a")
