@@ -17,7 +17,7 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from cannery import __version__
-from cannery.common.redirects import RefusedError, Session
+from cannery.common.http import RefusedError, Session
 from cannery.common.sources import Address
 from cannery.common.trust import UNKNOWN_ISSUER, Trusting, causes, distrust, innermost, trusting
 

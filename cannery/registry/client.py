@@ -19,7 +19,7 @@ from urllib3.util.retry import Retry
 from cannery.common.errors import Problem
 from cannery.common.image_names import TAG
 from cannery.common.outside import MOST_CONFIG, parse_json
-from cannery.common.redirects import LONGEST, in_time
+from cannery.common.http import LONGEST, in_time
 from cannery.registry.errors import RegistryError, explanation, storage_is_full
 from cannery.registry.http import PATIENCE, Http
 from cannery.registry.oci import MANIFESTS, Descriptor, Document

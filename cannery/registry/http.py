@@ -17,7 +17,7 @@ from cannery import __version__
 from cannery.common import console
 from cannery.common.errors import Problem
 from cannery.common.printable import one_line
-from cannery.common.redirects import (
+from cannery.common.http import (
     RefusedError,
     Session,
     UnsafeRedirectError,

@@ -35,7 +35,7 @@ TOUCHING = {
     "common.process",
     "common.program_environment",
     "common.progress",
-    "common.redirects",
+    "common.http",
     "common.trust",
     "fetch.fetcher",
     "fetch.fetching",

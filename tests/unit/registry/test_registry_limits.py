@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from cannery.common import redirects
+from cannery.common import http
 from cannery.common.errors import CanneryError
 from cannery.publish.image_reader import read_image
 from cannery.registry.client import Repository
@@ -182,7 +182,7 @@ def test_an_answer_that_drips_is_broken_off(
         except OSError:
             return
 
-    monkeypatch.setattr(redirects, "LONGEST", 0.3)
+    monkeypatch.setattr(http, "LONGEST", 0.3)
     monkeypatch.setattr(Answers, "sends", staticmethod(drip))
     begun = time.monotonic()
     with pytest.raises(RegistryError, match="takes longer than"):
