@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from cannery.registry.errors import RegistryError
 from cannery.registry.http import PATIENCE
 from cannery.registry.oci import Descriptor, Document, manifest_contents
 
-_BRIEF = PATIENCE.new(total=3)
+_BRIEF = replace(PATIENCE, tries=4)
 """Retries of a question that somebody waits for: about two seconds if nobody answers."""
 
 

@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session that believes no server: where redirects may lead, how much it reads, and how long.
+"""HTTP for registries and servers of files: trust, redirects, limits, and when to ask again.
 
-Of redirects at most 5 are followed, never to less safety, and no secret goes to another origin.
+No server is believed. Of redirects at most 5 are followed, never to less safety, no secret goes to
+another origin, and an answer has limits in size and time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import email.utils
+import ssl
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.cookiejar import DefaultCookiePolicy
+from pathlib import Path
 from threading import Event, Timer
 from typing import Any
 from urllib.parse import urljoin
 
 import requests
+from requests.adapters import HTTPAdapter
 
+from cannery import __version__
+from cannery.common.errors import EngineError, Problem
 from cannery.common.outside import MOST
 from cannery.common.urls import is_safe, origin, public
 
@@ -21,6 +31,15 @@ _REDIRECTS = 5
 
 LONGEST = 300.0
 """Seconds for the whole of an answer that is no file."""
+
+LONGEST_WAIT = 300.0
+"""The most seconds that are waited because a server asks to (Retry-After)."""
+
+AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Status codes after which the same request may succeed a little later."""
+
+UNKNOWN_ISSUER = (18, 19, 20, 21)
+"""OpenSSL's codes (X509_V_ERR) for certificates whose issuer is not among the trusted ones."""
 
 _CHUNK = 1 << 16
 
@@ -39,13 +58,103 @@ class UnsafeRedirectError(RefusedError):
     """A server redirects to where nothing is sent."""
 
 
-class Session(requests.Session):
-    """Follows redirects by the rule, and reads what is not streamed by ``read_bounded``."""
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How often a server is asked again.
 
-    def __init__(self) -> None:
+    Attributes:
+        tries: requests in a row that bring nothing new.
+        all_tries: requests altogether.
+        pause: seconds before the second request; doubled for each further one.
+        longest: the most seconds between two requests, if the server does not ask for more.
+    """
+
+    tries: int = 5
+    all_tries: int = 60
+    pause: float = 0.5
+    longest: float = 60.0
+
+
+class Tries:
+    """Counts the requests for one thing, and says how long to wait before the next."""
+
+    def __init__(self, patience: Patience) -> None:
+        self.patience = patience
+        self.count = 0
+        self._in_a_row = 0
+
+    def pause(self, *, asked: float = 0, progress: bool = False) -> float | None:
+        """The seconds until the next request, after one has failed; None if there is to be none.
+
+        ``asked`` is how long the server asks to wait, and ``progress`` says that the request has
+        brought something all the same.
+        """
+        self.count += 1
+        self._in_a_row = 0 if progress else self._in_a_row + 1
+        patience = self.patience
+        if self._in_a_row >= patience.tries or self.count >= patience.all_tries:
+            return None
+        if asked > LONGEST_WAIT:
+            return None
+        doubled: float = patience.pause * 2 ** max(0, self._in_a_row - 1)
+        return max(asked, min(doubled, patience.longest))
+
+
+def retry_after(response: requests.Response) -> float:
+    """The seconds of Retry-After, given as such or as a date; 0 if there are none."""
+    text = response.headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
+
+
+class Trusting(HTTPAdapter):
+    """Connects to servers, and to proxies, that ``context`` trusts."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
+        super().__init__()
+
+    def init_poolmanager(self, *arguments: Any, **more: Any) -> None:
+        super().init_poolmanager(*arguments, **more, ssl_context=self._context)
+
+    def proxy_manager_for(self, proxy: Any, **more: Any) -> Any:
+        return super().proxy_manager_for(proxy, **more, ssl_context=self._context)
+
+
+def trusting(files: Iterable[Path]) -> ssl.SSLContext:
+    """Trusts the certificates of this machine (or of SSL_CERT_FILE) and those in ``files``.
+
+    Raises:
+        EngineError: one of the files has no certificates.
+    """
+    context = ssl.create_default_context()
+    for file in files:
+        try:
+            context.load_verify_locations(file)
+        except (OSError, ssl.SSLError) as error:
+            what = f"{file} has no certificates that can be read: {error}."
+            fix = "It must be a text file with certificates in PEM form."
+            raise EngineError(Problem(what=what, fix=fix)) from error
+    return context
+
+
+class Session(requests.Session):
+    """Follows redirects by the rule, and reads what is not streamed by ``read_bounded``.
+
+    It trusts ``context``, and keeps no cookies.
+    """
+
+    def __init__(self, context: ssl.SSLContext) -> None:
         super().__init__()
         self.max_redirects = _REDIRECTS
         self.hooks["response"].append(_read_if_small)
+        self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
+        self.headers["User-Agent"] = f"cannery/{__version__}"
+        self.mount("https://", Trusting(context))
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
         """The next address, if there is one and it is valid."""
@@ -105,14 +214,11 @@ def in_time(response: requests.Response, seconds: float) -> Iterator[None]:
     timer.start()
     try:
         yield
-    except (requests.RequestException, OSError) as error:
-        if not late.is_set():
-            raise
-        raise RefusedError(f"its answer takes longer than {seconds:.0f} s") from error
     finally:
         timer.cancel()
-    if late.is_set():
-        raise RefusedError(f"its answer takes longer than {seconds:.0f} s")
+        if late.is_set():
+            # Whatever else it looks like: the connection was ended here.
+            raise RefusedError(f"its answer takes longer than {seconds:.0f} s")
 
 
 def _read_if_small(
@@ -120,3 +226,28 @@ def _read_if_small(
 ) -> None:
     if not stream or response.is_redirect:
         read_bounded(response)
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """``error`` and all that led to it, which urllib3 partly keeps in the arguments."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            inner = (each.__context__, each.__cause__, *each.args)
+            waiting += [cause for cause in inner if isinstance(cause, BaseException)]
+
+
+def distrust(error: BaseException) -> ssl.SSLCertVerificationError | None:
+    """The reason in ``error`` why a certificate is not trusted, if that is what is wrong."""
+    found = (each for each in causes(error) if isinstance(each, ssl.SSLCertVerificationError))
+    return next(found, None)
+
+
+def innermost(error: BaseException) -> str:
+    """The innermost error as text, without those that it was wrapped in."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return str(error) or type(error).__name__

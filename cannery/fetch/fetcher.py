@@ -16,6 +16,7 @@ from cannery.common import console
 from cannery.common.clock import now
 from cannery.common.errors import ArtifactError, Problem
 from cannery.common.file_hashes import sha256_of
+from cannery.common.http import Patience
 from cannery.common.process import Stopped
 from cannery.common.sources import Address, File
 from cannery.common.urls import is_safe, public
@@ -24,7 +25,7 @@ from cannery.fetch.http import Client, TransferError
 from cannery.fetch.signature_download import signed_beside
 from cannery.fetch.store import Record, Store, notes_of
 from cannery.fetch.terms import Terms
-from cannery.fetch.transfer import Patience, Transfer, disk_error
+from cannery.fetch.transfer import Transfer, disk_error
 from cannery.fetch.transfer_progress import Screen
 from cannery.fetch.unzip import Archive, Signed
 
@@ -48,6 +49,7 @@ class Fetcher:
     terms: Terms
     servers: Sequence[Address] = ()
     patience: Patience = field(default_factory=Patience)
+    window: float = 60.0
     screen: Screen = field(default_factory=Screen)
     stop: Event = field(default_factory=Event)
 
@@ -162,6 +164,7 @@ class Fetcher:
                 size=file.size,
                 is_pinned=bool(file.sha256),
                 patience=self.patience,
+                window=self.window,
                 stop=self.stop,
                 arrived=bar,
             )

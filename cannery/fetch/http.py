@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import email.utils
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,14 +14,22 @@ from urllib.parse import urlsplit
 import requests
 from urllib3.exceptions import HTTPError
 
-from cannery import __version__
-from cannery.common.http import RefusedError, Session
+from cannery.common.http import (
+    AGAIN,
+    LONGEST,
+    UNKNOWN_ISSUER,
+    RefusedError,
+    Session,
+    causes,
+    distrust,
+    in_time,
+    innermost,
+    retry_after,
+    trusting,
+)
 from cannery.common.sources import Address
-from cannery.common.trust import UNKNOWN_ISSUER, Trusting, causes, distrust, innermost, trusting
 
-AGAIN = (408, 425, 429, 500, 502, 503, 504)
-"""Status codes after which the same request may succeed."""
-
+_CHUNK = 1 << 16
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _UNMET = re.compile(r"bytes \*/([0-9]{1,18})")
 _REFUSALS = {
@@ -121,9 +127,7 @@ class Client:
         if offset:
             headers["Range"] = f"bytes={offset}-"
             headers |= {"If-Range": validator} if validator else {}
-        with Session() as session:
-            session.headers["User-Agent"] = f"cannery/{__version__}"
-            session.mount("https://", Trusting(self._context))
+        with Session(self._context) as session:
             with _explained(address.url):
                 response = session.get(
                     address.url,
@@ -137,6 +141,24 @@ class Client:
                     yield _judged(response, offset)
             finally:
                 self._open.discard(response)
+
+    def small(self, address: Address, most: int) -> bytes:
+        """The content of a file of at most ``most`` bytes.
+
+        Raises:
+            TransferError: the server does not send it, sends more, or takes too long.
+        """
+        content = bytearray()
+        with (
+            self.get(address) as answer,
+            _explained(address.url),
+            in_time(answer.response, LONGEST),
+        ):
+            for chunk in answer.chunks(_CHUNK):
+                content += chunk
+                if len(content) > most:
+                    raise TransferError(f"it sends more than {most:,} bytes", final=True)
+        return bytes(content)
 
 
 @contextmanager
@@ -167,7 +189,7 @@ def _explained(url: str) -> Iterator[None]:
 def _judged(response: requests.Response, offset: int) -> Answer:
     status = response.status_code
     if status in AGAIN:
-        raise TransferError(f"it answers {status}", after=_after(response))
+        raise TransferError(f"it answers {status}", after=retry_after(response))
     if status == requests.codes.requested_range_not_satisfiable:
         whole = _UNMET.fullmatch(response.headers.get("Content-Range", ""))
         if whole and offset and int(whole[1]) == offset:
@@ -198,14 +220,3 @@ def _answer(response: requests.Response, offset: int, total: int) -> Answer:
 def _length(response: requests.Response) -> int:
     text = response.headers.get("Content-Length", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
-
-
-def _after(response: requests.Response) -> float:
-    """The seconds of Retry-After, given as such or as a date; 0 if there are none."""
-    text = response.headers.get("Retry-After", "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return 0.0

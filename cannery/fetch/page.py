@@ -10,8 +10,6 @@ from cannery.common.sources import Address
 from cannery.common.yaml_limits import MAX_BYTES, read_limited
 from cannery.fetch.http import Client, Timeouts, TransferError
 
-_CHUNK = 1 << 16
-
 
 def read_page(place: str, ca: Path | None) -> str:
     """The text at ``place``, a path or an address; certificates in ``ca`` are trusted, too.
@@ -19,18 +17,13 @@ def read_page(place: str, ca: Path | None) -> str:
     Raises:
         FileError: the file cannot be read.
         EngineError: the server does not send it.
-        MatrixError: it is too large, or no text in UTF-8.
+        MatrixError: it is no text in UTF-8.
     """
     if not place.startswith(("https://", "http://")):
         return read_limited(Path(place), place)
     fix = "Save the page as a file, and name that instead."
-    content = bytearray()
     try:
-        with Client(ca, Timeouts()).get(Address(url=place)) as answer:
-            for chunk in answer.chunks(_CHUNK):
-                content += chunk
-                if len(content) > MAX_BYTES:
-                    raise MatrixError(Problem(what=f"{place} is larger than 4 MB.", fix=fix))
+        content = Client(ca, Timeouts()).small(Address(url=place), MAX_BYTES)
     except TransferError as error:
         raise EngineError(Problem(what=f"{place} cannot be read: {error}.", fix=fix)) from error
     try:

@@ -29,13 +29,8 @@ def _small(client: Client, address: Address, suffix: str, folder: Path) -> Path 
     parts = urlsplit(address.url)
     url = parts._replace(path=parts.path + suffix).geturl()
     path = folder / f"beside{suffix}"
-    size = 0
     try:
-        with client.get(replace(address, url=url)) as answer, path.open("wb") as stream:
-            for chunk in answer.chunks(1 << 16):
-                size += len(chunk)
-                # A longer one is cut off, and then is not valid.
-                stream.write(chunk if size <= LARGEST_SIGNATURE else b"")
+        path.write_bytes(client.small(replace(address, url=url), LARGEST_SIGNATURE))
     except TransferError as error:
         if error.is_absent:
             return None

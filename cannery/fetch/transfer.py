@@ -15,6 +15,7 @@ from threading import Event
 
 from cannery.common.errors import FileError, Problem, file_error
 from cannery.common.files import read_text, write_files
+from cannery.common.http import LONGEST_WAIT, Patience, Tries
 from cannery.common.process import Stopped
 from cannery.common.sources import Address
 from cannery.fetch.http import Answer, Client, TransferError
@@ -24,28 +25,10 @@ _CHUNK = 1 << 18
 _MOST = 1 << 36
 """The most bytes of a file whose size is not known: 64 GiB."""
 
+_SLOWEST = 512.0
+"""Bytes a second below which a connection is given up, on average over the last ``window``."""
+
 _PAGE = (b"<!doctype", b"<html")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Patience:
-    """How often a server is asked again.
-
-    Attributes:
-        tries: requests in a row without a single new byte.
-        all_tries: requests altogether.
-        pause: seconds before the second request; doubled for each further one.
-        longest: the most seconds to wait, also when the server asks for more.
-        slowest: bytes a second below which a connection is given up, on average over ``window``.
-        window: seconds.
-    """
-
-    tries: int = 5
-    all_tries: int = 60
-    pause: float = 0.5
-    longest: float = 60.0
-    slowest: float = 512.0
-    window: float = 60.0
 
 
 @dataclass(kw_only=True)
@@ -63,6 +46,7 @@ class Transfer:
     is_pinned: bool
     patience: Patience
     stop: Event
+    window: float = 60.0
     arrived: Callable[[int, int], None] = lambda _there, _all: None
     is_mixed: bool = field(default=False, init=False)
     """Whether the bytes are from several answers, so that a wrong hash may be of the mixture."""
@@ -74,8 +58,8 @@ class Transfer:
             TransferError: the server does not deliver it.
             FileError: the disk is full, or the file cannot be written.
         """
-        failures = 0
-        for attempt in range(self.patience.all_tries):
+        tries = Tries(self.patience)
+        while True:
             before = self._there
             try:
                 self._once(address)
@@ -83,22 +67,13 @@ class Transfer:
             except TransferError as error:
                 if error.again_from_start:
                     self.discard()
-                failures = 0 if self._there > before else failures + 1
-                last = failures >= self.patience.tries or attempt + 1 >= self.patience.all_tries
-                if error.final or last or error.after > self.patience.longest:
-                    raise self._given_up(error, attempt + 1) from error
-                self._wait(max(error.after, self.patience.pause * 2**failures))
+                pause = tries.pause(asked=error.after, progress=self._there > before)
+                if error.final or pause is None:
+                    raise _given_up(error, tries.count) from error
             except OSError as error:
                 raise disk_error(self.partial, error) from error
-
-    def _given_up(self, error: TransferError, tries: int) -> TransferError:
-        if error.after > self.patience.longest:
-            return TransferError(f"{error}, and asks to wait for {error.after:.0f} s", final=True)
-        return TransferError(f"{error}" + (f", {tries} times" if tries > 1 else ""), final=True)
-
-    def _wait(self, seconds: float) -> None:
-        if self.stop.wait(min(seconds, self.patience.longest)):
-            raise Stopped
+            if self.stop.wait(pause):
+                raise Stopped
 
     @property
     def _there(self) -> int:
@@ -171,12 +146,18 @@ class Transfer:
                 stream.write(chunk)
                 self.arrived(there, answer.total)
                 took = time.monotonic() - begun
-                if took > self.patience.window:
-                    if (there - first) / took < self.patience.slowest:
+                if took > self.window:
+                    if (there - first) / took < _SLOWEST:
                         raise TransferError("it sends almost nothing")
                     begun, first = time.monotonic(), there
         if answer.total and there < answer.total:
             raise TransferError(f"it sends {there:,} of {answer.total:,} bytes")
+
+
+def _given_up(error: TransferError, tries: int) -> TransferError:
+    if error.after > LONGEST_WAIT:
+        return TransferError(f"{error}, and asks to wait for {error.after:.0f} s", final=True)
+    return TransferError(f"{error}" + (f", {tries} times" if tries > 1 else ""), final=True)
 
 
 def disk_error(path: Path, error: OSError) -> FileError:

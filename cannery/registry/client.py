@@ -7,19 +7,17 @@ Source of the protocol: the OCI distribution specification, 1.1.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import urlencode
 
 import requests
-from urllib3.util.retry import Retry
 
 from cannery.common.errors import Problem
-from cannery.common.image_names import TAG
+from cannery.common.http import LONGEST, Patience, in_time
 from cannery.common.outside import MOST_CONFIG, parse_json
-from cannery.common.http import LONGEST, in_time
+from cannery.common.references import is_tag
 from cannery.registry.errors import RegistryError, explanation, storage_is_full
 from cannery.registry.http import PATIENCE, Http
 from cannery.registry.oci import MANIFESTS, Descriptor, Document
@@ -41,14 +39,14 @@ NOT_DELETABLE = (400, 405)
 
 
 def _is_tag(value: object) -> bool:
-    return isinstance(value, str) and bool(re.fullmatch(TAG, value))
+    return isinstance(value, str) and is_tag(value)
 
 
 class Repository:
     """One repository. Every method raises RegistryError if the registry refuses or fails."""
 
     def __init__(
-        self, host: str, name: str, *, ca: Path | None = None, patience: Retry = PATIENCE
+        self, host: str, name: str, *, ca: Path | None = None, patience: Patience = PATIENCE
     ) -> None:
         self.host = host
         self.name = name

@@ -10,9 +10,9 @@ from typing import Any
 import requests
 
 from cannery.common.errors import EngineError, Problem
+from cannery.common.http import UNKNOWN_ISSUER, causes, distrust
 from cannery.common.outside import parse_json
 from cannery.common.printable import one_line
-from cannery.common.trust import UNKNOWN_ISSUER, causes, distrust
 
 _LONGEST = 2000
 """The most characters of an explanation."""

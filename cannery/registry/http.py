@@ -3,28 +3,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urljoin, urlsplit
 
 import requests
-from urllib3.exceptions import InvalidHeader, MaxRetryError, ProtocolError
-from urllib3.util.retry import Retry
 
-from cannery import __version__
 from cannery.common import console
 from cannery.common.errors import Problem
-from cannery.common.printable import one_line
 from cannery.common.http import (
+    AGAIN,
+    LONGEST_WAIT,
+    Patience,
     RefusedError,
     Session,
+    Tries,
     UnsafeRedirectError,
+    innermost,
     read_bounded,
     require_as_safe,
+    retry_after,
+    trusting,
 )
-from cannery.common.trust import Trusting, innermost, trusting
 from cannery.common.urls import is_loopback, origin, public
 from cannery.registry.auth import Guard
 from cannery.registry.errors import (
@@ -46,18 +48,11 @@ _TIMEOUT = (10.0, 300.0)
 
 _SETTINGS = "Look into the settings of the registry and of what is in front of it."
 
-_AGAIN = (408, 429, 502, 503, 504)
-"""Status codes that may change a little later, so that the request is sent again."""
+_AGAIN = AGAIN - {requests.codes.server_error}
+"""Of these, a registry whose disk is full answers 500, every time."""
 
-PATIENCE = Retry(
-    total=8,
-    allowed_methods=None,
-    status_forcelist=_AGAIN,
-    backoff_factor=0.25,
-    backoff_max=30,
-    retry_after_max=120,
-)
-"""How often and after which delays a request is sent again, unless the registry names a delay."""
+PATIENCE = Patience(tries=9, pause=0.25, longest=30.0)
+"""About a minute, unless the registry asks to wait."""
 
 
 def _as_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -68,18 +63,15 @@ def _as_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
 class Http:
     """Requests to ``host``: HTTPS, or plain HTTP if it is this machine."""
 
-    def __init__(self, host: str, *, ca: Path | None = None, patience: Retry = PATIENCE) -> None:
+    def __init__(self, host: str, *, ca: Path | None = None, patience: Patience = PATIENCE) -> None:
         self.host = host
         self._patience = patience
         self._base = ""
         self._guard = Guard(host, plain=lambda: self._base.startswith("http:"))
-        self._session = Session()
-        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
+        own = sorted((_CERTIFICATES / host).glob("*.crt"))
+        self._session = Session(trusting([*([ca] if ca else []), *own]))
         # No proxy is between this machine and itself.
         self._session.trust_env = not is_loopback(host)
-        self._session.headers["User-Agent"] = f"cannery/{__version__}"
-        own = sorted((_CERTIFICATES / host).glob("*.crt"))
-        self._session.mount("https://", Trusting(trusting([*([ca] if ca else []), *own])))
 
     @property
     def login(self) -> tuple[str, str]:
@@ -99,38 +91,35 @@ class Http:
 
     def patiently(self, attempt: Callable[[], requests.Response]) -> requests.Response:
         """The response of ``attempt``, repeated where that may help; raises as ``request``."""
-        left = self._patience
+        tries = Tries(self._patience)
         while True:
             try:
                 response = attempt()
-                if response.status_code not in _AGAIN:
-                    return self._admitted(response)
-                left = left.increment(response=response.raw)
-                self._say_wait(response)
-                response.close()
-                _wait(left, response)
-            except MaxRetryError as error:
-                raise self._gave_up(response) from error
             except (RefusedError, requests.TooManyRedirects) as error:
                 is_circle = isinstance(error, requests.TooManyRedirects)
                 what = f"{self.host}: {'it redirects in circles' if is_circle else error}."
                 raise RegistryError(Problem(what=what, fix=_SETTINGS)) from error
             except requests.RequestException as error:
                 require_trust(self.host, error)
-                left = self._again(left, error)
+                pause = tries.pause()
+                if pause is None:
+                    raise self._silent(error, tries.count) from error
+            else:
+                if response.status_code not in _AGAIN:
+                    return self._admitted(response)
+                asked = retry_after(response)
+                pause = tries.pause(asked=asked)
+                if pause is None:
+                    raise self._gave_up(response, tries.count, asked)
+                delay = f" and asks to wait {asked:.0f} s" if asked else ""
+                console.say(f"{self.host} answers {response.status_code}{delay}; trying again")
+                response.close()
+            time.sleep(pause)
 
-    def _again(self, left: Retry, error: requests.RequestException) -> Retry:
-        try:
-            left = left.increment("GET", error=ProtocolError(str(error)))
-        except MaxRetryError:
-            tries = len(self._patience.history) + int(self._patience.total or 0) + 1
-            what = (
-                f"{self.host} cannot be reached or breaks off: {innermost(error)} ({tries} times)."
-            )
-            fix = "Check the name, that the registry runs, and the proxy settings; then try again."
-            raise UnreachableError(Problem(what=what, fix=fix)) from error
-        left.sleep()
-        return left
+    def _silent(self, error: requests.RequestException, tries: int) -> UnreachableError:
+        what = f"{self.host} cannot be reached or breaks off: {innermost(error)} ({tries} times)."
+        fix = "Check the name, that the registry runs, and the proxy settings; then try again."
+        return UnreachableError(Problem(what=what, fix=fix))
 
     def once(
         self,
@@ -201,11 +190,6 @@ class Http:
                 raise
         return base
 
-    def _say_wait(self, response: requests.Response) -> None:
-        after = response.headers.get("Retry-After", "")
-        delay = f" and asks to wait ({one_line(after[:40])})" if after else ""
-        console.say(f"{self.host} answers {response.status_code}{delay}; trying again")
-
     def _admitted(self, response: requests.Response) -> requests.Response:
         """``response``, unless the registry asks for a login or denies access."""
         if response.status_code not in (401, 403):
@@ -225,19 +209,12 @@ class Http:
             what = f"{self.host} requires a login, and docker has stored none for it: {said}"
         raise RegistryError(Problem(what=what, fix=fix), status=response.status_code)
 
-    def _gave_up(self, response: requests.Response) -> RegistryError:
-        tries = int(self._patience.total or 0) + 1
+    def _gave_up(self, response: requests.Response, tries: int, asked: float) -> RegistryError:
+        said = f"{self.host} has answered {response.status_code} {tries} times"
+        fix = "Look into the registry's log, then try again."
         if response.status_code == requests.codes.too_many_requests:
-            what = f"{self.host} has asked {tries} times to wait: its rate limit is reached."
+            said = f"{self.host} has asked {tries} times to wait: its rate limit is reached"
             fix = "Try again later, or log in with an account that has a higher limit."
-        else:
-            what = f"{self.host} has answered {response.status_code} {tries} times."
-            fix = "Look into the registry's log, then try again."
-        return RegistryError(Problem(what=what, fix=fix), status=response.status_code)
-
-
-def _wait(left: Retry, response: requests.Response) -> None:
-    try:
-        left.sleep(response.raw)
-    except (InvalidHeader, ValueError, OverflowError):  # Retry-After is neither seconds nor a date
-        left.sleep()
+        if asked > LONGEST_WAIT:
+            said += f", and asks to wait for {asked:.0f} s"
+        return RegistryError(Problem(what=f"{said}.", fix=fix), status=response.status_code)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cannery.common.errors import ArtifactError, EngineError, Problem
@@ -14,10 +14,10 @@ from cannery.registry.errors import RegistryError
 from cannery.registry.http import PATIENCE
 from cannery.registry.oci import Document, manifest_contents
 
-_BRIEF = PATIENCE.new(total=3)
+_BRIEF = replace(PATIENCE, tries=4)
 """Retries of a registry that may be one of several: about two seconds if nobody answers."""
 
-_ONCE_MORE = PATIENCE.new(total=1)
+_ONCE_MORE = replace(PATIENCE, tries=2)
 """Retries of a registry without which a build has a stand-in."""
 
 _FIX = "Check the reference, the network and the login; 'docker login HOST' stores one."

@@ -6,12 +6,13 @@ import sys
 
 def _hurry() -> None:
     """Wait seconds, and not minutes, for what does not come from a registry."""
+    from dataclasses import replace
     from typing import Any, cast
 
     from cannery.registry import client, http
 
     http._TIMEOUT = (2.0, 2.0)
-    hurried = http.PATIENCE.new(total=2, backoff_factor=0.01)
+    hurried = replace(http.PATIENCE, tries=3, pause=0.01)
     for each in (client.Repository, http.Http):
         cast("Any", each.__init__).__kwdefaults__["patience"] = hurried
 

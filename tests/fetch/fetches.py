@@ -11,15 +11,15 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+from cannery.common.http import Patience
 from cannery.common.sources import Address, File
 from cannery.fetch.fetcher import Fetcher
 from cannery.fetch.http import Client, Timeouts
 from cannery.fetch.store import Store
 from cannery.fetch.terms import Terms
-from cannery.fetch.transfer import Patience
 from tests.fetch.server import Fault, Files
 
-QUICK = Patience(tries=4, all_tries=12, pause=0.001, longest=5.0, slowest=512.0, window=0.15)
+QUICK = Patience(tries=4, all_tries=12, pause=0.001, longest=5.0)
 SHORT = Timeouts(connect=2.0, read=0.15)
 
 CONTENT = os.urandom(100_000)
@@ -48,6 +48,7 @@ def fetcher(root: Path, *, terms: Terms | None = None, ca: Path | None = None) -
         client=_client(ca),
         terms=terms or Terms(accepted_by="Tester"),
         patience=QUICK,
+        window=0.15,
     )
 
 

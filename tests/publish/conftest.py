@@ -6,10 +6,10 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from urllib3.util.retry import Retry
 
 from cannery.registry.client import Repository
 from cannery.registry.http import PATIENCE
@@ -17,7 +17,7 @@ from cannery.registry.http import PATIENCE
 from .goods import Push, image_push
 from .servers import PASSWORD, USER, Authority, Between, Server, between, make_authority, registry
 
-HURRIED: Retry = PATIENCE.new(total=2, backoff_factor=0.01)
+HURRIED = replace(PATIENCE, tries=3, pause=0.01)
 """Gives up soon, because a test knows that nothing will come."""
 
 Login = Callable[..., None]

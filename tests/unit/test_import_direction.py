@@ -36,7 +36,6 @@ TOUCHING = {
     "common.program_environment",
     "common.progress",
     "common.http",
-    "common.trust",
     "fetch.fetcher",
     "fetch.fetching",
     "fetch.http",

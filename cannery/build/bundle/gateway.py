@@ -37,18 +37,25 @@ from cannery.build.bundle.untrusted import invalid, is_sha256, is_text, read_obj
 from cannery.build.bundle.wheels import listed
 from cannery.common.errors import file_error
 from cannery.common.file_hashes import sha256_of
+from cannery.common.http import (
+    AGAIN,
+    Patience,
+    Session,
+    Tries,
+    Trusting,
+    retry_after,
+    trusting,
+)
 from cannery.common.package_index import BUNDLE_INDEX
 from cannery.common.printable import printable
 from cannery.common.specifiers import normal_name
-from cannery.common.trust import Trusting, trusting
-from cannery.fetch.http import AGAIN
 
 _OWN = urlsplit(BUNDLE_INDEX).hostname
 _FILES = "/files/"
 _ANSWERS = "answers.json"
 _KEPT = ("Content-Type", "Last-Modified", "ETag")
 _TIMEOUT = (10.0, 300.0)
-_TRIES = 4
+_PATIENCE = Patience(tries=4)
 _CHUNK = 1 << 20
 _POLL = 0.05
 """Seconds until the end of a block is noticed."""
@@ -204,16 +211,18 @@ class _Outside(Trusting):
 class Hosts:
     """The real hosts, which are asked while a bundle is made; ``ca`` is trusted, too."""
 
-    def __init__(self, ca: Path | None = None, *, pause: float = 0.5) -> None:
+    def __init__(self, ca: Path | None = None, *, patience: Patience = _PATIENCE) -> None:
         self._context = trusting([ca] if ca else [])
-        self._pause = pause
+        self._patience = patience
 
     def ask(self, url: str, recorded: Recorded, login: str = "") -> Reply | None:
         """What the host of ``url`` says, recorded; None if it does not answer several times.
 
         ``login`` is the header Authorization of apt, which is not recorded.
         """
-        with requests.Session() as session:
+        tries: Tries = Tries(self._patience)
+        pause: float | None = 0.0
+        with Session(self._context) as session:
             for scheme in ("http://", "https://"):
                 session.mount(scheme, _Outside(self._context))
             session.headers["Accept-Encoding"] = "identity"
@@ -221,14 +230,17 @@ class Hosts:
             session.auth = lambda request: request
             if login:
                 session.headers["Authorization"] = login
-            for attempt in range(_TRIES):
-                time.sleep(self._pause * attempt)
+            while pause is not None:
+                asked = 0.0
                 with (
                     suppress(requests.RequestException, HTTPError, OSError, ValueError),
                     session.get(url, stream=True, timeout=_TIMEOUT) as said,
                 ):
                     if said.status_code not in AGAIN:
                         return recorded.keep(url, said)
+                    asked = retry_after(said)
+                pause = tries.pause(asked=asked)
+                time.sleep(pause or 0)
         return None
 
 

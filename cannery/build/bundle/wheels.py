@@ -14,13 +14,14 @@ from urllib.parse import unquote, urlsplit
 from cannery.build.bundle.untrusted import invalid, is_sha256, is_text, read_object
 from cannery.common.errors import ArtifactError, EngineError, Problem, file_error
 from cannery.common.file_hashes import sha256_of
+from cannery.common.http import Patience
 from cannery.common.outside import parse_toml
 from cannery.common.package_index import PackageIndex
 from cannery.common.printable import printable
 from cannery.common.sources import Address
 from cannery.common.wheels import BuiltWheel
 from cannery.fetch.http import Client, Timeouts, TransferError
-from cannery.fetch.transfer import Patience, Transfer
+from cannery.fetch.transfer import Transfer
 from cannery.lock.uv import Job, compiled, stated_metadata
 
 LIST = "wheels.json"

@@ -14,11 +14,12 @@ from typing import Any
 
 from cannery.common import console
 from cannery.common.errors import EngineError, FileError, Problem, Span, UsageError, file_error
+from cannery.common.http import Patience
 from cannery.common.outside import parse_json
 from cannery.common.sources import Address
 from cannery.common.urls import public
 from cannery.fetch.http import Client, Timeouts, TransferError
-from cannery.fetch.transfer import Patience, Transfer
+from cannery.fetch.transfer import Transfer
 from cannery.publish.scan.advisories import Database
 
 _DUMP = "all.zip"

@@ -20,6 +20,7 @@ import trustme
 from cannery.build.bundle import gateway as gateway_module
 from cannery.build.bundle.gateway import Gateway, Hosts, Recorded, serving
 from cannery.build.bundle.wheels import LIST
+from cannery.common.http import Patience
 from tests.fetch.server import Fault, Files
 from tests.fetch.server import serving as serving_files
 from tests.unit.http_servers import Handler, answering
@@ -63,7 +64,7 @@ def _proxy(
     wheels: Path, recorded: Recorded, *, record: bool, ca: Path | None = None
 ) -> Iterator[Gateway]:
     recorded.folder.mkdir(exist_ok=True)
-    hosts = Hosts(ca, pause=0.001) if record else None
+    hosts = Hosts(ca, patience=Patience(tries=4, pause=0.001)) if record else None
     with serving(Gateway("127.0.0.1", wheels, recorded, hosts)) as gateway:
         yield gateway
 

@@ -13,7 +13,7 @@ import json
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +31,7 @@ BASIC = "Basic " + base64.b64encode(f"me:{PASSWORD}".encode()).decode()
 BLOB = b"a blob"
 DIGEST = "sha256:" + hashlib.sha256(BLOB).hexdigest()
 DESCRIPTOR = Descriptor(media_type="application/octet-stream", digest=DIGEST, size=len(BLOB))
-BRIEF = PATIENCE.new(total=1, backoff_factor=0.001)
+BRIEF = replace(PATIENCE, tries=2, pause=0.001)
 
 Reply = tuple[int, bytes, dict[str, str]]
 

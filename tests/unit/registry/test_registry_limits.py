@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -37,7 +38,7 @@ ODD = {
     "a tag that is a path": b'{"tags": ["../../other/tags/a"]}',
 }
 WORDS = ("layers", "manifests", "token")
-BRIEF = PATIENCE.new(total=1, backoff_factor=0.001)
+BRIEF = replace(PATIENCE, tries=2, pause=0.001)
 
 
 class Answers(Handler):
@@ -200,16 +201,24 @@ def test_an_odd_time_to_wait(
         repository.tags()
 
 
-def test_nobody_waits_longer_than_five_minutes(
+def test_a_registry_that_asks_to_wait_for_a_day_is_given_up(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sending(monkeypatch, b"", 503, Retry_After="86400")
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it waits"))
+    with pytest.raises(RegistryError, match=r"503 1 times, and asks to wait for 86400 s"):
+        repository.tags()
+
+
+def test_a_registry_gets_the_time_that_it_asks_for(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
-    sending(monkeypatch, b"", 503, Retry_After="100000")
-    monkeypatch.setattr("urllib3.util.retry.time.sleep", waited.append)
-    with pytest.raises(RegistryError, match="has answered 503"):
+    sending(monkeypatch, b"", 429, Retry_After="299")
+    monkeypatch.setattr(time, "sleep", waited.append)
+    with pytest.raises(RegistryError, match="has asked 2 times to wait"):
         repository.tags()
-    assert waited
-    assert max(waited) <= 300
+    assert waited == [299]
 
 
 def test_what_a_registry_says_stays_on_one_line(
