@@ -22,11 +22,12 @@ from bench.registry import registry
 from bench.result import Figure, Series
 from cannery.common import console
 from cannery.common.errors import CanneryError
+from cannery.common.references import parse_reference
 from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.publish.policy import load
 from cannery.registry.client import Repository
-from cannery.registry.oci import Descriptor, Document, digest_of, parse_reference
+from cannery.registry.oci import Descriptor, Document, digest_of
 
 SIZES = (10, 300, 1000)
 """Approximate numbers of targets."""

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from cannery.common import console
 from cannery.common.errors import Problem, PublishError, UsageError
+from cannery.common.references import Reference
 from cannery.publish.policy import Publishing
 from cannery.publish.retention import subject_tags
 from cannery.publish.transaction import unmoved
 from cannery.registry.client import Repository
-from cannery.registry.oci import Document, Reference
+from cannery.registry.oci import Document
 from cannery.registry.records import Record
 from cannery.registry.tags import TagMove, TagMover, read_tags
 from cannery.registry.transfer import closure, copy, read_back

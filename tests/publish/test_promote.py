@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import EngineError, PublishError, UsageError
+from cannery.common.references import Reference
 from cannery.publish.promote import Promotion
 from cannery.registry.client import Repository
-from cannery.registry.oci import Reference, image_index
+from cannery.registry.oci import image_index
 from cannery.registry.records import Record
 from cannery.registry.transfer import closure
 from tests.unit.publications import record
