@@ -39,7 +39,7 @@ from cannery.image.simulated import LABEL as SIMULATED_LABEL
 from cannery.image.vendor_image import image_labels, vendor_stages
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 
 
 @dataclass

@@ -10,7 +10,10 @@ from cannery.build.shard import TargetCost, divide_targets, fair_count, target_c
 from cannery.common.errors import Problem, UsageError
 from cannery.common.model import Target
 from cannery.image.layers import Layer
-from cannery.options.ci import MAX_CI_JOBS
+
+MAX_CI_JOBS = 256
+"""How many jobs GitHub lets a matrix have in one run (docs.github.com, "Running variations of jobs
+in a workflow"); the same is taken for GitLab."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import Caches
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 
 
 @dataclass(frozen=True, kw_only=True)

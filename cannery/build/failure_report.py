@@ -17,7 +17,7 @@ from cannery.common.files import write_files
 from cannery.common.model import Target
 from cannery.common.process import run
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 
 _LOGIN = re.compile(r"://[^/\s@]+@")
 _SAID = re.compile(

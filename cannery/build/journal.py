@@ -7,18 +7,19 @@ The file is replaced as a whole at every step, so that it is valid even if the r
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cannery.common.errors import FileError, Problem, UsageError
 from cannery.common.files import read_text, write_files
-from cannery.options.build import BuildOptions
-from cannery.options.remembered import recall, remember
+from cannery.common.option import Declared, OptionSet, declared
+from cannery.options import BuildOptions
 
 _SCHEMA = 2
+_T = TypeVar("_T", bound=OptionSet)
 
 
 class Progress(StrEnum):
@@ -128,3 +129,64 @@ def _texts(loaded: object) -> tuple[str, ...]:
     if not isinstance(loaded, list) or not all(isinstance(each, str) for each in loaded):
         raise TypeError
     return tuple(loaded)
+
+
+def remember(options: OptionSet, withheld: Iterable[str] = ()) -> dict[str, Any]:
+    """The remembered fields of ``options``; of secret ones only whether they were given.
+
+    ``withheld`` are the secret ones that were given to an earlier run and are not known any more.
+    """
+    found: dict[str, Any] = {}
+    for each in _remembered(type(options)):
+        value = getattr(options, each.name)
+        if each.name in withheld or (each.option.withholds(value) and value != each.default):
+            found[each.name] = True
+        elif each.option.secret:
+            found[each.name] = False
+        elif each.repeated:
+            found[each.name] = [_plain(item) for item in value]
+        else:
+            found[each.name] = _plain(value)
+    return found
+
+
+def recall(options: type[_T], loaded: Mapping[str, Any]) -> tuple[_T, tuple[str, ...]]:
+    """What ``remember`` has written, and the names of the secret options that were given.
+
+    Raises:
+        TypeError, ValueError: it is something else.
+    """
+    expected = {each.name: each for each in _remembered(options)}
+    if loaded.keys() != expected.keys():
+        raise ValueError(*loaded.keys() ^ expected.keys())
+    values: dict[str, Any] = {}
+    withheld = []
+    for name, each in expected.items():
+        value = loaded[name]
+        if each.option.secret or (each.option.has_secret and value is True):
+            if type(value) is not bool:
+                raise TypeError(name)
+            withheld += [name] if value else []
+        elif each.repeated:
+            if type(value) is not list:
+                raise TypeError(name)
+            values[name] = tuple(_value(each, item) for item in value)
+        elif value is not None or not each.optional:
+            values[name] = _value(each, value)
+    return options(**values), tuple(withheld)
+
+
+def _remembered(options: type[OptionSet]) -> list[Declared]:
+    return [each for each in declared(options) if each.option.remembered]
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else value
+
+
+def _value(each: Declared, value: Any) -> Any:
+    if type(value) is not (str if each.kind is Path else each.kind):
+        raise TypeError(each.name)
+    if each.option.choices and value not in each.option.choices:
+        raise ValueError(each.name)
+    return value if each.kind is bool else each.read(str(value))

@@ -29,7 +29,19 @@ from cannery.image.drift import compare, require_in_sync
 from cannery.image.render import Rendered, Renderer
 from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions, PlanOptions
+from cannery.options import BuildOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions:
+    """What a plan also says. With ``plan`` the engine need not answer.
+
+    ``if_changed`` names a component, ``compare_with`` a repository of a registry.
+    """
+
+    plan: bool = False
+    if_changed: str = ""
+    compare_with: str = ""
 
 
 @dataclass(kw_only=True)

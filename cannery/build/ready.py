@@ -20,7 +20,7 @@ from cannery.image.layers import Layer
 from cannery.image.render import Rendered
 from cannery.image.vendor_image import vendor_files
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 
 
 @dataclass(frozen=True, kw_only=True)

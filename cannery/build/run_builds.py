@@ -13,7 +13,7 @@ from cannery.common import console
 from cannery.common.errors import ArtifactError, Problem, kind_of, named_problems, raise_all
 from cannery.engine.known_bases import Notes
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 from cannery.verify.verified import read_verified
 
 

@@ -30,7 +30,7 @@ from cannery.image.bake_events import Event, Kind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 from cannery.verify.checking import CheckOptions, Detail, check
 from cannery.verify.recording import record
 from cannery.verify.run_checks import Subject

@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cannery.common.model import Target
+from cannery.common.option import Shard
 from cannery.common.package_index import BUNDLE_INDEX, PackageIndex, package_index
 from cannery.fetch.fetching import Provided
 from cannery.image.bake_file import Caches
 from cannery.matrix.matrix import Matrix
-from cannery.options.build import BuildOptions
-from cannery.options.values import Shard
+from cannery.options import BuildOptions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ from cannery.image.vendor_image import (
 from cannery.matrix.own_sources import at_mirrors
 from cannery.matrix.project import Project
 from cannery.matrix.settings import Settings
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 from cannery.registry.located import locate
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: one module a command; errors become text and an exit code here."""
+"""The command line: one file a command; errors become text and an exit code here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cannery.cli.parser import DEFAULT, parse, print_help
+from cannery.cli.parser import DEFAULT, parse
 from cannery.common.errors import INTERRUPTED, CanneryError, EngineError, FileError
 from cannery.common.printable import printable
 
@@ -62,8 +62,7 @@ def _run(arguments: list[str], root: Path) -> int:
         # Its number would be given to the next file that is opened, and written to.
         raise FileError("standard output is closed.")
     if not arguments:
-        print_help()
-        return 0
+        arguments = ["--help"]
     if arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version"):
         arguments.insert(0, DEFAULT)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
@@ -16,22 +16,97 @@ from cannery.build.bundle.build import build_from_bundle
 from cannery.build.failure_report import reported
 from cannery.build.journal import Journal, read_journal
 from cannery.build.plan import Plan
-from cannery.build.planning import make_plan
+from cannery.build.planning import PlanOptions, make_plan
 from cannery.build.run_builds import build_all, look_up_bases, raise_for_plan
 from cannery.build.selection import Selection, caches_of
 from cannery.build.vendor_images import with_images
-from cannery.cli.common import existing, read
+from cannery.cli.command import Command, Given
+from cannery.cli.common import existing, given_value, read
 from cannery.common import console
 from cannery.common.claims import Claims
-from cannery.common.errors import BusyError, CanneryError, Problem, file_error, raise_all
+from cannery.common.errors import (
+    BusyError,
+    CanneryError,
+    Problem,
+    UsageError,
+    file_error,
+    raise_all,
+)
 from cannery.common.image_names import image_tag
+from cannery.common.option import OptionSet, Shard, declared, flag, option, parse_shard
 from cannery.fetch.fetching import foresee, provide
 from cannery.image.bake_file import check_caches
 from cannery.matrix.project import Project, select
-from cannery.options.build import BuildOptions, PlanOptions, SelectionOptions
-from cannery.options.fetch import TransferOptions
-from cannery.options.given import Given
-from cannery.options.remembered import resumed
+from cannery.options import ALL, MACHINES, TARGET, BuildOptions, TargetOptions, TransferOptions
+
+_PLAN = "show what would be done, and build nothing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionOptions(TargetOptions):
+    """What is built."""
+
+    targets: tuple[str, ...] = TARGET.field(default=())
+    all: bool = ALL.field(help="select every target; those whose files are missing are skipped")
+    resume: bool = flag(
+        "continue the last run: build and check what it did not finish, with its options",
+        with_resume=True,
+    )
+    shard: Shard | None = option(
+        "build the I-th of N shares of the selection, which cost about the same",
+        default=None,
+        metavar="I/N",
+        parse=parse_shard,
+        group=MACHINES,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownOptions(PlanOptions, OptionSet):
+    """What is shown of a plan instead of building."""
+
+    plan: bool = flag(
+        "show what would be built, what would be skipped and why, and what is shared",
+        group=_PLAN,
+        conflicts=("print",),
+        with_resume=True,
+    )
+    format: str = option(
+        "the format of the plan",
+        default="text",
+        choices=("text", "json"),
+        group=_PLAN,
+        needs="plan",
+        with_resume=True,
+    )
+    if_changed: str = option(
+        "show what a change of torch, toolkit, base, ... would rebuild",
+        default="",
+        metavar="COMPONENT",
+        group=_PLAN,
+        needs="plan",
+    )
+    compare_with: str = option(
+        "show whether the images in this repository are up to date",
+        default="",
+        metavar="REPOSITORY",
+        group=_PLAN,
+        needs="plan",
+    )
+    print: bool = flag("print the file for 'docker buildx bake'", group=_PLAN)
+
+
+COMMAND = Command(
+    description="Builds all selected targets at once, with the layers that they share built "
+    "once. Checks each image and tags it when it passes. Images that are up to date are "
+    "skipped. A target that fails does not stop the others.",
+    reads="matrix.yaml, compat.yaml, images/, and the vendor's files in artifacts/",
+    writes="images of the engine, .cannery/, and with --record verified/",
+    example="build py39-torch231-cann8t39 --simulate",
+    options=(SelectionOptions, BuildOptions, TransferOptions, ShownOptions),
+    one_of=("targets", "where", "all", "resume", "from_bundle"),
+)
+
 
 _JOURNAL = "journal.json"
 
@@ -56,7 +131,7 @@ def run(given: Given, project: Project) -> int:
     Raises:
         CanneryError: whatever stops one or more targets; see docs/exit-codes.md.
     """
-    plan_options = read(PlanOptions, given, project)
+    plan_options = read(ShownOptions, given, project)
     builds = not (plan_options.plan or plan_options.print)
     if builds:
         _check_folder(project)
@@ -100,7 +175,7 @@ def _claimed(found: _Run, claims: Claims) -> _Run:
     return replace(found, busy=busy)
 
 
-def _run_plan(given: Given, project: Project, found: _Run, plan_options: PlanOptions) -> int:
+def _run_plan(given: Given, project: Project, found: _Run, plan_options: ShownOptions) -> int:
     options = found.options
     selection, without_image = with_images(found.selection, options, project.settings())
     existing(options.ca)
@@ -132,7 +207,7 @@ def _run_plan(given: Given, project: Project, found: _Run, plan_options: PlanOpt
     return 0
 
 
-def _shown(plan: Plan, plan_options: PlanOptions, options: BuildOptions) -> str:
+def _shown(plan: Plan, plan_options: ShownOptions, options: BuildOptions) -> str:
     if plan_options.format == "json":
         return report.to_json(plan)
     return report.to_text(plan, verbose=options.verbose, width=console.width())
@@ -145,7 +220,7 @@ def _started(given: Given, project: Project, _: Claims) -> _Run:
     matrix = project.matrix()
     selection = Selection(
         matrix=matrix,
-        targets=tuple(select(matrix, chosen.targets or ["*"], chosen.where)),
+        targets=tuple(select(matrix, chosen.targets, chosen.where)),
         named=frozenset(chosen.targets) & frozenset(matrix.targets),
         shard=chosen.shard,
     )
@@ -197,3 +272,25 @@ def _check_folder(project: Project) -> None:
     if project.state.exists() and not project.state.is_dir():
         error = NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         raise file_error("write", project.state, error)
+
+
+def resumed(options: BuildOptions, withheld: Iterable[str], given: Given) -> BuildOptions:
+    """The options of the last run, and in place of some what is ``given`` now.
+
+    Raises:
+        UsageError: a secret one was given to the last run and is not given now.
+    """
+    own = {each.name: each for each in declared(type(options))}
+    problems = [
+        Problem(
+            what=f"the last run was given {own[name].label}, whose value is never written down.",
+            fix=f"Add {own[name].label}.",
+        )
+        for name in withheld
+        if name not in given
+    ]
+    if problems:
+        raise UsageError(problems)
+    return replace(
+        options, **{n: given_value(each, given) for n, each in own.items() if n in given}
+    )

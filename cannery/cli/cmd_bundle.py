@@ -3,19 +3,49 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from cannery.build.bundle.pack import make_bundle
 from cannery.build.selection import Selection
+from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, selected
 from cannery.common import console
+from cannery.common.option import OptionSet, option
 from cannery.fetch.fetching import provide
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
-from cannery.options.bundle import BundleOptions
-from cannery.options.fetch import TransferOptions
-from cannery.options.given import Given
-from cannery.options.shared import RequiredTargetOptions
+from cannery.options import (
+    ARTIFACTS,
+    CA,
+    INDEX_URL,
+    SIMULATE,
+    BuildOptions,
+    RequiredTargetOptions,
+    TransferOptions,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BundleOptions(OptionSet):
+    """What a bundle is made from."""
+
+    out: Path = option("the bundle; replaced once the new one is complete", metavar="FILE")
+    simulate: bool = SIMULATE.field()
+    artifacts: Path = ARTIFACTS.field()
+    ca: Path | None = CA.field()
+    index_url: str = INDEX_URL.field()
+
+
+COMMAND = Command(
+    description="Builds the selected targets once from nothing, and writes everything that "
+    "this needed into one file: base images, the vendor's or the simulated files, wheels, "
+    "Debian packages, and the packages of build.py itself. On a machine without a network, "
+    "'build.py --from-bundle FILE' builds the same images from it. See docs/bundles.md.",
+    reads="matrix.yaml, images/, artifacts/, the package index, Debian's mirrors",
+    writes="the file of --out",
+    example="bundle --target 'py39-*' --simulate --out npu.bundle",
+    options=(RequiredTargetOptions, BundleOptions, TransferOptions),
+)
 
 
 def run(given: Given, project: Project) -> int:

@@ -3,15 +3,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.cli.judging import judged, show
 from cannery.common.clock import now
 from cannery.common.errors import some_of
 from cannery.compat.check_report import Judged, summary
 from cannery.matrix.project import Project
-from cannery.options.given import Given
-from cannery.options.matrix import CheckOptions
+from cannery.options import FORMAT, TargetOptions
 from cannery.publish.policy import load
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(TargetOptions):
+    """Which targets are checked, and how that is shown."""
+
+    format: str = FORMAT.field()
+
+
+COMMAND = Command(
+    description="Compares every target with the facts in compat.yaml about torch, torch_npu, "
+    "CANN, Python, NNAL, apex, DeepSpeed and their packages. For each conflict, names the "
+    "reason, the source and the nearest known combinations. Builds nothing and needs no "
+    "engine.",
+    reads="matrix.yaml and compat.yaml",
+    writes="nothing",
+    example="check --target 'py39-*' --format json",
+    options=(CheckOptions,),
+)
 
 
 def run(given: Given, project: Project) -> int:

@@ -3,17 +3,74 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from cannery.build.ci_jobs import Job
-from cannery.build.ci_plan import plan_ci
+from cannery.build import git
+from cannery.build.affected import affected, is_read
+from cannery.build.ci_jobs import MAX_CI_JOBS, Job, make_jobs
 from cannery.build.ci_report import to_github, to_gitlab, to_names
+from cannery.build.plan import missing
+from cannery.cli.command import Command, Given
 from cannery.cli.common import read, selected
+from cannery.common import console
+from cannery.common.errors import EngineError, Problem, UsageError
+from cannery.common.model import Target
+from cannery.common.option import OptionSet, number, option
+from cannery.fetch.needed_files import missing_files
+from cannery.image.render import Renderer
+from cannery.image.simulator_spec import package_spec
 from cannery.matrix.project import Project
-from cannery.options.ci import CiOptions
-from cannery.options.given import Given
-from cannery.options.shared import TargetOptions
+from cannery.options import ALL, ARTIFACTS, SIMULATE, TargetOptions
+
+_jobs = number(1, MAX_CI_JOBS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CiOptions(OptionSet):
+    """The jobs of a CI run. ``since`` names a commit; empty for all targets.
+
+    ``artifacts`` holds the vendor's files that the runners have. ``shards`` is None for as many
+    jobs as keep together what shares much.
+    """
+
+    all: bool = ALL.field(help="select every target (the default)")
+    simulate: bool = SIMULATE.field()
+    format: str = option(
+        "a matrix as JSON, a child pipeline, or one target per line",
+        choices=("github", "gitlab", "names"),
+    )
+    since: str = option(
+        "only targets that changed between this commit and HEAD; all targets where the "
+        "commit does not exist or cannot be compared",
+        default="",
+        metavar="COMMIT",
+    )
+    artifacts: Path = ARTIFACTS.field(help="the directory of the vendor's files on the runners")
+    shards: int | None = option(
+        "divide the targets into N jobs that cost about the same",
+        default=None,
+        metavar="N",
+        parse=_jobs,
+        default_text="as many as keep targets of one CANN and torch together",
+    )
+    max_jobs: int = option(
+        "fail if there are more jobs", default=MAX_CI_JOBS, metavar="N", parse=_jobs
+    )
+
+
+COMMAND = Command(
+    description="Prints the jobs for a CI service: the selected targets that can be built "
+    "there and have changed, divided into shards. Says on stderr why each target is included "
+    "or left out. See docs/ci.md.",
+    reads="matrix.yaml, compat.yaml, images/, artifacts/, and git",
+    writes="nothing",
+    example="ci --format github --simulate --since origin/main",
+    options=(TargetOptions, CiOptions),
+)
 
 
 def run(given: Given, project: Project) -> int:
@@ -31,3 +88,65 @@ def run(given: Given, project: Project) -> int:
     }
     print(formats[options.format](jobs), end="")
     return 0
+
+
+def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> tuple[Job, ...]:
+    """The jobs that build those of ``targets`` that have changed and can be built.
+
+    Raises:
+        UsageError: there are too many or too few jobs, or there are uncommitted changes.
+        EngineError: git cannot read what is committed.
+        MatrixError, FileError: as ``Renderer.render``.
+    """
+    affected_targets = _affected(project, targets, options)
+    chosen = []
+    for target in targets:
+        why = affected_targets.get(target.id)
+        lacking = _lacking(target, options) if why else ""
+        if why and lacking:
+            console.say(f"{target.id}: left out: {lacking}")
+        elif why:
+            console.say(f"{target.id}: {why}")
+            chosen.append(target)
+    renderer = Renderer(project)
+    layers = {name: each.layers for name, each in renderer.render_all(chosen).items()}
+    jobs = make_jobs(chosen, layers, shards=options.shards, most=options.max_jobs)
+    console.say(f"targets: {len(chosen)} of {len(targets)}, jobs: {len(jobs)}")
+    return jobs
+
+
+def _affected(project: Project, targets: Sequence[Target], options: CiOptions) -> dict[str, str]:
+    """Id to reason, for the targets that are affected by the changes since ``options.since``."""
+    if not options.since:
+        return {target.id: "all targets are selected" for target in targets}
+    base = git.resolve(project.root, options.since)
+    if not base:
+        why = f"the commit {options.since!r} to compare with does not exist"
+        return {target.id: why for target in targets}
+    if changes := git.changed(project.root, untracked=False):
+        what = f"--since compares commits, but these files have changed: {', '.join(changes)}."
+        raise UsageError(Problem(what=what, fix="Commit them, or leave out --since."))
+    after = git.read_commit(project.root, "HEAD", is_read)
+    try:
+        before = git.read_commit(project.root, base, is_read)
+    except EngineError as error:
+        return {target.id: f"{base[:12]} cannot be read: {error}" for target in targets}
+    return affected(before, after, targets, simulate=options.simulate, stand_in=_stand_in)
+
+
+def _stand_in(target: Target) -> str:
+    try:
+        return json.dumps(package_spec(target), sort_keys=True)
+    except UsageError as error:
+        return str(error)
+
+
+def _lacking(target: Target, options: CiOptions) -> str:
+    """Why ``target`` cannot be built with what the runners have; empty if it can."""
+    if options.simulate:
+        try:
+            package_spec(target)
+        except UsageError as error:
+            return str(error)
+    absent = missing_files(target, options.artifacts, simulate=options.simulate)
+    return f"it {missing(absent)}" if absent else ""

@@ -5,15 +5,35 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import dataclass
 
 import shtab
 
-from cannery.cli.arguments import TARGETS
+from cannery.cli.command import Command, Given
 from cannery.cli.common import read
-from cannery.cli.parser import complete_parser
+from cannery.cli.parser import TARGETS, complete_parser
+from cannery.common.option import OptionSet, option
 from cannery.matrix.project import Project
-from cannery.options.completion import CompletionOptions
-from cannery.options.given import Given
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompletionOptions(OptionSet):
+    """The shell that is to complete words."""
+
+    shell: str = option("bash or zsh", positional=True, metavar="SHELL", choices=("bash", "zsh"))
+
+
+COMMAND = Command(
+    description="Prints a script with which bash or zsh completes commands, options, files "
+    "and the ids of targets after ./build.py. The script asks build.py for the ids, so it "
+    "knows new targets at once. Print it again after an update of build.py. Needs no engine. "
+    "See docs/command-line.md.",
+    reads="nothing",
+    writes="nothing",
+    example="completion bash >~/.build.py.bash",
+    options=(CompletionOptions,),
+)
+
 
 _FUNCTION = "_build_py_targets"
 _BODIES = {

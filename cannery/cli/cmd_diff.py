@@ -3,16 +3,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.common import console
 from cannery.common.errors import CanneryError, kind_of
+from cannery.common.option import OptionSet, option
 from cannery.matrix.project import Project
-from cannery.options.diff import DiffOptions
-from cannery.options.given import Given
+from cannery.options import FORMAT
 from cannery.publish.commit_contents import commit_contents
 from cannery.publish.difference import Contents, difference
 from cannery.publish.difference_text import difference_json, difference_text
 from cannery.publish.image_contents import read_contents
+
+_SIDE = "an image, a target, a file below releases/, or with --target a commit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions(OptionSet):
+    """The two sides that are compared."""
+
+    before: str = option(_SIDE, positional=True, metavar="A")
+    after: str = option(_SIDE, positional=True, metavar="B")
+    target: str = option("compare this target at two commits: A and B", default="", metavar="ID")
+    format: str = FORMAT.field()
+
+
+COMMAND = Command(
+    description="Shows the packages, files, layers, sizes, variables and labels in which two "
+    "images differ. A and B are local images, targets whose image is on this machine, or "
+    "published images and records of them below releases/. With --target A and B are commits, "
+    "whose matrix.yaml, lock and rendered files are compared for that target.",
+    reads="images of the engine, releases/ and matrix.yaml; with --target git only",
+    writes="nothing",
+    example="diff py39-torch210-cann8rc2 py39-torch231-cann8t39",
+    options=(DiffOptions,),
+)
 
 
 def run(given: Given, project: Project) -> int:

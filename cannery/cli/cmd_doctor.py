@@ -8,8 +8,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+from cannery.cli.command import Command, Given
 from cannery.matrix.project import Project
-from cannery.options.given import Given
+
+COMMAND = Command(
+    description="Runs ascend-doctor, which every image has too, with the words that follow.",
+    reads="this host, npu-smi and hccn_tool",
+    writes="nothing; with --fix it shows what it changes, and asks",
+    example="doctor --log train.log",
+    options=(),
+    passes_on=True,
+)
+
 
 FOLDER = Path(__file__).resolve().parents[2] / "packages" / "ascend-doctor"
 

@@ -3,14 +3,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.cli.judging import judged, show
 from cannery.compat.check_report import explanation
 from cannery.matrix.project import Project
-from cannery.options.given import Given
-from cannery.options.matrix import ExplainOptions
+from cannery.options import FORMAT, TARGET, TargetOptions
 
 _WIDTH = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions(TargetOptions):
+    """Which targets are explained."""
+
+    targets: tuple[str, ...] = TARGET.field(default=())
+    format: str = FORMAT.field()
+
+
+COMMAND = Command(
+    description="For each component of a target, shows the row of compat.yaml that allows it, with "
+    "its source and date. Where sources disagree, shows both sides.",
+    reads="matrix.yaml and compat.yaml",
+    writes="nothing",
+    example="explain py39-torch231-cann8t39",
+    options=(ExplainOptions,),
+    one_of=("targets", "where"),
+)
 
 
 def run(given: Given, project: Project) -> int:
@@ -21,7 +42,7 @@ def run(given: Given, project: Project) -> int:
     """
     options = read(ExplainOptions, given, project)
     return show(
-        lambda: judged(project, [*options.names, *options.targets], options.where),
+        lambda: judged(project, options.targets, options.where),
         lambda found: "\n\n".join(explanation(each, _WIDTH) for each in found),
         as_json=options.format == "json",
     )

@@ -1,27 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py fetch``: download the vendor's files into the store."""
+"""``build.py fetch``: download CANN's files into the store, list it, or prune it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
+from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, selected
 from cannery.common import console
-from cannery.common.errors import (
-    ArtifactError,
-    Problem,
-    UsageError,
-    counted,
-    did_you_mean,
-    kind_of,
-)
+from cannery.common.errors import ArtifactError, Problem, UsageError, counted, did_you_mean, kind_of
 from cannery.common.files import put_files
+from cannery.common.option import flag, number, option
 from cannery.common.sources import CannSource, File
 from cannery.fetch.fetching import Sources, fetch_files
+from cannery.fetch.store import Store, Stored, store_folder
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.options.fetch import FetchOptions, TransferOptions
-from cannery.options.given import Given
+from cannery.options import ARTIFACTS, CA, TargetOptions, TransferOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchOptions(TargetOptions):
+    """What is fetched: the files of targets, and those of CANN releases."""
+
+    cann: tuple[str, ...] = option(
+        "the files of this CANN release for the chips and machines of its targets",
+        default=(),
+        metavar="VERSION",
+    )
+    all: bool = flag("the files of every target", conflicts=("targets", "cann"))
+    artifacts: Path = ARTIFACTS.field(help="a directory of files that need not be fetched")
+    into: Path | None = option(
+        "also put the files into this directory", default=None, metavar="DIR"
+    )
+    ca: Path | None = CA.field()
+    stored: bool = flag(
+        "instead, list the files that were fetched, with their sha256, and who accepted their "
+        "licence and when",
+        conflicts=("targets", "where", "cann", "all", "into", "prune"),
+    )
+    prune: int | None = option(
+        "instead, remove the files and unfinished downloads that no checkout has used for DAYS; "
+        "0 removes all",
+        default=None,
+        metavar="DAYS",
+        parse=number(0, 99_999),
+        conflicts=("targets", "where", "cann", "all", "into"),
+    )
+
+
+COMMAND = Command(
+    description="Downloads the files that targets or CANN releases need, verifies their sha256 "
+    "and stores them for all checkouts of this user, as a build does with what it needs. "
+    "Continues interrupted downloads. Can list or prune what is stored instead. See "
+    "docs/fetching.md.",
+    reads="matrix.yaml, cannery.toml, artifacts/, and the servers of files",
+    writes="the folder of fetched files, and with --trust-first-use matrix.yaml",
+    example="fetch --cann 8.1.RC1 --accept-eula 'Example Ltd'",
+    options=(FetchOptions, TransferOptions),
+    one_of=("targets", "where", "cann", "all", "stored", "prune"),
+)
 
 
 def run(given: Given, project: Project) -> int:
@@ -33,6 +74,10 @@ def run(given: Given, project: Project) -> int:
     """
     options = read(FetchOptions, given, project)
     transfer = read(TransferOptions, given, project)
+    if options.stored or options.prune is not None:
+        store = Store(store_folder(transfer.cache, project.settings().cache, os.environ))
+        _list_or_prune(store, options.prune)
+        return 0
     existing(options.ca)
     files = _files(options, given, project)
     sources = Sources.of(project, [CannSource.DOWNLOAD], transfer.cache)
@@ -90,3 +135,36 @@ def _unknown(file: File) -> Problem:
     fix = "Add a server to 'servers' in cannery.toml, or put the file into the folder of "
     what = f"no server is known for {file.name}."
     return Problem(what=what, fix=f"{fix}--artifacts. It is from: {file.origin}.")
+
+
+def _list_or_prune(store: Store, days: int | None) -> None:
+    """List the files of the store; with ``days`` remove those that were not used for so long."""
+    found = store.files() if days is None else store.prune(days)
+    for each in found:
+        print(_told(each))
+    if days is None:
+        print(_total(found, str(store.root)))
+    else:
+        console.say(f"removed {_total(found, str(store.root))}", "ok")
+
+
+def _told(stored: Stored) -> str:
+    """A file, and below it where it is from."""
+    record = stored.record
+    name = record.name if record else "(its record is missing)"
+    lines = [f"{name}  {stored.size / 1e6:,.1f} MB  used {stored.days:.0f} days ago"]
+    lines.append(f"  sha256 {stored.sha256}")
+    if record:
+        lines.append(f"  from {record.url} at {record.fetched}")
+        if record.accepted_by:
+            lines.append(f"  licence {record.eula} accepted by {record.accepted_by}")
+        if record.signature:
+            lines.append(f"  signature {record.signature}")
+        if record.first_use:
+            lines.append("  trusted on first use: nobody publishes its sha256")
+    return "\n".join(lines)
+
+
+def _total(files: Sequence[Stored], folder: str) -> str:
+    size = sum(each.size for each in files)
+    return f"{counted(len(files), 'file')}, {size / 1e6:,.1f} MB, in {folder}"

@@ -4,17 +4,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.cli.target_rows import TargetRow, target_rows
 from cannery.common import console
 from cannery.common.columns import columns, fold
 from cannery.common.printable import json_text
+from cannery.common.option import option
 from cannery.fetch.missing_report import Missing
 from cannery.matrix.project import Project, select
-from cannery.options.given import Given
-from cannery.options.matrix import ListOptions
+from cannery.options import VERBOSE, TargetOptions
 from cannery.publish.policy import load
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions(TargetOptions):
+    """How targets are listed."""
+
+    format: str = option(
+        "a table for people, JSON for programs, or one id per line",
+        default="table",
+        choices=("table", "json", "names"),
+    )
+    verbose: bool = VERBOSE.field(help="show the versions and all results of each target")
+
+
+COMMAND = Command(
+    description="Lists the targets of matrix.yaml with their state: where they were verified, "
+    "whether they are published, and the files that they lack. --verbose adds the versions. "
+    "Builds nothing and needs no engine.",
+    reads="matrix.yaml, compat.yaml, artifacts/, verified/, releases/ and .cannery/reports/",
+    writes="nothing",
+    example="list --where python=3.9 chip=910b --verbose",
+    options=(ListOptions,),
+)
 
 
 def run(given: Given, project: Project) -> int:
@@ -26,7 +51,7 @@ def run(given: Given, project: Project) -> int:
     options = read(ListOptions, given, project)
     matrix = project.matrix()
     load(project.publish_file, matrix)
-    targets = select(matrix, options.targets or ["*"], options.where)
+    targets = select(matrix, options.targets, options.where)
     if options.format == "names":
         text = "\n".join(each.id for each in targets)
     elif options.format == "json":

@@ -3,15 +3,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
+from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, selected
 from cannery.common import console
 from cannery.common.errors import counted, raise_all
+from cannery.common.option import option
 from cannery.common.package_index import package_index
 from cannery.lock.resolve import write_locks
 from cannery.lock.upgrades import check_upgrades
 from cannery.matrix.project import Project
-from cannery.options.given import Given
-from cannery.options.matrix import LockOptions
+from cannery.options import CA, INDEX_URL, TargetOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class LockOptions(TargetOptions):
+    """Which pinned packages may move, and where packages are looked for."""
+
+    upgrade: tuple[str, ...] = option(
+        "move this package to its newest version that fits", default=(), metavar="PACKAGE"
+    )
+    ca: Path | None = CA.field()
+    index_url: str = INDEX_URL.field()
+
+
+COMMAND = Command(
+    description="Resolves the Python packages of each target and pins them in "
+    "images/ID/requirements.lock, with the name and the hash of one file of each, and what "
+    "builds wheels from sdists in build-requirements.lock beside it. Pinned packages keep "
+    "their versions unless matrix.yaml or --upgrade asks for others. Needs the package index. "
+    "Run 'build.py render' after it.",
+    reads="matrix.yaml, compat.yaml, the locks, and the package index",
+    writes="the locks in images/ID/, and cannery/image/context/requirements.txt",
+    example="lock --target 'py39-*' --upgrade numpy",
+    options=(LockOptions,),
+)
 
 
 def run(given: Given, project: Project) -> int:

@@ -4,20 +4,79 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
+from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.common import console
 from cannery.common.errors import MatrixError, Problem, file_error
 from cannery.common.files import write_files
+from cannery.common.option import OptionSet, flag, matching, option
 from cannery.compat import Compat
 from cannery.compat.archives import load_archives
+from cannery.matrix.choice import USUAL_CHIP, NewOptions
 from cannery.matrix.project import Project
 from cannery.matrix.propose import Proposal, propose
 from cannery.matrix.schema import load_matrix, parse_matrix
 from cannery.matrix.text import MatrixText
-from cannery.options.given import Given
-from cannery.options.matrix import NewOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(NewOptions, OptionSet):
+    """What a new target has; an empty field is for the newest version that fits.
+
+    ``python`` may have a patch level. ``machine`` is the architecture, as ``uname -m`` names it.
+    """
+
+    python: str = option(
+        "the Python version, as in 3.10 or 3.10.14",
+        metavar="X.Y",
+        parse=matching(r"3\.[0-9]+(\.[0-9]+)?", "Python version", "3.10 or 3.10.14"),
+    )
+    torch: str = option(
+        "the torch version, as in 2.6.0",
+        default="",
+        metavar="VERSION",
+        parse=matching(r"([0-9]+\.[0-9]+\.[0-9]+)?", "torch version", "2.7.1"),
+        default_text="the newest that fits",
+    )
+    cann: str = option(
+        "the CANN version, as in 8.3.RC1",
+        default="",
+        metavar="VERSION",
+        default_text="the newest that fits",
+    )
+    chip: str = option(
+        "the chip: 910b, a3, 910 or 310p", default=USUAL_CHIP, metavar="NAME", parse=str.lower
+    )
+    deepspeed: str = option(
+        "the DeepSpeed version, or none",
+        default="",
+        metavar="VERSION",
+        parse=matching(r"([0-9]+\.[0-9]+\.[0-9]+|none)?", "DeepSpeed version", "0.15.0, or none"),
+        default_text="the version that is advised for this torch",
+    )
+    apex: bool = flag("add apex, whose wheel you have to provide")
+    id: str = option(
+        "the id of the target",
+        default="",
+        metavar="ID",
+        parse=matching(r"([a-z0-9]+([._-][a-z0-9]+)*)?", "id", "py310-mine"),
+        default_text="made from the versions",
+    )
+    write: bool = flag("add it to matrix.yaml; nothing else in the file changes")
+
+
+COMMAND = Command(
+    description="Picks the newest CANN, torch and torch_npu that are known to work with the "
+    "given versions, with kernels, NNAL and DeepSpeed, and prints the lines for matrix.yaml. "
+    "Only --python is required.",
+    reads="matrix.yaml and compat.yaml",
+    writes="with --write matrix.yaml",
+    example="new --python 3.10 --torch 2.6.0 --write",
+    options=(Options,),
+)
 
 
 def run(given: Given, project: Project) -> int:
@@ -30,13 +89,13 @@ def run(given: Given, project: Project) -> int:
         MatrixError: nothing that is known fits, or matrix.yaml is wrong already.
         FileError: a file cannot be read or written.
     """
-    options = read(NewOptions, given, project)
+    options = read(Options, given, project)
     with project.editing() if options.write else nullcontext():
         _add(options, project)
     return 0
 
 
-def _add(options: NewOptions, project: Project) -> None:
+def _add(options: Options, project: Project) -> None:
     path = project.matrix_file
     targets = load_matrix(path).targets
     before = _read(path)

@@ -3,17 +3,55 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
+from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read
 from cannery.common import console
 from cannery.common.errors import Problem, UsageError
 from cannery.common.references import Reference, parse_reference
+from cannery.common.option import OptionSet, option
 from cannery.matrix.project import Project
-from cannery.options.given import Given
-from cannery.options.publish import PromoteOptions
+from cannery.options import REGISTRY_CA
 from cannery.publish.policy import load
 from cannery.publish.promote import Promotion
 from cannery.registry.client import Repository
 from cannery.registry.records import read_records
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromoteOptions(OptionSet):
+    """What is copied, and where to."""
+
+    source: str = option(
+        "the published image: REGISTRY/REPOSITORY:TAG or REGISTRY/REPOSITORY@DIGEST",
+        positional=True,
+        metavar="FROM",
+    )
+    destination: str = option(
+        "the destination: REGISTRY/REPOSITORY to keep the tags, or REGISTRY/REPOSITORY:TAG",
+        positional=True,
+        metavar="TO",
+    )
+    allow: tuple[str, ...] = option(
+        "copy an image that is refused otherwise: one that no file in releases/ records",
+        default=(),
+        choices=("unrecorded",),
+    )
+    ca: Path | None = REGISTRY_CA.field()
+
+
+COMMAND = Command(
+    description="Copies a published image with its attestations and signatures, with the "
+    "same digest, to another repository or tag. Refuses images that no file in releases/ "
+    "records, and never changes an immutable tag. Nothing is built, and no engine is needed. "
+    "See docs/publishing.md.",
+    reads="the registry of FROM, and releases/",
+    writes="images and tags in the registry of TO",
+    example="promote test.example.com/ascend:ID registry.example.com/ascend",
+    options=(PromoteOptions,),
+)
 
 
 def run(given: Given, project: Project) -> int:

@@ -4,19 +4,66 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from cannery.build.selection import Selection
+from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, selected
 from cannery.common import console
 from cannery.common.references import parse_reference
+from cannery.common.option import OptionSet, flag, option
 from cannery.matrix.project import Project
-from cannery.options.given import Given
-from cannery.options.publish import PushOptions
-from cannery.options.shared import RequiredTargetOptions
+from cannery.options import ARTIFACTS, REGISTRY, REGISTRY_CA, SIMULATE, RequiredTargetOptions
 from cannery.publish.policy import load
 from cannery.publish.push import Push
+from cannery.publish.pushable import PushOptions
 from cannery.registry.client import Repository
+
+PUSH_EXCEPTIONS = ("simulated", "unverified", "differs")
+"""What a push refuses unless it is allowed by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(PushOptions, OptionSet):
+    """How images are pushed. ``signing_key`` is a file or a URI; empty for no signature."""
+
+    simulate: bool = SIMULATE.field()
+    registry: str = REGISTRY.field()
+    allow: tuple[str, ...] = option(
+        "push images that are refused otherwise: simulated ones, ones that were not "
+        "verified, or ones that differ from the committed files",
+        default=(),
+        choices=PUSH_EXCEPTIONS,
+    )
+    release: bool = flag(
+        "refuse images that are not from a clean commit, verified on an NPU, and signed"
+    )
+    signing_key: str = option(
+        "sign the images with this key of cosign",
+        default="",
+        flags=("--key",),
+        metavar="KEY",
+        default_text="CANNERY_SIGNING_KEY, else no signature",
+    )
+    compression: str = option(
+        "the compression of layers; engines older than 23.0 need gzip",
+        default="zstd",
+        choices=("zstd", "gzip"),
+    )
+    artifacts: Path = ARTIFACTS.field()
+    ca: Path | None = REGISTRY_CA.field()
+
+
+COMMAND = Command(
+    description="Uploads the selected images by digest, pulls and tests them again, writes a "
+    "record below releases/, and moves the tags last. If anything fails, no tag has moved. "
+    "See docs/publishing.md.",
+    reads="images of the engine, matrix.yaml, publish.yaml, images/ and .cannery/reports/",
+    writes="images and tags in the registry, and records in releases/",
+    example="push --target 'py39-*' --registry registry.example.com",
+    options=(RequiredTargetOptions, Options),
+)
 
 
 def run(given: Given, project: Project) -> int:
@@ -27,7 +74,7 @@ def run(given: Given, project: Project) -> int:
         CanneryError: anything else; no tag has moved then.
     """
     targets = selected(read(RequiredTargetOptions, given, project), project)
-    options = read(PushOptions, given, project)
+    options = read(Options, given, project)
     signing_key = options.signing_key or os.environ.get("CANNERY_SIGNING_KEY", "")
     matrix = project.matrix()
     publishing = load(project.publish_file, matrix)

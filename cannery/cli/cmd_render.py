@@ -4,20 +4,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
+from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.common import console
 from cannery.common.errors import counted
 from cannery.common.files import write_files
 from cannery.common.model import Target
+from cannery.common.option import flag
 from cannery.image.drift import Difference, compare, require_in_sync
 from cannery.image.render import Renderer
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project, select
-from cannery.options.given import Given
-from cannery.options.matrix import RenderOptions
+from cannery.options import TargetOptions
 from cannery.publish.policy import load
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenderOptions(TargetOptions):
+    """Whether images/ is written."""
+
+    check: bool = flag("write nothing; exit with code 4 if images/ is out of date")
+
+
+COMMAND = Command(
+    description="Writes the Dockerfile and the other files of each target below images/ from "
+    "matrix.yaml, the templates and the locks. Removes the folders of targets that no longer "
+    "exist. Run it after every change of matrix.yaml, and commit the result; builds refuse "
+    "to start while images/ is out of date.",
+    reads="matrix.yaml, the locks and the templates",
+    writes="images/; only files that build.py has written are replaced or removed",
+    example="render --target py39-torch231-cann8t39",
+    options=(RenderOptions,),
+)
 
 
 def run(given: Given, project: Project) -> int:
@@ -32,10 +53,21 @@ def run(given: Given, project: Project) -> int:
         count = _check(project, options)
         console.say(f"images/ is in sync ({counted(count, 'target')})", "ok")
         return 0
+    write_images(project, options)
+    return 0
+
+
+def write_images(project: Project, options: TargetOptions | None = None) -> list[Path]:
+    """Render the chosen targets, and return the files that have changed.
+
+    Raises:
+        MatrixError, FileError, UsageError: as ``run``.
+    """
+    options = options or TargetOptions()
     # Two runs at once would take each other's temporary files for strays, and remove files twice.
     with project.editing():
         matrix = project.matrix()
-        targets = select(matrix, options.targets or ["*"], options.where)
+        targets = select(matrix, options.targets, options.where)
         every = len(targets) == len(matrix.targets)
         difference, rendered = _compared(project, matrix, targets, every=every)
         changed = {path: rendered[path] for path in difference.changed}
@@ -47,8 +79,8 @@ def run(given: Given, project: Project) -> int:
     ):
         for path in paths:
             console.say(f"{verb} {path.relative_to(project.root)}")
-    console.say(f"{counted(len(targets), 'target')} rendered")
-    return 0
+    console.say(f"{counted(len(targets), 'target')} rendered", "ok")
+    return [*difference.changed, *difference.orphans]
 
 
 def _check(project: Project, options: RenderOptions) -> int:
@@ -60,7 +92,7 @@ def _check(project: Project, options: RenderOptions) -> int:
     """
     matrix = project.matrix()
     load(project.publish_file, matrix)
-    targets = select(matrix, options.targets or ["*"], options.where)
+    targets = select(matrix, options.targets, options.where)
     every = len(targets) == len(matrix.targets)
     difference, _ = _compared(project, matrix, targets, every=every)
     require_in_sync(project, difference, "python build.py render")

@@ -3,16 +3,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
+from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read
 from cannery.common.errors import VerificationError
+from cannery.common.option import OptionSet, option
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
-from cannery.options.fetch import TransferOptions
-from cannery.options.given import Given
-from cannery.options.reproduce import ReproduceOptions
+from cannery.options import ARTIFACTS, CA, FORMAT, INDEX_URL, SOURCE, BuildOptions, TransferOptions
 from cannery.publish.originals import find_original
 from cannery.publish.reproducing import reproduce
 from cannery.publish.reproduction_report import reproduction_json, reproduction_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceOptions(OptionSet):
+    """The image that is built again, and what it is built from."""
+
+    reference: str = option(
+        "an image in a registry, a file below releases/, a local image or a target",
+        positional=True,
+        metavar="REF",
+    )
+    artifacts: Path = ARTIFACTS.field()
+    sources: tuple[str, ...] = SOURCE.field()
+    ca: Path | None = CA.field(help="certificates to trust for downloads and the registry")
+    index_url: str = INDEX_URL.field()
+    format: str = FORMAT.field()
+
+
+COMMAND = Command(
+    description="Builds an image again from its commit, without the engine's cache, and "
+    "compares the digest of each layer with that of the original. Names the layers that "
+    "differ and the files in them, and then exits with code 8. Names, tags and publishes "
+    "nothing. The checkout must have the files of the image's commit. See docs/provenance.md.",
+    reads="the registry or the engine, releases/, git, and what 'build' reads",
+    writes=".cannery/; the image that it builds is removed again",
+    example="reproduce registry.example.com/ascend@sha256:DIGEST",
+    options=(ReproduceOptions, TransferOptions),
+)
 
 
 def run(given: Given, project: Project) -> int:

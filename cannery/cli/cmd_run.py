@@ -5,27 +5,108 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
+from cannery.cli.command import Command, Given
 from cannery.cli.common import read, selected
 from cannery.common import console
 from cannery.common.errors import EngineError, Problem, UsageError
 from cannery.common.image_names import image_name
+from cannery.common.option import flag, matching, number, option, size
 from cannery.common.package_index import package_index
 from cannery.common.program_environment import stated
 from cannery.deploy import formats
-from cannery.deploy.run_spec import cards_of
-from cannery.deploy.workload import Workload
+from cannery.deploy.run_spec import SHM_SIZE, cards_of
+from cannery.deploy.workload import MAX_CARDS, MAX_NODES, RUNTIMES, Workload
 from cannery.engine import client as engine
 from cannery.engine import preflight as host
 from cannery.engine.simulator import simulated
 from cannery.image.simulator_spec import DEVICES
 from cannery.matrix.project import Project
-from cannery.options.given import Given
-from cannery.options.run import RunOptions
-from cannery.options.shared import RequiredTargetOptions
+from cannery.options import SIMULATE, TARGET, TargetOptions
 from cannery.verify.devices import simulated_host
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(TargetOptions):
+    """How one image is started, here or elsewhere."""
+
+    targets: tuple[str, ...] = TARGET.field(default=(), words="")
+    simulate: bool = SIMULATE.field()
+    print: bool = flag("print the command instead of running it")
+    elsewhere: bool = flag(
+        "print the command for another host, which has the whole driver; no path of this "
+        "host is in it",
+        needs="print",
+        conflicts=("simulate",),
+    )
+    format: str = option(
+        "run it with docker on this host (shell), or print a file for Docker Compose, "
+        "Kubernetes or Volcano",
+        default=formats.FORMATS[0],
+        choices=formats.FORMATS,
+    )
+    cards: int | None = option(
+        "the number of cards of each host",
+        default=None,
+        metavar="N",
+        parse=number(1, MAX_CARDS),
+        default_text="all of this host; 1 with --elsewhere or another --format than shell",
+    )
+    nodes: int = option(
+        "the number of hosts, with --format k8s or volcano",
+        default=1,
+        metavar="N",
+        parse=number(1, MAX_NODES),
+    )
+    runtime: str = option(
+        "how cards are passed: each device by name, or by ascend-docker-runtime (ascend)",
+        default=RUNTIMES[0],
+        choices=RUNTIMES,
+    )
+    image: str = option(
+        "the image to run", default="", metavar="NAME", default_text="the local image of the target"
+    )
+    shm_size: str = option(
+        "the size of shared memory, as in 64g", default=SHM_SIZE, metavar="SIZE", parse=size
+    )
+    user: str = option(
+        "run as this user, without capabilities, with a home directory in /tmp",
+        default="",
+        metavar="UID[:GID]",
+        parse=matching(r"[0-9]{1,9}(:[0-9]{1,9})?", "user", "1000 or 1000:1000"),
+        default_text="root",
+    )
+    read_only: bool = flag("make the root file system read-only, except for /tmp")
+    mounts: tuple[str, ...] = option(
+        "mount a directory of the host",
+        default=(),
+        flags=("-v", "--mount"),
+        metavar="HOST:CONTAINER",
+    )
+    words: tuple[str, ...] = option(
+        "the target, if no option selects it, and the command to run in the container; what "
+        "follows '--' belongs to the command",
+        default=(),
+        positional=True,
+        rest=True,
+        metavar="ID|COMMAND",
+        count="*",
+    )
+
+
+COMMAND = Command(
+    description="Starts a container of one target's image with the devices, the driver and "
+    "the shared memory that it needs, after checking that this host has them. Can print the "
+    "command, or a file for another host, instead. See docs/running.md.",
+    reads="matrix.yaml, and the devices and the driver of this host",
+    writes="nothing",
+    example="run py39-torch231-cann8t39 --simulate -- npu-smi info",
+    options=(RunOptions,),
+    one_of=("words", "targets", "where"),
+)
 
 
 def run(given: Given, project: Project) -> int:
@@ -35,8 +116,10 @@ def run(given: Given, project: Project) -> int:
         UsageError: more than one target is selected, or the options contradict each other.
         EngineError: this host cannot do it; with everything that is wrong.
     """
-    targets = selected(read(RequiredTargetOptions, given, project), project)
     options = read(RunOptions, given, project)
+    if not (options.targets or options.where):
+        options = replace(options, targets=options.words[:1], words=options.words[1:])
+    targets = selected(options, project)
     if len(targets) > 1:
         names = ", ".join(target.id for target in targets)
         raise UsageError(f"run needs a single target; {len(targets)} are selected: {names}.")
@@ -53,7 +136,7 @@ def run(given: Given, project: Project) -> int:
         user=options.user,
         read_only=options.read_only,
         mounts=_mounts(options.mounts),
-        command=options.command,
+        command=options.words,
     )
     workload.check(options.format)
     if not (options.print or _for_other_hosts(options)):
@@ -71,7 +154,7 @@ def _print(options: RunOptions, workload: Workload) -> None:
     tree = workload.simulate_host
     if tree and not tree.is_dir():
         what = "the simulated driver does not exist, or the simulator has changed since."
-        fix = f"This makes it: python build.py run --target {workload.target.id} --simulate true"
+        fix = f"This makes it: python build.py run {workload.target.id} --simulate -- true"
         raise EngineError(Problem(what=what, fix=fix))
     if _for_other_hosts(options):
         print(formats.text(options.format, workload), end="")
@@ -146,7 +229,7 @@ def _ask_for_runtime() -> None:
 def _run(workload: Workload, project: Project, *, builds: bool) -> NoReturn:
     """Become ``docker run``, if this host can do it; ``builds`` if build.py builds the image."""
     target, simulates = workload.target, bool(workload.simulate_host)
-    command = f"python build.py --target {target.id}" + (" --simulate" if simulates else "")
+    command = f"python build.py build {target.id}" + (" --simulate" if simulates else "")
     found = host.check_host(workload, project.compat(), build=command if builds else "")
     for note in found.notes:
         console.say(note, "warning")

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from cannery.build.local_images import device_specs
+from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, selected
 from cannery.common import console
 from cannery.common.errors import (
@@ -18,12 +22,11 @@ from cannery.common.errors import (
 from cannery.common.files import write_files
 from cannery.common.image_names import image_name
 from cannery.common.model import Target
+from cannery.common.option import OptionSet, flag, matching, option
 from cannery.common.package_index import PackageIndex, package_index
 from cannery.engine import client as engine
 from cannery.matrix.project import Project
-from cannery.options.audit import AnyImageOptions
-from cannery.options.given import Given
-from cannery.options.run import CheckedTargetOptions, CheckImageOptions
+from cannery.options import CA, SIMULATE, TARGET, VERBOSE, TargetOptions
 from cannery.verify.audit.json import to_json
 from cannery.verify.audit.junit import to_junit
 from cannery.verify.audit.own_checks import read_checks
@@ -36,6 +39,129 @@ from cannery.verify.devices import simulated_host
 from cannery.verify.run_checks import Subject
 from cannery.verify.sarif import to_sarif
 from cannery.verify.stored_report import audit_path
+
+_GROUP = "any image (--image without --target)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedTargetOptions(TargetOptions):
+    """Which targets ``test`` checks images of; none for an image of any origin."""
+
+    targets: tuple[str, ...] = TARGET.field(default_text="none, for an image of any origin")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckImageOptions(OptionSet):
+    """What ``test`` checks of built images."""
+
+    simulate: bool = SIMULATE.field()
+    image: str = option(
+        "the image to check: as one of a single target, or without --target an image of any origin",
+        default="",
+        metavar="NAME",
+        default_text="the local image of each target",
+    )
+    components: tuple[str, ...] = option(
+        "check only this component",
+        default=(),
+        flags=("--component",),
+        metavar="NAME",
+        default_text="all",
+    )
+    ca: Path | None = CA.field()
+    verbose: bool = VERBOSE.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnyImageOptions(OptionSet):
+    """How an image of any origin is tested, and where the results go."""
+
+    profiles: tuple[str, ...] = option(
+        "also check what this platform asks of an image: docker, kubernetes, volcano, "
+        "volcano-ssh, kubeflow-notebook, modelarts, merlin, or one in --profiles",
+        default=(),
+        flags=("--profile",),
+        metavar="NAME",
+        group=_GROUP,
+        needs="image",
+        conflicts=("targets",),
+    )
+    profiles_file: Path | None = option(
+        "a YAML file with further profiles",
+        default=None,
+        flags=("--profiles",),
+        metavar="FILE",
+        group=_GROUP,
+        needs="profiles",
+    )
+    checks: Path | None = option(
+        "your own checks: *.yaml with commands, and testinfra files test_*.py",
+        default=None,
+        metavar="DIR",
+        group=_GROUP,
+        needs="image",
+        conflicts=("targets",),
+    )
+    chip: str = option(
+        "the chip that the image must have kernels for",
+        default="",
+        metavar="CHIP",
+        group=_GROUP,
+        needs="image",
+        conflicts=("targets",),
+        parse=matching(r"[a-z0-9]{1,20}", "chip", "910b or a3"),
+        default_text="the one that its labels or its name say",
+    )
+    strict: bool = flag(
+        "fail for pairings that no source knows, too",
+        group=_GROUP,
+        needs="image",
+        conflicts=("targets",),
+    )
+    json: Path | None = option(
+        "write the report as JSON",
+        default=None,
+        metavar="FILE",
+        group=_GROUP,
+        needs="image",
+        conflicts=("targets",),
+    )
+    junit: Path | None = option(
+        "write the report as JUnit XML, for CI services",
+        default=None,
+        metavar="FILE",
+        group=_GROUP,
+        needs="image",
+        conflicts=("targets",),
+    )
+    sarif: Path | None = option(
+        "write the report as SARIF, for code scanning",
+        default=None,
+        metavar="FILE",
+        group=_GROUP,
+        needs="image",
+        conflicts=("targets",),
+    )
+    dockerfile: str = option(
+        "the file of the repository that results in the SARIF file point to",
+        default="Dockerfile",
+        metavar="PATH",
+        group=_GROUP,
+        needs="sarif",
+    )
+
+
+COMMAND = Command(
+    description="Checks built images again, on every kind of device that is available: "
+    "without a device, on the simulated NPU with --simulate, and on the NPUs of this host. "
+    "With --image alone it tests an image of any origin; see docs/test-any-image.md. Writes "
+    "reports, builds and tags nothing, and exits with code 8 if a check fails.",
+    reads="images of the engine, matrix.yaml, compat.yaml, and the checks in tests/image/",
+    writes="a report for each image in .cannery/reports/",
+    example="test --image mine:latest --simulate --profile docker",
+    options=(CheckedTargetOptions, CheckImageOptions, AnyImageOptions),
+    one_of=("targets", "where", "image"),
+)
 
 
 def _check_components(options: CheckImageOptions, project: Project) -> None:

@@ -6,14 +6,17 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
 
+from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read
 from cannery.common import console
 from cannery.common.clock import now
 from cannery.common.errors import MatrixError, OutOfSyncError, Problem, counted
 from cannery.common.files import read_text
+from cannery.common.option import flag, matching, option
 from cannery.common.package_index import PackageIndex, package_index
 from cannery.engine.known_bases import building_architecture
 from cannery.lock.index_versions import ask
@@ -27,8 +30,67 @@ from cannery.matrix.schema import parse_matrix
 from cannery.matrix.snapshots import move_snapshots
 from cannery.matrix.updates import News, compare
 from cannery.matrix.versions import VersionChange, find_uses, rewrite
-from cannery.options.given import Given
-from cannery.options.matrix import UpdateOptions
+from cannery.options import CA, INDEX_URL, TargetOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateOptions(TargetOptions):
+    """What becomes of newer versions."""
+
+    write: bool = flag(
+        "write versions into matrix.yaml that compat.yaml knows to work; nothing else "
+        "in the file changes"
+    )
+    deepspeed: bool = flag("update DeepSpeed, too, where a target has the newest one in use")
+    bases: bool = flag(
+        "instead, ask the registries for the digests of the bases that have none; "
+        "--write adds them",
+        conflicts=("check", "deepspeed"),
+    )
+    snapshot: str = option(
+        "instead, give the bases that have a snapshot this one, as in 20261101T000000Z; "
+        "--write changes it in matrix.yaml",
+        default="",
+        metavar="TIME",
+        parse=matching(r"[0-9]{8}T[0-9]{6}Z", "time of a snapshot", "20261101T000000Z"),
+        conflicts=("check", "deepspeed", "bases"),
+    )
+    new: bool = flag(
+        "instead, propose whole targets: for new pairs of torch and CANN, and for newer "
+        "applications; --write adds them to families of matrix.yaml. Targets that are no "
+        "longer maintained are named for removal",
+        conflicts=("deepspeed", "bases", "snapshot", "targets", "where"),
+    )
+    table: tuple[str, ...] = option(
+        "with --new, the table of torch_npu (COMPATIBILITY.md) or of vllm-ascend "
+        "(versioning_policy.md) as a file or an https address; --write adds its new rows to "
+        "compat.yaml",
+        default=(),
+        metavar="FILE",
+        conflicts=("deepspeed", "bases", "snapshot", "targets", "where"),
+    )
+    check: bool = flag(
+        "write nothing; exit with code 4 if something is newer (a torch without a "
+        "torch_npu, and versions on which sources disagree, do not count)",
+        conflicts=("write",),
+    )
+    ca: Path | None = CA.field()
+    index_url: str = INDEX_URL.field(
+        help="the package index", default_text="UV_DEFAULT_INDEX or PIP_INDEX_URL, else pip's"
+    )
+
+
+COMMAND = Command(
+    description="Asks the package index for torch, torch_npu and DeepSpeed, and shows which "
+    "versions are newer than those in matrix.yaml and compat.yaml, and which targets they "
+    "would change. No index names the CANN that a torch_npu needs: where compat.yaml has no "
+    "row for it, you are asked to add one. --new proposes whole targets.",
+    reads="matrix.yaml, compat.yaml, and the package index; with --table a makers' table",
+    writes="with --write matrix.yaml; with --table also compat.yaml",
+    example="update --check",
+    options=(UpdateOptions,),
+)
+
 
 _WIDTH = 100
 
@@ -52,7 +114,7 @@ def run(given: Given, project: Project) -> int:
         _propose(project, options, source)
         return 0
     matrix = project.matrix()
-    chosen = [each.id for each in select(matrix, options.targets or ["*"], options.where)]
+    chosen = [each.id for each in select(matrix, options.targets, options.where)]
     compat = project.compat()
     text = read_text(project.matrix_file)
     uses = find_uses(text, matrix, KEYS)
@@ -109,7 +171,7 @@ def _update_bases(project: Project, options: UpdateOptions) -> None:
         building, ca = building_architecture(), existing(options.ca)
         update_bases(project, building=building, write=options.write, ca=ca)
         return
-    targets = select(project.matrix(), options.targets or ["*"], options.where)
+    targets = select(project.matrix(), options.targets, options.where)
     move_snapshots(project, targets, options.snapshot, write=options.write)
 
 

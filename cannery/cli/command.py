@@ -1,42 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command: its name, what it does, and what it takes."""
+"""A command: what it does, what it takes, and which of that cannot be combined."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from cannery.options.given import Given, all_declared
-from cannery.options.option import Declared, OptionSet
+from cannery.common.errors import Problem
+from cannery.common.option import Declared, OptionSet, declared
+
+Given = Mapping[str, Any]
+"""Field to value of the options that were given, in the order in which they were typed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
     """A command.
 
-    ``options`` are the classes of its options, as MODULE.CLASS below ``cannery.options``, so that
-    only those of the command in use are imported. ``one_of`` are fields of them of which it needs
-    at least one. The words after one that ``passes_on`` are another program's. ``reads`` and
-    ``writes`` name files and what else it uses, and ``example`` the words after build.py. The
-    module ``cannery.cli.cmd_NAME``, with underscores for hyphens, has ``run(given, project)``.
+    ``options`` are the classes of its options, ``one_of`` fields of them of which it needs at least
+    one. The words after one that ``passes_on`` are another program's. ``reads`` and ``writes`` name
+    files and what else it uses, and ``example`` the words after build.py. Its name and summary are
+    in the table of commands, and ``carry_out`` is the function ``run`` of its file.
     """
 
-    name: str
-    summary: str
     description: str
     reads: str
     writes: str
     example: str
-    options: tuple[str, ...]
+    options: tuple[type[OptionSet], ...]
     one_of: tuple[str, ...] = ()
     passes_on: bool = False
+    name: str = ""
+    summary: str = ""
+    carry_out: Callable[[Given, Any], int] = lambda _given, _project: 0
 
     @cached_property
     def declared(self) -> tuple[Declared, ...]:
         """Its options, in the order of its help."""
-        return all_declared(map(_options_class, self.options))
+        return tuple(each for options in self.options for each in declared(options))
 
     @property
     def notes(self) -> str:
@@ -48,15 +53,42 @@ class Command:
         """Do it in the checkout that is in ``root``, and return the exit code.
 
         Raises:
-            CanneryError: as the command's module says.
+            CanneryError: as the command's file says.
         """
-        # By name, because help is not to wait for what these import.
+        # By name, because help is not to wait for what this imports.
         project = import_module("cannery.matrix.project").Project(root=root)
-        module = import_module(f"cannery.cli.cmd_{self.name.replace('-', '_')}")
-        return int(module.run(given, project))
+        return self.carry_out(given, project)
 
 
-def _options_class(name: str) -> type[OptionSet]:
-    module, _, of_it = name.partition(".")
-    found: type[OptionSet] = getattr(import_module(f"cannery.options.{module}"), of_it)
-    return found
+def check(options: Sequence[Declared], given: Given, one_of: Sequence[str] = ()) -> list[Problem]:
+    """What is wrong with the combination of what was given.
+
+    ``options`` are all that the command takes, ``one_of`` the fields of which it needs one.
+    """
+    known = {each.name: each for each in options}
+    problems = []
+    for name in given:
+        own = known[name]
+        if own.option.needs and own.option.needs not in given:
+            problems.append(Problem(what=f"{own.label} needs {known[own.option.needs].label}."))
+        for other in own.option.conflicts:
+            if other in given:
+                what = f"{own.label} and {known[other].label} cannot be combined."
+                problems.append(Problem(what=what, fix="Leave one of them out."))
+    if "resume" in given and (refused := [n for n in given if not known[n].option.with_resume]):
+        what = "--resume continues the last run with the options of that run."
+        fix = f"Leave out {', '.join(known[name].label for name in refused)}."
+        problems.append(Problem(what=what, fix=fix))
+    needed = one_of or [each.name for each in options if each.option.words and each.required]
+    if needed and not given.keys() & {*needed}:
+        problems.append(_nothing_selected([known[name] for name in needed]))
+    return problems
+
+
+def _nothing_selected(ways: Sequence[Declared]) -> Problem:
+    labels = [each.label for each in ways if not each.option.rest]
+    if any(each.option.words or each.option.rest for each in ways):
+        labels.insert(0, "the ID of one")
+    fix = f"Add {', '.join(labels[:-1])} or {labels[-1]}." if labels[1:] else f"Add {labels[0]}."
+    other = " and no image" if any(each.name == "image" for each in ways) else ""
+    return Problem(what=f"no target{other} is selected.", fix=fix)

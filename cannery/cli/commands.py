@@ -1,39 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All commands, in the order of the help."""
+"""All commands, in the order of the help. The file of NAME is ``cannery/cli/cmd_NAME.py``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import import_module
+
 from cannery.cli.command import Command
-from cannery.cli.image_commands import IMAGE_COMMANDS
-from cannery.cli.matrix_commands import MATRIX_COMMANDS
-from cannery.cli.publish_commands import PUBLISH_COMMANDS
 
-_DOCTOR = Command(
-    name="doctor",
-    summary="find what is wrong with this host, or with a failed run",
-    description="Runs ascend-doctor, which every image has too, with the words that follow.",
-    reads="this host, npu-smi and hccn_tool",
-    writes="nothing; with --fix it shows what it changes, and asks",
-    example="doctor --log train.log",
-    options=(),
-    passes_on=True,
-)
-OF_DOCTOR = ("align", "nan-hunt", "ranktable", "smoke", "stuck")
-"""Commands of ascend-doctor, which users look for here."""
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "choose": {
+        "list": "show the targets",
+        "explain": "show the source that allows each component of a target",
+        "check": "check that the versions of the targets are known to work together",
+        "new": "propose a target that is known to work",
+    },
+    "build": {
+        "build": "build images, check them, and tag those that pass",
+        "fetch": "download CANN's files; list or remove those that were fetched",
+        "bundle": "pack what a build needs into a file for a machine without network",
+        "test": "check images that are already built, of any origin",
+        "run": "start a container with the devices and mounts that it needs",
+        "diff": "compare two images, records or commits",
+    },
+    "publish": {
+        "push": "publish images that are built and checked",
+        "promote": "copy a published image to another registry or tag",
+        "prune": "delete images from a registry that are no longer needed",
+        "scan": "look for known vulnerabilities in the packages of images",
+        "reproduce": "build an image again and compare its layers",
+    },
+    "maintain": {
+        "sync": "after a change of matrix.yaml: lock, render and catalog in one go",
+        "lock": "resolve the Python packages of the targets and pin them",
+        "render": "write images/ from matrix.yaml and the locks",
+        "update": "show newer versions in the package index",
+        "catalog": "write the table of images and the page, or print release notes",
+        "ci": "print the jobs of a CI run",
+    },
+    "other": {
+        "doctor": "find what is wrong with this host, or with a failed run",
+    },
+}
+"""Heading to name to summary. Beside its line here, a command is its file alone."""
 
-_COMPLETION = Command(
-    name="completion",
-    summary="print the script with which bash or zsh completes words",
-    description="Prints a script with which bash or zsh completes commands, options, files "
-    "and the ids of targets after ./build.py. The script asks build.py for the ids, so it "
-    "knows new targets at once. Print it again after an update of build.py. Needs no engine. "
-    "See docs/command-line.md.",
-    reads="nothing",
-    writes="nothing",
-    example="completion bash >~/.build.py.bash",
-    options=("completion.CompletionOptions",),
-)
+UNLISTED: Mapping[str, str] = {
+    "completion": "print the script with which bash or zsh completes words",
+}
 
-_EVERY = (*IMAGE_COMMANDS, _DOCTOR, *MATRIX_COMMANDS, *PUBLISH_COMMANDS, _COMPLETION)
+SUMMARIES = {n: s for group in (*GROUPS.values(), UNLISTED) for n, s in group.items()}
 
-COMMANDS = {command.name: command for command in _EVERY}
+MOVED: Mapping[str, str] = {
+    **{
+        name: f"'ascend-doctor {name}', here: python build.py doctor {name}"
+        for name in ("align", "nan-hunt", "ranktable", "smoke", "stuck")
+    },
+    "cache": "'build.py fetch --stored', or 'build.py fetch --prune DAYS'",
+    "notes": "'build.py catalog --notes'",
+}
+"""A word that was a command, to what there is in its place."""
+
+
+def load(name: str) -> Command:
+    """The command ``name``, which must be one of SUMMARIES.
+
+    Only the file of that command is imported, with what it needs.
+    """
+    module = import_module(f"cannery.cli.cmd_{name}")
+    own: Command = module.COMMAND
+    return replace(own, name=name, summary=SUMMARIES[name], carry_out=module.run)

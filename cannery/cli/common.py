@@ -3,23 +3,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from cannery.common.errors import UsageError
+from cannery.cli.command import Given
+from cannery.common.errors import CanneryError, UsageError, kind_of
 from cannery.common.model import Target
+from cannery.common.option import Declared, OptionSet, declared
 from cannery.matrix.project import Project, select
-from cannery.options import given as given_options
-from cannery.options.given import Given
-from cannery.options.option import OptionSet
-from cannery.options.shared import TargetOptions
+from cannery.options import TargetOptions
 
 _T = TypeVar("_T", bound=OptionSet)
 
 
 def read(options: type[_T], given: Given, project: Project) -> _T:
-    """The values of ``options`` that the user gave, and the defaults of the others."""
-    return given_options.read(options, given, project.root)
+    """The values of ``options`` that the user gave, and the defaults of the others.
+
+    A default path is one below the checkout.
+    """
+    values: dict[str, Any] = {}
+    for each in declared(options):
+        if each.name in given:
+            values[each.name] = given_value(each, given)
+        elif isinstance(each.default, Path):
+            values[each.name] = project.root / each.default
+    return options(**values)
+
+
+def given_value(each: Declared, given: Given) -> Any:
+    """The value of an option that was given, as its field has it."""
+    value = given[each.name]
+    return tuple(value) if each.repeated else value
 
 
 def selected(options: TargetOptions, project: Project) -> list[Target]:
@@ -28,7 +43,18 @@ def selected(options: TargetOptions, project: Project) -> list[Target]:
     Raises:
         UsageError, MatrixError, FileError: as ``select`` and ``load_matrix``.
     """
-    return select(project.matrix(), options.targets or ["*"], options.where)
+    return select(project.matrix(), options.targets, options.where)
+
+
+def raise_errors(errors: Sequence[CanneryError]) -> None:
+    """Raise one error with the problems of all ``errors``, if there are any.
+
+    Raises:
+        CanneryError: of the kind of all of them.
+    """
+    if errors:
+        problems = [problem for error in errors for problem in error.problems]
+        raise kind_of(errors)([*dict.fromkeys(problems)])
 
 
 def existing(ca: Path | None) -> Path | None:

@@ -19,7 +19,7 @@ def judged(project: Project, patterns: Sequence[str], where: Sequence[str]) -> J
         UsageError, FileError: as ``select`` and ``Project.matrix``.
     """
     matrix = project.matrix()
-    targets = select(matrix, patterns or ["*"], where)
+    targets = select(matrix, patterns, where)
     return [target_document(each, matrix.findings[each.id]) for each in targets]
 
 

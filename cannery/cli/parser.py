@@ -1,45 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the command line. Nothing slow is imported until a command runs, so that help is quick."""
+"""Reads the command line, by the options that the commands declare."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from cannery import __version__
-from cannery.cli.arguments import add_options
-from cannery.cli.command import Command
-from cannery.cli.commands import COMMANDS, OF_DOCTOR
+from cannery.cli.command import Command, Given, check
+from cannery.cli.commands import GROUPS, MOVED, SUMMARIES, load
 from cannery.common import console
 from cannery.common.errors import Problem, UsageError, closest, did_you_mean
-from cannery.options.given import Given, check
-
-_EPILOG = """\
-examples:
-  python build.py --target py39-torch231-cann8t39 --simulate   build and check on a simulated NPU
-  python build.py --target 'py39-*' --artifacts /data/cann     build from the vendor's files
-  python build.py --all --plan                                 show what would be built, and why
-  python build.py --resume                                     continue an interrupted run
-  python build.py push --target ID --registry registry.example.com   publish an image
-  python build.py list                                         show the targets
-  python build.py help push                                    show the options of a command
-
-'build' is the default command.
-
-exit codes:
-  0 done  2 wrong use  3 matrix or lock  4 out of sync or out of date  5 vendor files
-  6 engine, registry  7 build failed  8 a check failed  9 files  10 publishing refused
-  11 another run  14 vulnerability  130 interrupted
-"""
+from cannery.common.option import Declared
 
 DEFAULT = "build"
 """The command that is meant where the words begin with an option."""
 
 HELP = "help"
-"""The command that shows the help of another one."""
+"""The word before a command that asks for its help."""
+
+TARGETS = "targets"
+"""The kind of word, for the completion in a shell, that is the id of a target."""
+
+_ABOUT = "Builds and checks container images for Huawei Ascend NPUs."
+_WORDS = "_words"
+_OPTION = re.compile(r"-[^0-9 ][^ ]*$")
+"""What argparse takes for an option: no number, and without a space."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -50,25 +40,14 @@ class _Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             hint = did_you_mean(str(value), [str(choice) for choice in action.choices])
-            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - has no public name
-                if value in OF_DOCTOR:
-                    hint = f"It is 'ascend-doctor {value}', here: python build.py doctor {value}."
-                self.error(f"unknown command {value!r}. {hint}")
             raise argparse.ArgumentError(action, f"invalid value {value!r}. {hint}".rstrip())
 
 
-class _Overview(argparse.RawDescriptionHelpFormatter):
-    """The help of build.py itself.
-
-    Every parser makes one, which would import shutil for the width of the terminal.
-    """
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """The help of a command."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=max(console.terminal_width() - 2, 11))
-
-
-class _Help(_Overview):
-    """The help of a command."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         """Keep the lines of ``text`` apart, and fold those that are not commands."""
@@ -86,62 +65,170 @@ def parse(words: Sequence[str]) -> tuple[Command, Given]:
         UsageError: with everything that is wrong with them.
         SystemExit: help or the version was asked for, and was printed.
     """
-    if words and words[0] == HELP:
-        words = [*words[1:], "--help"]
-    if words and words[0] in COMMANDS and COMMANDS[words[0]].passes_on:
-        return COMMANDS[words[0]], {"words": words[1:]}
-    if words and words[0] in COMMANDS:
-        _refuse_unknown(COMMANDS[words[0]], words[1:])
-    given = vars(_parser(*words[:1]).parse_args(words))
-    command = COMMANDS[words[0]]
+    if words[0] == HELP:
+        words = [*(word for word in words[1:] if word != HELP), "--help"]
+    if words[0] in ("-h", "--help"):
+        print(overview())
+        raise SystemExit(0)
+    if words[0] == "--version":
+        print(f"cannery {__version__}")
+        raise SystemExit(0)
+    name, words = words[0], words[1:]
+    if name not in SUMMARIES:
+        raise UsageError(_unknown(name))
+    command = load(name)
+    if command.passes_on:
+        return command, {"words": words}
+    _refuse_unknown(command, words)
+    given = _given(command, words)
     if problems := check(command.declared, given, command.one_of):
         raise UsageError(problems)
     return command, given
 
 
-def print_help() -> None:
-    """Print which commands there are."""
-    _parser().print_help()
+def _unknown(name: str) -> Problem:
+    if name in MOVED:
+        return Problem(what=f"unknown command {name!r}.", fix=f"It is {MOVED[name]}.")
+    if hint := closest(name, SUMMARIES):
+        fix = f"Did you mean {hint!r}? See 'build.py --help'."
+    else:
+        fix = f"To build a target: 'build.py build {name}'. All commands: 'build.py --help'."
+    return Problem(what=f"unknown command {name!r}.", fix=fix)
+
+
+def overview() -> str:
+    """Which commands there are, in at most 40 lines of 80 characters."""
+    lines = ["usage: build.py COMMAND [ID ...] [OPTION ...]", "", _ABOUT]
+    width = max(map(len, SUMMARIES))
+    for title, group in GROUPS.items():
+        lines += ["", f"{title}:"]
+        lines += [f"  {name:<{width}}  {summary}" for name, summary in group.items()]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "'build.py help COMMAND' shows the options of a command and an example;",
+            "'build.py --target ID' is a build; 'build.py help completion' is for your shell.",
+            "Exit codes: docs/exit-codes.md",
+        ]
+    )
 
 
 def complete_parser() -> argparse.ArgumentParser:
     """The parser with the options of every command, and those of the default one without it."""
-    parser = _parser(*COMMANDS)
-    add_options(parser, COMMANDS[DEFAULT].declared)
+    parser = _Parser(prog="build.py", description=_ABOUT, allow_abbrev=False)
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=_Parser)
+    for name in SUMMARIES:
+        own = load(name)
+        _add_options(commands.add_parser(name, help=own.summary), own.declared)
+    commands.add_parser(HELP, help="show the options of a command").add_argument(
+        "name", nargs="?", choices=SUMMARIES
+    )
+    _add_options(parser, [each for each in load(DEFAULT).declared if each.flags], words=False)
     return parser
 
 
-def _parser(*names: str) -> argparse.ArgumentParser:
-    """The parser, with the options of the commands ``names``.
-
-    Where all of these are commands, it has no others, of which each would take its time.
-    """
+def _given(command: Command, words: Sequence[str]) -> dict[str, Any]:
+    """What ``words`` say. Words without a flag may stand between options, and after ``--``."""
     parser = _Parser(
-        prog="build.py",
-        description="Builds and checks container images for Huawei Ascend NPUs.",
-        epilog=_EPILOG,
-        formatter_class=_Overview,
+        prog=f"build.py {command.name}",
+        description=command.description,
+        epilog=command.notes,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"cannery {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
-    known = [COMMANDS[name] for name in names if name in COMMANDS]
-    for each in known or COMMANDS.values():
-        own = commands.add_parser(
-            each.name,
-            help=each.summary,
-            description=each.description,
-            epilog=each.notes,
-            formatter_class=_Help,
-            allow_abbrev=False,
-        )
-        if each.name in names:
-            add_options(own, each.declared)
-    text = "show the options of a command"
-    own = commands.add_parser(HELP, help=text, description=text, allow_abbrev=False)
-    text = "the command (default: all)"
-    own.add_argument("name", nargs="?", choices=[*COMMANDS], metavar="COMMAND", help=text)
-    return parser
+    _add_options(parser, command.declared)
+    rest = [each.name for each in command.declared if each.option.rest]
+    after: Sequence[str] = ()
+    if rest and "--" in words:
+        index = words.index("--")
+        words, after = words[:index], words[index + 1 :]
+    given = vars(parser.parse_intermixed_args(words))
+    for each in command.declared:
+        if each.option.words and (typed := given.pop(each.name + _WORDS, None)):
+            given[each.name] = [*typed, *given.get(each.name, ())]
+    for name in rest:
+        if typed := [*given.pop(name, ()), *after]:
+            given[name] = typed
+    return given
+
+
+def _add_options(
+    parser: argparse.ArgumentParser, options: Iterable[Declared], *, words: bool = True
+) -> None:
+    """Add ``options``, each below its heading. What is not typed is not in the namespace."""
+    options = [*options]
+    labels = {each.name: each.label for each in options}
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for each in options:
+        title = each.option.group
+        if title and title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        place = groups[title] if title else parser
+        actions = [place.add_argument(*(each.flags or (each.name,)), **_arguments(each, labels))]
+        if each.option.words and words:
+            own: dict[str, Any] = {
+                "metavar": each.option.words,
+                "nargs": "*",
+                "default": argparse.SUPPRESS,
+            }
+            own["help"] = each.option.help
+            actions.append(parser.add_argument(each.name + _WORDS, **own))
+        for action in actions:
+            if kind := _completed(each):
+                # Where 'completion' looks for it.
+                vars(action)["complete"] = kind
+
+
+def _arguments(each: Declared, labels: Mapping[str, str]) -> dict[str, Any]:
+    """What ``add_argument`` is told of an option beside its flags."""
+    own = each.option
+    found: dict[str, Any] = {"default": argparse.SUPPRESS, "help": _help(each, labels)}
+    if each.flags:
+        found |= {"dest": each.name, "required": each.required and not own.words}
+    if each.kind is bool:
+        return found | {"action": "store_false" if each.default else "store_true"}
+    found |= {"type": _reader(each), "metavar": own.metavar or None}
+    if own.choices:
+        found |= {"choices": own.choices}
+    if own.count:
+        found |= {"nargs": own.count}
+    if each.repeated and each.flags:
+        found |= {"action": "extend" if own.count else "append"}
+    return found
+
+
+def _completed(each: Declared) -> str:
+    """What a shell completes the value to: the ids of targets, files, or folders."""
+    if each.name in ("targets", "names", "target", "notes"):
+        return TARGETS
+    if each.kind is Path:
+        return "directory" if each.option.metavar == "DIR" else "file"
+    return ""
+
+
+def _help(each: Declared, labels: Mapping[str, str]) -> str:
+    """What it does, how often it may be given, the option that it needs, and its default."""
+    default = each.option.default_text
+    if not default and each.kind is not bool and not each.repeated and each.default is not None:
+        default = str(each.default)
+    notes = ["repeatable"] if each.repeated and each.flags else []
+    notes += [f"with {labels[each.option.needs]}"] if each.option.needs else []
+    notes += [f"default: {default}"] if default else []
+    return each.option.help + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _reader(each: Declared) -> Callable[[str], Any]:
+    """Reads a value; relative paths are taken from the working directory."""
+
+    def read(text: str) -> Any:
+        try:
+            value = each.read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+        return value.absolute() if isinstance(value, Path) else value
+
+    return read
 
 
 def _refuse_unknown(command: Command, words: Sequence[str]) -> None:
@@ -162,7 +249,3 @@ def _refuse_unknown(command: Command, words: Sequence[str]) -> None:
             problems.append(Problem(what=f"unknown option {flag!r}.", fix=fix))
     if problems:
         raise UsageError(problems)
-
-
-_OPTION = re.compile(r"-[^0-9 ][^ ]*$")
-"""What argparse takes for an option: no number, and without a space."""

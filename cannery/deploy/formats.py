@@ -15,8 +15,7 @@ from cannery.deploy.docker import run_spec
 from cannery.deploy.kubernetes import kubernetes_text
 from cannery.deploy.run_spec import RunSpec, shell_text
 from cannery.deploy.volcano import volcano_text
-from cannery.deploy.workload import Workload
-from cannery.options.run import RUN_FORMATS, RUNTIMES
+from cannery.deploy.workload import RUNTIMES, Workload
 
 __all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text"]
 
@@ -35,7 +34,7 @@ _WRITERS: Mapping[str, Callable[[Workload], str]] = {
     "volcano": volcano_text,
 }
 
-FORMATS = RUN_FORMATS
+FORMATS = tuple(_WRITERS)
 
 
 def text(format: str, workload: Workload) -> str:  # noqa: A002 - as the command line calls it

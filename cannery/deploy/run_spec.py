@@ -17,7 +17,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cannery.common.model import DeviceKind
-from cannery.options.run import SHM_SIZE
+
+SHM_SIZE = "16g"
+"""What data loaders and HCCL share; docker's own 64 MB are too little."""
 
 DRIVER = "/usr/local/Ascend/driver"
 

@@ -12,15 +12,21 @@ from pathlib import Path
 from cannery.common.errors import Problem, UsageError, did_you_mean
 from cannery.common.model import Target
 from cannery.common.references import is_reference
+from cannery.common.option import Size, parse_size
 from cannery.deploy.chips import Chip, chip_named
 from cannery.deploy.run_spec import (
     DRIVER_MOUNTS,
     MULTI_NODE_MOUNTS,
     NOT_IN_BASE_LIST,
     RANK_TABLE,
+    SHM_SIZE,
 )
-from cannery.options.run import MAX_NODES, RUNTIMES, SHM_SIZE
-from cannery.options.values import Size, parse_size
+
+RUNTIMES = ("devices", "ascend")
+"""How docker, or a node, hands over cards: each device by name, or ascend-docker-runtime does."""
+
+MAX_CARDS = 999
+MAX_NODES = 999
 
 IDLE = ("sleep", "infinity")
 """The command of a container without one, so that users can open a shell in it."""

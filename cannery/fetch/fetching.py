@@ -28,8 +28,7 @@ from cannery.fetch.transfer_progress import Screen, screen
 from cannery.matrix.first_use import has_place, with_sha256
 from cannery.matrix.project import Project
 from cannery.matrix.settings import Settings
-from cannery.options.build import BuildOptions
-from cannery.options.fetch import TransferOptions
+from cannery.options import BuildOptions, TransferOptions
 
 UNFETCHED = "not fetched yet"
 """In place of a sha256 that is known only after the download."""

@@ -164,6 +164,6 @@ def disk_error(path: Path, error: OSError) -> FileError:
     """The error for an ``OSError`` met while ``path`` was written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         what = f"cannot write {path}: the disk is full."
-        fix = "Free space, for example with 'build.py cache prune', then retry: it continues."
+        fix = "Free space, for example with 'build.py fetch --prune 30', then retry: it continues."
         return FileError(Problem(what=what, fix=fix))
     return file_error("write", path, error)

@@ -13,7 +13,7 @@ from typing import Any
 from cannery.common.errors import Problem, UsageError
 from cannery.common.image_names import TARGET_FIELD, cache_name
 from cannery.common.references import read_reference
-from cannery.options.cache_secrets import without_secrets
+from cannery.options import without_secrets
 
 INDEX_VARIABLE = "CANNERY_INDEX_URL"
 """The variable from which buildx takes the package index, so that no file holds it."""

@@ -18,9 +18,32 @@ from cannery.compat.extension_rules import apex_fits, deepspeed_fits
 from cannery.compat.facts import Compat
 from cannery.compat.nearest import Combination, combinations
 from cannery.matrix.text import MatrixText
-from cannery.options.matrix import NewOptions
 
 _APEX = "0.1+ascend"
+
+USUAL_CHIP = "910b"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewOptions:
+    """What a new target has; an empty field is for the newest version that fits.
+
+    ``python`` may have a patch level. ``machine`` is the architecture, as ``uname -m`` names it.
+    """
+
+    python: str
+    torch: str = ""
+    cann: str = ""
+    chip: str = USUAL_CHIP
+    deepspeed: str = ""
+    apex: bool = False
+    id: str = ""
+    machine: str = "aarch64"
+
+    @property
+    def minor(self) -> str:
+        """As in ``3.10``."""
+        return ".".join(self.python.split(".")[:2])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,9 @@ from cannery.common.errors import MatrixError, Problem, UsageError
 from cannery.common.model import Target
 from cannery.compat.archives import Archive
 from cannery.compat.facts import Compat
-from cannery.matrix.choice import Choice, choose
+from cannery.matrix.choice import USUAL_CHIP, Choice, NewOptions, choose
 from cannery.matrix.propose_cann import cann_of
 from cannery.matrix.text import Entry, MatrixText
-from cannery.options.matrix import USUAL_CHIP, NewOptions
 
 _ARCHIVES = "github.com/astral-sh/python-build-standalone/releases/tag"
 _PLATFORMS = {"aarch64": "linux/arm64", "x86_64": "linux/amd64"}

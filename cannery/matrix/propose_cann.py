@@ -9,9 +9,8 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError, Problem
 from cannery.compat.facts import Compat
 from cannery.compat.file_names import file_row, name_in
-from cannery.matrix.choice import Choice
+from cannery.matrix.choice import Choice, NewOptions
 from cannery.matrix.text import Entry, MatrixText
-from cannery.options.matrix import NewOptions
 
 _COMMUNITY = "Huawei's CANN community downloads (www.hiascend.com/software/cann/community-history)"
 _INTERIM = "your Huawei contact (an interim build, not published)"

@@ -14,7 +14,7 @@ from cannery.common.errors import MatrixError
 from cannery.common.extras import EXTRAS
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.nearest import Combination, is_published
-from cannery.matrix.choice import Choice, layout_of
+from cannery.matrix.choice import Choice, NewOptions, layout_of
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.propose_cann import cann_of
 from cannery.matrix.siblings import (
@@ -27,7 +27,6 @@ from cannery.matrix.siblings import (
     with_value,
 )
 from cannery.matrix.text import Entry, MatrixText
-from cannery.options.matrix import NewOptions
 
 _KEYS = {"summary", "cann", "torch", "torch_npu", *EXTRAS}
 """What a value has that is a pair and nothing else."""

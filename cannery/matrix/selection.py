@@ -19,7 +19,7 @@ Qualities = Mapping[str, str]
 def select_ids(
     known: Mapping[str, Qualities], patterns: Sequence[str], conditions: Sequence[str]
 ) -> list[str]:
-    """The ids that match any of ``patterns`` (ids or globs) and all ``conditions``.
+    """The ids that match any of ``patterns`` (ids or globs; none for all) and all ``conditions``.
 
     ``known`` maps every id to its qualities, in the order of the matrix, which the result has, too.
 
@@ -49,15 +49,29 @@ def select_ids(
     found = [
         name
         for name, qualities in known.items()
-        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns or ["*"])
         and all(_holds(qualities, condition) for condition in conditions)
     ]
     if not found:
         asked = " ".join([*patterns, *conditions])
-        values = [_values(condition, known.values()) for condition in conditions]
-        hint = " ".join([*filter(None, values), "'build.py list' shows all."])
-        raise UsageError(Problem(what=f"no target is selected by {asked}.", fix=hint))
+        what = f"no target is selected by {asked}."
+        raise UsageError(Problem(what=what, fix=_hint(conditions, [*known.values()])))
     return found
+
+
+def _hint(conditions: Sequence[str], targets: Sequence[Qualities]) -> str:
+    """What could be meant where ``conditions`` hold for none of ``targets`` together."""
+    values = [_values(condition, targets) for condition in conditions]
+    if not any(values):
+        for condition in reversed(conditions):
+            others = [each for each in conditions if each != condition]
+            left = [each for each in targets if all(_holds(each, other) for other in others)]
+            if others and left:
+                key, _, _ = condition.partition("=")
+                names = _in_order({each.get(key, "") for each in left} - {""})
+                values = [f"With {' '.join(others)}, {key} is {some_of(names, _SHOWN) or 'none'}."]
+                break
+    return " ".join([*filter(None, values), "'build.py list' shows all."])
 
 
 def _values(condition: str, targets: Iterable[Qualities]) -> str:
@@ -65,11 +79,18 @@ def _values(condition: str, targets: Iterable[Qualities]) -> str:
     if any(_holds(qualities, condition) for qualities in targets):
         return ""
     key, _, wanted = condition.partition("=")
-    values = {qualities.get(key, "") for qualities in targets} - {""}
-    if re.match(r"[0-9]+\.", wanted):
-        # A version that looks alike is not the nearest.
-        return f"Known: {some_of(sorted(values, key=_version_order), _SHOWN)}." if values else ""
-    return did_you_mean(wanted, values)
+    values = _in_order({qualities.get(key, "") for qualities in targets} - {""})
+    if not re.match(r"[0-9]+\.", wanted):
+        return did_you_mean(wanted, values)
+    # Of versions, the nearest is the one of the same series, not the one that looks alike.
+    series = ".".join(wanted.split(".")[:2])
+    if alike := [each for each in values if _holds({key: each}, f"{key}={series}")]:
+        return f"Of {series} there is {some_of(alike, _SHOWN)}."
+    return f"Known: {some_of(values, _SHOWN)}." if values else ""
+
+
+def _in_order(versions: Iterable[str]) -> list[str]:
+    return sorted(versions, key=_version_order)
 
 
 def _version_order(version: str) -> list[tuple[bool, int, str]]:

@@ -81,7 +81,7 @@ def published_bills(project: Project, patterns: Sequence[str], ca: Path | None) 
     """
     records = read_records(project.releases)
     found = []
-    for target in select(project.matrix(), patterns or ["*"]):
+    for target in select(project.matrix(), patterns):
         record = latest(records, target.id)
         if record is None:
             console.say(f"{target.id} is not published")

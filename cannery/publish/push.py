@@ -19,11 +19,10 @@ from cannery.common.urls import is_loopback
 from cannery.deploy.run_spec import no_device
 from cannery.engine import client as engine
 from cannery.matrix.project import Project
-from cannery.options.publish import PushOptions
 from cannery.publish import attestation, cosign
 from cannery.publish.oci_image import PackedImage, image_push, pack_image, platform_indexes
 from cannery.publish.policy import Publishing
-from cannery.publish.pushable import candidates
+from cannery.publish.pushable import PushOptions, candidates
 from cannery.publish.transaction import PushedImage, PushHooks, Transaction, images_in
 from cannery.registry.client import Repository
 from cannery.registry.image_archive import Blobs

@@ -26,15 +26,29 @@ from cannery.image.layers import Layer, layers_of
 from cannery.lock.committed import read_lock
 from cannery.lock.lock_file import Lock
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
-from cannery.options.fetch import TransferOptions
-from cannery.options.publish import PushOptions
+from cannery.options import BuildOptions, TransferOptions
 from cannery.publish import cosign
 from cannery.registry.located import is_index
 from cannery.verify.stored_report import report_text
 
 _SHOWN = 5
 """How many targets of a base are named."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushOptions:
+    """How images are pushed. ``signing_key`` is a file or a URI; empty for no signature.
+
+    ``allow`` has the names of what is refused otherwise: simulated, unverified or differs.
+    """
+
+    artifacts: Path
+    simulate: bool = False
+    allow: tuple[str, ...] = ()
+    release: bool = False
+    signing_key: str = ""
+    compression: str = "zstd"
+    ca: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

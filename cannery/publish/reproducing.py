@@ -31,8 +31,7 @@ from cannery.image.build_context import read_context
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
-from cannery.options.build import BuildOptions
-from cannery.options.fetch import TransferOptions
+from cannery.options import BuildOptions, TransferOptions
 from cannery.publish.image_contents import layer_names
 from cannery.publish.layer_files import file_changes
 from cannery.publish.originals import Layers, Original, local_files

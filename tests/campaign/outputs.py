@@ -18,9 +18,9 @@ from cannery.compat.check_report import explained, summary
 from cannery.compat.facts import Row, Source
 from cannery.deploy import driver
 from cannery.image.render import Renderer
+from cannery.matrix.choice import NewOptions
 from cannery.matrix.propose import propose
 from cannery.matrix.text import MatrixText
-from cannery.options.matrix import NewOptions
 from cannery.publish.policy import Publishing
 from tests.campaign.meaning import Meaning, names_of, plain, rows
 from tests.campaign.probes import of_definitions, of_row

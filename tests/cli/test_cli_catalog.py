@@ -13,6 +13,7 @@ from cannery.matrix.project import Project
 from cannery.registry.records import path_of, to_text
 from tests.cli.checkout import Checkout
 from tests.unit.catalogues import release
+from tests.unit.publications import record
 
 TARGET = "py39-torch231-cann8t39"
 MEND = "the table in README.md is out of date. Run: python build.py catalog"
@@ -28,9 +29,9 @@ def page(checkout: Checkout) -> Path:
 
 def publish(checkout: Checkout, name: str = TARGET) -> str:
     """Leave the record of a push, and return its digest."""
-    record = release(Project(root=checkout.root).matrix().targets[name])
-    write_files({path_of(checkout.root / "releases", record): to_text(record)})
-    return record.digest
+    pushed = release(Project(root=checkout.root).matrix().targets[name])
+    write_files({path_of(checkout.root / "releases", pushed): to_text(pushed)})
+    return pushed.digest
 
 
 def test_table_and_page_are_made_and_stay_as_they_are(checkout: Checkout) -> None:
@@ -134,3 +135,23 @@ def test_a_trial_of_a_target_that_is_none(checkout: Checkout) -> None:
     assert '<a href="https://t.example.com/1" rel="noreferrer">910b</a>' in (
         page(checkout).read_text(encoding="utf-8")
     )
+
+
+def test_notes_of_published_and_other_targets(checkout: Checkout) -> None:
+    published = record(target=TARGET)
+    path = path_of(checkout.root / "releases", published)
+    path.parent.mkdir(parents=True)
+    path.write_text(to_text(published), encoding="utf-8")
+    done = checkout.run("catalog", "--notes", TARGET, "--notes", "py39-torch210-cann8rc2")
+    done.accepted()
+    assert done.out.count("\n## Known issues\n") == 2
+    assert done.out.count("Not published yet.") == 1
+    assert f"docker pull registry.example.com/ascend:{published.tag}" in done.out
+
+
+def test_a_record_that_was_edited_is_refused(checkout: Checkout) -> None:
+    path = checkout.root / "releases" / TARGET / "old.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{", encoding="utf-8")
+    checkout.run("catalog", "--notes", TARGET).refused(9, "is not a valid record of a push")
+    checkout.run("catalog", "--notes", "py39-torch231").refused(2, TARGET)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.cli.commands import COMMANDS
+from cannery.cli.commands import SUMMARIES
 from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout
 
@@ -45,7 +45,7 @@ def completed(script: Path, *words: str, cwd: Path | None = None) -> list[str]:
 
 
 def test_commands(script: Path) -> None:
-    assert {*completed(script, "")} >= {*COMMANDS, "help"}
+    assert {*completed(script, "")} >= {*SUMMARIES, "help"}
     assert completed(script, "promo") == ["promote"]
 
 
@@ -98,7 +98,7 @@ def test_the_script_for_zsh(program: Checkout, tmp_path: Path) -> None:
     result = program.start("completion", "zsh")
     result.accepted()
     assert result.out.startswith("#compdef build.py\n")
-    for name in COMMANDS:
+    for name in SUMMARIES:
         assert f"_shtab_build_py_{name.replace('-', '_')}_options=" in result.out
     assert "_build_py_targets()" in result.out
     path = tmp_path / "_build.py"

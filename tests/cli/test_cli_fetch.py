@@ -75,13 +75,13 @@ def test_a_release_is_fetched_listed_and_pruned(desk: Desk) -> None:
     asked = len(desk.server.requests)
     desk.run("fetch", "--cann", RELEASE).accepted()
     assert len(desk.server.requests) == asked
-    listed = desk.run("cache", "list").out
+    listed = desk.run("fetch", "--stored").out
     assert listed.count("accepted by Example Ltd") == 3
     assert f"sha256 {digest(RUN)}" in listed
     assert "trusted on first use" in listed
     assert "3 files" in listed
-    desk.run("cache", "prune").accepted("removed 0 files")
-    desk.run("cache", "prune", "--days", "0").accepted("removed 3 files")
+    desk.run("fetch", "--prune", "90").accepted("removed 0 files")
+    desk.run("fetch", "--prune", "0").accepted("removed 3 files")
 
 
 def test_first_use_changes_one_line_of_the_matrix(desk: Desk) -> None:
@@ -165,8 +165,8 @@ def test_a_plan_downloads_nothing_and_counts_on_what_can_be_fetched(desk: Desk) 
         (("fetch", "--all", "--accept-eula", " "), 2, "invalid name ' '"),
         (("fetch", "--all", "--ca", "no.pem"), 2, "no.pem, named with --ca."),
         (("build", "--target", MAIN, "--source", "downlod"), 2, "Did you mean 'download'?"),
-        (("cache", "lst"), 2, "Did you mean 'list'?"),
-        (("cache", "prune", "--days", "x"), 2, "invalid number 'x'"),
+        (("fetch", "--stored", "--all"), 2, "--stored and --all cannot be combined"),
+        (("fetch", "--prune", "x"), 2, "invalid number 'x'"),
     ],
 )
 def test_wrong_use(words: tuple[str, ...], code: int, said: str, desk: Desk) -> None:
@@ -176,7 +176,7 @@ def test_wrong_use(words: tuple[str, ...], code: int, said: str, desk: Desk) -> 
     assert "Traceback" not in result.err
 
 
-@pytest.mark.parametrize("words", [("fetch", "--all"), ("cache", "list"), ("--all", "--plan")])
+@pytest.mark.parametrize("words", [("fetch", "--all"), ("fetch", "--stored"), ("--all", "--plan")])
 def test_mistakes_in_cannery_toml(words: tuple[str, ...], desk: Desk) -> None:
     text = '[sources]\nordr = ["download"]\n'
     (desk.checkout.root / "cannery.toml").write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 
 from cannery.build.journal import Journal, Progress
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"

@@ -111,7 +111,7 @@ def test_all_that_is_wrong_with_the_engine_is_said_at_once(
         result = checkout.run("run", *COMMAND, env={**path, "DOCKER_HOST": address})
     emulated = Path("/proc/sys/fs/binfmt_misc/qemu-aarch64").exists()
     machine = [] if emulated else ["this machine is riscv64"]
-    said = f"this machine has no {IMAGE}. Run: python build.py --target {TARGET} --simulate"
+    said = f"this machine has no {IMAGE}. Run: python build.py build {TARGET} --simulate"
     result.refused(6, *machine, said)
 
 

@@ -27,7 +27,7 @@ def test_an_image_that_is_not_there(checkout: Checkout, tmp_path: Path) -> None:
 
 def test_neither_a_target_nor_an_image(checkout: Checkout) -> None:
     checkout.run("test").refused(
-        2, "no target and no image is selected. Add --target, --where or --image."
+        2, "no target and no image is selected. Add the ID of one, --target, --where or --image."
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cannery.build.journal import Journal, Progress
 from cannery.common.claims import Claims
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"

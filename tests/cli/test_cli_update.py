@@ -140,7 +140,7 @@ WRONG = {
     "condition": (("--where", "python"), "invalid condition 'python'"),
     "certificate": (("--ca", "/nonexistent"), "there is no file /nonexistent, named with --ca."),
     "contradiction": (("--check", "--write"), "--check and --write cannot be combined."),
-    "value": (("--deepspeed", "0.19.0"), "unrecognized arguments: 0.19.0"),
+    "value": (("--deepspeed", "0.19.0"), "there is no target '0.19.0'"),
 }
 
 

@@ -25,7 +25,7 @@ def test_nothing_and_help_say_what_there_is(original: Checkout) -> None:
         assert result.err == ""
         texts.add(result.out)
     [text] = texts
-    for word in ("build", "test", "run", "list", "render", "lock", "--target", "exit codes:"):
+    for word in ("build", "test", "run", "list", "render", "lock", "--target", "exit-codes"):
         assert word in text
 
 
@@ -103,7 +103,10 @@ WRONG = {
     ),
     "no target": (
         ["build"],
-        ["no target is selected. Add --target, --where, --all, --resume or --from-bundle."],
+        [
+            "no target is selected. Add the ID of one, --target, --where, --all, --resume or "  # noqa: ISC004
+            "--from-bundle.",
+        ],
     ),
     "a command that is nearly there": (
         ["lst"],
@@ -190,7 +193,7 @@ def test_a_container_where_there_is_no_npu(original: Checkout) -> None:
 
 def test_a_container_on_a_device_that_was_not_made(original: Checkout) -> None:
     original.run("run", "--target", TARGETS[2], "--simulate", "--print").refused(
-        6, f"python build.py run --target {TARGETS[2]} --simulate true"
+        6, f"python build.py run {TARGETS[2]} --simulate -- true"
     )
 
 

@@ -22,7 +22,7 @@ from cannery.common.package_index import PackageIndex, package_index
 from cannery.engine import client as engine
 from cannery.engine.simulator import Simulated, simulate
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 
 ROOT = Path(__file__).parent.parent.parent
 MAIN = "py39-torch231-cann8t39"

@@ -15,7 +15,7 @@ import pytest
 from cannery.common.image_names import image_name
 from cannery.engine.client import image_id
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 
 from .bases import base_image
 from .conftest import MAIN, SECOND, Said, Spoil, build_one

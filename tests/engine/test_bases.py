@@ -19,9 +19,9 @@ from threading import Thread
 
 import pytest
 
-from cannery.options.publish import PushOptions
 from cannery.publish.policy import load
 from cannery.publish.push import Push
+from cannery.publish.pushable import PushOptions
 from cannery.publish.transaction import ImagePush, PushedImage
 from cannery.registry.client import Repository
 from cannery.registry.transfer import OciContent
@@ -275,7 +275,7 @@ def test_a_pushed_index_is_pulled_for_each_platform(world: World) -> None:
         project=project,
         publishing=load(project.publish_file, project.matrix()),
         repository=repository,
-        options=PushOptions(registry=world.host),
+        options=PushOptions(artifacts=Path("artifacts")),
     )
     with using(world.engine):
         push._test({}, PushedImage(image_push=image_push, documents=(root,)))

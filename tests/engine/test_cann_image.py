@@ -24,7 +24,7 @@ from cannery.image.bake_file import Caches, ImageBuild
 from cannery.image.origin_labels import bases_labels
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 from cannery.publish.image_inventory import image_inventory
 
 from .conftest import Built

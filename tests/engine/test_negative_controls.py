@@ -16,7 +16,7 @@ from cannery.common.errors import BuildError
 from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 from cannery.verify.run_checks import Subject, verify
 from cannery.verify.verification import Verification
 

@@ -12,13 +12,13 @@ import pytest
 
 from cannery.common.errors import VerificationError
 from cannery.engine import client as engine
-from cannery.options.publish import PushOptions
 from cannery.publish import oci_image
 from cannery.publish.inventory import Inventory, Package
 from cannery.publish.oci_image import PackedImage
 from cannery.publish.policy import Publishing
 from cannery.publish.provenance import Builder
 from cannery.publish.push import Push
+from cannery.publish.pushable import PushOptions
 from cannery.registry.client import Repository
 from tests.unit.archives import Saved, layer, pieces
 from tests.unit.world import World
@@ -77,7 +77,6 @@ class Place:
 
     def push(self, names: list[str] | None = None, **more: Any) -> list[str]:
         options = PushOptions(
-            registry=self.repository.host,
             allow=tuple(more.pop("allow", ())),
             artifacts=self.world.artifacts,
             **more,

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.planning import make_plan
+from cannery.build.planning import PlanOptions, make_plan
 from cannery.common.errors import CanneryError, EngineError, PublishError, VerificationError
 from cannery.engine import client as engine
-from cannery.options.build import PlanOptions
 from cannery.publish.cosign import PASSWORD, Transport, verify
 from cannery.registry.client import Repository
 from cannery.registry.oci import manifest_contents

@@ -28,7 +28,7 @@ from cannery.engine.builder import Builder
 from cannery.engine.images import LocalImage
 from cannery.image.bake_file import ImageBuild
 from cannery.image.render import Renderer
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 from cannery.publish import pushable
 from cannery.verify.check_files import checks_digest
 from cannery.verify.checking import CheckOptions

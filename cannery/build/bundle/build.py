@@ -35,7 +35,7 @@ from cannery.engine.images import local_images
 from cannery.engine.network import bridge_address
 from cannery.engine.simulator import simulated
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 from cannery.verify.recording import state_keys
 
 

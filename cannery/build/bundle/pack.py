@@ -35,7 +35,7 @@ from cannery.fetch.needed_files import needed_files
 from cannery.lock.committed import read_lock
 from cannery.lock.requirements import wheel_platform
 from cannery.matrix.project import Project
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 from cannery.verify.recording import state_keys
 
 ARTIFACTS = "artifacts"

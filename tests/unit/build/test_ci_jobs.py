@@ -10,13 +10,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.build.ci_jobs import Job, make_jobs
+from cannery.build.ci_jobs import MAX_CI_JOBS, Job, make_jobs
 from cannery.build.ci_report import RUNNERS, TAGS, to_github, to_gitlab
 from cannery.common.errors import UsageError
 from cannery.common.model import Target
 from cannery.image.layers import Layer, LayerKind
 from cannery.matrix.schema import parse_matrix
-from cannery.options.ci import MAX_CI_JOBS
 from tests.unit.matrices import MATRIX
 
 FULL = parse_matrix(MATRIX, "matrix.yaml").targets["full"]

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from cannery.build.ci_plan import plan_ci
 from cannery.build.ci_report import to_github
+from cannery.cli.cmd_ci import CiOptions, plan_ci
 from cannery.matrix.project import Project
-from cannery.options.ci import CiOptions
 from tests.cli.conftest import some_targets
 from tests.copies import copy_tree
 from tests.unit.changes import (

@@ -11,7 +11,7 @@ import pytest
 from cannery.build import failure_report
 from cannery.build.failure_report import report_text, reported, without_secrets
 from cannery.common.errors import BuildError, CanneryError, UsageError
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 from tests.unit.world import FILE, World, make_world
 
 LOG = """\

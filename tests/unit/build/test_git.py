@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from cannery.build.affected import is_read
-from cannery.build.ci_plan import plan_ci
 from cannery.build.git import (
     NoRepositoryError,
     changed,
@@ -20,9 +19,9 @@ from cannery.build.git import (
     read_commit,
     resolve,
 )
+from cannery.cli.cmd_ci import CiOptions, plan_ci
 from cannery.common.errors import EngineError
 from cannery.matrix.project import Project
-from cannery.options.ci import CiOptions
 from tests.unit.changes import commit as commit_all
 from tests.unit.changes import git, render
 from tests.unit.matrices import make_checkout

@@ -9,7 +9,7 @@ import pytest
 
 from cannery.build.journal import Entry, Journal, Progress, read_journal
 from cannery.common.errors import FileError, UsageError
-from cannery.options.build import BuildOptions
+from cannery.options import BuildOptions
 
 OPTIONS = BuildOptions(
     simulate=True,

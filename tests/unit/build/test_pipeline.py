@@ -14,7 +14,7 @@ import pytest
 from cannery.build import assembly, running
 from cannery.build.journal import Journal, Progress, read_journal
 from cannery.build.plan import Action
-from cannery.build.planning import make_plan
+from cannery.build.planning import PlanOptions, make_plan
 from cannery.build.run_builds import build_all
 from cannery.common.bases import Base, FoundBase, Origin
 from cannery.common.errors import (
@@ -26,9 +26,8 @@ from cannery.common.errors import (
 )
 from cannery.engine import base
 from cannery.image.bake_file import ImageBuild
+from cannery.common.option import Shard
 from cannery.image.content_key import LABEL
-from cannery.options.build import PlanOptions
-from cannery.options.values import Shard
 from tests.unit.world import BOTH, World, make_world
 
 

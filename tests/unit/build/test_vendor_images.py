@@ -19,8 +19,7 @@ from cannery.common.errors import ArtifactError, CanneryError, EngineError, Publ
 from cannery.fetch.fetching import Provided
 from cannery.image.bake_file import ImageBuild
 from cannery.image.vendor_image import LABEL, VendorFacts
-from cannery.options.publish import PushOptions
-from cannery.publish.pushable import candidates
+from cannery.publish.pushable import PushOptions, candidates
 from tests.unit.image.test_vendor_image import FACTS, IMAGE
 from tests.unit.world import World, make_world
 
@@ -135,7 +134,7 @@ def test_the_image_is_a_source_only_where_it_is_named(vendor: Vendor) -> None:
 
 
 def push_problems(world: World) -> str:
-    options = PushOptions(registry="registry.test", artifacts=world.artifacts)
+    options = PushOptions(artifacts=world.artifacts)
     selection = replace(world.selection(["full"]), matrix=world.checkout.project.matrix())
     targets = (selection.matrix.targets["full"],)
     with pytest.raises(PublishError) as caught:

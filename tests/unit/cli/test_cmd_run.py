@@ -110,7 +110,7 @@ def test_the_simulated_driver_is_made_before_the_container(run: Run, made: list[
 
 @pytest.mark.parametrize("words", [["--print"], ["--format", "compose"]])
 def test_a_text_makes_no_simulated_driver(run: Run, made: list[str], words: list[str]) -> None:
-    with pytest.raises(EngineError, match=f"does not exist.* run --target {TARGET} --simulate"):
+    with pytest.raises(EngineError, match=f"does not exist.* run {TARGET} --simulate -- true"):
         run("--simulate", *words)
     assert made == []
 

@@ -4,31 +4,33 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from cannery import cli
 from cannery.build import journal
 from cannery.build.journal import Journal, read_journal
+from cannery.cli import cmd_build, commands
+from cannery.cli.cmd_build import SelectionOptions, ShownOptions, resumed
+from cannery.cli.cmd_new import Options as NewOptions
+from cannery.cli.cmd_run import RunOptions
 from cannery.cli.command import Command
-from cannery.cli.commands import COMMANDS
+from cannery.cli.commands import GROUPS, MOVED, SUMMARIES, load
 from cannery.cli.common import read
-from cannery.cli.parser import DEFAULT, parse
+from cannery.cli.parser import DEFAULT, overview, parse
 from cannery.common.errors import UsageError
+from cannery.common.option import Shard, option
 from cannery.matrix.project import Project
-from cannery.options import build
-from cannery.options.build import BuildOptions, PlanOptions, SelectionOptions
-from cannery.options.matrix import NewOptions
-from cannery.options.option import option
-from cannery.options.run import RunOptions
-from cannery.options.values import Shard
+from cannery.options import BuildOptions
 from tests.unit.matrices import CHECKOUT
 
 PROJECT = Project(root=CHECKOUT)
 
 
-OWN = {name: each for name, each in COMMANDS.items() if not each.passes_on}
+ALL = {name: load(name) for name in SUMMARIES}
+OWN = {name: each for name, each in ALL.items() if not each.passes_on}
 
 
 @pytest.fixture(params=[*OWN.values()], ids=[*OWN])
@@ -90,7 +92,7 @@ def test_help_names_files_and_has_an_example(
     assert lines[-2] == "example:"
     assert lines[-1].startswith("  python build.py ")
     typed = shlex.split(lines[-1].partition(">")[0])[2:]
-    used, _ = parse(typed if typed[0] in COMMANDS else [DEFAULT, *typed])
+    used, _ = parse(typed if typed[0] in SUMMARIES else [DEFAULT, *typed])
     assert used == command
 
 
@@ -100,17 +102,41 @@ def test_help_of_a_command(command: Command, capsys: pytest.CaptureFixture[str])
 
 def test_words_of_another_program_are_passed_on_as_they_are() -> None:
     words = ["--log", "a", "--", "--no-such-option", "--help"]
-    assert parse(["doctor", *words]) == (COMMANDS["doctor"], {"words": words})
+    assert parse(["doctor", *words]) == (ALL["doctor"], {"words": words})
     assert parse(["help", "doctor"])[1] == {"words": ["--help"]}
 
 
-def test_help_of_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_all_is_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
     said = text(capsys, "help")
-    assert all(each.summary in said for each in COMMANDS.values())
-    assert "usage: build.py help" in text(capsys, "help", "help")
-    assert refused("help", "pusch") == [
-        "unknown command 'pusch'. Did you mean 'push'? See 'build.py --help'."
-    ]
+    assert said == text(capsys, "--help") == text(capsys, "help", "help")
+    assert all(summary in said for group in GROUPS.values() for summary in group.values())
+    lines = overview().splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    assert [*GROUPS] == ["choose", "build", "publish", "maintain", "other"]
+    assert sum(map(len, GROUPS.values())) <= 22
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("pusch", "unknown command 'pusch'. Did you mean 'push'? See 'build.py --help'."),
+        (
+            "py311-x",
+            "unknown command 'py311-x'. To build a target: 'build.py build py311-x'. "  # noqa: ISC004
+            "All commands: 'build.py --help'.",
+        ),
+        ("notes", "unknown command 'notes'. It is 'build.py catalog --notes'."),
+    ],
+)
+def test_words_that_are_no_command(word: str, said: str) -> None:
+    assert refused(word) == refused("help", word) == [said]
+    assert not MOVED.keys() & SUMMARIES.keys()
+
+
+def test_every_file_of_a_command_is_in_the_table() -> None:
+    files = {each.stem for each in Path(commands.__file__).parent.glob("cmd_*.py")}
+    assert files == {f"cmd_{name}" for name in SUMMARIES}
 
 
 def test_help_names_defaults_and_what_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,8 +156,8 @@ def test_help_names_defaults_and_what_is_needed(capsys: pytest.CaptureFixture[st
         (("build", "--registry", "r.test/x"), "unknown option '--registry'."),
         (("list", "-x"), "unknown option '-x'. See 'build.py list --help'."),
         (("run", "--target", "x", "-c", "y"), "unknown option '-c'."),
-        (("run", "--simulate"), "the following arguments are required: --target"),
-        (("list", "more"), "unrecognized arguments: more."),
+        (("push", "x"), "the following arguments are required: --registry"),
+        (("update", "--check", "--write"), "--check and --write cannot be combined"),
         (("prune", "--registry", "r.test", "--keep", "-1"), "argument --keep: invalid number '-1'"),
     ],
 )
@@ -146,19 +172,44 @@ def test_every_unknown_option_is_named() -> None:
     assert "'--force'" in second
 
 
-def test_what_is_typed_after_two_dashes_is_a_command() -> None:
-    command, given = parse(["run", "--target", "x", "-v/a:/b", "--", "python3", "--verison"])
+@pytest.mark.parametrize("command", ["build", "list", "check", "render", "lock", "test", "push"])
+def test_targets_are_words_too(command: str) -> None:
+    more = ["--registry", "r.test"] if command == "push" else []
+    _, given = parse([command, "a", *more, "--where", "chip=a3", "--target", "c", "--", "b-*"])
+    assert given["targets"] == ["a", "b-*", "c"]
+    _, given = parse([command, *more, "--target", "c"])
+    assert given["targets"] == ["c"]
+
+
+def test_no_target_where_one_is_needed() -> None:
+    one = "no target is selected. Add the ID of one"
+    assert refused("push", "--registry", "r.test") == [f"{one} or --target."]
+    assert refused("explain") == [f"{one}, --target or --where."]
+    assert refused("run", "--simulate") == [f"{one}, --target or --where."]
+
+
+RUN_WORDS = {
+    "an id": (["x"], (), ("x",)),
+    "an id and a command": (["x", "--simulate", "--", "python3", "-V"], (), ("x", "python3", "-V")),
+    "words of both": (["x", "bash", "--", "-c", "y"], (), ("x", "bash", "-c", "y")),
+    "an option": (["--target", "x", "--", "a", "--"], ("x",), ("a", "--")),
+    "an option and a bare command": (["--target", "x", "npu-smi"], ("x",), ("npu-smi",)),
+}
+
+
+@pytest.mark.parametrize(("words", "targets", "rest"), RUN_WORDS.values(), ids=RUN_WORDS)
+def test_words_of_run(words: list[str], targets: tuple[str, ...], rest: tuple[str, ...]) -> None:
+    command, given = parse(["run", "-v/a:/b", *words])
     options = read(RunOptions, given, PROJECT)
     assert command.name == "run"
-    assert options.command == ("python3", "--verison")
-    assert options.mounts == ("/a:/b",)
+    assert (options.targets, options.words, options.mounts) == (targets, rest, ("/a:/b",))
 
 
 def test_what_is_not_typed_has_its_default() -> None:
     _, given = parse(["build", "--all"])
     assert {*given} == {"all"}
     assert read(BuildOptions, given, PROJECT) == BuildOptions(artifacts=PROJECT.artifacts)
-    assert read(PlanOptions, given, PROJECT) == PlanOptions()
+    assert read(ShownOptions, given, PROJECT) == ShownOptions()
 
 
 def test_values_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,19 +235,21 @@ def test_values_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 class WithColour(BuildOptions):
     """The options of a build, and one that is made up."""
 
-    colour: str = field(
+    colour: str = option(
+        "made up, for a test",
         default="red",
-        metadata=option(
-            metavar="NAME", choices=("red", "blue"), help="made up, for a test", remembered=True
-        ),
+        metavar="NAME",
+        choices=("red", "blue"),
+        remembered=True,
     )
 
 
 @pytest.fixture
 def coloured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Puts that class in the place of the other."""
-    monkeypatch.setitem(COMMANDS, "build", replace(COMMANDS["build"]))
-    monkeypatch.setattr(build, "BuildOptions", WithColour)
+    own = cmd_build.COMMAND
+    kinds = tuple(WithColour if each is BuildOptions else each for each in own.options)
+    monkeypatch.setattr(cmd_build, "COMMAND", replace(own, options=kinds))
     monkeypatch.setattr(journal, "BuildOptions", WithColour)
 
 
@@ -207,10 +260,76 @@ def test_a_new_option_is_known_everywhere(
     assert "made up, for a test (default: red)" in text(capsys, "build", "--help")
     assert "Did you mean 'blue'?" in refused("build", "--all", "--colour", "bleu")[0]
     options = read(WithColour, parse(["build", "--all", "--colour", "blue"])[1], PROJECT)
-    assert options.colour == "blue"
     path = tmp_path / "journal.json"
     Journal(path=path, options=options).keep()
-    assert read_journal(path).options == options
+    earlier = read_journal(path).options
+    assert earlier == options
+    assert isinstance(earlier, WithColour)
+    assert earlier.colour == "blue"
     assert refused("build", "--resume", "--colour", "red") == [
         "--resume continues the last run with the options of that run. Leave out --colour."
+    ]
+
+
+# ---- what --resume takes of the last run
+
+
+def test_options_that_are_given_again_win() -> None:
+    last = BuildOptions(check_jobs=2, simulate=True)
+    found = resumed(last, (), {"check_jobs": 3, "cache_to": ["z"], "foreign": 1})
+    assert found == replace(last, check_jobs=3, cache_to=("z",))
+
+
+def test_a_secret_is_to_be_given_again() -> None:
+    with pytest.raises(UsageError, match=r"was given --index-url, .* Add --index-url\."):
+        resumed(BuildOptions(), ("index_url",), {"check_jobs": 2})
+    found = resumed(BuildOptions(), ("index_url",), {"index_url": "https://x.test"})
+    assert found.index_url == "https://x.test"
+
+
+# ---- adding a command
+
+NEW = """
+from dataclasses import dataclass
+
+from cannery.cli.command import Command, Given
+from cannery.cli.common import read, selected
+from cannery.common.option import option
+from cannery.matrix.project import Project
+from cannery.options import TargetOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChipOptions(TargetOptions):
+    prefix: str = option("what stands before each chip", default="chip ", metavar="TEXT")
+
+
+COMMAND = Command(
+    description="Prints the chip of each target.",
+    reads="matrix.yaml",
+    writes="nothing",
+    example="chips",
+    options=(ChipOptions,),
+)
+
+
+def run(given: Given, project: Project) -> int:
+    options = read(ChipOptions, given, project)
+    for chip in sorted({each.chip for each in selected(options, project)}):
+        print(f"{options.prefix}{chip}")
+    return 0
+"""
+
+
+def test_a_new_command_is_a_file_and_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cmd_chips.py").write_text(NEW, encoding="utf-8")
+    monkeypatch.setattr(cli, "__path__", [*cli.__path__, str(tmp_path)])
+    monkeypatch.setitem(SUMMARIES, "chips", "print the chips")
+    assert "what stands before each chip (default: chip )" in text(capsys, "chips", "--help")
+    assert cli.main(["chips", "py39-torch231-cann8t39", "--prefix", "-"], CHECKOUT) == 0
+    assert capsys.readouterr().out == "-910b\n"
+    assert refused("chps") == [
+        "unknown command 'chps'. Did you mean 'chips'? See 'build.py --help'."
     ]

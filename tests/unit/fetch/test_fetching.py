@@ -15,8 +15,7 @@ from cannery.common.package_index import PackageIndex
 from cannery.engine.simulator import simulate, simulated
 from cannery.fetch.fetching import UNFETCHED, Provided, foresee, provide
 from cannery.fetch.needed_files import CANN, needed_files
-from cannery.options.build import BuildOptions
-from cannery.options.fetch import TransferOptions
+from cannery.options import BuildOptions, TransferOptions
 from tests.fetch.fetches import digest
 from tests.fetch.server import Files, serving
 from tests.unit.matrices import Checkout

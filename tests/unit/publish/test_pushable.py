@@ -14,9 +14,8 @@ import pytest
 from cannery.build import local_images as images
 from cannery.common.errors import EngineError, PublishError
 from cannery.deploy.run_spec import npu_device
-from cannery.options.publish import PushOptions
 from cannery.publish import cosign, pushable
-from cannery.publish.pushable import Candidate, candidates
+from cannery.publish.pushable import Candidate, PushOptions, candidates
 from tests.unit.world import BOTH, World, make_world
 
 
@@ -43,7 +42,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 def ask(world: World, names: list[str] | None = None, *allow: str, **more: Any) -> list[Candidate]:
     push_options = PushOptions(
         simulate=more.pop("simulate", False),
-        registry="registry.test",
         allow=allow,
         artifacts=world.artifacts,
         **more,

@@ -24,7 +24,7 @@ from cannery.engine import client as engine
 from cannery.engine.builder import Builder
 from cannery.engine.simulator import Simulated
 from cannery.image.content_key import LABEL
-from cannery.options.fetch import TransferOptions
+from cannery.options import TransferOptions
 from cannery.publish import reproducing
 from cannery.publish.layer_files import ONLY_ORIGINAL, FileChange, read_layer
 from cannery.publish.originals import Layers, Original

@@ -4,32 +4,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cannery.common.errors import UsageError
-from cannery.options.cache_secrets import have_secrets
-from cannery.options.option import OptionSet, option
-from cannery.options.remembered import recall, remember, resumed
-from cannery.options.values import number
+from cannery.build.journal import recall, remember
+from cannery.common.option import OptionSet, number, option
+from cannery.options import have_secrets
 
 
 @dataclass(frozen=True, kw_only=True)
 class Made(OptionSet):
-    flag: bool = field(default=False, metadata=option(help="x", remembered=True))
-    count: int = field(default=1, metadata=option(help="x", parse=number(1, 9), remembered=True))
-    place: Path = field(default=Path("/a"), metadata=option(help="x", remembered=True))
-    other: Path | None = field(default=None, metadata=option(help="x", remembered=True))
-    words: tuple[str, ...] = field(default=(), metadata=option(help="x", remembered=True))
-    kind: str = field(default="a", metadata=option(help="x", choices=("a", "b"), remembered=True))
-    secret: str = field(default="", metadata=option(help="x", remembered=True, secret=True))
-    caches: tuple[str, ...] = field(
-        default=(), metadata=option(help="x", remembered=True, has_secret=have_secrets)
-    )
-    passing: str = field(default="", metadata=option(help="x"))
+    flag: bool = option("x", default=False, remembered=True)
+    count: int = option("x", default=1, parse=number(1, 9), remembered=True)
+    place: Path = option("x", default=Path("/a"), remembered=True)
+    other: Path | None = option("x", default=None, remembered=True)
+    words: tuple[str, ...] = option("x", default=(), remembered=True)
+    kind: str = option("x", default="a", choices=("a", "b"), remembered=True)
+    secret: str = option("x", default="", remembered=True, secret=True)
+    caches: tuple[str, ...] = option("x", default=(), remembered=True, has_secret=have_secrets)
+    passing: str = option("x", default="")
 
 
 WHOLE = Made(
@@ -95,14 +91,3 @@ def test_an_option_that_is_missing(name: str) -> None:
     del stored[name]
     with pytest.raises(ValueError, match=name):
         recall(Made, stored)
-
-
-def test_options_that_are_given_again_win() -> None:
-    found = resumed(WHOLE, (), {"count": 2, "words": ["z"], "foreign": 1})
-    assert found == replace(WHOLE, count=2, words=("z",))
-
-
-def test_a_secret_is_to_be_given_again() -> None:
-    with pytest.raises(UsageError, match=r"was given --secret, .* Add --secret\."):
-        resumed(WHOLE, ("secret",), {"count": 2})
-    assert resumed(WHOLE, ("secret",), {"secret": "word"}).secret == "word"

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.options.values import Shard, matching, number, parse_shard, parse_size, size
+from cannery.common.option import Shard, matching, number, parse_shard, parse_size, size
 
 
 @pytest.mark.parametrize(("text", "found"), [("1", 1), ("12", 12), ("007", 7)])

@@ -3,30 +3,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cannery.options.given import check, read
-from cannery.options.option import OptionSet, changed, declared, option
+from cannery.cli.command import check
+from cannery.cli.common import read
+from cannery.common.option import Option, OptionSet, declared, option
+from cannery.matrix.project import Project
 
 
 @dataclass(frozen=True, kw_only=True)
 class Made(OptionSet):
-    name: str = field(metadata=option(help="a name"))
-    place: Path = field(default=Path("here"), metadata=option(help="a place"))
-    tags: tuple[str, ...] = field(default=(), metadata=option(help="tags"))
-    number: int | None = field(default=None, metadata=option(flags=("-n", "--no"), help="n"))
-    loud: bool = field(default=False, metadata=option(help="loud", conflicts=("soft", "name")))
-    soft: bool = field(default=True, metadata=option(flags=("--hard",), help="soft"))
-    deep: str = field(default="", metadata=option(help="deep", needs="loud", with_resume=True))
-    resume: bool = field(default=False, metadata=option(help="go on", with_resume=True))
+    name: str = option("a name")
+    place: Path = option("a place", default=Path("here"))
+    tags: tuple[str, ...] = option("tags", default=())
+    number: int | None = option("n", default=None, flags=("-n", "--no"))
+    loud: bool = option("loud", default=False, conflicts=("soft", "name"))
+    soft: bool = option("soft", default=True, flags=("--hard",))
+    deep: str = option("deep", default="", needs="loud", with_resume=True)
+    resume: bool = option("go on", default=False, with_resume=True)
     inner: int = 7
 
 
-ROOT = Path("/root")
+ROOT = Project(root=Path("/root"))
 
 
 def said(given: dict[str, Any], *one_of: str) -> list[str]:
@@ -50,9 +52,8 @@ def test_a_field_says_what_it_takes() -> None:
 
 
 def test_a_declaration_in_other_words() -> None:
-    metadata = option(help="one", metavar="X")
-    [other] = changed(metadata, help="two").values()
-    [same] = metadata.values()
+    same = Option("one", metavar="X")
+    [other] = same.field(help="two").metadata.values()
     assert (other.help, other.metavar, same.help) == ("two", "X", "one")
 
 

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py sync``: everything that is generated, in one go."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from cannery.cli.cmd_catalog import write_catalogue
+from cannery.cli.cmd_render import write_images
+from cannery.cli.command import Command, Given
+from cannery.cli.common import existing, read
+from cannery.common import console
+from cannery.common.errors import EngineError, MatrixError, counted, raise_all
+from cannery.common.model import Target
+from cannery.common.option import OptionSet
+from cannery.common.package_index import package_index
+from cannery.lock.committed import read_lock
+from cannery.lock.lock_file import check_lock
+from cannery.lock.resolve import write_locks
+from cannery.matrix.project import Project
+from cannery.options import CA, INDEX_URL
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyncOptions(OptionSet):
+    """Where packages are looked for."""
+
+    ca: Path | None = CA.field()
+    index_url: str = INDEX_URL.field()
+
+
+COMMAND = Command(
+    description="Brings everything up to date that is generated: locks the targets whose lock is "
+    "missing or does not fit matrix.yaml any more, renders images/, and writes the schemas of the "
+    "YAML files, the table in README.md and the page. Says what has changed. The other locks stay "
+    "as they are, and the package index is asked only if one is missing.",
+    reads="what 'lock', 'render' and 'catalog' read",
+    writes="images/, README.md, .cannery/catalog/, and schemas/ where the checkout has it",
+    example="sync",
+    options=(SyncOptions,),
+)
+
+
+def run(given: Given, project: Project) -> int:
+    """Do each step, and say at the end what there is to commit.
+
+    Raises:
+        CanneryError: a step fails; those before it are done.
+    """
+    options = read(SyncOptions, given, project)
+    wanted = [each for each in project.matrix().targets.values() if not _is_locked(project, each)]
+    locks = 0
+    if wanted:
+        source = package_index(existing(options.ca), options.index_url)
+        done = write_locks(project, wanted, (), source)
+        locks = len(done.changed)
+        raise_all(done.failures, single=len(wanted) == 1)
+    rendered = len(write_images(project))
+    schemas = _write_schemas(project)
+    table = write_catalogue(project, project.root / ".cannery" / "catalog")
+    changes = [
+        counted(locks, "lock"),
+        f"{counted(rendered, 'file')} of images/",
+        counted(schemas, "schema"),
+        counted(int(table), "table"),
+    ]
+    if locks or rendered or schemas or table:
+        console.say(f"changed: {', '.join(changes)}; review and commit them", "ok")
+    else:
+        console.say("everything was in sync already", "ok")
+    return 0
+
+
+def _is_locked(project: Project, target: Target) -> bool:
+    """Whether the lock of ``target`` is there and is what matrix.yaml asks for."""
+    try:
+        check_lock(target, read_lock(project, target))
+    except MatrixError:
+        return False
+    return True
+
+
+def _write_schemas(project: Project) -> int:
+    """Write the schemas anew, and return how many have changed; 0 where there are none.
+
+    Raises:
+        EngineError: they cannot be made.
+    """
+    folder = project.root / "schemas"
+    if not (folder / "__main__.py").is_file():
+        return 0
+    before = _digests(folder)
+    argv = [sys.executable, "-m", "schemas"]
+    done = subprocess.run(argv, cwd=project.root, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise EngineError(f"the schemas cannot be made: {done.stderr.strip()}")
+    return len(_digests(folder) - before)
+
+
+def _digests(folder: Path) -> set[tuple[str, str]]:
+    return {
+        (path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in folder.glob("*.schema.json")
+    }

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The declaration of an option: once, as a field of a dataclass.
+
+The options of a command are a frozen dataclass whose fields say how they are given::
+
+    check_jobs: int = option("check N images at a time", flags=("--jobs",), default=1)
+
+The field's type says what is accepted: ``bool`` is a flag without a value, ``tuple[X, ...]`` may be
+given several times, ``X | None`` has no default value. A field without a default is required, and
+a field that is not made by ``option`` is not on the command line.
+
+The readers of values raise ValueError with a sentence that names the value and shows how to write
+one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from dataclasses import KW_ONLY, MISSING, dataclass
+from types import NoneType, UnionType
+from typing import Any, ParamSpec, get_args, get_origin, get_type_hints
+
+_KEY = "option"
+_REQUIRED: Any = object()
+"""In place of the default of an option that must be given; MISSING would be none of Option's."""
+_P = ParamSpec("_P")
+
+
+@dataclass(frozen=True)
+class Option:
+    """How a field is given on the command line, and what ``--resume`` does with it.
+
+    Attributes:
+        help: what the option does; the default value is appended to it.
+        default: its value where it is not given; none for a required one.
+        flags: how it is typed; empty for ``--`` and the field's name.
+        positional: it is a word without a flag.
+        words: what stands in the help for words without a flag that mean the same; empty for none.
+        rest: it takes what follows ``--``, beside words without a flag.
+        metavar: what stands for the value in the help.
+        choices: the values that are allowed; empty for any.
+        parse: reads a value and raises ValueError, with a sentence, for a wrong one.
+        count: how many values follow, as argparse's ``nargs`` has it.
+        group: the heading of the help below which it stands.
+        default_text: what the help names as the default, where the value does not say it.
+        needs: the field of the option without which this one has no effect.
+        conflicts: the fields of the options that cannot be combined with it.
+        remembered: ``--resume`` takes it from the last run.
+        with_resume: it may be given with ``--resume``, and wins over what is remembered.
+        secret: never written down: only whether it was given is remembered.
+        has_secret: says of a value whether it is secret, for an option that is so sometimes.
+    """
+
+    help: str
+    _: KW_ONLY
+    default: Any = _REQUIRED
+    flags: tuple[str, ...] = ()
+    positional: bool = False
+    words: str = ""
+    rest: bool = False
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    parse: Callable[[str], Any] | None = None
+    count: str = ""
+    group: str = ""
+    default_text: str = ""
+    needs: str = ""
+    conflicts: tuple[str, ...] = ()
+    remembered: bool = False
+    with_resume: bool = False
+    secret: bool = False
+    has_secret: Callable[[Any], bool] | None = None
+
+    def field(self, **changes: Any) -> Any:
+        """A field with this declaration; ``changes`` are for a command where it differs a bit."""
+        own = dataclasses.replace(self, **changes)
+        default = MISSING if own.default is _REQUIRED else own.default
+        return dataclasses.field(default=default, metadata={_KEY: own})
+
+    def withholds(self, value: Any) -> bool:
+        """Whether ``value`` is never written down."""
+        return self.secret or bool(self.has_secret and self.has_secret(value))
+
+
+def _as_field(declare: Callable[_P, Option]) -> Callable[_P, Any]:
+    def declared_field(*args: _P.args, **kwargs: _P.kwargs) -> Any:
+        return declare(*args, **kwargs).field()
+
+    return declared_field
+
+
+option = _as_field(Option)
+"""A field that is an option; takes what ``Option`` takes."""
+
+
+def flag(help: str, **more: Any) -> Any:  # noqa: A002 - as in Option
+    """A field that is False unless its flag is typed; takes what ``Option`` takes."""
+    return Option(help, default=False, **more).field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionSet:
+    """The base of every class of options."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """A field that is an option. ``kind`` is the type of one value."""
+
+    name: str
+    kind: type
+    optional: bool
+    repeated: bool
+    option: Option
+
+    @property
+    def required(self) -> bool:
+        return self.option.default is _REQUIRED
+
+    @property
+    def default(self) -> Any:
+        return None if self.required else self.option.default
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """As they are typed; none of a positional one."""
+        if self.option.positional:
+            return ()
+        return self.option.flags or ("--" + self.name.replace("_", "-"),)
+
+    @property
+    def label(self) -> str:
+        """What messages call it: its long flag, or what stands for its value."""
+        return self.flags[-1] if self.flags else self.option.metavar
+
+    def read(self, text: str) -> Any:
+        """One value, from ``text``.
+
+        Raises:
+            ValueError: it cannot be read.
+        """
+        return (self.option.parse or self.kind)(text)
+
+
+def declared(options: type[OptionSet]) -> tuple[Declared, ...]:
+    """Every option that the class ``options`` declares, in its order."""
+    hints = get_type_hints(options)
+    found = []
+    for each in dataclasses.fields(options):
+        if _KEY in each.metadata:
+            kind, optional, repeated = _kind(hints[each.name])
+            own = each.metadata[_KEY]
+            found.append(
+                Declared(
+                    name=each.name, kind=kind, optional=optional, repeated=repeated, option=own
+                )
+            )
+    return tuple(found)
+
+
+def _kind(hint: Any) -> tuple[type, bool, bool]:
+    """The type of one value, whether there may be none, and whether there may be several."""
+    if get_origin(hint) is UnionType:
+        [kind] = [each for each in get_args(hint) if each is not NoneType]
+        return kind, True, False
+    if get_origin(hint) is tuple:
+        return get_args(hint)[0], False, True
+    return hint, False, False
+
+
+# ---- readers of values
+
+
+def number(least: int, most: int) -> Callable[[str], int]:
+    """A reader of whole numbers from ``least`` to ``most``."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+            raise ValueError(f"invalid number {text!r}. Use a number from {least} to {most}.")
+        return int(text)
+
+    return read
+
+
+def matching(pattern: str, noun: str, example: str) -> Callable[[str], str]:
+    """A reader of texts that ``pattern`` fits; the message calls them ``noun``."""
+
+    def read(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"invalid {noun} {text!r}. Write it as in {example}.")
+        return text
+
+    return read
+
+
+def person(text: str) -> str:
+    """``text``, which names somebody."""
+    if not text.strip() or not text.isprintable():
+        raise ValueError(f"invalid name {text!r}. Use letters, as in 'Example Ltd'.")
+    return text.strip()
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The ``index``-th of ``count`` shares of a selection, counted from 1."""
+
+    index: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+
+def parse_shard(text: str) -> Shard:
+    """The shard that is written ``I/N``."""
+    match = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text, re.ASCII)
+    if not match:
+        raise ValueError(f"invalid shard {text!r}. Write it as in 1/3, the first of three.")
+    index, count = int(match[1]), int(match[2])
+    if not count:
+        raise ValueError(f"invalid shard {text!r}. There must be at least one, as in 1/1.")
+    if not 1 <= index <= count:
+        raise ValueError(f"invalid shard {text!r}. Use 1/{count} to {count}/{count}.")
+    return Shard(index, count)
+
+
+_UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+
+@dataclass(frozen=True)
+class Size:
+    """An amount of memory: a number and its unit, one of b, k, m, g, or nothing for bytes."""
+
+    number: int
+    unit: str
+
+    @property
+    def bytes(self) -> int:
+        return self.number * _UNITS[self.unit]
+
+    def __str__(self) -> str:
+        return f"{self.number}{self.unit}"
+
+
+def parse_size(text: str) -> Size:
+    """The size that is written as docker takes it, as in ``16g``."""
+    match = re.fullmatch(r"([1-9][0-9]{0,5})([bkmg]?)", text.lower(), re.ASCII)
+    if not match:
+        raise ValueError(f"invalid size {text!r}. Write it as in 16g or 512m.")
+    return Size(int(match[1]), match[2])
+
+
+def size(text: str) -> str:
+    """``text``, which is a size."""
+    parse_size(text)
+    return text

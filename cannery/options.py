@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options that several commands have, or that other rooms take; each is declared once.
+
+The options of one command are in its own file, ``cannery/cli/cmd_NAME.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cannery.common.option import Option, OptionSet, flag, number, option, person
+from cannery.common.sources import CannSource
+
+MACHINES = "several machines (docs/many-machines.md)"
+_FETCHING = "fetching files (docs/fetching.md)"
+
+TARGET = Option(
+    "a target, or a pattern such as 'py39-*'", flags=("--target",), words="ID", metavar="ID"
+)
+ALL = Option("select every target", default=False, conflicts=("targets",))
+SIMULATE = Option(
+    "use a simulated NPU in place of CANN and the driver; the image's tag ends in -sim",
+    default=False,
+)
+ARTIFACTS = Option("the directory of the vendor's files", default=Path("artifacts"), metavar="DIR")
+SOURCE = Option(
+    "take CANN's files from folder, download, image or index; repeat it for the order in which "
+    "they are tried. With --simulate, CANN is then not simulated, but the NPU is",
+    default=(),
+    flags=("--source",),
+    metavar="NAME",
+    choices=tuple(str(each) for each in CannSource),
+    default_text="the order in cannery.toml, else folder, download",
+)
+CA = Option(
+    "certificates to trust for downloads; they never enter an image",
+    default=None,
+    metavar="FILE",
+    default_text="PIP_CERT, SSL_CERT_FILE or REQUESTS_CA_BUNDLE, else this machine's",
+)
+REGISTRY_CA = Option(
+    "certificates to trust for the registry, in addition to this machine's",
+    default=None,
+    metavar="FILE",
+)
+INDEX_URL = Option(
+    "the package index; its address never enters an image",
+    default="",
+    metavar="URL",
+    default_text="UV_DEFAULT_INDEX or PIP_INDEX_URL, else PyPI",
+)
+VERBOSE = Option("show every check", default=False, with_resume=True)
+FORMAT = Option(
+    "text for people, or JSON for programs; docs/command-line.md has its fields",
+    default="text",
+    choices=("text", "json"),
+)
+REGISTRY = Option(
+    "the registry, optionally with a path: registry.example.com, registry.example.com/team",
+    metavar="REGISTRY",
+)
+CACHE = Option(
+    "the folder of fetched files, which several checkouts may share",
+    default=None,
+    metavar="DIR",
+    default_text="CANNERY_CACHE, cannery.toml, or cannery in XDG_CACHE_HOME or ~/.cache",
+    group=_FETCHING,
+    with_resume=True,
+)
+
+_SECRET = re.compile(r"(?:^|,)[^=,]*(?:secret|token|password)[^=,]*=([^,]+)", re.IGNORECASE)
+"""Matches a field of a cache that holds a secret, such as ``secret_access_key``."""
+
+
+def without_secrets(text: str, replacement: Callable[[str], str] = lambda _: "****") -> str:
+    """A cache as buildx takes it, ``type=...``, with another text in place of each secret."""
+
+    def replaced(match: re.Match[str]) -> str:
+        return match[0].removesuffix(match[1]) + replacement(match[1])
+
+    return _SECRET.sub(replaced, text)
+
+
+def have_secrets(caches: Iterable[str]) -> bool:
+    """Whether any of ``caches`` has a secret."""
+    return any(map(_SECRET.search, caches))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions(OptionSet):
+    """Which targets a command is about: all of them where none is named."""
+
+    targets: tuple[str, ...] = TARGET.field(default=(), default_text="all")
+    where: tuple[str, ...] = option(
+        "of these targets, only those with this version or chip, as in python=3.9, "
+        "cann=8.0.RC2, torch=2.3.1 or chip=910b",
+        default=(),
+        metavar="KEY=VERSION",
+        count="+",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequiredTargetOptions(TargetOptions):
+    """The same for a command that needs a target."""
+
+    targets: tuple[str, ...] = TARGET.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions(OptionSet):
+    """How images are built. ``artifacts`` and ``ca`` are absolute.
+
+    ``gateway`` is the address of the proxy that answers from a bundle; empty for the network.
+    """
+
+    simulate: bool = SIMULATE.field(remembered=True)
+    artifacts: Path = ARTIFACTS.field(remembered=True)
+    sources: tuple[str, ...] = SOURCE.field(remembered=True)
+    test: bool = option(
+        "do not check the images", default=True, flags=("--no-test",), remembered=True
+    )
+    force: bool = flag("build images that are up to date, too", remembered=True)
+    record: bool = flag(
+        "check images that are up to date, too, and write the results to verified/",
+        conflicts=("test",),
+        remembered=True,
+    )
+    report: Path | None = option(
+        "if a build fails, write its logs, Dockerfiles, versions and the sha256 of all "
+        "that it used to this file, without credentials",
+        default=None,
+        metavar="FILE",
+        with_resume=True,
+    )
+    from_bundle: Path | None = option(
+        "build without a network from this file, which 'build.py bundle' has made; "
+        "without --target, all targets that it has",
+        default=None,
+        metavar="FILE",
+        conflicts=("artifacts", "index_url", "builder", "cache_from", "plan", "print"),
+        remembered=True,
+    )
+    gateway: str = ""
+    verbose: bool = VERBOSE.field(help="show every check and every shared layer")
+    check_jobs: int = option(
+        "check N images at a time",
+        default=1,
+        flags=("--jobs",),
+        metavar="N",
+        parse=number(1, 999),
+        remembered=True,
+        with_resume=True,
+    )
+    ca: Path | None = CA.field(remembered=True, with_resume=True)
+    index_url: str = INDEX_URL.field(remembered=True, with_resume=True, secret=True)
+    builder: str = option(
+        "build with this builder of 'docker buildx ls'",
+        default="",
+        metavar="NAME",
+        group=MACHINES,
+        remembered=True,
+    )
+    cache_from: tuple[str, ...] = option(
+        "read layers from this repository of a registry, or from what buildx takes as 'type=...'",
+        default=(),
+        metavar="REPOSITORY",
+        group=MACHINES,
+        remembered=True,
+        with_resume=True,
+        has_secret=have_secrets,
+    )
+    cache_to: tuple[str, ...] = option(
+        "write all layers to this repository of a registry, or to what buildx takes as 'type=...'",
+        default=(),
+        metavar="REPOSITORY",
+        group=MACHINES,
+        remembered=True,
+        with_resume=True,
+        has_secret=have_secrets,
+    )
+
+    @property
+    def with_cann(self) -> bool:
+        """Whether CANN's files are taken from a source, although the NPU may be simulated."""
+        return bool(self.sources)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransferOptions(OptionSet):
+    """How missing files are downloaded. ``cache`` is None for the usual folder."""
+
+    accept_eula: str = option(
+        "accept the vendor's licence of the files that are downloaded, as the person or "
+        "company NAME; the acceptance is recorded with its date",
+        default="",
+        metavar="NAME",
+        group=_FETCHING,
+        parse=person,
+        with_resume=True,
+    )
+    trust_first_use: bool = flag(
+        "download files, too, of which nobody publishes a sha256, and write the sha256 "
+        "of each into matrix.yaml for review",
+        group=_FETCHING,
+        with_resume=True,
+    )
+    fetch_jobs: int = option(
+        "download N files at a time",
+        default=4,
+        metavar="N",
+        group=_FETCHING,
+        parse=number(1, 64),
+        with_resume=True,
+    )
+    cache: Path | None = CACHE.field()
