@@ -198,6 +198,7 @@ def _run_plan(given: Given, project: Project, found: _Run, plan_options: ShownOp
     if builds:
         with reported(project, selection.targets, options):
             build_all(project, selection, options, planned, found.journal)
+        _say_next(selection, options)
         return 0
     if plan_options.plan:
         print(_shown(planned.plan, plan_options, options))
@@ -205,6 +206,13 @@ def _run_plan(given: Given, project: Project, found: _Run, plan_options: ShownOp
         print(printed(project, selection, options, planned), end="")
     raise_for_plan(planned, simulate=options.simulate, single=len(selection.targets) == 1)
     return 0
+
+
+def _say_next(selection: Selection, options: BuildOptions) -> None:
+    """What to do with the images, where all of them are there now."""
+    if selection.targets:
+        flag = " --simulate" if options.simulate else ""
+        console.say(f"now run it: python build.py run {selection.targets[0].id}{flag}")
 
 
 def _shown(plan: Plan, plan_options: ShownOptions, options: BuildOptions) -> str:

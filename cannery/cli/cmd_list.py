@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cannery.cli.command import Command, Given
-from cannery.cli.common import read
+from cannery.cli.common import read, selected
 from cannery.cli.target_rows import TargetRow, target_rows
 from cannery.common import console
 from cannery.common.columns import columns, fold
 from cannery.common.printable import json_text
 from cannery.common.option import option
 from cannery.fetch.missing_report import Missing
-from cannery.matrix.project import Project, select
+from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions
-from cannery.publish.policy import load
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +45,10 @@ def run(given: Given, project: Project) -> int:
     """Print the selected targets in the format that was asked for.
 
     Raises:
-        MatrixError, FileError: matrix.yaml, publish.yaml or a record is wrong, or cannot be read.
+        MatrixError, FileError: matrix.yaml or a record is wrong, or cannot be read.
     """
     options = read(ListOptions, given, project)
-    matrix = project.matrix()
-    load(project.publish_file, matrix)
-    targets = select(matrix, options.targets, options.where)
+    targets = selected(options, project)
     if options.format == "names":
         text = "\n".join(each.id for each in targets)
     elif options.format == "json":

@@ -74,7 +74,7 @@ COMMAND = Command(
     "Only --python is required.",
     reads="matrix.yaml and compat.yaml",
     writes="with --write matrix.yaml",
-    example="new --python 3.10 --torch 2.6.0 --write",
+    example="new --python 3.12 --torch 2.8.0 --write",
     options=(Options,),
 )
 
@@ -111,7 +111,7 @@ def _add(options: Options, project: Project) -> None:
         return
     write_files({path: after})
     console.say(f"added {proposal.id} to matrix.yaml")
-    console.say(f"now run: python build.py lock --target {proposal.id}")
+    console.say(f"now run: python build.py sync, and then: python build.py build {proposal.id}")
 
 
 def _read(path: Path) -> str:

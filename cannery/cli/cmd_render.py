@@ -80,6 +80,8 @@ def write_images(project: Project, options: TargetOptions | None = None) -> list
         for path in paths:
             console.say(f"{verb} {path.relative_to(project.root)}")
     console.say(f"{counted(len(targets), 'target')} rendered", "ok")
+    if difference.changed and len(targets) == 1:
+        console.say(f"now build it: python build.py build {targets[0].id}")
     return [*difference.changed, *difference.orphans]
 
 

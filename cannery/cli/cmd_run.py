@@ -28,6 +28,9 @@ from cannery.matrix.project import Project
 from cannery.options import SIMULATE, TARGET, TargetOptions
 from cannery.verify.devices import simulated_host
 
+_OF_CLUSTERS = ("k8s", "volcano")
+"""Formats for hosts that pull the image from a registry."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(TargetOptions):
@@ -158,7 +161,7 @@ def _print(options: RunOptions, workload: Workload) -> None:
         raise EngineError(Problem(what=what, fix=fix))
     if _for_other_hosts(options):
         print(formats.text(options.format, workload), end="")
-        if options.elsewhere and not options.image:
+        if (options.elsewhere or options.format in _OF_CLUSTERS) and not options.image:
             note = f"{workload.image} is a local name. Name an image in a registry with --image."
             console.say(note, "warning")
         return

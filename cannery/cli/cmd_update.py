@@ -162,7 +162,7 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
         console.say(f"{said}; nothing was written; add --write to add them")
     else:
         project.replace(found.files, found.before)
-        console.say(f"{said} added, with locks; now run: python build.py render")
+        console.say(f"{said} added, with locks; now run: python build.py sync")
 
 
 def _update_bases(project: Project, options: UpdateOptions) -> None:
@@ -206,7 +206,7 @@ def _write(project: Project, text: str, matrix: Matrix, moves: Sequence[VersionC
     for move in moves:
         where, old = move.use.where, move.use.version
         console.say(f"{where}: {move.use.key} {old} is now {move.version}")
-    console.say("now run: python build.py lock, and then: python build.py render")
+    console.say("now run: python build.py sync")
 
 
 def _versions(matrix: Matrix) -> dict[str, Mapping[str, str]]:

@@ -28,6 +28,7 @@ TARGETS = "targets"
 
 _ABOUT = "Builds and checks container images for Huawei Ascend NPUs."
 _WORDS = "_words"
+_FEW = 9
 _OPTION = re.compile(r"-[^0-9 ][^ ]*$")
 """What argparse takes for an option: no number, and without a space."""
 
@@ -39,7 +40,10 @@ class _Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
-            hint = did_you_mean(str(value), [str(choice) for choice in action.choices])
+            choices = [str(choice) for choice in action.choices]
+            hint = did_you_mean(str(value), choices)
+            if hint.startswith("Did") and len(choices) < _FEW:
+                hint += f" Known: {', '.join(choices)}."
             raise argparse.ArgumentError(action, f"invalid value {value!r}. {hint}".rstrip())
 
 
@@ -122,7 +126,7 @@ def complete_parser() -> argparse.ArgumentParser:
         own = load(name)
         _add_options(commands.add_parser(name, help=own.summary), own.declared)
     commands.add_parser(HELP, help="show the options of a command").add_argument(
-        "name", nargs="?", choices=SUMMARIES
+        "name", nargs="?", choices=[*SUMMARIES]
     )
     _add_options(parser, [each for each in load(DEFAULT).declared if each.flags], words=False)
     return parser

@@ -21,10 +21,15 @@ __all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text"]
 
 
 def shell(workload: Workload, devices: RunSpec | None = None) -> str:
-    """``docker run`` for a shell; ``devices`` are those of the host, if they are known."""
+    """``docker run`` for a shell; ``devices`` are those of the host, if they are known.
+
+    Without a command the image's own is a shell, which ends at once without a terminal.
+    """
     spec = run_spec(workload, devices)
-    platform = workload.target.platform
-    return shell_text(spec.docker_argv(workload.image, platform, workload.command)) + "\n"
+    argv = spec.docker_argv(workload.image, workload.target.platform, workload.command)
+    if not workload.command:
+        argv[2:2] = ["--interactive", "--tty"]
+    return shell_text(argv) + "\n"
 
 
 _WRITERS: Mapping[str, Callable[[Workload], str]] = {

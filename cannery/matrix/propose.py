@@ -50,7 +50,10 @@ def propose(
     name = options.id or target_id(options.minor, found.torch, cann, options.chip)
     if name in targets:
         raise UsageError(
-            Problem(what=f"target {name} exists already.", fix="Choose another id with --id.")
+            Problem(
+                what=f"target {name} exists already.",
+                fix=f"Build it: python build.py build {name}; or choose another id with --id.",
+            )
         )
     parts = f"toolkit: {cann}, kernels: {cann}" + (f", nnal: {cann}" if has_nnal else "")
     chip = "" if options.chip == USUAL_CHIP else f" for {options.chip}"

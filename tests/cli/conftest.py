@@ -12,6 +12,7 @@ from cannery.common import program_environment
 from tests.cli.checkout import CAN_MOUNT, Checkout
 from tests.cli.docker_program import Docker, docker_in
 from tests.cli.indexes import NOW, PIP, Index
+from tests.cli.uv import UNSOLVED, UV
 from tests.copies import copy_tree
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,3 +156,18 @@ def index(tmp_path: Path) -> Index:
     (tmp_path / "pip" / "pip.py").write_text(PIP, encoding="utf-8")
     own.env = {"PYTHONPATH": str(tmp_path / "pip"), "PIP_PAGES": str(own.folder / "simple")}
     return own
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    return tmp_path / "note"
+
+
+@pytest.fixture
+def uv(tmp_path: Path, note: Path) -> dict[str, str]:
+    package = tmp_path / "stand-in" / "uv"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(UV, encoding="utf-8")
+    unset = dict.fromkeys(("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "PIP_CERT", "SSL_CERT_FILE"), "")
+    return {"PYTHONPATH": str(package.parent), "UV_NOTE": str(note), "UV_SAYS": UNSOLVED, **unset}

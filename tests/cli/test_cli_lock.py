@@ -10,55 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.checkout import Checkout
+from tests.cli.uv import UNSOLVED
 
 TARGET = "py39-torch231-cann8t39"
 SECOND = "py39-torch210-cann8rc2"
 BOTH = ["--target", TARGET, "--target", SECOND]
 
-# Stands in for uv: locks what is asked of it, except the targets with the requirement in UV_FAILS.
-UV = """
-import json, os, pathlib, re, sys, time
-note = pathlib.Path(os.environ["UV_NOTE"])
-names = ("UV_DEFAULT_INDEX", "SSL_CERT_FILE")
-found = {name: os.environ.get(name) for name in names} | {"argv": sys.argv}
-with note.open("a") as file:
-    file.write(json.dumps(found) + "\\n")
-folder = pathlib.Path()
-requirements = " ".join(path.read_text() for path in sorted(folder.glob("*.in")))
-fails = os.environ.get("UV_FAILS")
-if fails and fails in requirements:
-    sys.exit(os.environ["UV_SAYS"])
-text = ""
-output = folder / sys.argv[sys.argv.index("--output-file") + 1]
-for path in sorted(folder.glob("*.in")):
-    for line in path.read_text().split():
-        name, _, version = re.sub("[<>].*", "", line).partition("==")
-        if output.name == "pylock.toml":
-            file = f"{name.replace('-', '_')}-{version}-0-py3-none-any.whl"
-            url = f"https://index.example.com/{file}"
-            text += f"[[packages]]\\nname = '{name}'\\nversion = '{version}'\\n"
-            text += f"wheels = [{{ url = '{url}', hashes = {{ sha256 = '{'0' * 64}' }} }}]\\n"
-        else:
-            text += f"{name}=={version or 26}\\n    # via -r {path.name}\\n"
-output.write_text(text)
-"""
-UNSOLVED = "No solution found when resolving dependencies: torch wants another world"
 INDEX = "https://reader:s3cret%21@index.example.com/simple"
-
-
-@pytest.fixture
-def note(tmp_path: Path) -> Path:
-    return tmp_path / "note"
-
-
-@pytest.fixture
-def uv(tmp_path: Path, note: Path) -> dict[str, str]:
-    package = tmp_path / "stand-in" / "uv"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    (package / "__main__.py").write_text(UV, encoding="utf-8")
-    unset = dict.fromkeys(("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "PIP_CERT", "SSL_CERT_FILE"), "")
-    return {"PYTHONPATH": str(package.parent), "UV_NOTE": str(note), "UV_SAYS": UNSOLVED, **unset}
 
 
 def heard(note: Path) -> list[dict[str, str]]:

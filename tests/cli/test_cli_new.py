@@ -3,9 +3,18 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+from pathlib import Path
+
 import pytest
 
+from cannery.cli import cmd_new
+from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = sorted((ROOT / "docs").glob("*.md"))
 
 
 def lines_of(checkout: Checkout) -> list[str]:
@@ -36,13 +45,16 @@ def test_new_writes_a_target_and_keeps_every_line(
 ) -> None:
     before = lines_of(checkout)
     done = checkout.run("new", *options, "--write")
-    done.accepted("added ", "now run: python build.py lock --target ")
+    done.accepted("added ", "now run: python build.py sync, and then: python build.py build ")
     rest = iter(lines_of(checkout))
     assert all(line in rest for line in before), "a line is gone, or not in its place"
-    name = done.err.split("--target ")[1].strip()
+    name = done.err.split("build.py build ")[1].strip()
     assert name in checkout.run("list").out
     checkout.run("check", "--target", name).accepted()
-    checkout.run("new", *options, "--write").refused(2, f"target {name} exists already")
+    checkout.run("new", *options, "--write").refused(
+        2,
+        f"target {name} exists already. Build it: python build.py build {name}; or choose another",
+    )
 
 
 def test_new_knows_the_targets_of_families(original: Checkout) -> None:
@@ -96,3 +108,21 @@ def test_new_on_a_matrix_that_is_wrong_already(checkout: Checkout) -> None:
     before = checkout.state()
     checkout.run("new", "--python", "3.9", "--write").refused(3, "deepspeed 0.10.0")
     assert checkout.state() == before
+
+
+def test_examples_propose_what_does_not_exist_yet(checkout: Checkout) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *DOCS)]
+    found = [
+        shlex.split(line.partition("#")[0])[2:]
+        for text in texts
+        for line in text.splitlines()
+        if line.startswith("    python build.py new ")
+    ]
+    project = Project(root=ROOT)
+    shutil.copy(ROOT / "matrix.yaml", checkout.root)
+    assert found
+    for words in [*found, shlex.split(cmd_new.COMMAND.example)]:
+        done = checkout.run(*words)
+        done.accepted("now run: python build.py sync, and then: python build.py build ")
+        assert done.err.split("build.py build ")[1].strip() not in project.matrix().targets
+        shutil.copy(ROOT / "matrix.yaml", checkout.root)

@@ -171,7 +171,14 @@ def test_a_file_for_elsewhere_needs_nothing_of_this_host(
     found = [*yaml.safe_load_all(result.out)]
     assert "a" in result.out
     assert found[-1].get("kind", "Job") == "Job"
-    assert result.err == ""
+    warned = "is a local name. Name an image in a registry with --image." in result.err
+    assert warned == (form != "compose")
+
+
+def test_a_command_for_a_shell_starts_one(original: Checkout) -> None:
+    words = ["run", TARGET, "--print", "--elsewhere", "--image", "r.test/a:1"]
+    assert "docker run \\\n  --interactive \\\n  --tty \\\n  --rm" in original.run(*words).out
+    assert "--tty" not in original.run(*words, "--", "true").out
 
 
 def test_a_file_for_several_hosts(original: Checkout) -> None:

@@ -82,7 +82,7 @@ def test_write_changes_the_version_and_no_other_character(checkout: Checkout, in
     index.add("deepspeed-0.18.5.tar.gz")
     before = matrix(checkout)
     done = update(checkout, index, "--write")
-    done.accepted(f"torch_npu {NOW} is now {NEW}", "now run: python build.py lock")
+    done.accepted(f"torch_npu {NOW} is now {NEW}", "now run: python build.py sync")
     assert matrix(checkout) == before.replace(USED, USED.replace(NOW, NEW), 1)
 
 

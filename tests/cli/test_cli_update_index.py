@@ -53,7 +53,7 @@ def test_only_wheels_that_the_targets_can_install_are_proposed(
     served.add("deepspeed-0.19.0rc1.tar.gz")
     before = matrix(checkout)
     done = update(checkout, served, "--write", "--deepspeed")
-    done.accepted(f"torch_npu {NOW} is now {NEW}", "now run: python build.py lock")
+    done.accepted(f"torch_npu {NOW} is now {NEW}", "now run: python build.py sync")
     assert matrix(checkout) == before.replace(USED, USED.replace(NOW, NEW), 1)
     checkout.run("check", "--target", TARGETS[0]).accepted()
 

@@ -143,18 +143,39 @@ def test_the_modules_that_touch_the_world_are_those_in_the_list() -> None:
     assert found == TOUCHING
 
 
-def test_help_needs_nothing_heavy() -> None:
-    """All that is imported before a command runs, and what that imports in its turn."""
-    options = {name for name in MODULES if room(name) == "options"}
-    light, waiting = {"cannery"}, {"cannery.cli", *options}
+def in_the_end(module: str) -> set[str]:
+    """All modules that ``module`` imports, with those that these import, and itself."""
+    found, waiting = set(), {module}
     while waiting:
-        module = waiting.pop()
-        light.add(module)
-        waiting |= (imports(MODULES[module]) & MODULES.keys()) - light
-    assert {room(name) for name in light} - {""} == {"cli", "common", "options"}
+        name = waiting.pop()
+        found.add(name)
+        waiting |= (imports(MODULES[name]) & MODULES.keys()) - found
+    return found
+
+
+def test_help_needs_nothing_heavy() -> None:
+    """All that is imported before the file of a command is, and what that imports in its turn."""
+    light = in_the_end("cannery.cli") | {"cannery"}
+    assert {room(name) for name in light} - {""} == {"cli", "common"}
     assert "cannery.common.model" not in light
     outside = {name.partition(".")[0] for name in light for name in imports(MODULES[name])}
     assert outside <= {"cannery", "__future__", *sys.stdlib_module_names}
+
+
+@pytest.mark.parametrize(
+    ("command", "foreign"),
+    [
+        ("list", {"lock", "engine", "build", "publish", "catalog"}),
+        ("explain", {"lock", "image", "engine", "verify", "build", "publish", "catalog"}),
+        ("new", {"lock", "image", "engine", "verify", "build", "publish", "catalog"}),
+        ("lock", {"image", "engine", "verify", "build", "publish", "catalog"}),
+        ("render", {"engine", "verify", "build", "catalog"}),
+        ("fetch", {"lock", "image", "engine", "verify", "build", "publish", "catalog"}),
+    ],
+)
+def test_a_command_imports_only_the_rooms_of_its_subject(command: str, foreign: set[str]) -> None:
+    found = in_the_end(f"cannery.cli.cmd_{command}")
+    assert not {name for name in found if room(name) in foreign}
 
 
 def test_the_page_lists_the_rooms() -> None:

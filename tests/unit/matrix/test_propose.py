@@ -161,7 +161,7 @@ def test_a_deepspeed_that_is_not_advised_for_this_python_is_not_proposed() -> No
         ({"cann": "8.0.T17"}, "is an interim build, whose files are not published. Declare it"),
         (
             {"cann": "8.0.RC2", "id": "full"},
-            "target full exists already. Choose another id",
+            "target full exists already. Build it: python build.py build full; or",
         ),
     ],
 )
