@@ -13,8 +13,10 @@ from cannery.cli.cmd_catalog import write_catalogue
 from cannery.cli.cmd_render import write_images
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read
+from cannery.cli.reference import with_reference
 from cannery.common import console
 from cannery.common.errors import EngineError, MatrixError, counted, raise_all
+from cannery.common.files import read_text, write_files
 from cannery.common.model import Target
 from cannery.common.option import OptionSet
 from cannery.common.package_index import package_index
@@ -36,10 +38,11 @@ class SyncOptions(OptionSet):
 COMMAND = Command(
     description="Brings everything up to date that is generated: locks the targets whose lock is "
     "missing or does not fit matrix.yaml any more, renders images/, and writes the schemas of the "
-    "YAML files, the table in README.md and the page. Says what has changed. The other locks stay "
-    "as they are, and the package index is asked only if one is missing.",
+    "YAML files, the reference of the commands, the table in README.md and the page. Says what has "
+    "changed. Other locks stay as they are; the package index is asked only if one is missing.",
     reads="what 'lock', 'render' and 'catalog' read",
-    writes="images/, README.md, .cannery/catalog/, and schemas/ where the checkout has it",
+    writes="images/, README.md, .cannery/catalog/, and schemas/ and docs/command-line.md "
+    "where the checkout has them",
     example="sync",
     options=(SyncOptions,),
 )
@@ -61,14 +64,15 @@ def run(given: Given, project: Project) -> int:
         raise_all(done.failures, single=len(wanted) == 1)
     rendered = len(write_images(project))
     schemas = _write_schemas(project)
+    page = _write_reference(project)
     table = write_catalogue(project, project.root / ".cannery" / "catalog")
     changes = [
         counted(locks, "lock"),
         f"{counted(rendered, 'file')} of images/",
         counted(schemas, "schema"),
-        counted(int(table), "table"),
+        counted(int(table) + page, "page"),
     ]
-    if locks or rendered or schemas or table:
+    if locks or rendered or schemas or page or table:
         console.say(f"changed: {', '.join(changes)}; review and commit them", "ok")
     else:
         console.say("everything was in sync already", "ok")
@@ -82,6 +86,22 @@ def _is_locked(project: Project, target: Target) -> bool:
     except MatrixError:
         return False
     return True
+
+
+def _write_reference(project: Project) -> int:
+    """Write the reference of the commands anew where the checkout has its page; 1 if it changed.
+
+    Raises:
+        MatrixError, FileError: the page has no place for it, or cannot be written.
+    """
+    path = project.root / "docs" / "command-line.md"
+    if not path.is_file():
+        return 0
+    before = read_text(path)
+    if (after := with_reference(before)) == before:
+        return 0
+    write_files({path: after})
+    return 1
 
 
 def _write_schemas(project: Project) -> int:

@@ -187,7 +187,7 @@ def _add_options(
 def _arguments(each: Declared, labels: Mapping[str, str]) -> dict[str, Any]:
     """What ``add_argument`` is told of an option beside its flags."""
     own = each.option
-    found: dict[str, Any] = {"default": argparse.SUPPRESS, "help": _help(each, labels)}
+    found: dict[str, Any] = {"default": argparse.SUPPRESS, "help": help_of(each, labels)}
     if each.flags:
         found |= {"dest": each.name, "required": each.required and not own.words}
     if each.kind is bool:
@@ -211,7 +211,7 @@ def _completed(each: Declared) -> str:
     return ""
 
 
-def _help(each: Declared, labels: Mapping[str, str]) -> str:
+def help_of(each: Declared, labels: Mapping[str, str]) -> str:
     """What it does, how often it may be given, the option that it needs, and its default."""
     default = each.option.default_text
     if not default and each.kind is not bool and not each.repeated and each.default is not None:
