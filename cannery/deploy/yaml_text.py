@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Iterable
 from typing import Any
 
 import yaml
@@ -15,12 +14,12 @@ _ELSE = {"null", "true", "false", "yes", "no", "on", "off", ".inf", ".nan"}
 """Words that some YAML parsers do not read as text."""
 
 
-_LONGEST_KEY = 128
-"""A longer one needs a mark before it: parsers look only 1,024 bytes ahead for its colon."""
-
-
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.CSafeDumper):
     """Writes in double quotes what some parsers do not read as text."""
+
+    def ignore_aliases(self, _data: Any) -> bool:
+        """Let nothing be written as a reference to what is equal."""
+        return True
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
@@ -32,47 +31,8 @@ _Dumper.add_representer(str, _text)
 
 
 def dump(documents: Iterable[Any]) -> str:
-    """The ``documents``, mappings or lists, separated by ``---``.
-
-    PyYAML writes the single values, each once; with the lines, it takes twenty times as long.
-    """
-    return "---\n".join("".join(f"{line}\n" for line in _lines(each)) for each in documents)
-
-
-def _lines(value: Any) -> list[str]:
-    """``value`` in block style."""
-    found: list[str] = []
-    if isinstance(value, Mapping) and value:
-        for name, inner in value.items():
-            key, [first, *rest] = _scalar(str(str), name), _lines(inner)
-            if len(key) > _LONGEST_KEY:
-                found += [f"? {key}", f": {first}"]
-            elif _is_block(inner):
-                found += [f"{key}:", f"  {first}"]
-            else:
-                found.append(f"{key}: {first}")
-            found += (f"  {line}" for line in rest)
-    elif _is_block(value):
-        for inner in value:
-            first, *rest = _lines(inner)
-            found += [f"- {first}", *(f"  {line}" for line in rest)]
-    elif isinstance(value, Mapping | list):
-        found.append("[]" if isinstance(value, list) else "{}")
-    else:
-        found.append(_scalar(str(type(value)), value))
-    return found
-
-
-def _is_block(value: Any) -> bool:
-    """Whether ``value`` is a mapping or a list with something in it."""
-    return isinstance(value, Mapping | list) and bool(value)
-
-
-@lru_cache(maxsize=4096)
-def _scalar(_kind: str, value: Any) -> str:
-    """A single value. The kind is part of what is remembered, because True is equal to 1."""
-    text: str = yaml.dump(value, Dumper=_Dumper, allow_unicode=True, width=float("inf"))
-    return text.removesuffix("...\n").rstrip("\n")
+    """The ``documents``, mappings or lists, separated by ``---``."""
+    return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=-1)
 
 
 def comment(*lines: str) -> str:
