@@ -11,8 +11,8 @@ from cannery.cli.common import read, selected
 from cannery.cli.target_rows import TargetRow, target_rows
 from cannery.common import console
 from cannery.common.columns import columns, fold
-from cannery.common.printable import json_text
 from cannery.common.option import option
+from cannery.common.printable import json_text
 from cannery.fetch.missing_report import Missing
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions

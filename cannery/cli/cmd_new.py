@@ -23,7 +23,7 @@ from cannery.matrix.text import MatrixText
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(NewOptions, OptionSet):
+class TypedNewOptions(NewOptions, OptionSet):
     """What a new target has; an empty field is for the newest version that fits.
 
     ``python`` may have a patch level. ``machine`` is the architecture, as ``uname -m`` names it.
@@ -75,7 +75,7 @@ COMMAND = Command(
     reads="matrix.yaml and compat.yaml",
     writes="with --write matrix.yaml",
     example="new --python 3.12 --torch 2.8.0 --write",
-    options=(Options,),
+    options=(TypedNewOptions,),
 )
 
 
@@ -89,13 +89,13 @@ def run(given: Given, project: Project) -> int:
         MatrixError: nothing that is known fits, or matrix.yaml is wrong already.
         FileError: a file cannot be read or written.
     """
-    options = read(Options, given, project)
+    options = read(TypedNewOptions, given, project)
     with project.editing() if options.write else nullcontext():
         _add(options, project)
     return 0
 
 
-def _add(options: Options, project: Project) -> None:
+def _add(options: TypedNewOptions, project: Project) -> None:
     path = project.matrix_file
     targets = load_matrix(path).targets
     before = _read(path)

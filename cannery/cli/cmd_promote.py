@@ -10,8 +10,8 @@ from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read
 from cannery.common import console
 from cannery.common.errors import Problem, UsageError
-from cannery.common.references import Reference, parse_reference
 from cannery.common.option import OptionSet, option
+from cannery.common.references import Reference, parse_reference
 from cannery.matrix.project import Project
 from cannery.options import REGISTRY_CA
 from cannery.publish.policy import load

@@ -9,8 +9,8 @@ from pathlib import Path
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read
 from cannery.common import console
-from cannery.common.references import parse_reference
 from cannery.common.option import OptionSet, flag, number, option
+from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
 from cannery.options import REGISTRY, REGISTRY_CA
 from cannery.publish.policy import load

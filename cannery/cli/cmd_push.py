@@ -11,8 +11,8 @@ from cannery.build.selection import Selection
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, selected
 from cannery.common import console
-from cannery.common.references import parse_reference
 from cannery.common.option import OptionSet, flag, option
+from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
 from cannery.options import ARTIFACTS, REGISTRY, REGISTRY_CA, SIMULATE, RequiredTargetOptions
 from cannery.publish.policy import load
@@ -25,7 +25,7 @@ PUSH_EXCEPTIONS = ("simulated", "unverified", "differs")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(PushOptions, OptionSet):
+class TypedPushOptions(PushOptions, OptionSet):
     """How images are pushed. ``signing_key`` is a file or a URI; empty for no signature."""
 
     simulate: bool = SIMULATE.field()
@@ -62,7 +62,7 @@ COMMAND = Command(
     reads="images of the engine, matrix.yaml, publish.yaml, images/ and .cannery/reports/",
     writes="images and tags in the registry, and records in releases/",
     example="push --target 'py39-*' --registry registry.example.com",
-    options=(RequiredTargetOptions, Options),
+    options=(RequiredTargetOptions, TypedPushOptions),
 )
 
 
@@ -74,7 +74,7 @@ def run(given: Given, project: Project) -> int:
         CanneryError: anything else; no tag has moved then.
     """
     targets = selected(read(RequiredTargetOptions, given, project), project)
-    options = read(Options, given, project)
+    options = read(TypedPushOptions, given, project)
     signing_key = options.signing_key or os.environ.get("CANNERY_SIGNING_KEY", "")
     matrix = project.matrix()
     publishing = load(project.publish_file, matrix)

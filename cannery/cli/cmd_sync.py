@@ -20,6 +20,7 @@ from cannery.common.files import read_text, write_files
 from cannery.common.model import Target
 from cannery.common.option import OptionSet
 from cannery.common.package_index import package_index
+from cannery.common.program_environment import stated
 from cannery.lock.committed import read_lock
 from cannery.lock.lock_file import check_lock
 from cannery.lock.resolve import write_locks
@@ -115,7 +116,14 @@ def _write_schemas(project: Project) -> int:
         return 0
     before = _digests(folder)
     argv = [sys.executable, "-m", "schemas"]
-    done = subprocess.run(argv, cwd=project.root, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        argv,
+        cwd=project.root,
+        env=stated("schemas"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise EngineError(f"the schemas cannot be made: {done.stderr.strip()}")
     return len(_digests(folder) - before)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from cannery.common.errors import Problem, UsageError, did_you_mean
 from cannery.common.model import Target
-from cannery.common.references import is_reference
 from cannery.common.option import Size, parse_size
+from cannery.common.references import is_reference
 from cannery.deploy.chips import Chip, chip_named
 from cannery.deploy.run_spec import (
     DRIVER_MOUNTS,

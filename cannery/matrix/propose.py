@@ -49,12 +49,8 @@ def propose(
     cann, has_nnal, cann_entries = cann_of(choice, options, compat, matrix)
     name = options.id or target_id(options.minor, found.torch, cann, options.chip)
     if name in targets:
-        raise UsageError(
-            Problem(
-                what=f"target {name} exists already.",
-                fix=f"Build it: python build.py build {name}; or choose another id with --id.",
-            )
-        )
+        fix = f"Build it: python build.py build {name}; or choose another id with --id."
+        raise UsageError(Problem(what=f"target {name} exists already.", fix=fix))
     parts = f"toolkit: {cann}, kernels: {cann}" + (f", nnal: {cann}" if has_nnal else "")
     chip = "" if options.chip == USUAL_CHIP else f" for {options.chip}"
     lines = [

@@ -123,7 +123,7 @@ def test_locks_are_written_and_then_stay(checkout: Checkout, uv: dict[str, str])
         "wrote cannery/image/context/requirements.txt",
         f"wrote images/{TARGET}/requirements.lock",
         "1 target locked, 2 locks changed",
-        "now run: python build.py render",
+        "now run: python build.py sync",
     )
     assert "torch==2.3.1" in (images / TARGET / "requirements.lock").read_text(encoding="utf-8")
     before = checkout.state()

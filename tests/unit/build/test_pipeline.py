@@ -24,9 +24,9 @@ from cannery.common.errors import (
     UsageError,
     VerificationError,
 )
+from cannery.common.option import Shard
 from cannery.engine import base
 from cannery.image.bake_file import ImageBuild
-from cannery.common.option import Shard
 from cannery.image.content_key import LABEL
 from tests.unit.world import BOTH, World, make_world
 

@@ -14,7 +14,7 @@ from cannery.build import journal
 from cannery.build.journal import Journal, read_journal
 from cannery.cli import cmd_build, commands
 from cannery.cli.cmd_build import SelectionOptions, ShownOptions, resumed
-from cannery.cli.cmd_new import Options as NewOptions
+from cannery.cli.cmd_new import TypedNewOptions
 from cannery.cli.cmd_run import RunOptions
 from cannery.cli.command import Command
 from cannery.cli.commands import GROUPS, MOVED, SUMMARIES, load
@@ -224,7 +224,8 @@ def test_values_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         test=False, check_jobs=4, artifacts=tmp_path / "vendor", cache_to=("a", "b")
     )
     assert (
-        read(NewOptions, parse(["new", "--python", "3.9", "--chip", "A3"])[1], PROJECT).chip == "a3"
+        read(TypedNewOptions, parse(["new", "--python", "3.9", "--chip", "A3"])[1], PROJECT).chip
+        == "a3"
     )
 
 
