@@ -8,7 +8,7 @@ from typing import Iterator
 
 from .machine import Machine
 from .numbers import number_set
-from .rank_table import rank_table_problems
+from .ranktable.host_check import rank_table_problems
 from .table import Found, found
 
 PORTS = 32

@@ -12,7 +12,7 @@ from .log_report import where
 from .table import SEVERITIES
 
 EXIT_CODES = {"error": 8, "warning": 1, "note": 0}
-"""8 is the code of build.py for a check that failed; see docs/exit-codes.md."""
+"""Those of docs/usage.md."""
 
 SCHEMA = 2
 _WIDTH = 100

@@ -134,7 +134,7 @@ def test_ranktable(program: Program, tmp_path: Path) -> None:
     table.write_text(table.read_text(encoding="utf-8").replace("10.0.0.2", "10.0.0.x"))
     code, said = program("ranktable", "check", table)
     assert code == 8
-    assert "'10.0.0.x' is not an address" in said
+    assert "without an address: device_ip is '10.0.0.x'" in said
 
 
 def test_the_wheel_says_which_pythons_it_is_for(built: Path) -> None:

@@ -13,8 +13,9 @@ from ascend_doctor.command import packed_facts
 from ascend_doctor.examine import examine
 from ascend_doctor.host import Output
 from ascend_doctor.machine import Machine
-from ascend_doctor.rank_table import rank_table_problems
+from ascend_doctor.ranktable.host_check import rank_table_problems
 from tests.hosts import SimulatedHost, recorded
+from tests.ranktable.tables import two_servers
 
 TABLES = Path(__file__).parent / "rank_tables"
 VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
@@ -85,14 +86,16 @@ def test_a_driver_between_known_releases(
     assert with_facts(host, driver, cann) == ids
 
 
-@pytest.mark.parametrize("name", ["dashes-1.0.json", "dashes-2.0.json"])
-def test_cards_without_an_address_are_named(host: SimulatedHost, name: str) -> None:
-    host.files["/etc/rt.json"] = (TABLES / name).read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("version", "named"), [("1.0", "192.0.2.44/0, 192.0.2.44/1, "), ("2.0", "rank 0, 1")]
+)
+def test_cards_without_an_address_are_named(host: SimulatedHost, version: str, named: str) -> None:
+    host.files["/etc/rt.json"] = (TABLES / f"dashes-{version}.json").read_text(encoding="utf-8")
     host.environment["RANK_TABLE_FILE"] = "/etc/rt.json"
     [finding] = host.findings()
     assert finding.id == "rank-table"
-    assert "rank 0, 1" in finding.values["problem"]
-    assert "no address" in finding.values["problem"]
+    assert named in finding.values["problem"]
+    assert " address" in finding.values["problem"]
 
 
 def table_2(**changes: Any) -> dict[str, Any]:
@@ -112,11 +115,11 @@ def table_2(**changes: Any) -> dict[str, Any]:
         (table_2(rank_count=3), ["950PR"], "rank_count is 3, and the list has 2 ranks"),
         (table_2(rank_list=None), ["950PR"], "it has no rank_list"),
         (table_2(rank_list=[], rank_count=0), ["950PR"], ""),
-        (table_2(status="initializing"), ["950PR"], "its status is 'initializing'"),
-        ({"version": "1.0", "status": "completed", "server_list": []}, ["950PR"], "2.0 only"),
-        ({"version": "1.0", "status": "completed", "server_list": []}, ["910B3"], ""),
-        ({"version": "1.0", "status": "completed"}, ["910B3"], "it has no server_list"),
-        ([], [], "it is no JSON object"),
+        (table_2(status="initializing"), ["950PR"], "the status is 'initializing'"),
+        (two_servers(), ["950PR"], "2.0 only"),
+        (two_servers(), ["910B3"], ""),
+        ({"version": "1.0", "status": "completed"}, ["910B3"], "has no server_list"),
+        ([], [], "the rank table is not an object"),
     ],
 )
 def test_a_rank_table(table: Any, chips: list[str], problem: str) -> None:
@@ -128,5 +131,6 @@ def test_ranks_are_numbered_once(host: SimulatedHost) -> None:
     device = {"device_id": "0", "device_ip": "192.0.2.1", "rank_id": "1"}
     servers = [{"server_id": "a", "device": [device, device]}]
     table = {"version": "1.0", "status": "completed", "server_list": servers}
-    [problem] = rank_table_problems(json.dumps(table), [])
-    assert problem == "its ranks are not numbered from 0 to 1, each once"
+    problems = [*rank_table_problems(json.dumps(table), [])]
+    assert "rank 1 is there 2 times: a/0, a/0" in problems
+    assert "rank 0 is missing of 2" in problems

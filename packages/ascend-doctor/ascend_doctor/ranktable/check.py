@@ -24,7 +24,7 @@ def check_rank_table(table: RankTable, name: str) -> list[Problem]:
         *_addresses(table),
         *_pods(table),
     ]
-    return [Problem(what=f"{name}: {each.what}", fix=each.fix) for each in found]
+    return [each._replace(where=name) for each in found]
 
 
 def _head(table: RankTable) -> Iterator[Problem]:
@@ -80,21 +80,24 @@ def _ranks(table: RankTable) -> Iterator[Problem]:
 
 def _addresses(table: RankTable) -> Iterator[Problem]:
     owners: dict[str, list[str]] = {}
-    families = set()
+    families, without, wrong = set(), [], {}
     for server, device in table.devices:
         place = f"{server.server_id}/{device.device_id}"
-        if not device.device_ip:
-            if _needs_addresses(table):
-                what = f"device {place} has no device_ip."
-                yield Problem(what=what, fix="/etc/hccn.conf of the server has it.")
-            continue
         try:
             families.add(ipaddress.ip_address(device.device_ip).version)
+            owners.setdefault(device.device_ip, []).append(place)
         except ValueError:
-            what = f"device {place}: {device.device_ip[:40]!r} is not an address."
-            yield Problem(what=what, fix="/etc/hccn.conf of the server has it.")
-            continue
-        owners.setdefault(device.device_ip, []).append(place)
+            if device.device_ip:
+                wrong[place] = device.device_ip[:40]
+            elif _needs_addresses(table):
+                without.append(place)
+    fix = "/etc/hccn.conf of the server has it."
+    if without:
+        yield Problem(what=f"{_listed('device', without)} without device_ip.", fix=fix)
+    if wrong:
+        value = next(iter(wrong.values()))
+        what = f"{_listed('device', [*wrong])} without an address: device_ip is {value!r}."
+        yield Problem(what=what, fix=fix)
     for address, places in owners.items():
         # A device that is there twice is a problem of its own.
         if len({*places}) > 1:

@@ -57,8 +57,8 @@ def _loads(text: str, name: str, reader: _Reader) -> object:
         fix = "A part of it is missing: write it again." if ended else "See docs/rank-tables.md."
         raise RankTableError(Problem(what=what, fix=fix, where=where)) from error
     except (RecursionError, ValueError) as error:
-        what = f"{name}: this is not a rank table: it is nested too deeply or has a huge number."
-        raise RankTableError(Problem(what=what)) from error
+        what = "this is not a rank table: it is nested too deeply or has a huge number."
+        raise RankTableError(Problem(what=what, where=name)) from error
 
 
 class _Reader:
@@ -69,7 +69,7 @@ class _Reader:
         self.problems: list[Problem] = []
 
     def wrong(self, what: str, fix: str = "") -> None:
-        self.problems.append(Problem(what=f"{self.name}: {what}", fix=fix))
+        self.problems.append(Problem(what=what, fix=fix, where=self.name))
 
     def mapping(self, value: object, place: str) -> Mapping[str, Any] | None:
         if isinstance(value, dict):

@@ -53,11 +53,11 @@ WRONG: dict[str, tuple[str, Change]] = {
         ),
     ),
     "no address": (
-        "device 90.90.3.yy/0 has no device_ip",
+        "device 90.90.3.yy/0 is without device_ip",
         lambda d: servers(d)[1]["device"][0].pop("device_ip"),
     ),
     "a wrong address": (
-        "device 90.90.3.yy/0: '10.0.0.xx' is not an address",
+        "device 90.90.3.yy/0 is without an address: device_ip is '10.0.0.xx'",
         lambda d: servers(d)[1]["device"][0].update(device_ip="10.0.0.xx"),
     ),
     "both families": (
