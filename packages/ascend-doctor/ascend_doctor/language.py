@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import configparser
 import functools
 import os
-import pkgutil
+
+from .ini import read_ini
 
 CHINESE = "zh"
 _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
@@ -57,8 +57,4 @@ def texts(table: str, name: str) -> dict[str, str]:
 
 @functools.lru_cache(maxsize=None)
 def _texts(table: str) -> dict[str, dict[str, str]]:
-    data = pkgutil.get_data(__package__, f"{table}.{CHINESE}.ini")
-    assert data
-    parser = configparser.ConfigParser(interpolation=None, comment_prefixes=("#",))
-    parser.read_string(data.decode("utf-8"))
-    return {name: dict(parser[name]) for name in parser.sections()}
+    return read_ini(__name__, f"{table}.{CHINESE}.ini")

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import configparser
-import pkgutil
 from typing import Any, NamedTuple
 
+from .ini import read_ini
 from .language import texts
 
 SEVERITIES = ("error", "warning", "note")
@@ -43,16 +42,9 @@ def found(which: str, **values: Any) -> Found:
 
 def load_table() -> dict[str, Finding]:
     """Id to finding, in the order of the file."""
-    data = pkgutil.get_data(__package__, "findings.ini")
-    assert data
-    parser = configparser.ConfigParser(interpolation=None, comment_prefixes=("#",))
-    parser.read_string(data.decode("utf-8"))
-    cited = parser["sources"]
-    return {
-        name: _finding(name, dict(parser[name]), dict(cited))
-        for name in parser.sections()
-        if name != "sources"
-    }
+    rows = read_ini(__name__, "findings.ini")
+    cited = rows.pop("sources")
+    return {name: _finding(name, row, cited) for name, row in rows.items()}
 
 
 def _finding(name: str, row: dict[str, str], cited: dict[str, str]) -> Finding:

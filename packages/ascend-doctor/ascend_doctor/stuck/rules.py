@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import configparser
-import pkgutil
 import re
 from dataclasses import dataclass
 from typing import Any
+
+from ascend_doctor.ini import read_ini
 
 from .model import Frame, State
 
@@ -26,7 +26,7 @@ class Rule:
         return bool(self.pattern.fullmatch(f"{frame.file}\n{frame.function}"))
 
 
-def _rule(row: configparser.SectionProxy) -> Rule:
+def _rule(row: dict[str, str]) -> Rule:
     files, functions = row.get("files", ""), row.get("functions", "")
     file = f"(?:.*/)?(?:{files})" if files else ".*"
     # Since Python 3.11 py-spy puts the class before the name of a method.
@@ -35,16 +35,7 @@ def _rule(row: configparser.SectionProxy) -> Rule:
     return Rule(State(row["state"]), row["about"], row["source"], pattern)
 
 
-def _rules() -> dict[str, Rule]:
-    # Not __package__, which a module in a zip file has only after its import before Python 3.10.
-    data = pkgutil.get_data(__name__.rpartition(".")[0], "rules.ini")
-    assert data
-    parser = configparser.ConfigParser(interpolation=None, delimiters=("=",))
-    parser.read_string(data.decode("utf-8"))
-    return {name: _rule(parser[name]) for name in parser.sections()}
-
-
-_BY_NAME = _rules()
+_BY_NAME = {name: _rule(row) for name, row in read_ini(__name__, "rules.ini").items()}
 RULES = tuple(_BY_NAME.values())
 BACKWARD = _BY_NAME["runs-the-backward-pass"]
 """The rule of the backward pass, whose hooks run in threads of their own."""
