@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.common.option import Option, OptionSet, flag, number, option, person
+from cannery.common.option import Option, OptionSet, flag, index_address, number, option, person
 from cannery.common.sources import CannSource
 
 MACHINES = "several machines (docs/many-machines.md)"
@@ -49,6 +49,7 @@ REGISTRY_CA = Option(
 INDEX_URL = Option(
     "the package index; its address never enters an image",
     default="",
+    parse=index_address,
     metavar="URL",
     default_text="UV_DEFAULT_INDEX or PIP_INDEX_URL, else PyPI",
 )

@@ -21,7 +21,7 @@ from cannery.build.run_builds import build_all, look_up_bases, raise_for_plan
 from cannery.build.selection import Selection, caches_of
 from cannery.build.vendor_images import with_images
 from cannery.cli.command import Command, Given
-from cannery.cli.common import existing, given_value, read
+from cannery.cli.common import existing, given_value, read, with_folder
 from cannery.common import console
 from cannery.common.claims import Claims
 from cannery.common.errors import (
@@ -225,6 +225,7 @@ def _started(given: Given, project: Project, _: Claims) -> _Run:
     """A new run."""
     chosen = read(SelectionOptions, given, project)
     options = read(BuildOptions, given, project)
+    with_folder(given, options.artifacts)
     matrix = project.matrix()
     selection = Selection(
         matrix=matrix,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.cli.command import Command, Given
-from cannery.cli.common import existing, read, selected
+from cannery.cli.common import existing, read, selected, with_folder
 from cannery.common import console
 from cannery.common.errors import ArtifactError, Problem, UsageError, counted, did_you_mean, kind_of
 from cannery.common.files import put_files
@@ -19,13 +19,14 @@ from cannery.fetch.fetching import Sources, fetch_files
 from cannery.fetch.store import Store, Stored, store_folder
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.options import ARTIFACTS, CA, TargetOptions, TransferOptions
+from cannery.options import ARTIFACTS, CA, TARGET, TargetOptions, TransferOptions
 
 
 @dataclass(frozen=True, kw_only=True)
 class FetchOptions(TargetOptions):
     """What is fetched: the files of targets, and those of CANN releases."""
 
+    targets: tuple[str, ...] = TARGET.field(default=())
     cann: tuple[str, ...] = option(
         "the files of this CANN release for the chips and machines of its targets",
         default=(),
@@ -79,6 +80,7 @@ def run(given: Given, project: Project) -> int:
         _list_or_prune(store, options.prune)
         return 0
     existing(options.ca)
+    with_folder(given, options.artifacts)
     files = _files(options, given, project)
     sources = Sources.of(project, [CannSource.DOWNLOAD], transfer.cache)
     local = {n: options.artifacts / n for n in files if (options.artifacts / n).is_file()}

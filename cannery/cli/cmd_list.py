@@ -32,7 +32,8 @@ class ListOptions(TargetOptions):
 
 COMMAND = Command(
     description="Lists the targets of matrix.yaml with their state: where they were verified, "
-    "whether they are published, and the files that they lack. --verbose adds the versions. "
+    "whether they are published, and the files that even a simulated build lacks. --verbose "
+    "adds the versions. "
     "Builds nothing and needs no engine.",
     reads="matrix.yaml, compat.yaml, artifacts/, verified/, releases/ and .cannery/reports/",
     writes="nothing",

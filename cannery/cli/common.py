@@ -57,6 +57,12 @@ def raise_errors(errors: Sequence[CanneryError]) -> None:
         raise kind_of(errors)([*dict.fromkeys(problems)])
 
 
+def with_folder(given: Given, artifacts: Path) -> None:
+    """Raise UsageError where the user named a folder of files with --artifacts that is none."""
+    if "artifacts" in given and not artifacts.is_dir():
+        raise UsageError(f"there is no folder {artifacts}, named with --artifacts.")
+
+
 def existing(ca: Path | None) -> Path | None:
     """The file with certificates that the user named, if one was.
 

@@ -202,6 +202,14 @@ def person(text: str) -> str:
     return text.strip()
 
 
+def index_address(text: str) -> str:
+    """``text``, an address of a package index, whose password no message may have."""
+    if not re.match(r"(https?|file)://[^/\s]*/?\S*$", text):
+        example = "https://index.example.com/simple"
+        raise ValueError(f"invalid address of a package index. Write it as in {example}.")
+    return text
+
+
 @dataclass(frozen=True)
 class Shard:
     """The ``index``-th of ``count`` shares of a selection, counted from 1."""

@@ -125,6 +125,14 @@ WRONG = {
         ["--target", TARGETS[2], "--ca", "/nonexistent"],
         ["there is no file /nonexistent, named with --ca."],
     ),
+    "a folder of files that is none": (
+        ["--target", TARGETS[2], "--artifacts", "README.md"],
+        ["/README.md, named with --artifacts."],
+    ),
+    "an index that is no address": (
+        ["lock", "--index-url", "me:secret@foo"],
+        ["argument --index-url: invalid address of a package index. Write it as in https://"],
+    ),
     "an image for several targets": (
         ["test", "--target", "py39-*", "--image", "x"],
         ["--image needs a single target; "],
