@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue: the README's table and the page.
+"""The catalogue: the table of all images and the page.
 
 gather reads the files that the catalogue is made from. entries holds everything about each target,
-and commands the texts for people to copy. readme makes the table in README.md; page makes one
+and commands the texts for people to copy. readme makes the table; page makes one
 self-contained HTML file, with its strings in two languages, its facets (filters) and its figure.
 """

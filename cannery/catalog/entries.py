@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that is known about each target, for the README's table and for the page."""
+"""Everything that is known about each target, for the table of all images and for the page."""
 
 from __future__ import annotations
 

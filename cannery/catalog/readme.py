@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of all images in README.md, between two markers. Nothing else there is changed."""
+"""The table of all images, between two markers of a page. Nothing else there is changed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from urllib.parse import quote
 
 from cannery.catalog.entries import Entry
@@ -14,6 +15,9 @@ from cannery.verify.results import WHERE, Basis, Result
 
 START = "<!-- catalogue -->"
 END = "<!-- /catalogue -->"
+
+_PAGE = "docs/targets.md"
+_README = "README.md"
 
 _HEAD = "| target | contents | verified on |\n|--|--|--|\n"
 
@@ -53,8 +57,13 @@ def _rows(entries: Sequence[Entry]) -> str:
     return _HEAD + "".join(rows)
 
 
+def page_with_table(root: Path) -> str:
+    """The file of the checkout ``root`` that has the table: docs/targets.md, or else README.md."""
+    return _PAGE if (root / _PAGE).is_file() else _README
+
+
 def inserted(text: str, content: str, file: str) -> str:
-    """``text``, the README called ``file``, with ``content`` between the markers.
+    """``text``, the page called ``file``, with ``content`` between the markers.
 
     Raises:
         MatrixError: the markers are not there exactly once each, in their order.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py catalog``: the table in README.md, the page, and release notes."""
+"""``build.py catalog``: the table of all images, the page, and release notes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cannery.catalog.commands import commands
 from cannery.catalog.entries import Entry
 from cannery.catalog.gather import gather
 from cannery.catalog.page import page
-from cannery.catalog.readme import inserted, table
+from cannery.catalog.readme import inserted, page_with_table, table
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.common import console
@@ -25,14 +25,12 @@ from cannery.registry.records import read_records
 from cannery.verify.devices import made_host
 from cannery.verify.recording import state_keys
 
-_README = "README.md"
-
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogOptions(OptionSet):
     """What becomes of the table and the page."""
 
-    check: bool = flag("write nothing; exit with code 4 if the table in README.md is out of date")
+    check: bool = flag("write nothing; exit with code 4 if the table is out of date")
     out: Path = option(
         "the directory of the page, index.html", default=Path(".cannery/catalog"), metavar="DIR"
     )
@@ -46,12 +44,12 @@ class CatalogOptions(OptionSet):
 
 
 COMMAND = Command(
-    description="Writes the table of all images into README.md, and a page on which people "
-    "choose an image and copy its commands. The page is one file without external resources; "
-    "it can be opened from disk or published anywhere. With --notes, prints release notes "
-    "instead. Needs no engine.",
+    description="Writes the table of all images into docs/targets.md, or into README.md where that "
+    "page is not there, and a page on which people choose an image and copy its commands. The page "
+    "is one file without external resources; it can be opened from disk or published anywhere. With "
+    "--notes, prints release notes instead. Needs no engine.",
     reads="matrix.yaml, compat.yaml, publish.yaml, verified/ and releases/",
-    writes="the table in README.md, and index.html in the folder of --out",
+    writes="docs/targets.md, or the table in README.md, and index.html in the folder of --out",
     example="catalog --out site",
     options=(CatalogOptions,),
 )
@@ -62,7 +60,7 @@ def run(given: Given, project: Project) -> int:
 
     Raises:
         OutOfSyncError: with --check, the difference as a diff.
-        MatrixError: a file that the catalogue is made from is wrong, or README.md has no markers.
+        MatrixError: a file that the catalogue is made from is wrong, or the page has no markers.
         FileError: a file cannot be read or written.
     """
     options = read(CatalogOptions, given, project)
@@ -71,9 +69,10 @@ def run(given: Given, project: Project) -> int:
         return 0
     if options.check:
         entries = gather(project, state_keys(project)).entries
-        before = _read(project.root / _README)
-        _require_equal(before, inserted(before, table(entries), _README))
-        console.say(f"the table in {_README} is in sync ({len(entries)} images)", "ok")
+        name = page_with_table(project.root)
+        before = _read(project.root / name)
+        _require_equal(name, before, inserted(before, table(entries), name))
+        console.say(f"the table in {name} is in sync ({len(entries)} images)", "ok")
     else:
         write_catalogue(project, options.out)
     return 0
@@ -97,15 +96,15 @@ def write_catalogue(project: Project, out: Path) -> bool:
     """
     with project.editing():
         found = gather(project, state_keys(project))
-        readme = project.root / _README
-        before = _read(readme)
-        after = inserted(before, table(found.entries), _README)
+        name = page_with_table(project.root)
+        before = _read(project.root / name)
+        after = inserted(before, table(found.entries), name)
         texts = {
             each.id: commands(each, simulated_host=_host(project, each)) for each in found.entries
         }
         files = {out / "index.html": page(found.entries, found.layers, texts)}
         if before != after:
-            files[readme] = after
+            files[project.root / name] = after
         write_files(files)
     for path in files:
         console.say(f"wrote {path}")
@@ -124,14 +123,12 @@ def _host(project: Project, entry: Entry) -> Path | None:
     return made_host(project, entry.target) if entry.simulated else None
 
 
-def _require_equal(before: str, after: str) -> None:
+def _require_equal(name: str, before: str, after: str) -> None:
     if before == after:
         return
     old, new = before.splitlines(), after.splitlines()
-    diff = "\n".join(
-        difflib.unified_diff(old, new, _README, f"{_README} (generated)", "", "", 0, "")
-    )
-    what = f"the table in {_README} is out of date."
+    diff = "\n".join(difflib.unified_diff(old, new, name, f"{name} (generated)", "", "", 0, ""))
+    what = f"the table in {name} is out of date."
     raise OutOfSyncError(
         [Problem(what=diff), Problem(what=what, fix="Run: python build.py catalog")]
     )

@@ -39,10 +39,10 @@ class SyncOptions(OptionSet):
 COMMAND = Command(
     description="Brings everything up to date that is generated: locks the targets whose lock is "
     "missing or does not fit matrix.yaml any more, renders images/, and writes the schemas of the "
-    "YAML files, the reference of the commands, the table in README.md and the page. Says what has "
+    "YAML files, the reference of the commands, the table of images and the page. Says what has "
     "changed. Other locks stay as they are; the package index is asked only if one is missing.",
     reads="what 'lock', 'render' and 'catalog' read",
-    writes="images/, README.md, .cannery/catalog/, and schemas/ and docs/command-line.md "
+    writes="images/, docs/targets.md, .cannery/catalog/, and schemas/ and docs/command-line.md "
     "where the checkout has them",
     example="sync",
     options=(SyncOptions,),

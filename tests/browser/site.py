@@ -52,7 +52,8 @@ def make_site(folder: Path, release: Callable[[Target], Record], *, whole: bool 
     for name in ("cannery", "images"):
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, root / name, ignore=ignore)
-    for name in ("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "README.md"):
+    for name in ("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "docs/targets.md"):
+        (root / name).parent.mkdir(exist_ok=True)
         shutil.copy2(ROOT / name, root / name)
     if (ROOT / ".cannery" / "simulator").is_dir():
         (root / ".cannery").mkdir()

@@ -18,7 +18,7 @@ from tests.copies import copy_tree
 ROOT = Path(__file__).resolve().parents[2]
 READ = [
     *("images", "tests/image", "cannery/image/templates", "cannery/image/context"),
-    *("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "README.md"),
+    *("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "docs/targets.md"),
 ]
 """What a run reads of the checkout that it is about, wherever its code is."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py catalog``: the table in README.md and the page, and what is wrong with their input."""
+"""``build.py catalog``: the table and the page, and what is wrong with their input."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.unit.catalogues import release
 from tests.unit.publications import record
 
 TARGET = "py39-torch231-cann8t39"
-MEND = "the table in README.md is out of date. Run: python build.py catalog"
+MEND = "the table in docs/targets.md is out of date. Run: python build.py catalog"
 
 
 def readme(checkout: Checkout) -> str:
-    return (checkout.root / "README.md").read_text(encoding="utf-8")
+    return (checkout.root / "docs/targets.md").read_text(encoding="utf-8")
 
 
 def page(checkout: Checkout) -> Path:
@@ -47,16 +47,16 @@ def test_table_and_page_are_made_and_stay_as_they_are(checkout: Checkout) -> Non
     assert "README" not in result.err
     assert (readme(checkout), page(checkout).read_bytes()) == (text, html)
     checkout.run("catalog", "--check").accepted(
-        f"the table in README.md is in sync ({len(ids)} images)"
+        f"the table in docs/targets.md is in sync ({len(ids)} images)"
     )
 
 
 def test_what_is_around_the_table_is_left_alone(checkout: Checkout) -> None:
     before = readme(checkout)
-    checkout.edit("| `py39-torch231-cann8t39` |", "| `something-else` |", "README.md")
-    checkout.edit(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", "README.md")
+    checkout.edit("| `py39-torch231-cann8t39` |", "| `something-else` |", "docs/targets.md")
+    checkout.edit(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", "docs/targets.md")
     checkout.run("catalog").accepted("wrote")
-    assert (checkout.root / "README.md").read_bytes() == (
+    assert (checkout.root / "docs/targets.md").read_bytes() == (
         before.replace(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", 1).encode()
     )
 
@@ -65,7 +65,7 @@ def test_a_release_shows_in_both(checkout: Checkout) -> None:
     digest = publish(checkout)
     before = checkout.state()
     result = checkout.run("catalog", "--check")
-    result.refused(4, "--- README.md\n+++ README.md (generated)\n", MEND)
+    result.refused(4, "--- docs/targets.md\n+++ docs/targets.md (generated)\n", MEND)
     assert "<br>`registry.example.com/ascend:" in result.messages[0]
     assert result.messages[0].count(f"`registry.example.com/ascend:{TARGET}-") == 1
     assert checkout.state() == before
@@ -93,23 +93,29 @@ def test_another_folder(checkout: Checkout, tmp_path: Path) -> None:
 def test_nothing_is_written_without_the_markers(
     checkout: Checkout, old: str, new: str, said: list[str]
 ) -> None:
-    checkout.edit(old, new, "README.md")
+    checkout.edit(old, new, "docs/targets.md")
     before = checkout.state()
     for arguments in (["catalog"], ["catalog", "--check"]):
         result = checkout.run(*arguments)
         result.refused(3, *said)
-        assert result.messages[0].startswith("README.md:")
+        assert result.messages[0].startswith("docs/targets.md:")
     assert checkout.state() == before
 
 
-def test_no_readme(checkout: Checkout) -> None:
-    (checkout.root / "README.md").unlink()
+def test_without_a_page_the_table_is_in_the_readme(checkout: Checkout) -> None:
+    (checkout.root / "docs/targets.md").rename(checkout.root / "README.md")
+    checkout.edit(END, f"| stale |\n{END}", "README.md")
+    checkout.run("catalog", "--check").refused(4, "--- README.md", "README.md is out of date")
+
+
+def test_no_page(checkout: Checkout) -> None:
+    (checkout.root / "docs/targets.md").unlink()
     checkout.run("catalog").refused(9, "README.md: no such file")
     assert not page(checkout).exists()
 
 
 def test_a_folder_that_cannot_be_made_changes_nothing(checkout: Checkout, tmp_path: Path) -> None:
-    checkout.edit(END, f"| stale |\n{END}", "README.md")
+    checkout.edit(END, f"| stale |\n{END}", "docs/targets.md")
     (tmp_path / "file").touch()
     before = checkout.state()
     checkout.run("catalog", "--out", str(tmp_path / "file" / "site")).refused(9, "cannot write")

@@ -15,7 +15,7 @@ import yaml
 from tests.cli.checkout import Checkout, Result
 from tests.cli.conftest import ROOT, copy
 
-_FILES = ("matrix.yaml", "compat.yaml", "publish.yaml", "README.md")
+_FILES = ("matrix.yaml", "compat.yaml", "publish.yaml", "docs/targets.md")
 _WITHOUT_IMAGES = ("check", "list")
 
 

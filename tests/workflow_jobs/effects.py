@@ -87,7 +87,7 @@ def rebuilt(place: Place) -> None:
     assert ADVISORY in _request(place, _VULNERABILITIES)
     files = _changed(place, _VULNERABILITIES)
     assert LOCK in files
-    assert all(name.startswith(f"images/{TARGET}/") or name == "README.md" for name in files)
+    assert all(name.startswith(f"images/{TARGET}/") or name == "docs/targets.md" for name in files)
     assert "urllib3==2.5.0" not in git(_server(place), "show", f"{_VULNERABILITIES}:{LOCK}")
 
 
