@@ -46,8 +46,8 @@ class CatalogOptions(OptionSet):
 COMMAND = Command(
     description="Writes the table of all images into docs/targets.md, or into README.md where that "
     "page is not there, and a page on which people choose an image and copy its commands. The page "
-    "is one file without external resources; it can be opened from disk or published anywhere. With "
-    "--notes, prints release notes instead. Needs no engine.",
+    "is one file without external resources; it can be opened from disk or published anywhere. "
+    "With --notes, prints release notes instead. Needs no engine.",
     reads="matrix.yaml, compat.yaml, publish.yaml, verified/ and releases/",
     writes="docs/targets.md, or the table in README.md, and index.html in the folder of --out",
     example="catalog --out site",
