@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast a big log is read, and in how much memory: ``python -m tools.speed --gigabytes 2``.
+
+The log is made of lines as vLLM, Megatron, DeepSpeed and CANN write them, of eight ranks, with a
+failure near its end. The command runs as a user runs it, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+FAILURE = (
+    "[rank5]: RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 5; 60.96 GiB total"
+    " capacity; 58.01 GiB already allocated)\n"
+    "[rank5]: [ERROR] 2026-03-01-10:00:00 (PID:905, Device:5, RankID:5) ERR00006 PTA memory error\n"
+)
+FORMS = (
+    "[rank{r}]: iteration {n}/ 900000 | consumed samples: {k} | lm loss: 1.{k}E+00 | skipped: 0 |",
+    "[2026-03-01 10:{m:02}:{s:02},{t:03}] [INFO] [logging.py:96:log_dist] [Rank {r}] step={n}, lr",
+    "(EngineCore_DP0 pid={p}) INFO 03-01 10:{m:02}:{s:02} [loggers.py:118] running: {k}",
+    "[INFO] RUNTIME({p},python3):2026-03-01-10:{m:02}:{s:02}.{t:03} [stream.cc:{s}] {p} return {k}",
+    "{{'loss': {m}.{k}, 'grad_norm': 0.{n}, 'learning_rate': 1e-05, 'epoch': 0.{s}}}",
+    "[W301 10:{m:02}:{s:02}.{k} compiler_depend.ts:137] Warning: cast to float {r}",
+    '(APIServer pid={p}) INFO:     10.0.0.{s}:{k} - "POST /v1/chat/completions HTTP/1.1" 200 OK',
+)
+
+RARE = "[ERROR] HCCL({p},python3):2026-03-01-10:{m:02}:{s:02}.{t:03} [a.cc:{s}] retry {r} of 8 done"
+"""One line in a thousand: what is called an error is read in full."""
+
+
+def lines(numbers: random.Random) -> Iterator[str]:
+    """Lines without end."""
+    while True:
+        values = {name: numbers.randrange(most) for name, most in (("r", 8), ("m", 60), ("s", 60))}
+        values.update(n=numbers.randrange(900_000), k=numbers.randrange(60_000))
+        values.update(t=numbers.randrange(1000), p=900 + values["r"])
+        form = numbers.choice(FORMS) if numbers.randrange(1000) else RARE
+        yield form.format(**values) + "\n"
+
+
+def write(path: Path, size: int) -> None:
+    """A log of ``size`` bytes: a MB of lines that are all different, again and again."""
+    numbers = random.Random(351125)  # noqa: S311 - no secret
+    made = lines(numbers)
+    with path.open("w", encoding="utf-8") as file:
+        while file.tell() < size:
+            block = "".join(next(made) for _ in range(60_000))
+            for _ in range(8):
+                file.write(block)
+        file.write(FAILURE)
+
+
+def main() -> int:
+    """Make the log, read it and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--gigabytes", type=float, default=2)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.log"
+        write(path, int(options.gigabytes * 1e9))
+        size = path.stat().st_size
+        command = [sys.executable, "-m", "ascend_doctor", "--log", str(path), "--json"]
+        before = time.monotonic()
+        done = subprocess.run(command, cwd=PACKAGE, capture_output=True, text=True, check=False)
+        taken = time.monotonic() - before
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    document = json.loads(done.stdout)
+    [root] = [each for each in document["findings"] if each["role"] == "root"]
+    processor = size / (used.ru_utime + used.ru_stime) / 1e6
+    print(f"{size / 1e9:.2f} GB in {taken:.1f} s: {size / taken / 1e6:.0f} MB/s by the clock,")
+    print(f"{processor:.0f} MB/s by its processor time, {used.ru_maxrss / 1024:.0f} MB of memory;")
+    print(f"the root is {root['id']}, rank {root['rank']}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
