@@ -37,12 +37,13 @@ _CAUGHT = re.compile(
     r"|WARNING|UserWarning|warnings\.warn|[Cc]annot import|is disabled|will be disabled|, using "
 )
 _EXCEPTION = re.compile(
-    r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Failure|Timeout|Interrupt))"
+    r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Failure|Timeout|Interrupt)"
+    r"|(?:[a-z_]\w*\.){2,}[A-Z]\w+)"
     r"(?:\([\w, ]+\))?(?::\s|:?$)"
 )
 _ABORT = re.compile(
     r"terminate called after throwing|\bAssertion .{1,200} failed|[A-Z]_ASSERT\(.{1,200}\) failed"
-    r"|^panic: |^Fatal Python error: |Aborted \(core dumped\)"
+    r"|^panic: |^Fatal Python error: |Aborted \(core dumped\)|^Aborted$"
 )
 """What programs in C++ and Go say instead of an exception's name."""
 

@@ -59,6 +59,16 @@ CALL = "TypeError: forward() takes 2 positional arguments but 3 were given"
         ("fatal: unable to access 'https://h/x.git/': Could not resolve host: h", "network"),
         ("KeyError: 'model.layers.0.mlp.gate_proj.weight_scale'", "model-files"),
         ("KeyError: 'weight'", None),
+        ("errorStr: Illegal instruction, which is usually caused by unaligned UUB", None),
+        ("Illegal instruction (core dumped)", "native-crash"),
+        ("ValueError: Bfloat16 is not supported on this device", "bf16-unsupported"),
+        ("Error response from daemon: manifest for q/x:v9 not found", "image-missing"),
+        ("no matching manifest for linux/amd64 in the manifest list entries", "wrong-architecture"),
+        ("Cannot connect to the Docker daemon at unix:///var/run/docker.sock", "docker-daemon"),
+        ("bash: vllm: command not found", "command-missing"),
+        ("python: can't open file '/w/a.py': [Errno 2] No such file", "command-missing"),
+        ("OSError: You are trying to access a gated repo.", "model-files"),
+        ("TypeError: f() got an unexpected keyword argument 'x'", None),
     ],
 )
 def test_the_cause_of_a_line(line: str, cause: str | None) -> None:
