@@ -9,7 +9,7 @@ import string
 from typing import Any
 
 from .causes import Cause, causes, causes_in
-from .codes import Code, catalogue, family
+from .codes import Code, catalogue, codes_in, family, is_inner
 from .log_report import cause_document
 from .owners import judge_line, owner_of
 from .table import Finding
@@ -58,6 +58,9 @@ def _code_document(code: Code) -> dict[str, Any]:
 def _of_text(text: str) -> list[dict[str, Any]]:
     """The causes that a line names, or whose a symbol or a library is."""
     rows = [cause_document(each.cause, each.values) for each in causes_in(text)]
+    inner = [code for code in codes_in(text) if is_inner(code)]
+    if inner and not rows:
+        return [_judged("inner", {"code": inner[0], "family": family(inner[0])})]
     if not rows and re.match(r"lib[\w.+-]+\.so", text):
         judged = judge_line(f"{text}: cannot open shared object file")
         rows = [_judged(*judged)] if judged else []

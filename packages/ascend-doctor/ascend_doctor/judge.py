@@ -18,6 +18,9 @@ _ENDS = {"host-memory", "native-crash"}
 
 _BARE = ("exception", "code", "code-unknown")
 _VAGUE = {"error-line", "other-rank"}
+_SAY_LITTLE = {"inner", "error-line"}
+"""What is worth a line only where there is nothing else."""
+
 _SAYS_WHY = re.compile(r"[Mm]emory|oom|OOM|bad_alloc")
 
 
@@ -61,7 +64,8 @@ def _outcome(reader: Reader) -> Outcome:
         return Outcome(False, None, (), tuple(_once([*notes, *over])), reader.counts, reader.size)
     root = _root(failing, alive)
     root = next(_reasons_of_an_end(root, [*failing, *lines]), root)
-    follows = [each for each in _once(alive) if each.cause.id != root.cause.id]
+    silent = {root.cause.id, *_SAY_LITTLE}
+    follows = [each for each in _once(alive) if each.cause.id not in silent]
     notes = [each for each in notes if each.cause.id != root.cause.id]
     return Outcome(True, root, tuple(follows), tuple(_once(notes)), reader.counts, reader.size)
 

@@ -153,6 +153,7 @@ def test_whose_fault_a_missing_thing_is(line: str, name: str, value: str) -> Non
         ),
         ("RuntimeError: call aclnnCat failed, error code is 161002", "operator-arguments"),
         *(("ERR02200", "code"), ("shm-small", "shm-small")),
+        *(("EI9999", "inner"), ("EZ3002", "operator-unsupported"), ("E30006", "kernels-missing")),
         ("undefined symbol", "torch-replaced"),
     ],
 )

@@ -164,3 +164,12 @@ WRAPPER = "  error: subprocess-exited-with-error"
 )
 def test_what_is_behind_it(lines: tuple[str, ...], cause: str, tmp_path: Path) -> None:
     assert root(tmp_path, *lines) == cause
+
+
+def test_a_code_that_says_little_is_no_line_of_its_own_beside_a_reason(tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_text("EZ9999: Inner Error!\nRuntimeError: x, error code is 507015\n")
+    outcome = judge_logs([str(log)])
+    assert outcome.root
+    assert outcome.root.cause.id == "operator-crash"
+    assert outcome.follows == ()
