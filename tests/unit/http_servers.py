@@ -33,15 +33,17 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def answering(handler: type[Handler], context: ssl.SSLContext | None = None) -> Iterator[str]:
+def answering(
+    handler: type[Handler], context: ssl.SSLContext | None = None, host: str = "127.0.0.1"
+) -> Iterator[str]:
     """The address of a server, with TLS if there is a ``context``; ``handler`` answers."""
-    server = HTTPServer(("127.0.0.1", 0), handler)
+    server = HTTPServer((host, 0), handler)
     if context:
         server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
-        yield f"{'https' if context else 'http'}://127.0.0.1:{server.server_address[1]}"
+        yield f"{'https' if context else 'http'}://{host}:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""apt in a build that an engine runs has the login of a mirror, and nothing that is left has it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import subprocess
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cannery.common.package_index import PackageIndex
+from cannery.engine import client as engine
+from cannery.engine.apt_sources import logins_of
+from cannery.engine.bake import BakeSettings, bake
+from cannery.engine.builder import find_builder
+from cannery.engine.known_bases import building_architecture
+from cannery.engine.network import bridge_address
+from cannery.image.bake_file import Caches, ImageBuild
+from tests.canaries import Content, canaries, search, watching
+from tests.unit.engine.test_base_mirrors import BASE
+from tests.unit.http_servers import Handler, answering
+
+DOCKERFILE = """\
+FROM {base}
+ARG ANEW
+RUN echo "deb http://{mirror}/debian/20261101T000000Z bookworm main" >/etc/apt/sources.list
+RUN --mount=type=secret,id=apt \\
+    if [ -s /run/secrets/apt ]; then export APT_CONFIG=/run/secrets/apt; fi; \\
+    apt-get update || env; cat /proc/self/mountinfo /etc/apt/sources.list
+"""
+"""The lines with the secret are those of the Dockerfiles of targets."""
+
+
+def test_the_login_of_a_mirror_is_used_and_left_nowhere(tmp_path: Path) -> None:
+    base = f"cannery/bootstrap:bookworm-{building_architecture()}"
+    if not engine.image_id(base):
+        pytest.fail(f"{base} is not here; 'nox -s image' bootstraps it")
+    secrets = canaries("user", "password")
+    user, password = (each.secret for each in secrets.values())
+    seen: list[str] = []
+
+    class Mirror(Handler):
+        def answer(self) -> None:
+            sent = self.headers.get("Authorization", "").removeprefix("Basic ")
+            seen.append(base64.b64decode(sent).decode())
+            self.reply(404, b"")
+
+    said, images = io.StringIO(), list[str]()
+    with answering(Mirror, host=bridge_address()) as address:
+        mirror = address.partition("://")[2]
+        archive = f"http://{user}:{password}@{mirror}"
+        dated = replace(BASE, snapshot="20261101T000000Z", archive=archive)
+        (tmp_path / "Dockerfile").write_text(DOCKERFILE.format(base=base, mirror=mirror))
+        build = ImageBuild(
+            id="apt-login",
+            tag="apt-login",
+            dockerfile=tmp_path / "Dockerfile",
+            folder=tmp_path,
+            platform=f"linux/{building_architecture()}",
+            arguments={"ANEW": str(tmp_path)},
+            apt_logins=logins_of([dated]),
+        )
+        settings = BakeSettings(
+            builder=find_builder(""),
+            source=PackageIndex(ca=None, index_url=""),
+            caches=Caches(),
+            logs=tmp_path / "logs",
+        )
+        with redirect_stderr(said), redirect_stdout(said), watching() as watched:
+            failures = bake(
+                [build], settings, lambda *_: None, lambda _, image: images.append(image)
+            )
+    assert failures == {}
+    [image] = {*images}
+    try:
+        assert f"{user}:{password}" in seen
+        log = (tmp_path / "logs" / "apt-login.log").read_bytes()
+        assert b"/run/secrets/apt" in log
+        saved = subprocess.run(["docker", "save", image], capture_output=True, check=True).stdout
+        words = ["docker", "history", "--no-trunc", image]
+        history = subprocess.run(words, capture_output=True, check=True).stdout
+        places: dict[str, list[Content]] = {
+            "image": [saved],
+            "history": [history],
+            "logs": [tmp_path / "logs"],
+            "build context": [tmp_path / "Dockerfile"],
+            "console": [said.getvalue().encode()],
+            "command lines": [watched.content],
+        }
+        assert search(secrets.values(), places) == []
+    finally:
+        subprocess.run(
+            ["docker", "image", "rm", "--force", image], capture_output=True, check=False
+        )
