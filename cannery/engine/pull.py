@@ -27,6 +27,9 @@ _SILENT = re.compile(
 )
 """What BuildKit says if nobody answers where a registry should be."""
 
+_DAMAGED = "unexpected commit digest"
+"""What BuildKit says of content that is not what its digest says."""
+
 _FIXES = (
     (r"no match for platform", "Name an image that is for this platform, too."),
     (r"x509|certificate", "Make the builder trust it: put the CA into /etc/docker/certs.d/{host}."),
@@ -64,6 +67,9 @@ def pull(builder: Builder, reference: str, architecture: str) -> Refusal | None:
     """
     platform = f"linux/{architecture}"
     code, said = _build(builder, reference, platform, "type=cacheonly")
+    if code and _DAMAGED in said:
+        _forget_damaged(builder)
+        code, said = _build(builder, reference, platform, "type=cacheonly")
     if not code:
         return None
     last = (said.strip().splitlines() or ["docker gives no reason"])[-1]
@@ -87,6 +93,16 @@ def put_into_engine(builder: Builder, reference: str, architecture: str, name: s
     code, said = _build(builder, reference, f"linux/{architecture}", output)
     if code:
         raise EngineError(f"the engine cannot have {reference}:\n{said.strip()}")
+
+
+def _forget_damaged(builder: Builder) -> None:
+    """Let BuildKit collect garbage, with which goes what it has received and cannot use.
+
+    Until then it would take these bytes for the answer of the next pull, too. No cache has such an
+    id, so nothing else is removed.
+    """
+    argv = ["docker", "buildx", "prune", "--builder", builder.name, "--force"]
+    run([*argv, "--filter", "id=^none$"], capture=True)
 
 
 def _build(builder: Builder, reference: str, platform: str, output: str) -> tuple[int, str]:

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pull of damaged content, with a program in docker's place that keeps it until a collection."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cannery.engine.builder import Builder
+from cannery.engine.pull import pull
+
+BASE = "registry.test/debian@sha256:" + "ab" * 32
+DOCKER = f"""#!{sys.executable}
+import sys
+from pathlib import Path
+here, words = Path(__file__).parent, sys.argv[1:]
+shown = words[:2] + (words[words.index("--force") :] if "--force" in words else [])
+with (here / "asked").open("a") as asked:
+    print(*shown, file=asked)
+if words[1] == "prune":
+    (here / "damaged").unlink(missing_ok=True)
+    sys.exit(0)
+if (here / "damaged").exists() or (here / "lies").exists():
+    print('ERROR: failed to solve: {BASE}: failed commit on ref "manifest-x": unexpected commit'
+          " digest sha256:1, expected sha256:2: failed precondition")
+    sys.exit(1)
+if (here / "gone").exists():
+    print("ERROR: failed to solve: {BASE}: not found")
+    sys.exit(1)
+"""
+BUILD, COLLECT = "buildx build", "buildx prune --force --filter id=^none$"
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "docker").write_text(DOCKER, encoding="utf-8")
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("state", "asked", "why"),
+    [
+        ("", [BUILD], ""),
+        ("damaged", [BUILD, COLLECT, BUILD], ""),
+        ("lies", [BUILD, COLLECT, BUILD], "unexpected commit digest"),
+        ("gone", [BUILD], "not found"),
+    ],
+)
+def test_what_was_received_damaged_is_forgotten(
+    docker: Path, state: str, asked: list[str], why: str
+) -> None:
+    if state:
+        (docker / state).touch()
+    refusal = pull(Builder(name="default", local=True), BASE, "arm64")
+    assert (docker / "asked").read_text(encoding="utf-8").splitlines() == asked
+    assert why in refusal.why if refusal else not why
