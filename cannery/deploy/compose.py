@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cannery.deploy.docker import run_spec
 from cannery.deploy.run_spec import tmpfs_option
-from cannery.deploy.workload import IDLE, Workload
+from cannery.deploy.workload import IDLE, Workload, run_spec
 from cannery.deploy.yaml_text import comment, dump
 
 

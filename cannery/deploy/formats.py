@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 
 from cannery.common.errors import Problem, UsageError, did_you_mean
 from cannery.deploy.compose import compose_text
-from cannery.deploy.docker import run_spec
 from cannery.deploy.kubernetes import kubernetes_text
 from cannery.deploy.run_spec import RunSpec, shell_text
 from cannery.deploy.volcano import volcano_text
-from cannery.deploy.workload import RUNTIMES, Workload
+from cannery.deploy.workload import RUNTIMES, Workload, run_spec
 
 __all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cannery.deploy.pods import RENDEZVOUS, claims, labels, pod_spec, several
+from cannery.deploy.pods import RENDEZVOUS, claims, labels, pod_spec, rendezvous_variables
 from cannery.deploy.workload import Workload
 from cannery.deploy.yaml_text import comment, dump
 
@@ -50,7 +50,9 @@ def _services(workload: Workload) -> list[dict[str, Any]]:
 
 
 def _job(workload: Workload) -> dict[str, Any]:
-    environment = several(workload, master=f"{workload.name}-0.{workload.name}", index=_INDEX)
+    environment = rendezvous_variables(
+        workload, master=f"{workload.name}-0.{workload.name}", index=_INDEX
+    )
     architecture = {"kubernetes.io/arch": workload.target.docker_arch}
     pod = pod_spec(workload, environment=environment, architecture=architecture)
     spec: dict[str, Any] = {"backoffLimit": 0}

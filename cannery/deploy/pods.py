@@ -68,7 +68,7 @@ def pod_spec(
     return spec | {"volumes": [volume for volume, _ in found]}
 
 
-def several(workload: Workload, *, master: str, index: str) -> list[Json]:
+def rendezvous_variables(workload: Workload, *, master: str, index: str) -> list[Json]:
     """Variables with which the nodes find each other.
 
     ``master`` is the first node's name, ``index`` the annotation that numbers the pods.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cannery.deploy.pods import claims, labels, pod_spec, several
+from cannery.deploy.pods import claims, labels, pod_spec, rendezvous_variables
 from cannery.deploy.run_spec import RANK_TABLE, VISIBLE_TO_RUNTIME
 from cannery.deploy.workload import Workload
 from cannery.deploy.yaml_text import comment, dump
@@ -81,7 +81,7 @@ def _job(workload: Workload) -> dict[str, Any]:
 
 
 def _pod(workload: Workload) -> dict[str, Any]:
-    environment = several(
+    environment = rendezvous_variables(
         workload, master=f"{workload.name}-{_TASK}-0.{workload.name}", index=_INDEX
     )
     if workload.ascend:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cannery.common.errors import Problem, UsageError, did_you_mean
@@ -20,6 +20,10 @@ from cannery.deploy.run_spec import (
     NOT_IN_BASE_LIST,
     RANK_TABLE,
     SHM_SIZE,
+    RunSpec,
+    ascend_runtime,
+    npus,
+    simulated_device,
 )
 
 RUNTIMES = ("devices", "ascend")
@@ -216,6 +220,29 @@ class Workload:
             elif not source.startswith(beginnings):
                 fix = "Begin it with '/'." if in_cluster else "Begin it with '/' or './'."
                 yield Problem(what=f"invalid path of the host {source!r}.", fix=fix)
+
+
+def run_spec(workload: Workload, devices: RunSpec | None = None) -> RunSpec:
+    """The options for one host; ``devices`` are those of the host, if they are known."""
+    devices = devices or _devices(workload)
+    return replace(
+        devices,
+        shm_size=workload.shm_size,
+        user=workload.user,
+        unprivileged=workload.unprivileged,
+        read_only=workload.read_only,
+        tmpfs=workload.tmpfs,
+        folder=workload.folder,
+        volumes={**workload.volumes, **workload.mounts},
+        ports=workload.ports,
+        environment={**devices.environment, **workload.environment},
+    )
+
+
+def _devices(workload: Workload) -> RunSpec:
+    if workload.simulate_host:
+        return simulated_device(workload.simulate_host, len(workload.cards))
+    return ascend_runtime(workload.cards) if workload.ascend else npus(workload.cards)
 
 
 def _normal(path: str) -> str:

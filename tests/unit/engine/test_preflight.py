@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from cannery.common.errors import Problem
-from cannery.deploy.docker import run_spec
 from cannery.deploy.run_spec import DRIVER, MANAGEMENT_DEVICES, cards_of
-from cannery.deploy.workload import Workload
+from cannery.deploy.workload import Workload, run_spec
 from cannery.engine import client as engine
 from cannery.engine import preflight as host
 from tests.unit.host_engine import BUILD, PROJECT, TARGET, WORKLOAD, Engine
