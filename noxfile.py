@@ -28,8 +28,9 @@ SHIPPED = ("test_libraries.py::test_an_old_glibc_is_enough", "test_wheel_of_devi
 CORES = ("--numprocesses", "auto", "--dist")
 TORCH = ("torch==2.13.0", "torch_npu==2.13.0")
 CONTEXT = "cannery/image/context"
-PROGRAMS = [f"{CONTEXT}/{name}" for name in ("compile-python", "download-sdist", "seal-layer")]
-PROGRAMS += [f"{CONTEXT}/install-wheels", f"{CONTEXT}/split-lock", "cannery/image/vendor/take-cann"]
+PROGRAMS = [f"{CONTEXT}/{name}" for name in ("compile-python", "describe-image", "seal-layer")]
+PROGRAMS += [f"{CONTEXT}/{name}" for name in ("download-sdist", "install-wheels", "split-lock")]
+PROGRAMS += ["cannery/image/vendor/take-cann"]
 
 
 @nox.session

@@ -15,11 +15,10 @@ from cannery.common.files import LEFTOVER
 from cannery.matrix.project import Project
 
 MADE = (
-    *("Dockerfile", "build-requirements.lock", "compose.yaml", "constraints.txt", "environment"),
-    *("layers.txt", "leave-out.txt", "nnal.env", "profile.sh", "requirements.lock", "target.json"),
-    "toolkit.env",
+    *("Dockerfile", "build-requirements.lock", "compose.yaml", "requirements.lock", "target.json"),
     # What earlier versions wrote.
-    *("install-packages", "install-wheels", "seal-layer", "tools.txt", "wheels/*.txt", "guard/*"),
+    *("constraints.txt", "environment", "layers.txt", "leave-out.txt", "nnal.env", "profile.sh"),
+    "toolkit.env",
 )
 """The names of the files that ``build.py render`` and ``build.py lock`` write below images/ID/."""
 

@@ -85,19 +85,6 @@ CONSTRAINT_VARIABLES = {
 GUARD = "/usr/local/share/cannery/python"
 """The folder through which any Python loads the guard, such as that of a virtual environment."""
 
-_PROFILE = """\
-# The image's ENV, for login shells: 'su -' and ssh start without it, 'bash -l' resets PATH.
-cannery_prepend() {
-    eval "cannery_old=\\${$1-}"
-    case ":$cannery_old:" in
-        *":$2:"*) ;;
-        *) eval "export $1=\\"\\$2\\${cannery_old:+:\\$cannery_old}\\"" ;;
-    esac
-}
-"""
-
-_PATHS = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "CMAKE_PREFIX_PATH")
-
 
 def toolkit_home(target: Target) -> str:
     """The folder that ASCEND_TOOLKIT_HOME names."""
@@ -157,15 +144,21 @@ def _environment(
     return env | {"PATH": ":".join(path), "LD_LIBRARY_PATH": ":".join(libraries)}
 
 
-def script_environment(target: Target, component: str) -> str:
-    """What a shell has after CANN's scripts, once ``component`` is installed: lines NAME=VALUE.
+def environment_steps(target: Target) -> list[Mapping[str, str]]:
+    """``image_environment`` as the instructions ENV set it: the toolkit's, then NNAL's.
 
-    For NNAL with the first of its two ABIs, because all targets of a release share its layer.
+    As CANN's scripts do, NNAL's puts its folders before those that are there.
     """
-    release, nnal = target.cann, target.nnal.version if component == "nnal" else ""
-    found = _environment(release.layout, release.version, target.machine, nnal, 0)
-    lines = [f"{name}={_plain(value)}" for name, value in found.items()]
-    return "\n".join(lines) + "\n"
+    release = target.cann
+    toolkit = _environment(release.layout, release.version, target.machine, "", 0)
+    if not target.with_nnal:
+        return [toolkit]
+    nnal = {
+        name: value.removesuffix(toolkit[name]) + f"${name}" if name in toolkit else value
+        for name, value in image_environment(target).items()
+        if value != toolkit.get(name)
+    }
+    return [toolkit, nnal]
 
 
 def _atb_settings(version: str, home: str) -> dict[str, str]:
@@ -191,21 +184,3 @@ def full_environment(target: Target) -> dict[str, str]:
 def _plain(value: str) -> str:
     """A value of ENV without the Dockerfile's quotes."""
     return value.strip('"')
-
-
-def environment_file(target: Target) -> str:
-    """The text of /etc/environment, which PAM reads for sessions of su, sshd and cron."""
-    lines = [f'{name}="{value}"' for name, value in full_environment(target).items()]
-    return "\n".join(lines) + "\n"
-
-
-def profile_script(target: Target) -> str:
-    """The text of /etc/profile.d/cannery.sh: sets missing variables and completes paths."""
-    lines = [_PROFILE.rstrip()]
-    for name, value in full_environment(target).items():
-        if name in _PATHS:
-            folders = [each for each in value.split(":") if each not in SYSTEM_PATH]
-            lines += [f'cannery_prepend {name} "{folder}"' for folder in reversed(folders)]
-        else:
-            lines.append(f'export {name}="${{{name}-{value}}}"')
-    return "\n".join([*lines, "unset -f cannery_prepend", "unset cannery_old", ""])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that describe an image: target.json and constraints.txt."""
+"""The target.json of a target, and that of its image."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,11 +59,34 @@ def compiled_folders(target: Target) -> tuple[str, ...]:
     return own, "/usr/lib/python3", interpreter_paths(target)["site_packages"], "/opt", ASCEND
 
 
-def target_record(target: Target, lock: Lock, kept: Iterable[Held]) -> dict[str, Any]:
-    """The content of target.json, which is in the image; the image tests compare both.
+def committed_record(
+    target: Target, lock: Lock, layers: Mapping[str, Iterable[str]]
+) -> dict[str, Any]:
+    """The content of images/ID/target.json; ``layers`` has the packages of each layer of wheels.
 
-    ``kept`` is what ``held`` returns.
+    The program describe-image makes constraints.txt and the image's target.json from it.
     """
+    return {
+        **_facts(target),
+        "layers": {name: " ".join(packages) for name, packages in layers.items()},
+        "local_versions": _local_versions(target),
+        "vendor_wheels": _vendor_versions(target),
+        "held": {each.requirement: each.reason for each in held(target, lock)},
+    }
+
+
+def image_record(target: Target, lock: Lock) -> dict[str, Any]:
+    """The content of the target.json in the image, with which the image tests compare it."""
+    return {
+        **_facts(target),
+        "wheels": installed_versions(target, lock),
+        "vendor_wheels": _vendor_versions(target),
+        "held": [each.requirement for each in held(target, lock)],
+        "environment": {k: v.strip('"') for k, v in image_environment(target).items()},
+    }
+
+
+def _facts(target: Target) -> dict[str, Any]:
     return {
         "id": target.id,
         "platform": target.platform,
@@ -76,17 +99,21 @@ def target_record(target: Target, lock: Lock, kept: Iterable[Held]) -> dict[str,
         "overridden": [normal_name(each.name) for each in parse_requirements(overrides(target))],
         **interpreter_paths(target),
         "compiled": compiled_folders(target),
-        "wheels": installed_versions(target, lock),
-        "vendor_wheels": {name: wheel.version for name, wheel in target.vendor_wheels.items()},
-        "held": [each.requirement for each in kept],
-        "environment": {k: v.strip('"') for k, v in image_environment(target).items()},
     }
 
 
+def _vendor_versions(target: Target) -> dict[str, str]:
+    return {name: wheel.version for name, wheel in target.vendor_wheels.items()}
+
+
+def _local_versions(target: Target) -> dict[str, str]:
+    """Package to version, of the wheels that are built: they may have a local version."""
+    return {wheel.package: wheel.installed_version for wheel in target.built_wheels.values()}
+
+
 def installed_versions(target: Target, lock: Lock) -> dict[str, str]:
-    """Package to the version in the image; a wheel that is built may have a local version."""
-    built = {wheel.package: wheel.installed_version for wheel in target.built_wheels.values()}
-    return {**lock.versions, **built}
+    """Package to the version in the image."""
+    return {**lock.versions, **_local_versions(target)}
 
 
 def held(target: Target, lock: Lock) -> list[Held]:
@@ -147,13 +174,3 @@ def _range(requirement: Requirement, override: tuple[str, ...]) -> str:
     if requirement.extras or normal_name(requirement.name) in names:
         return ""
     return str(requirement.specifier)
-
-
-def constraints(kept: Iterable[Held]) -> str:
-    """The text of constraints.txt, which pip and uv read in the image, from ``held``."""
-    lines = [
-        "# Versions that work with this image's CANN and with each other. pip and 'uv pip' read",
-        "# this file through PIP_CONSTRAINT and UV_CONSTRAINT; unset both to change a version.",
-        *(f"{each.requirement}  # {each.reason}" for each in kept),
-    ]
-    return "\n".join(lines) + "\n"

@@ -20,18 +20,13 @@ from cannery.image.environment import (
     ASCEND,
     CONSTRAINT_VARIABLES,
     GUARD,
-    environment_file,
-    image_environment,
-    profile_script,
-    script_environment,
+    environment_steps,
 )
 from cannery.image.layers import Layer, LayerKind, layers_of
 from cannery.image.record import (
+    committed_record,
     compiled_folders,
-    constraints,
-    held,
     interpreter_paths,
-    target_record,
 )
 from cannery.lock.committed import read_lock
 from cannery.lock.lock_file import Lock, check_lock
@@ -107,20 +102,13 @@ class Renderer:
 
     def _rendered(self, target: Target, lock: Lock) -> Rendered:
         layers = layers_of(target, lock)
-        kept = held(target, lock)
-        record = target_record(target, lock, kept)
+        wheels = {each.name: [w.name for w in each.wheels] for each in layers if each.wheels}
+        record = committed_record(target, lock, wheels)
         files = {
             "Dockerfile": self._dockerfile(target, layers, lock),
-            "constraints.txt": constraints(kept),
-            "environment": environment_file(target),
-            "layers.txt": _layers_text(layers),
-            "profile.sh": profile_script(target),
-            "leave-out.txt": "".join(f"{path}\n" for path in target.leave_out),
             "requirements.lock": lock.text,
             "target.json": json.dumps(record, indent=2, ensure_ascii=False) + "\n",
         }
-        for component in ("toolkit", *(["nnal"] if target.with_nnal else [])):
-            files[f"{component}.env"] = script_environment(target, component)
         if lock.build:
             files["build-requirements.lock"] = lock.build.text
         if target.application and target.application.ports:
@@ -133,7 +121,7 @@ class Renderer:
             "target": target,
             "layers": layers,
             "system": next(layer for layer in layers if layer.kind is LayerKind.SYSTEM),
-            "env": image_environment(target),
+            "env": environment_steps(target),
             "constraint_env": CONSTRAINT_VARIABLES,
             "ascend": ASCEND,
             "guard": GUARD,
@@ -150,16 +138,6 @@ class Renderer:
     @cached_property
     def _templates(self) -> Templates:
         return Templates(self._project)
-
-
-def _layers_text(layers: Iterable[Layer]) -> str:
-    """The names of the packages in each layer of wheels."""
-    lines = [
-        f"{layer.name}: {' '.join(wheel.name for wheel in layer.wheels)}"
-        for layer in layers
-        if layer.wheels
-    ]
-    return "\n".join([f"# {BANNER}", *lines, ""])
 
 
 def _compose(target: Target) -> str:

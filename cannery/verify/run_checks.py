@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -23,6 +24,8 @@ from cannery.deploy.run_spec import RunSpec
 from cannery.engine import containers
 from cannery.engine.hardware import hardware
 from cannery.engine.not_started import NOT_STARTED
+from cannery.image.record import image_record
+from cannery.lock.committed import read_lock
 from cannery.matrix.project import Project
 from cannery.verify.check_files import (
     COMPILER_CHECK,
@@ -124,9 +127,13 @@ def checks_in(
     words = folders or [str(folder_of_checks(project))]
     words += ["--simulated"] if subject.simulated else []
     words += [f"--deselect=tests/image/{COMPILER_CHECK}"] if target.without_compiler else []
-    words += ["--record", str(project.images / target.id / "target.json")]
     must = expected(project, target, kind, only)
-    return image_tests_in(project, container, kind, words, must)
+    with tempfile.TemporaryDirectory(prefix="cannery-record-") as folder:
+        record = Path(folder) / "target.json"
+        known = image_record(target, read_lock(project, target))
+        record.write_text(json.dumps(known), encoding="utf-8")
+        words += ["--record", str(record)]
+        return image_tests_in(project, container, kind, words, must)
 
 
 def image_tests_in(
