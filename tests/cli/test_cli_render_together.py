@@ -43,8 +43,8 @@ def test_renders_at_the_same_time_all_succeed(installed: Checkout) -> None:
         folder = installed.root / "images" / name
         folder.mkdir()
         (folder / "Dockerfile").write_text(head, encoding="utf-8")
-        (folder / "constraints.txt").write_text("x", encoding="utf-8")
-    for path in installed.root.glob("images/*/layers.txt"):
+        (folder / "target.json").write_text("x", encoding="utf-8")
+    for path in installed.root.glob("images/*/target.json"):
         path.unlink()
     at_once(installed, *[["render"]] * 5)
     assert installed.state() == before

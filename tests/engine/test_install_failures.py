@@ -52,7 +52,7 @@ BAD = {
     ),
     "other variables": (
         "layer-nnal",
-        {"nnal.env": ("ATB_MATMUL_SHUFFLE_K_ENABLE=1\n", "ATB_NEW=1\n")},
+        {"Dockerfile": ("ATB_MATMUL_SHUFFLE_K_ENABLE=1 ", "ATB_NEW=1 ")},
         (
             "nnal 8.0.T39 is not installed by Ascend-cann-nnal_8.0.T39_linux-aarch64.run:",
             "set_env.sh gives ATB_MATMUL_SHUFFLE_K_ENABLE '1', and ENV would have no value.",

@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from string import Template
 
 from cannery.common.model import Target
 from cannery.deploy.run_spec import DRIVER_MOUNTS
 from cannery.image.environment import image_environment
 from cannery.image.simulated import simulated_labels
 from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments
+from tests.unit.described import described_folder
 
 
 def test_every_stage_is_used(dockerfile: Dockerfile) -> None:
@@ -83,7 +85,8 @@ def environment(dockerfile: Dockerfile) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in dockerfile:
         if each.word == "ENV" and each.stage == "image":
-            found |= assignments(each.rest)
+            for name, value in assignments(each.rest).items():
+                found[name] = Template(value).substitute(found)
     return found
 
 
@@ -106,8 +109,7 @@ def test_the_environment_is_the_one_on_record(
     assert not image_environment(target).keys() & application.keys()
     record = {name: value.strip('"') for name, value in image_environment(target).items()}
     assert env == {**record, **application}
-    text = (folder / "target.json").read_text(encoding="utf-8")
-    assert json.loads(text)["environment"] == record
+    assert json.loads(described_folder(folder)["target.json"])["environment"] == record
 
 
 def test_the_places_of_the_driver_are_there(dockerfile: Dockerfile) -> None:

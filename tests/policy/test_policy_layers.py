@@ -26,7 +26,7 @@ def stage(folder: Path, name: str) -> str:
     assert found, name
     lines = [line for line in found[1].splitlines() if line and not line.startswith("#")]
     sources = re.findall(r"from=([\w-]+)", found[1]) + re.findall(rf"^FROM (\S+) AS {name}$", text)
-    common = ("build", "lock")
+    common = ("build", "files")
     inner = [
         stage(folder, each) for each in sources if f" AS {each}\n" in text and each not in common
     ]

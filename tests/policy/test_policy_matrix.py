@@ -17,10 +17,13 @@ from packaging.version import Version
 
 from cannery.common.model import Target
 from cannery.image.drift import compare, require_in_sync
+from cannery.image.record import image_record
 from cannery.image.render import Renderer
+from cannery.lock.committed import read_lock
 from cannery.lock.lock_file import LockedWheel, parse_lock
 from cannery.matrix.project import Project
 from tests.policy.conftest import TARGETS
+from tests.unit.described import described_folder
 
 HASH_LINE = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")
 PACKAGE_LINE = re.compile(r"[a-z0-9._-]+==[^\s;]+( ; [^\\]+)? \\")
@@ -76,7 +79,7 @@ def split(folder: Path, place: Path, project: Project) -> dict[str, list[str]]:
     """Layer to the lines that the build installs it from, by the Dockerfile's own program."""
     program = project.build_context / "split-lock"
     argv = [sys.executable, str(program), str(folder / "requirements.lock")]
-    subprocess.run([*argv, str(folder / "layers.txt"), str(place / "lock")], check=True)
+    subprocess.run([*argv, str(folder / "target.json"), str(place / "lock")], check=True)
     return {
         path.stem: path.read_text(encoding="utf-8").splitlines()
         for path in (place / "lock").iterdir()
@@ -131,7 +134,7 @@ def local_versions(target: Target) -> dict[str, str]:
 
 
 def test_constraints_hold_what_the_matrix_asks_for_by_version(target: Target, folder: Path) -> None:
-    lines = (folder / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    lines = described_folder(folder)["constraints.txt"].splitlines()
     found: dict[str, Requirement] = {}
     for line in lines[2:]:
         requirement, mark, reason = line.partition("  # ")
@@ -151,12 +154,16 @@ def test_constraints_hold_what_the_matrix_asks_for_by_version(target: Target, fo
     assert {canonicalize_name(each.name) for each in asked if each.specifier} <= found.keys()
 
 
-def test_the_record_says_what_is_locked(target: Target, folder: Path) -> None:
-    record = json.loads((folder / "target.json").read_text(encoding="utf-8"))
+def test_the_record_says_what_is_locked(target: Target, folder: Path, project: Project) -> None:
+    made = described_folder(folder)
+    record = json.loads(made["target.json"])
+    # The image tests compare the image with this one.
+    expected = image_record(target, read_lock(project, target))
+    assert record == json.loads(json.dumps(expected))
     locked = {wheel.name: wheel.version for wheel in wheels_of(folder / "requirements.lock")}
     assert record["wheels"] == locked | local_versions(target)
     assert record["components"] == target.components
-    lines = (folder / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    lines = made["constraints.txt"].splitlines()
     assert record["held"] == [line.partition("  # ")[0] for line in lines if line[0] != "#"]
     lock = (folder / "requirements.lock").read_bytes()
     label = f'io.cannery.lock="sha256:{hashlib.sha256(lock).hexdigest()}"'

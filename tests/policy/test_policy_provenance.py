@@ -25,6 +25,7 @@ from cannery.publish.inventory import (
 )
 from cannery.publish.provenance import Builder, Inputs, Source, UsedBase, slsa
 from tests.policy.conftest import PROJECT
+from tests.unit.described import described_folder
 
 
 def lock_of(target: Target) -> Lock:
@@ -34,7 +35,7 @@ def lock_of(target: Target) -> Lock:
 @pytest.fixture
 def inventory(target: Target, folder: Path) -> Inventory:
     """What an image of the target holds, if its record is right; the engine's tests look."""
-    record = json.loads((folder / "target.json").read_text(encoding="utf-8"))
+    record = json.loads(described_folder(folder)["target.json"])
     packages = [Package(name=name, version=version) for name, version in record["wheels"].items()]
     return Inventory(
         wheels=wheels(packages, [], target, lock_of(target), simulated=False),
@@ -96,7 +97,8 @@ def test_the_record_and_the_lock_are_where_the_contents_are_read(folder: Path) -
     dockerfile = (folder / "Dockerfile").read_text(encoding="utf-8")
     place, _, record = RECORD.rpartition("/")
     lock = LOCK.removeprefix(f"{place}/")
-    assert f"/layer{place} /tmp/constraints.txt /tmp/{lock} /tmp/{record}" in dockerfile
+    made = f"/layer{place} /tmp/files/constraints.txt /tmp/files/{record} /tmp/{lock}"
+    assert made in dockerfile
 
 
 def test_every_layer_with_debian_packages_has_a_list_of_its_own(

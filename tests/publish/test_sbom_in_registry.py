@@ -23,6 +23,7 @@ from cannery.publish.inventory import Inventory, Origin, Package, vendor_package
 from cannery.publish.provenance import Builder, Inputs, Source, UsedBase, slsa
 from cannery.publish.sbom import spdx
 from tests.engine.engines import registry
+from tests.unit.described import described_folder
 
 from .small import Place, put_image, put_index
 
@@ -88,8 +89,7 @@ def publish(place: Place, inventory: Inventory, tag: str) -> Published:
 def locked() -> Inventory:
     """What an image of the target holds, by its record."""
     target = Project(root=ROOT).matrix().targets[MAIN]
-    text = (ROOT / "images" / MAIN / "target.json").read_text(encoding="utf-8")
-    record = json.loads(text)
+    record = json.loads(described_folder(ROOT / "images" / MAIN)["target.json"])
     found = [Package(name=name, version=version) for name, version in record["wheels"].items()]
     lock = parse_lock(Project(root=ROOT).lock(target).read_text(encoding="utf-8"))
     found.append(Package(name="apex", version="0.1+ascend", license="Apache-2.0"))

@@ -14,6 +14,7 @@ from cannery.verify.audit.config import ImageConfig
 from cannery.verify.audit.found import Found, parse_probe
 from cannery.verify.audit.judge import judge_image
 from cannery.verify.audit.result import Result
+from tests.unit.described import described_folder
 from tests.unit.matrices import CHECKOUT
 
 PROJECT = Project(root=CHECKOUT)
@@ -23,10 +24,9 @@ TARGET = "py39-torch231-cann8t39"
 SITE = "/usr/local/lib/python3.9/dist-packages"
 HOME = "/usr/local/Ascend/ascend-toolkit/8.0.T39"
 LATEST = "/usr/local/Ascend/ascend-toolkit/latest"
-RECORD: dict[str, Any] = json.loads(
-    (CHECKOUT / "images" / TARGET / "target.json").read_text(encoding="utf-8")
-)
-CONSTRAINTS = (CHECKOUT / "images" / TARGET / "constraints.txt").read_text(encoding="utf-8")
+_MADE = described_folder(CHECKOUT / "images" / TARGET)
+RECORD: dict[str, Any] = json.loads(_MADE["target.json"])
+CONSTRAINTS = _MADE["constraints.txt"]
 GUARD = "/usr/local/share/cannery/constraints.txt"
 
 

@@ -161,10 +161,10 @@ def propose(machine: Machine, step: Step) -> None:
     checkout, folder = machine.checkout, machine.checkout / "proposal"
     folder.mkdir()
     machine.fake("gh")
-    for name in ("matrix.yaml", f"images/{MAIN}/profile.sh", ".ci/propose", "build.py"):
+    for name in ("matrix.yaml", f"images/{MAIN}/Dockerfile", ".ci/propose", "build.py"):
         with (checkout / name).open("a", encoding="utf-8") as stream:
             stream.write("# changed\n")
-    (checkout / f"images/{MAIN}/constraints.txt").unlink()
+    (checkout / f"images/{MAIN}/target.json").unlink()
     for name in (".github/workflows/evil.yml", "releases/a.json", "releases/evil.sh"):
         (checkout / name).parent.mkdir(exist_ok=True)
         (checkout / name).write_text("new\n", encoding="utf-8")
@@ -179,7 +179,7 @@ def propose(machine: Machine, step: Step) -> None:
     done = machine.run(step, {**SERVICES, "BRANCH": "proposed/new"})
     assert done.code == 0, done.said
     changed = git(machine.folder / "server.git", "diff", "--name-only", "main", "proposed/new")
-    own = {f"images/{MAIN}/{name}" for name in ("profile.sh", "constraints.txt")}
+    own = {f"images/{MAIN}/{name}" for name in ("Dockerfile", "target.json")}
     assert {*changed.splitlines()} == {"matrix.yaml", "releases/a.json", *own}
     assert ["gh", "pr", "create"] in [words[:3] for words in done.commands]
 

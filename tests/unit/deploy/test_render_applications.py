@@ -13,6 +13,7 @@ import yaml
 
 from cannery.deploy.run_spec import DRIVER_MOUNTS
 from tests.unit.applications import TEXT, rendered, stacked_checkout, stage
+from tests.unit.described import described
 from tests.unit.matrices import Checkout, edited, make_checkout
 
 
@@ -36,7 +37,8 @@ def test_the_layers_of_an_application(stacked: Checkout) -> None:
         *("packages-application", "wheels-application"),
         *("source-serve_lib", "source-serve_extra"),
     ]
-    assert re.search(r"^wheels-application: .*\bserve\b.* tqdm$", files["layers.txt"], re.MULTILINE)
+    layers = json.loads(files["target.json"])["layers"]
+    assert re.fullmatch(r".*\bserve\b.* tqdm", layers["wheels-application"])
 
 
 def test_only_what_is_in_a_layer_is_built_for_it(tmp_path: Path) -> None:
@@ -114,9 +116,11 @@ def test_wheels_of_vendors(stacked: Checkout) -> None:
             "wheels-py-spy",
         )
     ]
-    assert not re.search(r" (torch-npu|deepspeed|apex)\b", files["layers.txt"])
-    assert "\ntorch-npu==1.11.0  # " in files["constraints.txt"]
-    record = json.loads(files["target.json"])
+    layers = json.loads(files["target.json"])["layers"]
+    assert not re.search(r"\b(torch-npu|deepspeed|apex)\b", " ".join(layers.values()))
+    made = described(files)
+    assert "\ntorch-npu==1.11.0  # " in made["constraints.txt"]
+    record = json.loads(made["target.json"])
     assert set(record["vendor_wheels"]) == set(names)
     assert not {"torch-npu", "deepspeed", "apex"} & set(record["wheels"])
 
@@ -146,11 +150,10 @@ def test_another_framework(stacked: Checkout) -> None:
     files = rendered(stacked, "other")
     names = ("cann", "pip", "py-spy", "application")
     assert copied(files["Dockerfile"]) == [f"wheels-{name}" for name in names]
-    pins = [line for line in files["constraints.txt"].splitlines() if not line.startswith("#")]
+    made = described(files)
+    pins = [line for line in made["constraints.txt"].splitlines() if not line.startswith("#")]
     assert [pin.split("==")[0] for pin in pins] == ["numpy", "other"]
-    assert json.loads(files["target.json"])["held"] == [
-        *("numpy==1.0", "other==2.0.0"),
-    ]
+    assert json.loads(made["target.json"])["held"] == ["numpy==1.0", "other==2.0.0"]
     named = [line for line in files["Dockerfile"].splitlines() if "torch" in line]
     assert all("keep" in line or "cxx_abi" in line for line in named), named
 

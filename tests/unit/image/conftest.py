@@ -17,15 +17,10 @@ def layer(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def leave_out(tmp_path: Path) -> Path:
-    return write(tmp_path / "leave-out.txt", "")
-
-
-@pytest.fixture
-def seal(layer: Path, leave_out: Path, monkeypatch: pytest.MonkeyPatch) -> Seal:
+def seal(layer: Path, monkeypatch: pytest.MonkeyPatch) -> Seal:
     module = load("seal-layer", monkeypatch)
     monkeypatch.setattr(module, "LAYER", layer)
-    monkeypatch.setattr(module, "LEAVE_OUT", leave_out)
+    monkeypatch.delenv("LEAVE_OUT", raising=False)
     monkeypatch.setattr(module, "PYTHON", sys.executable)
 
     def run(*options: str | Path) -> dict[str, str]:

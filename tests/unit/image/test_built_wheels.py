@@ -18,6 +18,7 @@ from cannery.image.render import Renderer
 from cannery.lock.committed import read_lock
 from tests.unit.applications import rendered, stage
 from tests.unit.built_wheels import BUILT, build_lock_of, built_checkout
+from tests.unit.described import described
 from tests.unit.matrices import Checkout, edited, load
 
 SITE = "/usr/local/lib/python3.9/dist-packages"
@@ -96,11 +97,13 @@ def test_nobody_has_to_carry_it(checkout: Checkout) -> None:
 
 def test_the_record_has_the_version_that_is_installed(checkout: Checkout) -> None:
     files = rendered(checkout, "served")
-    record = json.loads(files["target.json"])
+    made = described(files)
+    record = json.loads(made["target.json"])
     assert record["wheels"]["serve-npu"] == "1.1+npu"
     assert record["vendor_wheels"] == {}
-    assert "\nserve-npu==1.1+npu  # " in files["constraints.txt"]
-    assert "\nwheels-built-serve_npu: serve-npu\n" in files["layers.txt"]
+    assert "\nserve-npu==1.1+npu  # " in made["constraints.txt"]
+    layers = json.loads(files["target.json"])["layers"]
+    assert layers["wheels-built-serve_npu"] == "serve-npu"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +146,7 @@ def test_deepspeed_is_built_in_the_same_way(tmp_path: Path) -> None:
     line = "for script in deepspeed ds; do sed -i '1a import deepspeed_npu'"
     assert line in stage(files["Dockerfile"], "wheels-built-deepspeed")
     assert "deepspeed-0.6.0-py3" not in files["Dockerfile"]
-    assert json.loads(files["target.json"])["wheels"]["deepspeed"] == "0.6.0"
+    assert json.loads(described(files)["target.json"])["wheels"]["deepspeed"] == "0.6.0"
 
 
 def test_a_missing_lock_of_build_requirements(checkout: Checkout) -> None:

@@ -21,7 +21,7 @@ FULL = KeyInputs(
 
 OTHERS = {
     "another text": replace(FULL, files={**FULL.files, "Dockerfile": "FROM y"}),
-    "another file": replace(FULL, files={**FULL.files, "layers.txt": ""}),
+    "another file": replace(FULL, files={**FULL.files, "target.json": ""}),
     "a text under another name": replace(FULL, files={"Dockerfile": "FROM x", "w": "uv"}),
     "a file less": replace(FULL, files={"Dockerfile": "FROM x"}),
     "another artifact": replace(FULL, artifacts={"toolkit": "02"}),

@@ -30,11 +30,11 @@ def test_a_target_leaves_out_everything_that_it_does_not_keep(tmp_path: Path) ->
     assert load(tmp_path, MATRIX).targets["full"].leave_out == ()
 
 
-def test_the_file_that_the_layers_are_made_by(tmp_path: Path) -> None:
+def test_the_variable_that_the_layers_are_made_by(tmp_path: Path) -> None:
     checkout = make_checkout(tmp_path, with_keep("[static]"))
     files = Renderer(checkout.project).render(checkout.target()).paths(checkout.project)
-    text = files[checkout.project.images / "full" / "leave-out.txt"]
-    assert text == "*-packages/numpy/tests\nusr/lib/test\n"
+    text = files[checkout.project.images / "full" / "Dockerfile"]
+    assert '\nENV LEAVE_OUT="*-packages/numpy/tests usr/lib/test"\n' in text
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from cannery.common.model import Target
-from cannery.image.record import constraints, held
+from cannery.image.record import held
 from cannery.lock.lock_file import parse_lock
 from tests.unit.matrices import load, locked
 
@@ -19,11 +19,10 @@ BOUND = "accelerate>=0.34"
 
 
 def lines(target: Target, *requirements: str) -> dict[str, str]:
-    """Package to its requirement in constraints.txt."""
+    """Package to its requirement."""
     changed = replace(target, requirements=requirements)
     lock = parse_lock("".join(locked(each, "-r application.in") for each in PACKAGES))
-    text = constraints(held(changed, lock))
-    found = [line.partition("  # ")[0] for line in text.splitlines() if not line.startswith("#")]
+    found = [each.requirement for each in held(changed, lock)]
     assert len({Requirement(each).name for each in found}) == len(found)
     return {Requirement(each).name: each for each in found}
 

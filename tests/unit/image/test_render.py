@@ -75,25 +75,22 @@ def test_nothing_but_the_files_decides_what_is_rendered(tmp_path: Path) -> None:
 
 def test_the_files_of_a_target(checkout: Checkout) -> None:
     files = rendered(checkout, checkout.target())
-    assert files.keys() == {
-        *("Dockerfile", "constraints.txt", "environment", "layers.txt", "leave-out.txt"),
-        *("nnal.env", "profile.sh", "requirements.lock", "target.json", "toolkit.env"),
-    }
+    assert files.keys() == {"Dockerfile", "requirements.lock", "target.json"}
     # Else they would be strays once the target is gone.
     assert files.keys() <= {*MADE}
-    layers = [line.partition(":")[0] for line in files["layers.txt"].splitlines()[1:]]
-    assert layers == [f"wheels-{each}" for each in LAYERS]
+    assert [*json.loads(files["target.json"])["layers"]] == [f"wheels-{each}" for each in LAYERS]
 
 
 def test_stages_of_a_full_target(checkout: Checkout) -> None:
     text = rendered(checkout, checkout.target())["Dockerfile"]
     wheels = [*LAYERS, "vendor-apex"]
     assert stages(text) == [
-        *("artifacts", "cannery", "build-system", "build", "base"),
+        *("artifacts", "cannery", "build-system", "build", "files", "base"),
         *("uv", "native-python", "build-python", "os-installed", "os", "installer"),
         *(f"layer-{each}" for each in ("toolkit", "kernels", "nnal")),
         "cann-python",
-        *("lock", *(f"wheels-{each}" for each in wheels), "guard"),
+        *(f"wheels-{each}" for each in wheels),
+        "guard",
         *("image", "simulated-image", "result"),
     ]
     copied = re.findall(r"^COPY --link --from=wheels-(\S+) ", text, re.MULTILINE)
@@ -106,7 +103,7 @@ def test_installers_that_call_programs_of_the_target_run_on_its_machine(tmp_path
     text = rendered(checkout, checkout.target())["Dockerfile"]
     found = stages(text)
     start = found.index("installer-base")
-    assert found[start : found.index("lock")] == [
+    assert found[start : found.index("wheels-cann")] == [
         *("installer-base", "installer-packages", "installer"),
         *("toolkit", "layer-toolkit", "kernels", "layer-kernels", "nnal", "layer-nnal"),
         "cann-python",

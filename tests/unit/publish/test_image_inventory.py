@@ -16,7 +16,7 @@ import pytest
 
 from cannery.common.errors import EngineError
 from cannery.common.model import Target
-from cannery.image.record import held, interpreter_paths, target_record
+from cannery.image.record import image_record, interpreter_paths
 from cannery.lock.lock_file import parse_lock
 from cannery.publish.image_inventory import image_inventory
 from cannery.publish.inventory import DEBS, LOCK, RECORD, Origin
@@ -68,7 +68,7 @@ def target(checkout: Checkout) -> Target:
 @pytest.fixture
 def image(target: Target, monkeypatch: pytest.MonkeyPatch) -> Image:
     lock = parse_lock(lock_for(target))
-    record = target_record(target, lock, held(target, lock))
+    record = image_record(target, lock)
     site = interpreter_paths(target)["site_packages"]
     apex = "Metadata-Version: 2.1\nName: apex\nVersion: 0.1\nLicense: Apache-2.0\n"
     files = {

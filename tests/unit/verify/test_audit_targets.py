@@ -15,6 +15,7 @@ from cannery.verify.audit.config import ImageConfig
 from cannery.verify.audit.judge import judge_image
 from cannery.verify.audit.result import Standing
 from tests.unit.audits import COMPAT, KNOWN, PROJECT, SITE, found_with
+from tests.unit.described import described_folder
 
 TARGETS = [
     each
@@ -59,8 +60,8 @@ def _facts(target: Target, record: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda each: str(each.id))
 def test_a_target_s_image_is_judged_as_the_target(target: Target) -> None:
-    path = PROJECT.images / target.id / "target.json"
-    facts = _facts(target, json.loads(path.read_text(encoding="utf-8")))
+    made = described_folder(PROJECT.images / target.id)
+    facts = _facts(target, json.loads(made["target.json"]))
     versions = facts.pop("versions")
     found = found_with(**facts)
     found = type(found)(**{**vars(found), "versions": versions, "folders": {"torch": SITE}})

@@ -22,7 +22,7 @@ from cannery.verify import checking
 from cannery.verify.run_checks import Subject, checks_in
 from cannery.verify.stored_report import report_text
 from cannery.verify.verification import Verification
-from tests.unit.matrices import CHECKOUT, load
+from tests.unit.matrices import CHECKOUT, load, lock_for
 
 CHECKS = {
     "os/test_os.py": "def test_good(facts):\n    assert facts == {'stderr': ''}\n\n"
@@ -57,7 +57,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
         write(folder / name, text)
     shutil.copy(CHECKOUT / "tests" / "image" / "conftest.py", folder)
     shutil.copytree(CHECKOUT / "tests" / "image" / "probes", folder / "probes")
-    write(root / "images" / "full" / "target.json", '{"components": {"torch": "2.3.1"}}')
+    write(root / "images" / "full" / "requirements.lock", lock_for(load(tmp_path).targets["full"]))
     docker = write(tmp_path / "bin" / "docker", "#!/bin/sh\necho {}\n")
     docker.chmod(0o755)
     monkeypatch.setenv("PATH", str(docker.parent), prepend=":")

@@ -61,10 +61,10 @@ def test_a_run_records_the_key_of_the_files_as_they_are(world: World) -> None:
 def test_a_result_is_older_once_a_file_of_the_target_has_changed(world: World) -> None:
     world.run(record=True)
     folder = world.checkout.project.images
-    before = (folder / "bare" / "constraints.txt").read_text(encoding="utf-8")
-    write_files({folder / "bare" / "constraints.txt": before + "# more\n"})
+    before = (folder / "bare" / "target.json").read_text(encoding="utf-8")
+    write_files({folder / "bare" / "target.json": before + "\n"})
     assert [each.basis for each in results(world)] == [Basis.CURRENT]
-    write_files({folder / "full" / "constraints.txt": before + "# more\n"})
+    write_files({folder / "full" / "target.json": before + "\n"})
     assert [each.basis for each in results(world)] == [Basis.OLDER]
 
 
