@@ -104,6 +104,9 @@ FRAME = '  File "/usr/lib/python3/site-packages/{}", line 3, in <module>'
         ("torch_npu/_inductor/a.py", "No module named 'triton.ops'", "triton-ascend-version"),
         ("transformers/models/auto/configuration_auto.py", "KeyError: 'qwen9'", "package-range"),
         ("mine/table.py", "KeyError: 'qwen9'", None),
+        ("vllm/a.py", "AttributeError: 'NPUWorker' object has no attribute 'x'", "package-range"),
+        ("vllm_ascend/a.py", "AttributeError: 'NPUWorker' object has no attribute 'x'", None),
+        ("vllm/a.py", "AttributeError: 'NoneType' object has no attribute 'x'", None),
     ],
 )
 def test_who_asked_tells_the_cause(frame: str, line: str, cause: str | None) -> None:

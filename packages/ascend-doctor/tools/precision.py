@@ -13,8 +13,14 @@ HEAD = """# Precision
 
 How often `ascend-doctor --log` names the right cause, over the cases in `tests/cases/`. `open` and
 `closed` are from public threads, `shared` are the first fifty of them, `own` were made for this
-test. Who works on the reader does not look at the texts of `closed`. Silent means that the doctor
-says that it does not know the cause. This page is written by `python -m tools.precision`.
+test. Silent means that the doctor says that it does not know the cause. This page is written by
+`python -m tools.precision`.
+
+The reader was made with the logs of `open`, `own` and `shared`, so their figures say little about
+other logs. Who works on it does not look at the texts of `closed`; of these, 37 were typed, with
+their answers, by who changed the reader afterwards. The best figures for logs that are new are
+those before any change for them: of 80 public failures of 2026-11-25 (half of them in `closed`
+now), 52 were told right, 3 wrong, and of 25 the doctor said that it does not know.
 """
 
 
