@@ -199,17 +199,3 @@ def test_explain_takes_targets_as_other_commands_do(original: Checkout) -> None:
 def test_explain_of_a_target_that_is_not_there(original: Checkout) -> None:
     original.run("explain", "py39-torch231").refused(2, f"Did you mean '{LAST}'?")
     original.run("explain").refused(2, "Add the ID of one, --target or --where.")
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("check", "Compares every target with the facts in compat.yaml"),
-        ("explain", "Where sources disagree, shows both sides"),
-        ("new", "Picks the newest CANN, torch and torch_npu"),
-    ],
-)
-def test_help(original: Checkout, command: str, said: str) -> None:
-    done = original.run(command, "--help")
-    done.accepted()
-    assert said in " ".join(done.out.split())

@@ -29,14 +29,6 @@ def test_nothing_and_help_say_what_there_is(original: Checkout) -> None:
         assert word in text
 
 
-@pytest.mark.parametrize("command", ["build", "test", "run", "list", "render", "lock"])
-def test_every_command_has_help(original: Checkout, command: str) -> None:
-    result = original.run(command, "--help")
-    result.accepted()
-    assert result.out.startswith(f"usage: build.py {command} ")
-    assert "--target" in result.out
-
-
 def test_help_works_where_the_matrix_is_broken(checkout: Checkout) -> None:
     (checkout.root / "matrix.yaml").write_text("[", encoding="utf-8")
     checkout.run("--help").accepted()
