@@ -9,9 +9,7 @@ from enum import StrEnum
 
 from cannery.common.bases import Origin
 from cannery.common.model import Target
-from cannery.image.components import components_named
-from cannery.image.layers import Layer
-from cannery.image.shared_layers import SharedLayer, shared
+from cannery.image.layers import Layer, SharedLayer, components_named, shared
 
 
 class Action(StrEnum):

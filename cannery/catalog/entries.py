@@ -12,8 +12,7 @@ from typing import NamedTuple
 from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.compat import Finding
-from cannery.image.layers import Layer
-from cannery.image.shared_layers import shared
+from cannery.image.layers import Layer, shared
 from cannery.matrix.matrix import Matrix
 from cannery.publish.policy import Publishing, Trial
 from cannery.registry.records import Record, latest

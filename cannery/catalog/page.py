@@ -23,8 +23,7 @@ from cannery.catalog.figure import figure
 from cannery.catalog.strings import LANGUAGES, for_script, say, strings
 from cannery.common.columns import size_text
 from cannery.deploy.formats import RUNTIMES
-from cannery.image.layers import Layer
-from cannery.image.shared_layers import shared
+from cannery.image.layers import Layer, shared
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _STYLES = ("base.css", "choose.css", "cards.css", "picture.css")

@@ -8,30 +8,48 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from cannery.common.bases import MPI, PythonSource
+from cannery.common.errors import UsageError, did_you_mean
 from cannery.common.extras import HCCL_TEST, TRITON_ASCEND
-from cannery.common.model import Target
+from cannery.common.model import Flavour, Target
 from cannery.common.sources import File
 from cannery.common.wheels import BuiltWheel
-from cannery.image.components import EVERY_LAYER, components_of
 from cannery.image.environment import full_environment
-from cannery.image.layer_inputs import (
-    build_inputs,
-    more_packages,
-    system_components,
-    system_inputs,
-    system_packages,
-)
 from cannery.image.record import compiled_folders, interpreter_paths
-from cannery.image.weights import weight_of
 from cannery.image.wheel_layers import WheelGroup, wheel_groups
 from cannery.lock.lock_file import Lock, LockedWheel
 from cannery.lock.requirements import BUILT, sdists
+
+_WEIGHTS = {
+    "os": 30.0,
+    "toolkit": 15.0,
+    "kernels": 10.0,
+    "nnal": 10.0,
+    "cann-python": 10.0,
+    "wheels-torch": 20.0,
+    "wheels-torch_npu": 10.0,
+    "wheels-cann": 15.0,
+    "wheels-jieba": 12.0,
+    "wheels-mindspore": 25.0,
+    "wheels-application": 15.0,
+    "hccl_test": 20.0,
+    "guard": 1.0,
+}
+"""Seconds per layer, on two cores under emulation; only the proportions matter."""
+
+_OTHER_WEIGHT = 5.0
+
+EVERY_LAYER = "build_base"
+"""The component of every layer: the base image of the ``build`` stage."""
+
+_ALIASES = {"cann": ("toolkit", "kernels", "nnal")}
+"""A name for several components that always change together."""
 
 
 class LayerKind(StrEnum):
@@ -98,7 +116,7 @@ class Layer:
 
     @property
     def weight(self) -> float:
-        return weight_of(self.name)
+        return _WEIGHTS.get(self.name, _OTHER_WEIGHT)
 
 
 def _as_json(value: object) -> str:
@@ -149,17 +167,17 @@ def _layer(
 
 
 def _system(target: Target) -> Layer:
-    packages, components = system_packages(target), system_components(target)
-    return _layer("os", LayerKind.SYSTEM, system_inputs(target), components, packages=packages)
+    packages, components = _system_packages(target), _system_components(target)
+    return _layer("os", LayerKind.SYSTEM, _system_inputs(target), components, packages=packages)
 
 
 def _more_packages(target: Target) -> Iterable[Layer]:
     """One layer, because each has the package manager's list of all that is installed."""
-    if wanted := more_packages(target):
+    if wanted := _wanted_packages(target):
         packages = target.base.distribution.packages_for(*sum(wanted.values(), ()))
         name = f"packages-{HCCL_TEST}" if [*wanted] == [HCCL_TEST] else "packages-application"
-        inputs = [*system_inputs(target), packages]
-        components = [*system_components(target), *wanted]
+        inputs = [*_system_inputs(target), packages]
+        components = [*_system_components(target), *wanted]
         yield _layer(name, LayerKind.PACKAGES, inputs, components, packages=packages)
 
 
@@ -167,13 +185,13 @@ def _hccl_test(target: Target) -> Iterable[Layer]:
     if target.hccl_test:
         [mpi], [toolkit, *_] = _more_packages(target), _cann(target)
         inputs, components = [mpi.inputs, toolkit.inputs], [HCCL_TEST, "toolkit"]
-        components += system_components(target)
+        components += _system_components(target)
         yield _layer(HCCL_TEST, LayerKind.HCCL_TEST, inputs, components, after=mpi.stage)
 
 
 def _python(target: Target) -> Iterable[Layer]:
     if archive := target.artifacts.get("python"):
-        inputs = [build_inputs(target), archive.name, archive.sha256]
+        inputs = [_build_inputs(target), archive.name, archive.sha256]
         name = "python"
         yield _layer(name, LayerKind.PYTHON, inputs, [name], artifact=name, file=archive)
 
@@ -183,7 +201,7 @@ def _cann(target: Target) -> Iterable[Layer]:
 
     For several chips of a release NNAL's step runs again, and gives a layer with the same digest.
     """
-    inputs: list[object] = [build_inputs(target), target.platform]
+    inputs: list[object] = [_build_inputs(target), target.platform]
     inputs += ["emulated"] if target.emulated else []
     components: list[str] = []
     after = "installer"
@@ -213,7 +231,7 @@ def _wheel_inputs(target: Target) -> Sequence[object]:
     """Inputs of every layer of wheels: where they are installed."""
     paths = [*interpreter_paths(target).values()]
     where = [target.machine, target.base.glibc, *paths, target.python.version]
-    return [build_inputs(target), *where]
+    return [_build_inputs(target), *where]
 
 
 def _wheel_components(component: str, *, plugin: bool) -> list[str]:
@@ -271,7 +289,7 @@ def _built_wheels(
         yield _layer(
             f"wheels-{group.name}",
             LayerKind.BUILT_WHEEL,
-            [system_inputs(target), where, made, needed],
+            [_system_inputs(target), where, made, needed],
             [*_wheel_components(component, plugin=plugin), "toolkit", "torch"],
             wheels=group.wheels,
             built=built,
@@ -285,7 +303,7 @@ def _sources(target: Target) -> Iterable[Layer]:
     python = [*interpreter_paths(target).values(), target.python.version]
     for source in target.application.sources if target.application else ():
         assert target.application
-        inputs = [build_inputs(target), *python, source.file.name, source.file.sha256]
+        inputs = [_build_inputs(target), *python, source.file.name, source.file.sha256]
         components = ["python", target.application.component]
         more = {"artifact": source.folder, "file": source.file}
         yield _layer(f"source-{source.folder}", LayerKind.SOURCE, inputs, components, **more)
@@ -294,5 +312,85 @@ def _sources(target: Target) -> Iterable[Layer]:
 def _guard(target: Target, lock: Lock) -> Layer:
     """The layer that describes the image; it changes with every component."""
     described = [target.id, target.platform, target.chip, target.components, lock.digest]
-    inputs = [build_inputs(target), *described, full_environment(target)]
-    return _layer("guard", LayerKind.GUARD, inputs, components_of(target))
+    inputs = [_build_inputs(target), *described, full_environment(target)]
+    return _layer("guard", LayerKind.GUARD, inputs, _components_of(target))
+
+
+def _build_inputs(target: Target) -> list[str]:
+    """Inputs of every layer: the build stage's base, and the paths that all layers leave out."""
+    return [target.build_base.image, *target.leave_out]
+
+
+def _uses_base_python(target: Target) -> bool:
+    """Whether the interpreter is the base's own."""
+    return target.python.source is PythonSource.BASE
+
+
+def _system_packages(target: Target) -> tuple[str, ...]:
+    """The packages of the first layer."""
+    own, compiler = _uses_base_python(target), target.flavour is not Flavour.RUNTIME
+    return target.base.distribution.first_packages(own_python=own, compiler=compiler)
+
+
+def _system_inputs(target: Target) -> list[object]:
+    """All that the first layer depends on."""
+    version = target.python.version if _uses_base_python(target) else ""
+    where = [_build_inputs(target), target.base.image, target.platform, version]
+    return [*where, _system_packages(target)]
+
+
+def _system_components(target: Target) -> list[str]:
+    """The components that the first layer has."""
+    return ["base", *(["python"] if _uses_base_python(target) else [])]
+
+
+def _wanted_packages(target: Target) -> dict[str, tuple[str, ...]]:
+    """Component to what it asks for beside the first layer's packages."""
+    wanted: dict[str, tuple[str, ...]] = {HCCL_TEST: (MPI,)} if target.hccl_test else {}
+    application = target.application
+    if application and application.packages:
+        wanted[application.component] = application.packages
+    return wanted
+
+
+def _components_of(target: Target) -> set[str]:
+    """The names of the components of ``target``."""
+    own = [] if target.application else ["requirements"]
+    return {*target.components, "pip", "py-spy", *(own if target.requirements else [])}
+
+
+def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:
+    """The components with the name ``name``, which may be an alias for several.
+
+    Raises:
+        UsageError: none of ``targets`` has it.
+    """
+    known = {each for target in targets for each in _components_of(target)}
+    known |= {EVERY_LAYER, *_ALIASES}
+    if name not in known:
+        hint = did_you_mean(name, known)
+        raise UsageError(f"no selected target has a component {name!r}. {hint}")
+    return frozenset(_ALIASES.get(name, (name,)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedLayer:
+    """A layer that several targets have; ``targets`` are their ids."""
+
+    layer: Layer
+    targets: tuple[str, ...]
+
+
+def shared(layers: Mapping[str, Sequence[Layer]]) -> tuple[SharedLayer, ...]:
+    """The layers that several targets have; ``layers`` maps ids of targets to their layers."""
+    first: dict[str, Layer] = {}
+    users: dict[str, list[str]] = {}
+    for name, each in layers.items():
+        for layer in each:
+            first.setdefault(layer.identity, layer)
+            users.setdefault(layer.identity, []).append(name)
+    return tuple(
+        SharedLayer(layer=first[identity], targets=tuple(names))
+        for identity, names in users.items()
+        if len(names) > 1
+    )

@@ -16,7 +16,7 @@ from tests.unit.matrices import CHECKOUT, edited, make_checkout
 
 NEW = """\
 def _notice(target):
-    inputs = [build_inputs(target), "hello"]
+    inputs = [_build_inputs(target), "hello"]
     return _layer("notice", LayerKind.NOTICE, inputs, ["base"])
 
 
@@ -40,7 +40,7 @@ TEMPLATE = (("FROM build-python AS guard\n", BLOCK + "FROM build-python AS guard
 ASK = """
 import json, sys
 from pathlib import Path
-from cannery.image.shared_layers import (shared)
+from cannery.image.layers import (shared)
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix

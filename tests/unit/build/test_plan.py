@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from cannery.build.plan import Action, Expected, Local, choose_action, missing
-from cannery.image.shared_layers import SharedLayer
+from cannery.image.layers import SharedLayer
 from tests.unit.plans import PLAN, layer
 
 BOTH = frozenset({"none", "simulated"})

@@ -9,10 +9,8 @@ import pytest
 from cannery.build.plan import change_of
 from cannery.common.errors import UsageError
 from cannery.common.model import Target
-from cannery.image.components import components_named
-from cannery.image.layers import Layer, layers_of
+from cannery.image.layers import Layer, components_named, layers_of, shared
 from cannery.image.render import Renderer
-from cannery.image.shared_layers import shared
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
 from tests.unit.image.test_render import stages
