@@ -130,24 +130,42 @@ def write_files(
     """
     staged: dict[Path, Path] = {}
     made: list[Path] = []
+    new: list[Path] = []
     path = Path()
     try:
         for path, text in files.items():
             staged[path] = _stage_in_folder(path, text, made)
-        _require_unchanged(before or {})
+        before = before or {}
+        _require_unchanged(before)
         for path, temporary in staged.items():
-            os.replace(temporary, path)
+            if path in before and before[path] is None:
+                _put_new(temporary, path)
+                new.append(path)
+            else:
+                os.replace(temporary, path)
         for path in remove:
             path.unlink(missing_ok=True)
             _remove_empty(path.parents)
     except BaseException as error:
-        for temporary in staged.values():
-            temporary.unlink(missing_ok=True)
+        for each in (*staged.values(), *new):
+            each.unlink(missing_ok=True)
         for folder in reversed(made):
             _remove_empty([folder])
         if isinstance(error, OSError):
             raise file_error("write", path, error) from error
         raise
+
+
+def _put_new(temporary: Path, path: Path) -> None:
+    """Give ``temporary`` the name ``path``; FileError if another process has just used it."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError as error:
+        raise _changed(path) from error
+    except OSError:  # the file system has no links
+        os.replace(temporary, path)
+    else:
+        temporary.unlink()
 
 
 def _require_unchanged(before: Mapping[Path, str | None]) -> None:
@@ -157,8 +175,12 @@ def _require_unchanged(before: Mapping[Path, str | None]) -> None:
         except FileNotFoundError:
             now = None
         if now != text:
-            what = f"{path} was changed by another process meanwhile, so nothing was written."
-            raise FileError(Problem(what=what, fix="Run the command again."))
+            raise _changed(path)
+
+
+def _changed(path: Path) -> FileError:
+    what = f"{path} was changed by another process meanwhile, so nothing was written."
+    return FileError(Problem(what=what, fix="Run the command again."))
 
 
 def _remove_leftovers(folder: Path) -> None:

@@ -15,6 +15,7 @@ from threading import Barrier
 
 import pytest
 
+from cannery.common import files
 from cannery.common.errors import FileError
 from cannery.common.files import (
     LEFTOVER,
@@ -28,6 +29,7 @@ FULL_DISK = f"""
 import sys
 sys.path.insert(0, {str(CHECKOUT)!r})
 from pathlib import Path
+from cannery.common import files
 from cannery.common.errors import FileError
 from cannery.common.files import write_files
 root = Path(sys.argv[1])
@@ -279,3 +281,17 @@ def test_a_file_that_changed_meanwhile_is_kept(tmp_path: Path) -> None:
         assert tree(tmp_path) == {"file": b"of somebody else"}
     write_files({path: "new"}, before={path: "of somebody else", other: None})
     assert tree(tmp_path) == {"file": b"new"}
+
+
+def test_a_new_file_that_another_process_makes_at_the_same_moment_is_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+
+    def other(_: object) -> None:
+        second.write_text("theirs", encoding="utf-8")
+
+    monkeypatch.setattr(files, "_require_unchanged", other)
+    with pytest.raises(FileError, match="second was changed by another process"):
+        write_files({first: "ours", second: "ours"}, before={first: None, second: None})
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"second": "theirs"}
