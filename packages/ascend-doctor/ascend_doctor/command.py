@@ -40,6 +40,7 @@ COMMANDS: dict[str, ModuleType] = {
 }
 """The subcommands that have options of their own."""
 
+_OPTIONS = ("log", "nodes", "fix")
 _CHECK, _EXPLAIN = "check", "explain"
 """Words for what needs no subcommand: the checks of a host or a log, and ``--explain``."""
 
@@ -98,6 +99,8 @@ def _without_command(words: list[str]) -> list[str]:
     if words[0] == _EXPLAIN:
         return ["--explain", *words[1:]]
     hint = did_you_mean(words[0], [*COMMANDS, _CHECK, _EXPLAIN])
+    if words[0] in _OPTIONS:
+        hint = f"It is an option: --{words[0]}."
     raise UsageError(Problem(f"unknown command {words[0]!r}.", hint))
 
 

@@ -238,3 +238,35 @@ def test_a_container_is_known_by_several_signs(tmp_path: Path) -> None:
     host = good_host(tmp_path / "pod")
     host.environment["KUBERNETES_SERVICE_HOST"] = "10.96.0.1"
     assert host.machine().in_container
+
+
+def test_words_for_what_needs_no_command(
+    host: SimulatedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host.environment["ASCEND_LAUNCH_BLOCKING"] = "1"
+    for with_word, without in (
+        (["check", "--json"], ["--json"]),
+        (["explain", "507018"], ["--explain", "507018"]),
+    ):
+        said = [
+            (run_doctor(host, *words), capsys.readouterr().out) for words in (with_word, without)
+        ]
+        assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("alig", "Did you mean 'align'?"),
+        ("log", "It is an option: --log."),
+        ("\x1b[2J", "Known: align, check, explain, nan-hunt, ranktable, smoke, stuck."),
+    ],
+)
+def test_an_unknown_command(
+    host: SimulatedHost, capsys: pytest.CaptureFixture[str], word: str, hint: str
+) -> None:
+    assert run_doctor(host, word, "x") == 2
+    said = capsys.readouterr().err
+    assert said.startswith("ascend-doctor: unknown command ")
+    assert said.endswith(f" {hint}\n")
+    assert "\x1b" not in said
