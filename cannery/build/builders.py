@@ -18,6 +18,7 @@ _OTHERS = (
     *("build.py", "requirements.txt", "requirements-dev.txt", "setup.sh"),
     *(".github/workflows/ci.yml", ".gitlab-ci.yml"),
 )
+_SIMULATOR = SOURCES.relative_to(_PACKAGE.parent)
 _CHECKS = "tests/image/"
 _TEMPLATES = "cannery/image/templates/"
 """What they write is below images/, of which content keys are computed."""
@@ -31,12 +32,12 @@ def builds(path: str) -> bool:
     """
     if path in _OTHERS or path.startswith(_CHECKS):
         return True
+    if Path(path).is_relative_to(_SIMULATOR):
+        return is_source(Path(path).relative_to(_SIMULATOR))
     top, _, rest = path.partition("/")
     if top != _PACKAGE.name or path.startswith(_TEMPLATES):
         return False
-    room, inner, name = rest.partition("/")
-    if room == SOURCES.name:
-        return is_source(Path(name))
+    room, inner, _ = rest.partition("/")
     rooms, commands = _imported()
     return room in rooms if inner and room != "cli" else rest in commands
 

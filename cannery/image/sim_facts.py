@@ -1,33 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the wheel knows of CANN releases: a part of compat.yaml, for one machine."""
+"""What ascend-sim knows of CANN releases: a part of compat.yaml.
+
+``python -m cannery.image.sim_facts`` writes it into the package ascend-sim.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from packaging.version import Version
 
 from cannery.common.cann_version import CannVersion
+from cannery.common.files import write_files
 from cannery.common.model import SIMULATED_CHIPS
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.file_names import file_row, name_in
 from cannery.image.cann_environment import atb_variables
-from cannery.image.cann_symbols import lacking
-from cannery.image.simulator_spec import DEVICES, DRIVER_VERSION, HBM_MB
+from cannery.image.cann_symbols import firsts, later
+from cannery.image.simulator_spec import DEVICES, DRIVER_VERSION, HBM_MB, SOURCES
 from cannery.matrix.choice import layout_of
+from cannery.matrix.project import Project
+
+FILE = SOURCES / "ascend_sim" / "releases.json"
+"""Where the package of this checkout has them."""
+
+MACHINE = "{machine}"
+"""Stands for the machine in the names of packages, which are the same for each."""
 
 OLDEST = CannVersion.parse("7.0.0")
 """Of the first torch_npu that the package index has."""
 
 
-def facts_of(compat: Compat, machine: str) -> dict[str, Any]:
-    """The values of facts.json but for those that say what the wheel itself is."""
+def sim_facts(compat: Compat) -> dict[str, Any]:
+    """The releases, the oldest first, and what torch_npu is made for which."""
     named = {row.cann for row in compat.pairings} | {row.cann for row in compat.releases}
     releases: list[dict[str, Any]] = []
     for cann in sorted(each for each in named if each >= OLDEST):
         before = releases[-1]["driver"] if releases else DRIVER_VERSION
-        release = _release(compat, cann, machine, before)
+        release = _release(compat, cann, before)
         if release["kernels"]:
             releases.append(release)
     known = {each["version"] for each in releases}
@@ -39,10 +52,15 @@ def facts_of(compat: Compat, machine: str) -> dict[str, Any]:
         "newest": max(final, key=CannVersion.parse),
         "releases": releases,
         "cann_of_torch_npu": _cann_of_torch_npu(compat.pairings, known),
+        "oldest_cann": {
+            "of_any_source": _oldest_cann(compat.pairings),
+            "of_makers": _oldest_cann(row for row in compat.pairings if row.is_makers),
+        },
+        "order": [str(each) for each in sorted({*named, *map(CannVersion.parse, firsts())})],
     }
 
 
-def _release(compat: Compat, cann: CannVersion, machine: str, driver: str) -> dict[str, Any]:
+def _release(compat: Compat, cann: CannVersion, driver: str) -> dict[str, Any]:
     """The values of a release; ``driver`` is that of the release before."""
     version = str(cann).removesuffix(".beta1")
     seen = [row for row in compat.releases if row.cann == cann]
@@ -51,7 +69,7 @@ def _release(compat: Compat, cann: CannVersion, machine: str, driver: str) -> di
 
     def name(component: str, chip: str = "") -> str:
         row = file_row(compat, component, cann, chip)
-        return name_in(row, version, chip, machine) if row else ""
+        return name_in(row, version, chip, MACHINE) if row else ""
 
     kernels = {chip: name("kernels", chip) for chip in SIMULATED_CHIPS if chip in chips}
     return {
@@ -61,7 +79,7 @@ def _release(compat: Compat, cann: CannVersion, machine: str, driver: str) -> di
         "toolkit": name("toolkit"),
         "nnal": name("nnal") if nnal else "",
         "kernels": {chip: file for chip, file in kernels.items() if file},
-        "lacks": [] if cann.is_interim else lacking(cann),
+        "lacks_those_of": [] if cann.is_interim else later(cann),
         "variables": atb_variables(version) if nnal else {},
     }
 
@@ -83,3 +101,23 @@ def _cann_of_torch_npu(pairings: Iterable[Pairing], known: set[str]) -> dict[str
             if old is None or (not old.is_makers, old.rank) > (not row.is_makers, row.rank):
                 best[public] = row
     return {name: str(best[name].cann) for name in sorted(best, key=Version)}
+
+
+def _oldest_cann(pairings: Iterable[Pairing]) -> dict[str, str]:
+    """Of the releases that sources name for a torch_npu; the place of interim builds is unknown."""
+    found: dict[str, CannVersion] = {}
+    for row in pairings:
+        if row.torch_npu and not row.cann.is_interim:
+            name = Version(row.torch_npu).public
+            found[name] = min(found.get(name, row.cann), row.cann)
+    return {name: str(found[name]) for name in sorted(found, key=Version)}
+
+
+def facts_text(compat: Compat) -> str:
+    """The text of FILE."""
+    return json.dumps(sim_facts(compat), indent=1, ensure_ascii=True) + "\n"
+
+
+if __name__ == "__main__":
+    checkout = Project(root=Path(__file__).resolve().parents[2])
+    write_files({FILE: facts_text(checkout.compat())})

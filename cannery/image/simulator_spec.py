@@ -13,9 +13,10 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Problem, UsageError
 from cannery.common.model import SIMULATED_CHIPS, Target
 from cannery.image.cann_environment import atb_variables
-from cannery.image.cann_symbols import lacking
+from cannery.image.cann_symbols import SIMULATOR, lacking
 
-SOURCES = Path(__file__).parents[1] / "simulator"
+SOURCES = SIMULATOR
+"""The build context of the simulated packages; its Dockerfile is the way to make them."""
 
 DRIVER_VERSION = "24.1.rc3"
 DEVICES = 8
@@ -24,16 +25,19 @@ DEVICES = 8
 HBM_MB = 65536
 """The memory of a card in MiB."""
 
-_OF_THE_WHEEL = {"command", "wheel"}
-"""What is in SOURCES for the wheel alone."""
+INPUTS = ("Dockerfile", "Dockerfile.dockerignore", "device", "ascend_sim/packages")
+"""What SOURCES has for them; the rest is the command's, or measures and tests the device."""
 
 
 def package_spec(target: Target) -> dict[str, Any]:
-    """The packer's specification for ``target``; see simulator/packages/pack.py.
+    """The packer's specification for ``target``; see ascend_sim/packages/README.md there.
 
     Raises:
-        UsageError: there is no software device of this chip.
+        UsageError: there is no software device of this chip, or this cannery has none.
     """
+    if not SOURCES.is_dir():
+        what = f"there is no folder {SOURCES}, from which simulated packages are made."
+        raise UsageError(Problem(what=what, fix="Run cannery from a checkout of its repository."))
     if target.chip not in SIMULATED_CHIPS:
         known = " and ".join(SIMULATED_CHIPS)
         what = f"{target.id} has chip {target.chip}, but the software device supports only {known}."
@@ -81,15 +85,16 @@ def recipe(target: Target) -> str:
 @cache
 def _sources() -> bytes:
     """A hash of the sources of the simulated packages."""
-    paths = [path for path in sorted(SOURCES.rglob("*")) if path.is_file()]
-    names = [name for path in paths if is_source(name := path.relative_to(SOURCES))]
+    tops = [SOURCES / name for name in INPUTS]
+    paths = sorted(path for top in tops for path in (top, *top.rglob("*")) if path.is_file())
     digest = hashlib.sha256()
-    for name in names:
-        digest.update(str(name).encode() + b"\0" + (SOURCES / name).read_bytes())
+    for path in paths:
+        if is_source(name := path.relative_to(SOURCES)):
+            digest.update(str(name).encode() + b"\0" + path.read_bytes())
     return digest.digest()
 
 
 def is_source(name: Path) -> bool:
     """Whether the simulated packages are made from the file ``name`` of SOURCES."""
     ignored = name.suffix == ".md" or "__pycache__" in name.parts
-    return not ignored and name.parts[0] not in _OF_THE_WHEEL
+    return not ignored and any(name.is_relative_to(each) for each in INPUTS)

@@ -29,6 +29,7 @@ from cannery.fetch.fetching import provide
 from cannery.fetch.needed_files import needed_files
 from cannery.image.build_context import read_context
 from cannery.image.content_key import LABEL
+from cannery.image.simulator_spec import INPUTS
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.options import BuildOptions, TransferOptions
@@ -38,7 +39,7 @@ from cannery.publish.originals import Layers, Original, local_files
 from cannery.publish.reproduction_report import BuiltLayer, Reproduction, compared_layers
 from cannery.verify.recording import state_inputs
 
-_SIMULATOR = "cannery/simulator"
+_SIMULATOR = [f"packages/ascend-sim/{name}" for name in INPUTS]
 
 _OTHER_INPUTS = (
     "The content keys differ, although the commit is the same: a base image or a vendor file is "
@@ -121,7 +122,7 @@ def _differing(project: Project, commit: str, target: Target, *, simulated: bool
         return [f"{MATRIX}, which does not have {target.id} there"]
     then = inputs_at(before, earlier, "")
     now = state_inputs(project, read_context(project), target, "")
-    sources = git.changed_since(project.root, commit, [_SIMULATOR]) if simulated else []
+    sources = git.changed_since(project.root, commit, _SIMULATOR) if simulated else []
     return [*now.names_that_differ(then), *sources]
 
 

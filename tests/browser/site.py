@@ -49,7 +49,7 @@ def make_site(folder: Path, release: Callable[[Target], Record], *, whole: bool 
     """
     root = folder / "checkout"
     root.mkdir()
-    for name in ("cannery", "images"):
+    for name in ("cannery", "images", "packages/ascend-sim"):
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, root / name, ignore=ignore)
     for name in ("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "docs/targets.md"):

@@ -50,6 +50,7 @@ def copy(names: Iterable[str], source: Path, root: Path) -> Checkout:
 def with_code(made: Checkout) -> Checkout:
     # With what is compiled already, so that no process has to.
     copy_tree(ROOT / "cannery", made.root / "cannery", caches=True)
+    (made.root / "packages").symlink_to(ROOT / "packages")
     with (made.root / "cannery" / "common" / "program_environment.py").open("a") as code:
         code.write(f"\n_OF.update({STAND_INS})\n")
     return made

@@ -97,7 +97,7 @@ def copy(main: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy
     assert main.target.id == MAIN
     root = tmp_path_factory.mktemp("killed") / "checkout"
     root.mkdir()
-    for name in ("cannery", "images"):
+    for name in ("cannery", "images", "packages/ascend-sim"):
         shutil.copytree(ROOT / name, root / name)
     for name in ("build.py", "matrix.yaml", "compat.yaml"):
         shutil.copy2(ROOT / name, root / name)

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from cannery.image.doctor_facts import facts_file
+from cannery.image.sim_facts import FILE as SIM_FACTS
+from cannery.image.sim_facts import facts_text
 from cannery.matrix.project import Project
 from tests.policy.test_policy_sources import ROOT, tracked
 
@@ -31,12 +33,17 @@ def imported(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("folder", "other"), [("cannery/", "ascend_doctor"), ("packages/ascend-doctor/", "cannery")]
+    ("folder", "others"),
+    [
+        ("cannery/", {"ascend_doctor", "ascend_sim"}),
+        ("packages/ascend-doctor/", {"cannery", "ascend_sim"}),
+        ("packages/ascend-sim/", {"cannery", "ascend_doctor", "bench"}),
+    ],
 )
-def test_between_the_products_stand_files_and_commands(folder: str, other: str) -> None:
+def test_between_the_products_stand_files_and_commands(folder: str, others: set[str]) -> None:
     names = [name for name in tracked(".py") if name.startswith(folder)]
     assert len(names) > 10
-    assert not [name for name in names if other in imported(name)]
+    assert not [name for name in names if others & imported(name)]
 
 
 def test_the_pinned_doctor_is_the_one_that_was_recorded() -> None:
@@ -68,3 +75,8 @@ def test_the_facts_of_the_doctor_are_those_of_compat_yaml(project: Project) -> N
     path, text = facts_file(project, project.matrix(), project.compat())
     advice = "run: python -m cannery.image.doctor_facts"
     assert path.read_text(encoding="utf-8") == text, advice
+
+
+def test_the_facts_of_ascend_sim_are_those_of_compat_yaml(project: Project) -> None:
+    advice = "run: python -m cannery.image.sim_facts"
+    assert SIM_FACTS.read_text(encoding="utf-8") == facts_text(project.compat()), advice

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
-APART = ("simulator", "image/context", "verify/probe")
+APART = ("image/context", "verify/probe")
 """Programs of their own, which cannot import the doors."""
 
 DOOR = "common/outside.py"

@@ -11,9 +11,9 @@ import pytest
 
 from tests.policy.test_policy_sources import PYTHON, read
 
-# Programs of their own: they run in a build, in a container, or in a wheel that needs no cannery.
+# Programs of their own: they run in a build or in a container.
 ELSEWHERE = (
-    *("cannery/image/context/", "cannery/verify/probe/", "cannery/simulator/"),
+    *("cannery/image/context/", "cannery/verify/probe/"),
     "cannery/cli/cmd_doctor.py",  # the doctor judges the user's environment
 )
 SOURCES = [

@@ -19,6 +19,7 @@ from cannery.image.render import Renderer
 from cannery.image.simulator_spec import package_spec
 from cannery.matrix.project import Project
 
+SIM = "packages/ascend-sim"
 HARMLESS = (
     *("README.md", "CHANGES.md", "LICENSE", "docs/new.md", "bench/timing.py", "noxfile.py"),
     *("tests/unit/test_new.py", "tests/policy/conftest.py", "tests/cli/x.py", "npm/x/y.json"),
@@ -26,14 +27,14 @@ HARMLESS = (
     *("schemas/matrix.schema.json", "schemas/files.py"),
     *("releases/full/full-0123.json", "verified/full.yaml", "publish.yaml", "tests/publish/a b.py"),
     *(".github/workflows/update.yml", ".github/workflows/release.yml", "tests/engine/engines.py"),
-    *("cannery/simulator/command/host.py", "cannery/simulator/wheel/x.py", "ascend-sim/action.yml"),
-    *("cannery/cli/cmd_list.py", "cannery/simulator/packages/README.md", "pyproject.toml"),
+    *(f"{SIM}/ascend_sim/command/host.py", f"{SIM}/tools/wheel.py", f"{SIM}/action.yml"),
+    *("cannery/cli/cmd_list.py", f"{SIM}/ascend_sim/packages/README.md", "pyproject.toml"),
     *("new.txt", "Matrix.yaml", ".ci/new", "tests/unit.py", "docs.md/x", "sub/matrix.yaml"),
-    *("image/x", ".github/workflows/new.yml", "tests/frameworks/__init__.py", "tests/runs.py"),
+    *("image/x", ".github/workflows/new.yml", "tests/new/__init__.py", "tests/runs.py"),
 )
 UNSURE = (
     *("setup.sh", "requirements.txt", "requirements-dev.txt", "build.py"),
-    *("cannery/engine/client.py", "cannery/simulator/Dockerfile", "cannery/cli/cmd_build.py"),
+    *("cannery/engine/client.py", f"{SIM}/Dockerfile", "cannery/cli/cmd_build.py"),
     *("tests/image/os/test_os.py", "tests/image/README.md"),
     *(".github/workflows/ci.yml", ".gitlab-ci.yml"),
 )

@@ -67,7 +67,7 @@ def modules() -> dict[str, Path]:
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        if parts[1] != "simulator" and parts[1:3] != ("image", "context"):
+        if parts[1:3] != ("image", "context"):
             found[".".join(part for part in parts if part != "__init__")] = path
     return found
 

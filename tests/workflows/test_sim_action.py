@@ -7,6 +7,7 @@ import hashlib
 import json
 import platform
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,27 +16,24 @@ from zipfile import ZipFile
 import pytest
 import yaml
 
-from cannery.matrix.project import Project
-from cannery.simulator.command.facts import Facts, Release
-from cannery.simulator.command.options import Request, parse
-from cannery.simulator.wheel.__main__ import parser as wheel_parser
-from cannery.simulator.wheel.facts import facts_of
 from tests.workflows.components import Component, inputs_that_reach_a_script, require_job_of_gitlab
 from tests.workflows.steps import ROOT, Machine, Step
 
-ACTION = yaml.safe_load((ROOT / "ascend-sim" / "action.yml").read_text(encoding="utf-8"))
+PACKAGE = ROOT / "packages" / "ascend-sim"
+UNDERSTAND = """
+import json, sys
+from dataclasses import asdict
+from ascend_sim.command.facts import facts_from
+from ascend_sim.command.options import parse
+from tools.archive import known
+own = {"version": "1", "architecture": "x86_64", "content": "", "links": {}}
+print(json.dumps(asdict(parse(sys.argv[1:], facts_from({**own, **known("x86_64")}), ""))))
+"""
+ACTION = yaml.safe_load((PACKAGE / "action.yml").read_text(encoding="utf-8"))
 COMPONENT = Component("ascend-sim")
-EXAMPLES = ROOT / "examples" / "ascend-sim"
+EXAMPLES = PACKAGE / "examples"
 COMMAND = "pytest -k 'a b' |\n  tee log"
 EMPTY = dict.fromkeys(("CARDS", "CHIP", "CANN", "DRIVER", "MEMORY"), "")
-
-
-@pytest.fixture(scope="module")
-def facts() -> Facts:
-    values = facts_of(Project(root=ROOT).compat(), "x86_64")
-    releases = {each["version"]: Release(**each) for each in values.pop("releases")}
-    own: dict[str, Any] = {"version": "1", "architecture": "x86_64", "content": "", "links": {}}
-    return Facts(**own, **values, releases=releases)
 
 
 @pytest.fixture
@@ -46,10 +44,19 @@ def machine(tmp_path: Path) -> Machine:
     return machine
 
 
-def understood(call: list[str], facts: Facts) -> Request:
-    """What ascend-sim makes of a call; fails where it would refuse it."""
+def understood(call: list[str]) -> dict[str, Any]:
+    """What the command ascend-sim makes of a call; fails where it would refuse it."""
     assert call[0] == "ascend-sim"
-    return parse(call[1:], facts, "")
+    done = subprocess.run(
+        [sys.executable, "-c", UNDERSTAND, *call[1:]],
+        cwd=PACKAGE,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def _step(number: int) -> Step:
@@ -113,27 +120,28 @@ def test_without_a_wheel_the_action_builds_that_of_its_own_commit(machine: Machi
     done = machine.run(_step(0), {"WHEEL": "", "SHA256": "", "CANNERY": str(cannery)})
     assert done.code == 0, done.said
     asked = (machine.folder / "asked").read_text(encoding="utf-8").split()
-    assert asked[:4] == ["--venv", "python", "-m", "cannery.simulator.wheel"]
-    assert wheel_parser().parse_args(asked[4:]).machine == [platform.machine()]
+    start = ["--venv", "env", "PYTHONPATH=packages/ascend-sim", "python", "-m", "tools.wheel"]
+    assert asked[:-2] == [*start, "--machine", platform.machine()]
+    assert asked[-2] == "--out"
     install = next(call for call in done.commands if "install" in call)
     [line] = Path(install[-1]).read_text(encoding="utf-8").splitlines()
     assert line.endswith(f" --hash=sha256:{digest}")
 
 
-def test_the_action_runs_the_command(machine: Machine, facts: Facts) -> None:
+def test_the_action_runs_the_command(machine: Machine) -> None:
     values = {"CARDS": "2", "CHIP": "a3", "CANN": "9.1.0", "DRIVER": "26.1.0", "MEMORY": "32G"}
     done = machine.run(_step(1), {**values, "RUN": COMMAND})
     assert done.code == 0, done.said
-    request = understood(done.commands[0], facts)
-    chosen = request.machine
-    assert (chosen.cards, chosen.chip, chosen.release.version) == (2, "a3", "9.1.0")
-    assert (chosen.driver, chosen.memory_mb) == ("26.1.0", 32 << 10)
-    assert request.program == ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", COMMAND]
+    request = understood(done.commands[0])
+    chosen = request["machine"]
+    assert (chosen["cards"], chosen["chip"], chosen["release"]["version"]) == (2, "a3", "9.1.0")
+    assert (chosen["driver"], chosen["memory_mb"]) == ("26.1.0", 32 << 10)
+    assert request["program"] == ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", COMMAND]
 
 
-def test_the_action_without_options(machine: Machine, facts: Facts) -> None:
+def test_the_action_without_options(machine: Machine) -> None:
     done = machine.run(_step(1), {**EMPTY, "RUN": "true"})
-    assert understood(done.commands[0], facts).machine.cards == facts.cards
+    assert understood(done.commands[0])["machine"]["cards"] == 8
 
 
 def test_the_action_fails_if_the_command_does(machine: Machine) -> None:
@@ -151,7 +159,7 @@ def test_the_component_is_a_job_of_gitlab() -> None:
     )
 
 
-def test_the_component(machine: Machine, facts: Facts) -> None:
+def test_the_component(machine: Machine) -> None:
     wheel = {"wheel": "https://example.com/a.whl", "sha256": "0" * 64}
     given = {"packages": "torch==2.9.0 pytest", "options": "--cards 2 --chip a3", **wheel}
     _, job = COMPONENT.job(run=COMMAND, **given)
@@ -162,9 +170,9 @@ def test_the_component(machine: Machine, facts: Facts) -> None:
     own, packages = map(shlex.join, installs)
     assert own.startswith("python -m pip install --no-deps --no-index --require-hashes -r /")
     assert packages == "python -m pip install torch==2.9.0 pytest"
-    request = understood(run, facts)
-    assert (request.machine.cards, request.machine.chip) == (2, "a3")
-    assert request.program[-1] == COMMAND
+    request = understood(run)
+    assert (request["machine"]["cards"], request["machine"]["chip"]) == (2, "a3")
+    assert request["program"][-1] == COMMAND
 
 
 def test_the_examples_use_inputs_that_exist() -> None:

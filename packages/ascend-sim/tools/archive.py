@@ -8,19 +8,20 @@ import io
 import json
 import os
 import stat
-import tomllib
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cannery.simulator.command.facts import FILE as FACTS
-from cannery.simulator.packages.packer.archives import record_text
-from cannery.simulator.packages.packer.errors import PackError
-from cannery.simulator.packages.packer.tree import ELF_MACHINES, require_arch
+import tomllib
 
-SIMULATOR = Path(__file__).resolve().parents[1]
-ROOT = SIMULATOR.parents[1]
+from ascend_sim.command.facts import FILE as FACTS
+from ascend_sim.packages.packer.archives import record_text
+from ascend_sim.packages.packer.errors import PackError
+from ascend_sim.packages.packer.tree import ELF_MACHINES, require_arch
+
+FOLDER = Path(__file__).resolve().parents[1]
+LICENSE = FOLDER.parents[1] / "LICENSE"
 PACKAGE = "ascend_sim"
 SUMMARY = "Simulated Ascend NPUs for the tests of programs that use torch_npu"
 MACHINES = tuple(sorted(ELF_MACHINES.values()))
@@ -35,12 +36,13 @@ _COMPILED = (
     "driver/lib64/driver/libascend_hal.so",
     "driver/bin/npu-smi",
 )
-_INIT = '# SPDX-License-Identifier: Apache-2.0\n"""The software Ascend device and its command."""\n'
+_NOT_SHIPPED = ("oldest_cann", "order")
+"""What releases.json has for the measurements alone."""
 
 
 def version() -> str:
-    """That of this project."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    """That in pyproject.toml."""
+    text = (FOLDER / "pyproject.toml").read_text(encoding="utf-8")
     return str(tomllib.loads(text)["project"]["version"])
 
 
@@ -54,26 +56,37 @@ def _platforms(machine: str) -> tuple[str, ...]:
     return f"manylinux_2_17_{machine}", f"manylinux2014_{machine}"
 
 
-def wheel(device: Path, machine: str, facts: Mapping[str, Any]) -> bytes:
+def known(machine: str) -> dict[str, Any]:
+    """What releases.json says of CANN's releases, for one machine."""
+    package = FOLDER / PACKAGE
+    text = (package / "releases.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text.replace("{machine}", machine))
+    symbols = json.loads((package / "cann_symbols.json").read_text(encoding="utf-8"))
+    for release in found["releases"]:
+        later = release.pop("lacks_those_of")
+        release["lacks"] = sorted(line for each in later for line in symbols[each])
+    return {name: value for name, value in found.items() if name not in _NOT_SHIPPED}
+
+
+def wheel(device: Path, machine: str) -> bytes:
     """The bytes of the wheel with what build.sh compiled into ``device``.
 
     Raises:
         PackError: a file of the device is missing, or for another machine.
     """
     files, links = _device(device, machine)
-    files[f"{PACKAGE}/__init__.py"] = (_INIT.encode(), False)
+    files[f"{PACKAGE}/__init__.py"] = ((FOLDER / PACKAGE / "__init__.py").read_bytes(), False)
     for folder in _SHIPPED:
-        for path in sorted((SIMULATOR / folder).rglob("*")):
+        for path in sorted((FOLDER / PACKAGE / folder).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
-                name = path.relative_to(SIMULATOR).as_posix()
-                files[f"{PACKAGE}/{name}"] = (path.read_bytes(), False)
+                files[path.relative_to(FOLDER).as_posix()] = (path.read_bytes(), False)
     own = {
         "version": version(),
         "architecture": machine,
         "content": _hash({name: content for name, (content, _) in files.items()}),
         "links": links,
     }
-    text = json.dumps({**own, **facts}, indent=1, sort_keys=True) + "\n"
+    text = json.dumps({**own, **known(machine)}, indent=1, sort_keys=True) + "\n"
     files[f"{PACKAGE}/{FACTS}"] = (text.encode(), False)
     return _zipped({**files, **_metadata(machine)})
 
@@ -97,7 +110,7 @@ def _device(device: Path, machine: str) -> tuple[dict[str, tuple[bytes, bool]], 
 
 def _metadata(machine: str) -> dict[str, tuple[bytes, bool]]:
     info = f"{PACKAGE}-{version()}.dist-info"
-    readme = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
     metadata = (
         f"Metadata-Version: 2.4\nName: ascend-sim\nVersion: {version()}\nSummary: {SUMMARY}\n"
         "License-Expression: Apache-2.0\nLicense-File: LICENSE\n"
@@ -106,12 +119,12 @@ def _metadata(machine: str) -> dict[str, tuple[bytes, bool]]:
         f"Requires-Python: >={PYTHON}\nDescription-Content-Type: text/markdown\n\n{readme}"
     )
     tags = "".join(f"Tag: py3-none-{platform}\n" for platform in _platforms(machine))
-    head = f"Wheel-Version: 1.0\nGenerator: cannery ({version()})\nRoot-Is-Purelib: false\n"
+    head = f"Wheel-Version: 1.0\nGenerator: ascend-sim ({version()})\nRoot-Is-Purelib: false\n"
     texts = {
         "METADATA": metadata,
         "WHEEL": head + tags,
         "entry_points.txt": f"[console_scripts]\nascend-sim = {PACKAGE}.command.program:main\n",
-        "licenses/LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"),
+        "licenses/LICENSE": LICENSE.read_text(encoding="utf-8"),
     }
     return {f"{info}/{name}": (text.encode(), False) for name, text in texts.items()}
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the device and writes the wheel, for each machine that is asked for."""
+"""Compiles the device and writes the wheel ascend-sim, for each machine that is asked for.
+
+python -m tools.wheel --out dist
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,18 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from cannery.common.errors import BuildError, CanneryError, UsageError, did_you_mean
-from cannery.matrix.project import Project
-from cannery.simulator.packages.packer.errors import PackError
-from cannery.simulator.wheel import archive
-from cannery.simulator.wheel.facts import facts_of
+from ascend_sim.command.errors import SimError, UsageError, did_you_mean
+from ascend_sim.packages.packer.errors import PackError
+from tools import archive
+
+
+class BuildError(SimError):
+    """The device cannot be compiled."""
+
+    exit_code = 7
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,15 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     try:
         devices = _devices(given.device)
-        compat = Project(root=archive.ROOT).compat()
         for machine in given.machine or archive.MACHINES:
             with tempfile.TemporaryDirectory(prefix="ascend-sim-") as folder:
                 device = devices.get(machine) or compiled(machine, Path(folder))
-                made = _wheel(device, machine, facts_of(compat, machine))
+                made = _wheel(device, machine)
             path = given.out / archive.file_name(machine)
             _write(path, made)
             print(path)
-    except (CanneryError, OSError) as error:
+    except (SimError, OSError) as error:
         print(f"ascend-sim wheel: {error}", file=sys.stderr)
         return getattr(error, "exit_code", 9)
     return 0
@@ -40,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    made = argparse.ArgumentParser(prog="python -m cannery.simulator.wheel", description=__doc__)
+    made = argparse.ArgumentParser(prog="python -m tools.wheel", description=__doc__)
     made.add_argument("--out", type=Path, default=Path("dist"), help="folder of the wheels")
     machines = archive.MACHINES
     made.add_argument("--machine", action="append", choices=machines, help="default: both")
@@ -72,7 +77,7 @@ def compiled(machine: str, folder: Path) -> Path:
     """
     # build.sh starts python3 for the compiler of the package ziglang, if there is no g++.
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    argv = ["sh", str(archive.SIMULATOR / "device" / "build.sh"), str(folder), machine]
+    argv = ["sh", str(archive.FOLDER / "device" / "build.sh"), str(folder), machine]
     try:
         subprocess.run(argv, check=True, env={**os.environ, "PATH": path})
     except subprocess.CalledProcessError as error:
@@ -80,9 +85,9 @@ def compiled(machine: str, folder: Path) -> Path:
     return folder
 
 
-def _wheel(device: Path, machine: str, facts: Mapping[str, Any]) -> bytes:
+def _wheel(device: Path, machine: str) -> bytes:
     try:
-        return archive.wheel(device, machine, facts)
+        return archive.wheel(device, machine)
     except PackError as error:
         raise UsageError(str(error)) from error
 

@@ -12,6 +12,7 @@ from cannery.common.model import Target
 from cannery.matrix.schema import parse_matrix
 from tests.unit.matrices import MATRIX, edited
 
+SIM = "packages/ascend-sim"
 TEXTS = {
     "matrix.yaml": MATRIX,
     "images/full/Dockerfile": "FROM x\n",
@@ -106,7 +107,7 @@ def test_another_stand_in_counts_only_where_it_is_used() -> None:
     [
         *("a.md", "docs/x.py", "docs/a/b", "publish.yaml", "compat.yaml", "noxfile.py", "new.txt"),
         *(".github/workflows/npu.yml", ".ci/run", "bench/x.py", "packages/ascend-doctor/a.py"),
-        *("tests/unit/x", "tests/frameworks/__init__.py", "tests/workflow_jobs/a.py"),
+        *("tests/unit/x", "tests/new/__init__.py", "tests/workflow_jobs/a.py"),
         *("tests/faults/site.py", "tests/copies.py", "tests/imagex/a.py"),
         *(
             "cannery/catalog/page.py",
@@ -114,7 +115,7 @@ def test_another_stand_in_counts_only_where_it_is_used() -> None:
             "cannery/publish/scan/severity.py",
         ),
         *("cannery/cli/cmd_list.py", "cannery/image/templates/Dockerfile.j2"),
-        *("cannery/simulator/wheel/facts.py", "cannery/simulator/README.md"),
+        *(f"{SIM}/tools/archive.py", f"{SIM}/ascend_sim/packages/README.md", f"{SIM}/tests/a.py"),
     ],
 )
 def test_harmless(path: str) -> None:
@@ -130,7 +131,7 @@ def test_harmless(path: str) -> None:
         *("cannery/engine/bake.py", "cannery/cli/cmd_build.py"),
         *("cannery/verify/probe/probe.py", "cannery/image/vendor/take-cann"),
         *("cannery/matrix/distributions.yaml", "cannery/common/new.py"),
-        *("cannery/simulator/device/hccl/a.cpp", "cannery/simulator/Dockerfile"),
+        *(f"{SIM}/device/hccl/a.cpp", f"{SIM}/Dockerfile", f"{SIM}/ascend_sim/packages/pack.py"),
     ],
 )
 def test_not_harmless(path: str) -> None:
@@ -138,8 +139,8 @@ def test_not_harmless(path: str) -> None:
 
 
 def test_a_comment_in_the_tests_of_frameworks_concerns_nobody() -> None:
-    before = changed("tests/frameworks/__init__.py", "1")
-    assert said(before, changed("tests/frameworks/__init__.py", "2"), simulate=True) == {}
+    before = changed("tests/policy/conftest.py", "1")
+    assert said(before, changed("tests/policy/conftest.py", "2"), simulate=True) == {}
 
 
 PROGRAM = "cannery/image/context/seal-layer"

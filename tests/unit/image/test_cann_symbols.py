@@ -39,7 +39,7 @@ def test_the_packer_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     symbols = tmp_path / "symbols.json"
     symbols.write_text('{"8.0.RC3": ["libascendcl aclLater"], "8.5.0": ["libatb _ZN3atb"]}')
     monkeypatch.setattr(cann_symbols, "SYMBOLS", symbols)
-    monkeypatch.setattr(cann_symbols, "_firsts", cann_symbols._firsts.__wrapped__)
+    monkeypatch.setattr(cann_symbols, "firsts", cann_symbols.firsts.__wrapped__)
     final = parse_matrix(TEXT, "matrix.yaml").targets["served"]
     assert package_spec(final)["lacks"] == ["libascendcl aclLater", "libatb _ZN3atb"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from cannery.common.errors import UsageError
 from cannery.image import simulator_spec
-from cannery.image.simulator_spec import SOURCES, package_spec
+from cannery.image.simulator_spec import INPUTS, SOURCES, package_spec
 from cannery.matrix.schema import parse_matrix
 from tests.unit.applications import TEXT
 from tests.unit.matrices import load
@@ -52,9 +52,16 @@ def test_a_chip_that_the_simulator_does_not_know() -> None:
     )
 
 
+def test_a_cannery_without_the_simulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = parse_matrix(TEXT, "matrix.yaml").targets["served"]
+    monkeypatch.setattr(simulator_spec, "SOURCES", tmp_path / "none")
+    with pytest.raises(UsageError, match="Run cannery from a checkout of its repository"):
+        package_spec(target)
+
+
 def test_the_sources_of_the_simulator_are_where_they_are_looked_for() -> None:
-    for name in ("Dockerfile", "device/build.sh", "packages/pack.py"):
-        assert (SOURCES / name).is_file()
+    for name in (*INPUTS, "device/build.sh", "ascend_sim/packages/pack.py"):
+        assert (SOURCES / name).exists()
 
 
 def test_each_package_has_the_version_of_its_release() -> None:
@@ -79,6 +86,6 @@ def test_the_recipe_is_of_the_device_and_the_packages_alone(
         return simulator_spec.recipe(target)
 
     before = recipe_with("device/build.sh")
-    assert recipe_with("command/host.py") == recipe_with("wheel/archive.py") == before
-    assert recipe_with("packages/README.md") == before
-    assert recipe_with("packages/pack.py") != before
+    assert recipe_with("ascend_sim/command/host.py") == recipe_with("tools/archive.py") == before
+    assert recipe_with("ascend_sim/packages/README.md") == before
+    assert recipe_with("ascend_sim/packages/pack.py") != before

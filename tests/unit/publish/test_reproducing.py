@@ -31,7 +31,7 @@ from cannery.publish.originals import Layers, Original
 from cannery.publish.reproducing import reproduce
 from cannery.publish.reproduction_report import Reproduction
 from tests.unit.archives import Saved, layer, pieces
-from tests.unit.changes import commit, git
+from tests.unit.changes import SIM, commit, git
 from tests.unit.world import World, make_world
 
 BASE, OWN = layer("base"), layer("own")
@@ -174,7 +174,7 @@ def test_a_later_commit_with_the_same_files_will_do(repository: Repository) -> N
 OTHER_FILES: dict[str, tuple[str, bool, str]] = {
     "the lock": ("images/full/requirements.lock", False, "requirements.lock"),
     "a program of the build": ("cannery/image/context/seal-layer", False, "cannery/seal-layer"),
-    "the simulator": ("cannery/simulator/new.c", True, "cannery/simulator/new.c"),
+    "the simulator": (f"{SIM}/device/new.c", True, f"{SIM}/device/new.c"),
     "matrix.yaml": ("matrix.yaml", False, "matrix.yaml"),
 }
 

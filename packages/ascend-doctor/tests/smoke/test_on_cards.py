@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The script of the smoke test where torch is missing, hangs or crashes.
 
-With a real torch on the simulated device: tests/simulator/test_torch_npu_on_device.py.
+With a real torch on the simulated device: tests/simulated_packages/test_smoke_on_device.py.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What facts.json says: the wheel writes down there what cannery knows when it is built."""
+"""What facts.json says: the wheel writes down there what is known of CANN when it is built."""
 
 from __future__ import annotations
 
@@ -54,6 +54,10 @@ class Facts:
     @classmethod
     def read(cls, package: Path = PACKAGE) -> Facts:
         """Those of the wheel that this module was installed from."""
-        values: dict[str, Any] = json.loads((package / FILE).read_text(encoding="utf-8"))
-        releases = [Release(**each) for each in values.pop("releases")]
-        return cls(**values, releases={each.version: each for each in releases})
+        return facts_from(json.loads((package / FILE).read_text(encoding="utf-8")))
+
+
+def facts_from(values: dict[str, Any]) -> Facts:
+    """The facts with the values of such a file."""
+    releases = [Release(**each) for each in values["releases"]]
+    return Facts(**{**values, "releases": {each.version: each for each in releases}})

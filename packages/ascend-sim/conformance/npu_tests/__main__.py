@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m bench.npu_tests``: the tests of op-plugin and torch_npu on the software device."""
+"""``python -m conformance.npu_tests``: op-plugin's and torch_npu's tests on the device."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ import json
 import sys
 from pathlib import Path
 
-from bench import machine
-from bench.device import host
-from bench.device.run import Results
-from bench.npu_tests import report, run
-from bench.npu_tests.checkout import SUITES, commits, copied, ordered
-from bench.program import run_program
-from cannery.common.errors import UsageError
-from cannery.common.files import write_files
+from ascend_sim.command.errors import UsageError
+from conformance import machine
+from conformance.npu_tests import report, run
+from conformance.npu_tests.checkout import SUITES, commits, copied, ordered
+from conformance.operators import host
+from conformance.operators.run import Results
+from conformance.program import run_program, write_file
 
-PAGE = Path(__file__).parents[2] / "docs" / "simulator-npu-tests.md"
+PAGE = Path(__file__).parents[1] / "npu-tests.md"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    options = argparse.ArgumentParser(prog="python -m bench.npu_tests", description=__doc__)
+    options = argparse.ArgumentParser(prog="python -m conformance.npu_tests", description=__doc__)
     options.add_argument("--python", required=True, help="a Python with torch, torch_npu, pytest")
     for name in SUITES:
         options.add_argument(f"--{name}", type=Path, help=f"a checkout of Ascend/{name}")
@@ -74,12 +73,12 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
     for line in run_all.progress(arguments.jobs):
         print(line, file=sys.stderr, flush=True)
         if arguments.json:
-            write_files({arguments.json: json.dumps(run_all.found, indent=1) + "\n"})
+            write_file(arguments.json, json.dumps(run_all.found, indent=1) + "\n")
     print(report.summary(run_all.found), end="")
     if arguments.only is None:
-        where = machine.described(machine.facts(emulated=False))
+        where = machine.described()
         text = report.page(run_all.found, len(every), f"{versions}, {commits(checkouts)}, {where}")
-        write_files({PAGE: text})
+        write_file(PAGE, text)
 
 
 if __name__ == "__main__":

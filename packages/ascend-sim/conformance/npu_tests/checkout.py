@@ -9,8 +9,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import machine
-from cannery.common.errors import UsageError
+from ascend_sim.command.errors import UsageError
+from conformance import machine
 
 SETTINGS = re.compile(r"\bos\.(?:environ|putenv)\b|\bsubprocess\b")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bench.device.run import Results
+from conformance.operators.run import Results
 
 
 class Blame(StrEnum):

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bench.device.report import cell, share
-from bench.device.run import Results
-from bench.npu_tests.groups import RULES, UNKNOWN, Blame, Failure, failures
+from conformance.npu_tests.groups import RULES, UNKNOWN, Blame, Failure, failures
+from conformance.operators.report import cell, share
+from conformance.operators.run import Results
 
 HEADING = """\
 # Tests of op-plugin and torch_npu on the software device
 
-`python -m bench.npu_tests` wrote this page. It runs the tests that come with op-plugin
+`python -m conformance.npu_tests` wrote this page. It runs the tests that come with op-plugin
 (`test/test_base_ops`) and with torch_npu (`test/npu`, `test/contrib`) as they are, with pytest, on
 a simulated NPU. Each file is run in a process of its own. A case that crashes or hangs counts for
 itself, and the cases after it are run in another process; so are those after a case that left

@@ -17,8 +17,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from bench.device.run import Cases, Results
-from bench.npu_tests.checkout import File
+from conformance.npu_tests.checkout import File
+from conformance.operators.run import Cases, Results
 
 WORKER = Path(__file__).with_name("worker.py")
 POISONED = 75

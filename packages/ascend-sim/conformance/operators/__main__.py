@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m bench.device``: the operators of torch's OpInfo on the software Ascend device."""
+"""``python -m conformance.operators``: the operators of torch's OpInfo on the device."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ import json
 import sys
 from pathlib import Path
 
-from bench import machine
-from bench.device import host, outcomes, report, run
-from bench.program import run_program
-from cannery.common.files import write_files
+from conformance import machine
+from conformance.operators import host, outcomes, report, run
+from conformance.program import run_program, write_file
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "simulator-operators.md"
+PAGE = Path(__file__).parents[1] / "operators.md"
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    options = argparse.ArgumentParser(prog="python -m bench.device", description=__doc__)
+    options = argparse.ArgumentParser(prog="python -m conformance.operators", description=__doc__)
     options.add_argument("--python", required=True, help="a Python with torch and torch_npu")
     options.add_argument("--device", type=Path, help="what build.sh made; compiled when not given")
     options.add_argument(
@@ -46,11 +44,11 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
     for way in arguments.way or ("forward", "backward"):
         results[way] = run.measure(programs, way, arguments.only, arguments.jobs, say)
         if arguments.json:
-            write_files({arguments.json: json.dumps(results, indent=1) + "\n"})
+            write_file(arguments.json, json.dumps(results, indent=1) + "\n")
     print(report.summary({way: outcomes.count(found) for way, found in results.items()}), end="")
     if arguments.only is None and arguments.way is None:
-        text = report.page(results, machine.described(machine.facts(emulated=False)), versions)
-        write_files({PAGE: text})
+        text = report.page(results, machine.described(), versions)
+        write_file(PAGE, text)
 
 
 if __name__ == "__main__":

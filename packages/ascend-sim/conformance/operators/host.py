@@ -11,9 +11,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from cannery.common.errors import UsageError
+from ascend_sim.command.errors import UsageError
 
-SOURCE = Path(__file__).parents[2] / "cannery" / "simulator" / "device"
+SOURCE = Path(__file__).parents[2] / "device"
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend910b"
 LIBRARY = "toolkit/lib64/libascendcl.so"
 FOLDERS = ("toolkit/lib64", "nnal/cxx_abi_1")

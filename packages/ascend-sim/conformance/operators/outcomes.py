@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bench.device.explained import explanation
-from bench.device.run import Cases, Results
+from conformance.operators.explained import explanation
+from conformance.operators.run import Cases, Results
 
 
 class Outcome(StrEnum):

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bench.device.outcomes import Count, Failure, Outcome, count, failures
-from bench.device.run import Results
+from conformance.operators.outcomes import Count, Failure, Outcome, count, failures
+from conformance.operators.run import Results
 
 HEADING = """\
 # Operators on the software device
 
-`python -m bench.device` wrote this page. It calls every operator of torch's OpInfo on a simulated
-NPU, in torch_npu's default mode, and compares with the CPU, in the same type or in float64.
+`python -m conformance.operators` wrote this page. It calls every operator of torch's OpInfo on a
+simulated NPU, in torch_npu's default mode, and compares with the CPU, in the same type or float64.
 Forward: float32, bfloat16, int64, bool, complex64; backward: float32; up to 3 samples a type. An
 operator that draws random numbers is compared by shape; of indices that sort or select, the
 elements are compared that they stand for. Operators run in processes of their own, so that a crash

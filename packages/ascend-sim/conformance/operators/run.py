@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cannery.common.errors import UsageError
+from ascend_sim.command.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
-WORKER: tuple[str, ...] = ("-m", "bench.device.worker")
+WORKER: tuple[str, ...] = ("-m", "conformance.operators.worker")
 POISONED = 75
 CHUNK = 40
 HANG = 300

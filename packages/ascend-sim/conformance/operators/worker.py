@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs operators of torch's OpInfo on the simulated device; needs torch and torch_npu.
 
-    python -m bench.device.worker list
-    python -m bench.device.worker run forward|backward FIRST LAST DONE    (indexes of OpInfo's list)
+    python -m conformance.operators.worker list
+    python -m conformance.operators.worker run forward|backward FIRST LAST DONE
+
+FIRST and LAST are indexes of OpInfo's list.
 
 The first DONE cases of the first operator are left out. Prints a line of JSON before a case and one
 after it, so that a crash or a hang can be charged to it. An error of torch_npu's queue ends the
@@ -24,7 +26,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_flatten, tree_map
 
-from bench.device.comparison import (
+from conformance.operators.comparison import (
     described,
     determined,
     fits,

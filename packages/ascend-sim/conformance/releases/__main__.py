@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m bench.releases``: every release of torch_npu on the software Ascend device.
+"""``python -m conformance.releases``: every release of torch_npu on the software Ascend device.
 
 Each result is a file below --cache, so a run that was interrupted goes on where it was. Results of
 another device are not used.
@@ -19,21 +19,18 @@ from typing import Any
 
 from packaging.version import Version
 
-from bench import machine
-from bench.program import run_program
-from bench.releases import native, profiles, report, tables, wheels
-from bench.releases.scan import Reading, read
-from bench.releases.store import kept
-from bench.releases.symbols import exported
-from cannery.common.files import write_files
-from cannery.image.cann_symbols import SYMBOLS
-from cannery.matrix.project import Project
-from cannery.simulator.wheel import archive
-from cannery.simulator.wheel.__main__ import compiled
-from cannery.simulator.wheel.facts import facts_of
+from conformance import machine
+from conformance.program import run_program, write_file
+from conformance.releases import native, profiles, report, tables, wheels
+from conformance.releases.cann import oldest_cann
+from conformance.releases.scan import Reading, read
+from conformance.releases.store import kept
+from conformance.releases.symbols import exported
+from tools import archive
+from tools.wheel import compiled
 
-PAGE = archive.ROOT / "docs" / "simulator-releases.md"
-CACHE = archive.ROOT / ".cannery" / "releases"
+PAGE = Path(__file__).parents[1] / "releases.md"
+CACHE = archive.FOLDER / ".releases"
 LIBRARIES = {"libascendcl": "toolkit/lib64", "libatb": "nnal/cxx_abi_1"}
 
 Readings = dict[str, list[Reading]]
@@ -41,8 +38,8 @@ Readings = dict[str, list[Reading]]
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    options = argparse.ArgumentParser(prog="python -m bench.releases", description=__doc__)
-    options.add_argument("--cache", type=Path, default=CACHE, help="default: .cannery/releases")
+    options = argparse.ArgumentParser(prog="python -m conformance.releases", description=__doc__)
+    options.add_argument("--cache", type=Path, default=CACHE, help="default: .releases")
     about = "run the wheels for this Python (again for more); default: all that are found"
     options.add_argument("--python", action="append", choices=wheels.PYTHONS, help=about)
     options.add_argument("--read", action="store_true", help="read the wheels, and run none")
@@ -71,7 +68,7 @@ def run(python: str, found: Readings, sim: Path, cache: Path) -> None:
             todo.setdefault(Version(release).base_version, []).append(release)
     for torch, releases in todo.items():
         with (
-            tempfile.TemporaryDirectory(prefix="cannery-releases-") as folder,
+            tempfile.TemporaryDirectory(prefix="ascend-sim-") as folder,
             native.torch(torch, path, sim, Path(folder) / "torch") as installed,
         ):
             for release in releases:
@@ -106,25 +103,23 @@ def results(cache: Path) -> tables.Runs:
 
 def measured(arguments: argparse.Namespace, folder: Path) -> None:
     """Read, run, and write the page and cann_symbols.json."""
-    compat = Project(root=archive.ROOT).compat()
     found = readings(arguments.cache)
-    known = profiles.canns(compat, makers=False)
-    named = known | profiles.canns(compat, makers=True)
+    known = oldest_cann(makers=False)
+    named = known | oldest_cann(makers=True)
     headers = json.loads(profiles.PUBLIC_HEADERS.read_text(encoding="utf-8"))
     firsts = profiles.firsts(found, known, headers)
-    write_files({SYMBOLS: profiles.as_json(firsts)})
+    write_file(profiles.SYMBOLS, profiles.as_json(firsts))
     devices = {name: compiled(name, folder / name) for name in archive.MACHINES}
     here = platform.machine()
-    facts = facts_of(compat, here)
-    sim = native.unpacked(archive.wheel(devices[here], here, facts), folder / "sim")
+    sim = native.unpacked(archive.wheel(devices[here], here), folder / "sim")
     cache = arguments.cache / "run" / native.digest(devices[here])
     for python in [] if arguments.read else arguments.python or wheels.PYTHONS:
         run(python, found, sim, cache / python)
     releases = [tables.release(name, each, named.get(name), firsts) for name, each in found.items()]
     ran = results(cache)
-    used = machine.described(machine.facts(emulated=False))
+    used = machine.described()
     text = report.page(releases, exports(devices), ran, firsts, used)
-    write_files({PAGE: text})
+    write_file(PAGE, text)
     print(report.counts(releases, ran), end="")
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run on a simulated host by the Python of a torch_npu: prints each check's result as JSON.
 
-Python 3.9 and torch 2.1 are enough, and nothing of cannery is needed.
+Python 3.9 and torch 2.1 are enough, and nothing else is needed.
 """
 
 import json
@@ -48,7 +48,7 @@ def training() -> str:
     """The losses of a small model with AdamW are those of the CPU, and fall."""
     losses = {device: losses_on(device) for device in ("cpu", "npu:0")}
     on_cpu, on_npu = losses["cpu"], losses["npu:0"]
-    worst = max(abs(one - other) for one, other in zip(on_cpu, on_npu))  # noqa: B905 - Python 3.9
+    worst = max(abs(one - other) for one, other in zip(on_cpu, on_npu))
     if not worst < TOLERANCE:
         return f"the losses are off by {worst:.1e}"
     return "pass" if on_npu[-1] < on_npu[0] else "the losses do not fall"
@@ -94,7 +94,7 @@ def all_reduce() -> str:
         with output:
             output.seek(0)
             said.append(output.read())
-    for code, text in zip(codes, said):  # noqa: B905 - Python 3.9
+    for code, text in zip(codes, said):
         if code:
             return f"a rank ended with {code}: {reason(text)}"
     return "pass" if all("sum is right" in text for text in said) else "the sum is wrong"

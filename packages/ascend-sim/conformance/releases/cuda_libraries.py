@@ -14,8 +14,8 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from bench.releases.collect_symbols import needed_libraries
-from bench.releases.symbols import symbols
+from conformance.releases.collect_symbols import needed_libraries
+from conformance.releases.symbols import symbols
 
 _NVIDIA = ("libcu", "libnccl", "libnv")
 _FUNCTION = re.compile(r"_*(cu|nccl|nv)[A-Za-z]")

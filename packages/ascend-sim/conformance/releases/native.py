@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.releases.check import CHECKS, RANKS, reason
-from bench.releases.cuda_libraries import stand_ins
-from cannery.common.errors import UsageError
+from ascend_sim.command.errors import UsageError
+from conformance.releases.check import CHECKS, RANKS, reason
+from conformance.releases.cuda_libraries import stand_ins
 
 CHECK = Path(__file__).with_name("check.py")
 NAMES = tuple(check.__name__ for check in CHECKS)

@@ -12,45 +12,30 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from packaging.version import Version
+from conformance.releases.cann import RELEASES, Cann
+from conformance.releases.scan import Reading
 
-from bench.releases.scan import Reading
-from cannery.common.cann_version import CannVersion
-from cannery.compat.facts import Compat
-
+SYMBOLS = RELEASES.with_name("cann_symbols.json")
 PUBLIC_HEADERS = Path(__file__).with_name("public_headers.json")
 """Release of CANN to names that its headers are the first to have: hicann/runtime, folders
 include/external and pkg_inc, of the tags v8.5.0, v9.0.0, v9.1.0 and v9.2.0-beta.1; only names that
 a torch_npu needs. Under 8.3.RC1 are those that the plugin of MindSpore 2.7.1 imports, which is for
 that release (compat.yaml)."""
 
-Firsts = dict[str, CannVersion]
+Firsts = dict[str, Cann]
 """``LIBRARY SYMBOL`` to the first release."""
-
-
-def canns(compat: Compat, *, makers: bool) -> dict[str, CannVersion]:
-    """The public version of a torch_npu to the oldest CANN that a source names for it.
-
-    ``makers``: only sources of the makers. Interim builds are left out: their place is not known.
-    """
-    found: dict[str, CannVersion] = {}
-    for row in compat.pairings:
-        if row.torch_npu and not row.cann.is_interim and (row.is_makers or not makers):
-            name = Version(row.torch_npu).public
-            found[name] = min(found.get(name, row.cann), row.cann)
-    return found
 
 
 def firsts(
     readings: Mapping[str, Sequence[Reading]],
-    known: Mapping[str, CannVersion],
+    known: Mapping[str, Cann],
     headers: Mapping[str, Sequence[str]],
 ) -> Firsts:
     """The first release for each symbol that a wheel needs; without a source it is left out."""
     needed = {line for wheels in readings.values() for wheel in wheels for line in needs(wheel)}
     found: Firsts = {}
 
-    def note(lines: Iterable[str], cann: CannVersion) -> None:
+    def note(lines: Iterable[str], cann: Cann) -> None:
         for line in needed.intersection(lines):
             found[line] = min(found.get(line, cann), cann)
 
@@ -60,7 +45,7 @@ def firsts(
                 note(needs(wheel), known[release])
                 note(_in_runtime(wheel["declared"]), known[release])
     for text, names in headers.items():
-        note(_in_runtime(names), CannVersion.parse(text))
+        note(_in_runtime(names), Cann.parse(text))
     return found
 
 
@@ -69,7 +54,7 @@ def needs(wheel: Reading) -> list[str]:
     return [*wheel["importing"], *wheel["later"]]
 
 
-def least(lines: Iterable[str], found: Firsts) -> CannVersion | None:
+def least(lines: Iterable[str], found: Firsts) -> Cann | None:
     """The first release with all of the symbols; None where no source tells."""
     each = [found.get(line) for line in lines]
     known = [cann for cann in each if cann is not None]
@@ -79,7 +64,7 @@ def least(lines: Iterable[str], found: Firsts) -> CannVersion | None:
 def as_json(found: Firsts) -> str:
     """The text of cann_symbols.json: releases in order, without the oldest, and their symbols."""
     oldest = min(found.values())
-    groups: dict[CannVersion, list[str]] = {}
+    groups: dict[Cann, list[str]] = {}
     for line, cann in sorted(found.items()):
         if cann > oldest:
             groups.setdefault(cann, []).append(line)

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
-from bench.releases.profiles import Firsts
-from bench.releases.scan import Reading
-from bench.releases.tables import (
+from conformance.releases.profiles import Firsts
+from conformance.releases.scan import Reading
+from conformance.releases.tables import (
     PASS,
     Exports,
     Release,
@@ -19,7 +19,7 @@ from bench.releases.tables import (
     operators,
     outcome,
 )
-from bench.releases.wheels import PYTHONS
+from conformance.releases.wheels import PYTHONS
 
 NO_SOURCE = "no source"
 HEADING = """\

@@ -9,8 +9,8 @@ import zipfile
 from pathlib import PurePosixPath
 from typing import TypedDict
 
-from bench.releases.symbols import Required, required
-from bench.releases.wheels import Wheel
+from conformance.releases.symbols import Required, required
+from conformance.releases.wheels import Wheel
 
 _HEADERS = re.compile(r"torch_npu/include/third_party/(?:acl|hccl)/inc/(?:acl|hccl)/.*\.h")
 _DECLARED = re.compile(rb"\b((?:acl|Hccl)[A-Za-z0-9_]+)\s*\(")

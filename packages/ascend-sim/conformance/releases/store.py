@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from cannery.common.files import write_files
+from conformance.program import write_file
 
 Result = TypeVar("Result")
 
@@ -19,6 +19,5 @@ def kept(path: Path, make: Callable[[], Result]) -> Result:
         found: Result = json.loads(path.read_text(encoding="utf-8"))
         return found
     made = make()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_files({path: json.dumps(made, indent=1) + "\n"})
+    write_file(path, json.dumps(made, indent=1) + "\n")
     return made

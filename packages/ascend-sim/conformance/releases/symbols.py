@@ -13,7 +13,7 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 
-from bench.releases.collect_symbols import classify, needed_libraries
+from conformance.releases.collect_symbols import classify, needed_libraries
 
 _SYMBOL = struct.Struct("<IBBHQQ")
 _WEAK = 2

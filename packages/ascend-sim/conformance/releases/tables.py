@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.releases.native import Results
-from bench.releases.profiles import Firsts, least
-from bench.releases.scan import Reading
-from cannery.common.cann_version import CannVersion
+from conformance.releases.cann import Cann
+from conformance.releases.native import Results
+from conformance.releases.profiles import Firsts, least
+from conformance.releases.scan import Reading
 
 OPERATOR = "aclnn"
 PASS = "pass"  # noqa: S105 - a result
@@ -32,13 +32,11 @@ class Release:
 
     name: str
     wheels: Sequence[Reading]
-    made_for: CannVersion | None
-    least: CannVersion | None
+    made_for: Cann | None
+    least: Cann | None
 
 
-def release(
-    name: str, wheels: Sequence[Reading], made_for: CannVersion | None, found: Firsts
-) -> Release:
+def release(name: str, wheels: Sequence[Reading], made_for: Cann | None, found: Firsts) -> Release:
     """That release; a wheel of which the device lacks symbols does not count for ``least``."""
     lines = {line for wheel in wheels for line in wheel["importing"] if line in found}
     return Release(name, wheels, made_for, least(lines, found))

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import requests
+import tomllib
 from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
-from cannery.common.errors import UsageError
+from ascend_sim.command.errors import UsageError
 
 PACKAGE = "torch_npu"
 PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")

@@ -16,10 +16,8 @@ from typing import Any
 
 import pytest
 
-from cannery.matrix.project import Project
-from cannery.simulator.wheel import archive
-from cannery.simulator.wheel.facts import facts_of
 from tests.made_up_device import made_up_device
+from tools import archive
 
 MACHINE = platform.machine()
 TORCH_NPU = "2.9.0.post2"
@@ -34,12 +32,12 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def facts() -> dict[str, Any]:
-    return facts_of(Project(root=archive.ROOT).compat(), MACHINE)
+    return archive.known(MACHINE)
 
 
 @pytest.fixture(scope="session")
-def wheel(device: Path, facts: dict[str, Any]) -> bytes:
-    return archive.wheel(device, MACHINE, facts)
+def wheel(device: Path) -> bytes:
+    return archive.wheel(device, MACHINE)
 
 
 def unpack(wheel: bytes, site: Path) -> None:

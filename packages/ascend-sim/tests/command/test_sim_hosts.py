@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from cannery.simulator.command import host
-from cannery.simulator.command.environment import environment
-from cannery.simulator.command.facts import Facts
-from cannery.simulator.command.options import Machine
+from ascend_sim.command import host
+from ascend_sim.command.environment import environment
+from ascend_sim.command.facts import Facts
+from ascend_sim.command.options import Machine
 
 from .conftest import CANN, MACHINE, Python
 
@@ -153,7 +153,12 @@ def test_a_full_disk_leaves_nothing_behind(python: Python) -> None:
         "sys.exit(program.main(['run', '--', 'true']))"
     )
     done = subprocess.run(
-        ["python3", "-c", code], env=python.settings(), capture_output=True, text=True, check=False
+        ["python3", "-c", code],
+        cwd=python.home,
+        env=python.settings(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 6
     assert "no space left on device. Choose another folder with --folder." in done.stderr

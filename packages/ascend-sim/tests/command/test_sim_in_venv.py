@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 VENV = os.environ.get("CANNERY_SIM_VENV")
-EXAMPLE = Path(__file__).parents[2] / "examples" / "ascend-sim"
+EXAMPLE = Path(__file__).parents[2] / "examples"
 BANNER = "ascend-sim: SIMULATED "
 COUNT = "import torch, torch_npu; print(torch.npu.device_count(), torch.npu.get_device_name(0))"
 MEMORY = """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench of op-plugin's and torch_npu's tests: processes, groups of failures, and the page."""
+"""The runs of op-plugin's and torch_npu's tests: processes, groups of failures, and the page."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.device.run import Cases, Results
-from bench.npu_tests import groups, report, run
-from bench.npu_tests.__main__ import kept
-from bench.npu_tests.checkout import SUITES, File, copied, ordered
-from cannery.common.errors import UsageError
+from ascend_sim.command.errors import UsageError
+from conformance.npu_tests import groups, report, run
+from conformance.npu_tests.__main__ import kept
+from conformance.npu_tests.checkout import SUITES, File, copied, ordered
+from conformance.operators.run import Cases, Results
 
 OLDER = (
     "fail: RuntimeError: The Inner error is reported as above.\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench of operators: workers that crash, hang or are poisoned."""
+"""The measurements of operators: workers that crash, hang or are poisoned."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.device import run
-from bench.device.outcomes import Outcome, count
-from cannery.common.errors import UsageError
+from ascend_sim.command.errors import UsageError
+from conformance.operators import run
+from conformance.operators.outcomes import Outcome, count
 
 WORKER = """\
 import json, os, sys, time

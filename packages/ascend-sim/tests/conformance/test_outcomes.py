@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench of operators: kinds of results, figures, and the page."""
+"""The measurements of operators: kinds of results, figures, and the page."""
 
 from __future__ import annotations
 
 import pytest
 
-from bench.device import report
-from bench.device.outcomes import Outcome, count, failures, outcome
-from bench.device.run import Results
+from conformance.operators import report
+from conformance.operators.outcomes import Outcome, count, failures, outcome
+from conformance.operators.run import Results
 
 REFUSED = (
     "RuntimeError: svd_npu only supported Float\n[ERROR] 2026 (PID:1) ERR01002 OPS invalid type"

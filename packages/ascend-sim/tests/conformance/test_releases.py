@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench of torch_npu's releases: wheels, results, and the page."""
+"""The measurements of torch_npu's releases: wheels, results, and the page."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from bench.releases import native, profiles, report, tables
-from bench.releases.__main__ import PAGE
-from bench.releases.scan import Reading
-from bench.releases.store import kept
-from bench.releases.wheels import PYTHONS, Wheel
-from cannery.common.cann_version import CannVersion
-from cannery.image.cann_symbols import SYMBOLS
+from conformance.releases import native, profiles, report, tables
+from conformance.releases.__main__ import PAGE
+from conformance.releases.cann import Cann
+from conformance.releases.scan import Reading
+from conformance.releases.store import kept
+from conformance.releases.wheels import PYTHONS, Wheel
 
-OLD, NEW = CannVersion.parse("8.0.0"), CannVersion.parse("9.0.0")
+OLD, NEW = Cann.parse("8.0.0"), Cann.parse("9.0.0")
 EXPORTS = {
     name: frozenset({"libascendcl aclInit", "libascendcl aclrtMapMem", "libascendcl aclnnAdd"})
     for name in ("aarch64", "x86_64")
@@ -77,7 +76,7 @@ def test_the_first_release_of_a_symbol_is_the_oldest_that_a_source_names() -> No
         "aclrtOther": "9.0.0",
     }
     assert profiles.least(["libascendcl aclInit", "libascendcl aclrtNew"], found) == (
-        CannVersion.parse("8.5.0")
+        Cann.parse("8.5.0")
     )
     assert profiles.least(["libascendcl aclrtUnknown"], found) is None
 
@@ -131,7 +130,7 @@ def test_the_page_of_this_checkout_is_well_formed() -> None:
     assert names == sorted(set(names))
     for row in rows:
         for cann in row[1:3]:
-            assert cann == report.NO_SOURCE or CannVersion.parse(cann)
+            assert cann == report.NO_SOURCE or Cann.parse(cann)
         for state in row[3:5]:
             assert state in STATES or state.startswith("not for 3.")
         assert {"pass", "read", "no wheel"}.issuperset(
@@ -154,6 +153,6 @@ def test_the_page_and_the_symbols_are_of_one_run() -> None:
         lines = [f"{library} {name.strip('`')}" for name in symbols.split(", ")]
         shown.setdefault(cann, []).extend(lines)
     assert profiles.as_json(
-        {line: CannVersion.parse(cann) for cann, lines in shown.items() for line in lines}
-        | {"libascendcl aclInit": CannVersion.parse("7.0.RC1")}
-    ) == SYMBOLS.read_text(encoding="utf-8")
+        {line: Cann.parse(cann) for cann, lines in shown.items() for line in lines}
+        | {"libascendcl aclInit": Cann.parse("7.0.RC1")}
+    ) == profiles.SYMBOLS.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from bench.device.comparison import described, determined, fits, whole
+from conformance.operators.comparison import described, determined, fits, whole
 
 X = torch.tensor([[5.0, 7.0, 7.0, 1.0], [2.0, 2.0, 9.0, 2.0]])
 

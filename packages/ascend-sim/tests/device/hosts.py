@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-TESTS = Path(__file__).parents[1]
-DEVICE = TESTS.parent / "cannery" / "simulator" / "device"
+FOLDER = Path(__file__).parents[2]
+DEVICE = FOLDER / "device"
 KERNELS = "built-in/op_impl/ai_core/tbe/kernel/ascend910b"
 HBM_MB = 65536
 
@@ -63,8 +63,8 @@ class Host:
 
     def start(self, probe: str, *arguments: str, **changes: str | None) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-m", "simulator.probes", probe, *arguments],
-            cwd=TESTS,
+            [sys.executable, "-m", "tests.device.probes", probe, *arguments],
+            cwd=FOLDER,
             env=self.environment(changes),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m tests.simulator.kills``: kills a rank at a random moment, 100 times.
+"""``python -m tests.device.kills``: kills a rank at a random moment, 100 times.
 
 The others must end with an error within their timeout, and nothing may stay in /dev/shm.
 """
@@ -107,7 +107,7 @@ def _code(process: subprocess.Popen[str], deadline: float) -> int | None:
 
 def main() -> int:
     """Kill ranks, print each failure and the table; 1 if there is a failure."""
-    parser = argparse.ArgumentParser(prog="python -m tests.simulator.kills", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.device.kills", description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="how often (100)")
     parser.add_argument("--seed", type=int, default=0, help="of the first kill (0)")
     options = parser.parse_args()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a test does inside a process of its own: python -m simulator.probes NAME ARGUMENT...
+"""What a test does inside a process of its own: python -m tests.device.probes NAME ARGUMENT...
 
 Each probe prints its result as one line of JSON.
 """

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from .hosts import TESTS, Host
+from .hosts import FOLDER, Host
 
-MODULES = TESTS.parent / "cannery/simulator/packages/toolkit"
+MODULES = FOLDER / "ascend_sim/packages/toolkit"
 ROUND_TRIP = """\
 import ctypes, json, acl
 text = ctypes.create_string_buffer(b"sixteen letters.", 16)

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.device.host import environment
+from conformance.operators.host import environment
 
-from .hosts import TESTS
+from .hosts import FOLDER
 
 PYTHON = os.environ.get("CANNERY_TORCH_PYTHON")
-DOCTOR = TESTS.parent / "packages" / "ascend-doctor"
+DOCTOR = FOLDER.parent / "ascend-doctor"
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -157,7 +157,7 @@ def test_wrong_products_are_found(built: Path, tmp_path: Path) -> None:
     ],
 )
 def test_operators_of_nnal(built: Path, tmp_path: Path, cases: list[str]) -> None:
-    script = (TESTS / "simulator" / "atb_values.py").read_text(encoding="utf-8")
+    script = Path(__file__).with_name("atb_values.py").read_text(encoding="utf-8")
     done = run(built, tmp_path, script, *cases)
     errors = json.loads(done.stdout.splitlines()[-1])
     assert {*errors} == {*cases}

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from .hosts import TESTS, Host
+from .hosts import FOLDER, Host
 
 WRONG_ARGUMENT, NULL_ARGUMENT, NOT_SUPPORTED = 161002, 161001, 200001
 PYTHON = os.environ.get("CANNERY_TORCH_PYTHON")
@@ -24,8 +24,8 @@ def ask(host: Host, probe: str, **changes: str | None) -> Any:
     assert PYTHON is not None
     settings = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0", **changes}
     done = subprocess.run(
-        [PYTHON, "-m", "simulator.torch_probes", probe],
-        cwd=TESTS,
+        [PYTHON, "-m", "tests.device.torch_probes", probe],
+        cwd=FOLDER,
         env=host.environment(settings),
         capture_output=True,
         text=True,
@@ -136,9 +136,9 @@ def test_what_cann_refuses_is_refused(host: Host, torch: str) -> None:
 def test_the_bench_takes_equal_elements_in_any_order() -> None:
     assert PYTHON is not None
     done = subprocess.run(
-        [PYTHON, "-m", "simulator.comparison_probes"],
-        cwd=TESTS,
-        env={**os.environ, "PYTHONPATH": str(TESTS.parent), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+        [PYTHON, "-m", "tests.device.comparison_probes"],
+        cwd=FOLDER,
+        env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
         capture_output=True,
         text=True,
         check=False,
@@ -152,7 +152,7 @@ def test_the_bench_takes_equal_elements_in_any_order() -> None:
 @with_torch
 def test_every_line_fits_this_torch() -> None:
     assert PYTHON is not None
-    folder = TESTS.parent / "cannery" / "simulator" / "device" / "torch"
+    folder = FOLDER / "device" / "torch"
     done = subprocess.run(
         [PYTHON, "-m", "npusim_torch.check"],
         cwd=folder,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.simulator.device.torch import gen_entries
-from cannery.simulator.device.torch.npusim_torch import table
+from device.torch import gen_entries
+from device.torch.npusim_torch import table
 
 FOLDER = Path(gen_entries.__file__).parent
 

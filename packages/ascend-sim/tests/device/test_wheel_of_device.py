@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 from elftools.elf.dynamic import DynamicSection
 
-from cannery.matrix.project import Project
-from cannery.simulator.wheel import archive
-from cannery.simulator.wheel.facts import facts_of
-from tests.ascend_sim.conftest import Python, unpack
+from tests.command.conftest import Python, unpack
+from tools import archive
 
 from .test_libraries import read
 
@@ -38,8 +36,7 @@ def needed(path: Path) -> set[str]:
 
 @pytest.fixture
 def python(built: Path, tmp_path: Path) -> Python:
-    facts = facts_of(Project(root=archive.ROOT).compat(), MACHINE)
-    unpack(archive.wheel(built, MACHINE, facts), tmp_path / "site")
+    unpack(archive.wheel(built, MACHINE), tmp_path / "site")
     return Python(tmp_path / "site", tmp_path / "home")
 
 

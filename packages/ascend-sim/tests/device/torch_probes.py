@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes of operators that torch carries out: PYTHON -m simulator.torch_probes NAME ARGUMENT...
+"""Probes of operators that torch carries out: PYTHON -m tests.device.torch_probes NAME ARGUMENT...
 
 They run with a Python that has torch and numpy; each prints its result as one line of JSON.
 """

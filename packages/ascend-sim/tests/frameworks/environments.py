@@ -10,8 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.simulator.wheel.archive import ROOT
-
+IMAGES = Path(__file__).parents[4] / "images"
 TARGETS = {
     "llamafactory": "py311-torch2100-cann910-llamafactory095-910b",
     "swift": "py311-torch290-cann900-swift460-910b",
@@ -58,7 +57,7 @@ class Environment:
 
 def locked(name: str) -> dict[str, str]:
     """The versions of all packages of the target."""
-    lock = ROOT / "images" / TARGETS[name] / "requirements.lock"
+    lock = IMAGES / TARGETS[name] / "requirements.lock"
     pins = PINNED.findall(lock.read_text(encoding="utf-8"))
     return {package: version for package, _, version in (pin.partition("==") for pin in pins)}
 

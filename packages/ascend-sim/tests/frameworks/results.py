@@ -8,11 +8,10 @@ import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from bench import machine
-from cannery.common.files import write_files
-from cannery.simulator.wheel.archive import ROOT
+from conformance import machine
+from conformance.program import write_file
 
-PAGE = ROOT / "docs" / "simulator-frameworks.md"
+PAGE = Path(__file__).parents[2] / "conformance" / "frameworks.md"
 HEAD = """# Training frameworks on the software device
 
 `nox -s frameworks` wrote this page. It makes a virtual environment for each framework with the
@@ -83,11 +82,7 @@ def page(results: list[Result], described: str) -> str:
 
 def main() -> int:
     """Writes the page from the results in the folder that is given."""
-    facts = machine.facts(emulated=False)
-    described = (
-        f"{facts['cpu']}, {facts['cores']} cores, {facts['memory']}, {facts['architecture']}"
-    )
-    write_files({PAGE: page(read(Path(sys.argv[1])), described)})
+    write_file(PAGE, page(read(Path(sys.argv[1])), machine.described()))
     return 0
 
 

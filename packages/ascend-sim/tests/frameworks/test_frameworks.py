@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.applications.logs import assert_learns, json_lines, logged_losses, verl_losses
-
 from .environments import Environment
+from .logs import assert_learns, json_lines, logged_losses, verl_losses
 from .results import Result
 
 Find = Callable[[str], Environment]
-TESTS = Path(__file__).parents[1]
-OWN = TESTS / "frameworks" / "programs"
-SHARED = TESTS / "applications" / "programs"
+OWN = Path(__file__).parent / "programs"
+SHARED = Path(__file__).parents[4] / "tests" / "applications" / "programs"
 MODELS = (
     *("bart", "bloom", "deepseek_v3", "falcon", "gemma2", "gemma3_text", "gpt2", "gpt_neox"),
     *("llama", "mamba", "mistral", "mixtral", "opt", "phi3", "qwen2", "qwen3", "qwen3_moe", "t5"),

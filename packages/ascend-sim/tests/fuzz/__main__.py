@@ -14,8 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.device.hosts import Host, build
 from tests.fuzz.campaign import Campaign, table
-from tests.simulator.hosts import Host, build
 
 CALLS_PER_PROCESS = 10_000
 HBM_MB = 512

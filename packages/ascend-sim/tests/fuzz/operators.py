@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-DEVICE = Path(__file__).parents[2] / "cannery" / "simulator" / "device"
+DEVICE = Path(__file__).parents[2] / "device"
 TYPES = {
     "Tensor&": "tensor",
     "Tensor*": "tensor",

@@ -16,11 +16,13 @@ from typing import Any
 
 import pytest
 
-from cannery.image.cann_environment import atb_variables
 from tests.made_up_device import made_up_device
+from tools import archive
 
-PACKAGES = Path(__file__).parents[2] / "cannery" / "simulator" / "packages"
+PACKAGES = archive.FOLDER / "ascend_sim" / "packages"
 ARCH = platform.machine()
+VARIABLES = {each["version"]: each["variables"] for each in archive.known(ARCH)["releases"]}
+"""Those of each NNAL's set_env.sh."""
 TOOLKIT, KERNELS, NNAL = "toolkit", "kernels", "nnal"
 DRIVER = {"version": "24.1.rc3", "chip_name": "910B3", "devices": 8, "hbm_mb": 65536}
 PYTHON_TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
@@ -54,7 +56,7 @@ def make_spec(
             {
                 "component": NNAL,
                 "file": f"Ascend-cann-nnal{tail}",
-                "variables": atb_variables(cann),
+                "variables": VARIABLES[cann],
             },
         ],
         "apex": {"file": APEX},

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.image.cann_environment import atb_variables
-
-from .conftest import ARCH, Machine, Packed
+from .conftest import ARCH, VARIABLES, Machine, Packed
 
 LD, PYTHON, CMAKE, PATH = "LD_LIBRARY_PATH", "PYTHONPATH", "CMAKE_PREFIX_PATH", "PATH"
 DRIVER_FOLDERS = [f"/usr/local/Ascend/driver/lib64{f}" for f in ("", "/common", "/driver")]
@@ -231,7 +229,7 @@ def test_atb(
     packed: Packed = request.getfixturevalue(release)
     home = f"{machine.ascend}/nnal/atb/latest/atb/cxx_abi_{abi}"
     found = source(machine.ascend / "nnal/atb/set_env.sh", f"--cxx_abi={abi}")
-    variables = atb_variables(packed.spec["cann"])
+    variables = VARIABLES[packed.spec["cann"]]
     meant = {"~": "/root", "$ATB_HOME_PATH": home}
     assert found == {
         "HOME": "/root",

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.simulator.packages.packer.exports import take_out, without
-from cannery.simulator.packages.packer.tree import Tree
+from ascend_sim.packages.packer.exports import take_out, without
+from ascend_sim.packages.packer.tree import Tree
 
 SOURCE = "int aclOld(void) { return 1; }\nint aclNew(void) { return 2; }\n"
 USER = "int aclNew(void);\nint used(void) { return aclNew(); }\n"

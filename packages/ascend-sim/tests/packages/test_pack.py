@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from cannery.fetch.artifacts import is_stand_in
-
 from .conftest import (
     APEX,
     ARCH,
@@ -163,12 +161,6 @@ def test_apex_metadata_says_stand_in(site: Path) -> None:
 
 def test_apex_is_marked_as_the_other_stand_ins_are(site: Path) -> None:
     assert "This apex is a software stand-in" in (site / "apex/SIMULATED").read_text()
-
-
-def test_cannery_takes_none_of_them_for_the_vendor_s(t39: Packed) -> None:
-    files = [*(t39.out / "artifacts").iterdir()]
-    assert len(files) == 4
-    assert all(is_stand_in(path) for path in files)
 
 
 def test_the_head_of_every_file_says_that_it_is_simulated(t39: Packed) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.simulator.packages.packer.padding import sizes
+from ascend_sim.packages.packer.padding import sizes
 
 from .conftest import KERNELS, TOOLKIT, Machine, Packed, make_spec, run_pack, unpacked
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the table with the torch in use: lines that it cannot carry out, and why.
 
-cd cannery/simulator/device/torch && python -m npusim_torch.check
+cd device/torch && python -m npusim_torch.check
 """
 
 from __future__ import annotations
