@@ -22,7 +22,8 @@ from tools import archive
 PACKAGES = archive.FOLDER / "ascend_sim" / "packages"
 ARCH = platform.machine()
 VARIABLES = {each["version"]: each["variables"] for each in archive.known(ARCH)["releases"]}
-"""Those of each NNAL's set_env.sh."""
+"""Those of each NNAL's set_env.sh, the oldest first."""
+OLDEST = next(iter(VARIABLES))
 TOOLKIT, KERNELS, NNAL = "toolkit", "kernels", "nnal"
 DRIVER = {"version": "24.1.rc3", "chip_name": "910B3", "devices": 8, "hbm_mb": 65536}
 PYTHON_TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
@@ -56,7 +57,7 @@ def make_spec(
             {
                 "component": NNAL,
                 "file": f"Ascend-cann-nnal{tail}",
-                "variables": VARIABLES[cann],
+                "variables": VARIABLES.get(cann, VARIABLES[OLDEST]),
             },
         ],
         "apex": {"file": APEX},
