@@ -162,26 +162,57 @@ def simulator(session: nox.Session) -> None:
     session.run("pytest", "--quiet", "tests/simulated_packages", *session.posargs)
 
 
-def _of_the_simulator(name: str, about: str) -> None:
-    def run(session: nox.Session) -> None:
-        words = ("--session", name, "--", *session.posargs)
-        session.run("nox", "--noxfile", f"{SIM}/noxfile.py", *words)
-
-    run.__doc__ = about
-    nox.session(name=name)(run)
+def _in_ascend_sim(session: nox.Session, name: str) -> None:
+    words = ("--session", name, "--", *session.posargs)
+    session.run("nox", "--noxfile", f"{SIM}/noxfile.py", *words)
 
 
-for _name, _about in {
-    "sanitize": "The device's tests with AddressSanitizer and UndefinedBehaviorSanitizer.",
-    "fuzz": "1,000,000 random calls of the device's C interface, with sanitizers.",
-    "kills": "100 kills of a rank at a random moment: the others end within their timeout.",
-    "operators": 'Operators of PyTorch and NNAL, and "smoke"; needs CANNERY_TORCH_PYTHON.',
-    "releases": "Read and run every torch_npu of the package index: 50 GB to download, hours.",
-    "wheel": "Build the wheel ascend-sim for both architectures into packages/ascend-sim/dist/.",
-    "wheel-check": "The wheel beside torch and torch_npu (a GB to download).",
-    "frameworks": "Training frameworks on the device, and their page (12 GB of packages).",
-}.items():
-    _of_the_simulator(_name, _about)
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """The device's tests with AddressSanitizer and UndefinedBehaviorSanitizer."""
+    _in_ascend_sim(session, "sanitize")
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """1,000,000 random calls of the device's C interface, with sanitizers."""
+    _in_ascend_sim(session, "fuzz")
+
+
+@nox.session
+def kills(session: nox.Session) -> None:
+    """100 kills of a rank at a random moment: the others end within their timeout."""
+    _in_ascend_sim(session, "kills")
+
+
+@nox.session
+def operators(session: nox.Session) -> None:
+    """Operators of PyTorch and NNAL, and "smoke"; needs CANNERY_TORCH_PYTHON."""
+    _in_ascend_sim(session, "operators")
+
+
+@nox.session
+def releases(session: nox.Session) -> None:
+    """Read and run every torch_npu of the package index: 50 GB to download, hours."""
+    _in_ascend_sim(session, "releases")
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Build the wheel ascend-sim for both architectures into packages/ascend-sim/dist/."""
+    _in_ascend_sim(session, "wheel")
+
+
+@nox.session(name="wheel-check")
+def wheel_check(session: nox.Session) -> None:
+    """The wheel beside torch and torch_npu (a GB to download)."""
+    _in_ascend_sim(session, "wheel-check")
+
+
+@nox.session
+def frameworks(session: nox.Session) -> None:
+    """Training frameworks on the device, and their page (12 GB of packages)."""
+    _in_ascend_sim(session, "frameworks")
 
 
 @nox.session
