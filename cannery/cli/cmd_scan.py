@@ -22,7 +22,7 @@ from cannery.publish.scan.result import Scan
 from cannery.publish.scan.sarif_report import scan_sarif
 from cannery.publish.scan.scan import Rules, scan_with_database, scan_with_scanner
 from cannery.publish.scan.severity import Severity
-from cannery.publish.scan.text_report import failing_names, failing_packages, scan_text
+from cannery.publish.scan.reports import failing_names, failing_packages, scan_text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from cannery.common.model import DeviceKind
 from cannery.verify.audit.json import to_json
 from cannery.verify.audit.junit import to_junit
 from cannery.verify.audit.result import Audit, Result, Standing
-from cannery.verify.audit.text import to_text
+from cannery.verify.audit.reports import to_text
 from cannery.verify.sarif import to_sarif
 
 RESULTS = (
