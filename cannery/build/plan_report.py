@@ -9,7 +9,7 @@ from typing import Any
 from cannery.build.plan import Change, Plan, Step, missing
 from cannery.common.columns import columns, fold
 from cannery.common.printable import json_text
-from cannery.fetch.missing_report import Missing
+from cannery.fetch.needed_files import Missing
 
 
 def to_text(plan: Plan, *, verbose: bool = False, width: int = 0) -> str:

@@ -13,8 +13,7 @@ from cannery.common.option import OptionSet, option
 from cannery.matrix.project import Project
 from cannery.options import ARTIFACTS, CA, FORMAT, INDEX_URL, SOURCE, BuildOptions, TransferOptions
 from cannery.publish.originals import find_original
-from cannery.publish.reproducing import reproduce
-from cannery.publish.reproduction_report import reproduction_json, reproduction_text
+from cannery.publish.reproducing import reproduce, reproduction_json, reproduction_text
 
 
 @dataclass(frozen=True, kw_only=True)

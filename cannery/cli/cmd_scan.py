@@ -17,12 +17,16 @@ from cannery.matrix.project import Project
 from cannery.options import CA
 from cannery.publish.bills import bills, published_bills
 from cannery.publish.scan.exceptions import Exempted, read_exceptions
-from cannery.publish.scan.json_report import scan_json
+from cannery.publish.scan.reports import (
+    failing_names,
+    failing_packages,
+    scan_json,
+    scan_sarif,
+    scan_text,
+)
 from cannery.publish.scan.result import Scan
-from cannery.publish.scan.sarif_report import scan_sarif
 from cannery.publish.scan.scan import Rules, scan_with_database, scan_with_scanner
 from cannery.publish.scan.severity import Severity
-from cannery.publish.scan.reports import failing_names, failing_packages, scan_text
 
 
 @dataclass(frozen=True, kw_only=True)

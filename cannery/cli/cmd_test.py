@@ -27,11 +27,9 @@ from cannery.common.package_index import PackageIndex, package_index
 from cannery.engine import client as engine
 from cannery.matrix.project import Project
 from cannery.options import CA, SIMULATE, TARGET, VERBOSE, TargetOptions
-from cannery.verify.audit.json import to_json
-from cannery.verify.audit.junit import to_junit
 from cannery.verify.audit.own_checks import read_checks
 from cannery.verify.audit.profiles import OWN_FILE, own_profiles, read_profiles, select_profiles
-from cannery.verify.audit.reports import to_text
+from cannery.verify.audit.reports import to_json, to_junit, to_text
 from cannery.verify.auditing import Request, audit
 from cannery.verify.check_files import components
 from cannery.verify.checking import CheckOptions, Detail, check

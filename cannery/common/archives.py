@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import io
 import tarfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 
 def extract(archive: tarfile.TarFile, folder: Path) -> None:
@@ -33,3 +36,25 @@ def extract(archive: tarfile.TarFile, folder: Path) -> None:
         if not all(path.resolve().is_relative_to(root) for path in paths):
             raise tarfile.TarError(f"{member.name!r} is outside of the folder")
         archive.extract(member, root)
+
+
+class Pieces(io.RawIOBase):
+    """A file that can be read once, of what an iterable gives."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = iter(pieces)
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._left = memoryview(piece)
+        size = min(len(buffer), len(self._left))
+        buffer[:size] = self._left[:size]
+        self._left = self._left[size:]
+        return size

@@ -16,6 +16,8 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from cannery.common.model import Target
+
 _ABOVE = 99999
 _NO_TEXT = "'===' compares texts, and versions are meant; write '=='"
 
@@ -109,3 +111,26 @@ def _probes(first: SpecifierSet, second: SpecifierSet) -> tuple[Version, ...]:
                 found.add((*head, last - 1, _ABOVE))
     probes = {Version(".".join(map(str, release))) for release in found}
     return tuple(sorted(probes | named))
+
+
+def applies(requirement: Requirement, target: Target) -> bool:
+    """Whether ``requirement`` has no marker, or one that holds in the image of ``target``."""
+    if requirement.marker is None:
+        return True
+    # All names that there are, because those left out would be of this machine.
+    return requirement.marker.evaluate(
+        {
+            "python_version": target.python.minor,
+            "python_full_version": target.python.version,
+            "implementation_name": "cpython",
+            "implementation_version": target.python.version,
+            "platform_python_implementation": "CPython",
+            "os_name": "posix",
+            "sys_platform": "linux",
+            "platform_system": "Linux",
+            "platform_machine": target.machine,
+            "platform_release": "",
+            "platform_version": "",
+            "extra": "",
+        }
+    )

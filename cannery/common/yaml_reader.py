@@ -13,8 +13,7 @@ from typing import Self, TypeVar
 import yaml
 
 from cannery.common.errors import MatrixError, Problem, Span, did_you_mean
-from cannery.common.yaml_errors import not_yaml, place
-from cannery.common.yaml_limits import compose_limited, read_limited
+from cannery.common.yaml_limits import compose_limited, not_yaml, place, read_limited
 
 T = TypeVar("T")
 

@@ -10,9 +10,14 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from cannery.common.extras import EXTRAS, requirement_of
-from cannery.common.markers import applies
 from cannery.common.model import MACHINE_OF, Target
-from cannery.common.specifiers import admits_both, lets_out, normal_name, parse_requirements
+from cannery.common.specifiers import (
+    admits_both,
+    applies,
+    lets_out,
+    normal_name,
+    parse_requirements,
+)
 from cannery.compat.facts import Package, When
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
 from cannery.compat.requested import Requested, requested_of

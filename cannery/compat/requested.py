@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from packaging.requirements import Requirement
 
 from cannery.common.extras import HCCL_TEST, requirement_of
-from cannery.common.markers import applies
 from cannery.common.model import Target
-from cannery.common.specifiers import normal_name, parse_requirement, parse_requirements
+from cannery.common.specifiers import applies, normal_name, parse_requirement, parse_requirements
 from cannery.compat.finding import Place
 
 

@@ -9,7 +9,7 @@ from docker.models.containers import Container
 
 from cannery.common.model import Target
 from cannery.engine import containers
-from cannery.engine.image_files import ImageFiles
+from cannery.engine.images import ImageFiles
 from cannery.image.simulated import LABEL, MARK, marked_paths, marker_paths
 
 

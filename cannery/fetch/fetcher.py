@@ -22,9 +22,8 @@ from cannery.common.sources import Address, File
 from cannery.common.urls import is_safe, public
 from cannery.fetch import signature
 from cannery.fetch.http import Client, TransferError
-from cannery.fetch.signature_download import signed_beside
+from cannery.fetch.signature import signed_beside
 from cannery.fetch.store import Record, Store, notes_of
-from cannery.fetch.terms import Terms
 from cannery.fetch.transfer import Transfer, disk_error
 from cannery.fetch.transfer_progress import Screen
 from cannery.fetch.unzip import Archive, Signed
@@ -223,3 +222,30 @@ def _not_fetched(file: File, failures: Mapping[str, str]) -> ArtifactError:
     what = f"{file.name} cannot be fetched:{tried or ' no server is known.'}\n"
     fix = f"Retry later, add a server to cannery.toml, or get it from: {file.origin}."
     return ArtifactError(Problem(what=what, fix=fix))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What the user has agreed to.
+
+    ``accepted_by`` is who accepts the vendor's licence, empty for nobody. ``first_use`` says that
+    a file without a published hash is trusted once. ``cann_ca`` has the certificates that the
+    vendor's signatures must lead to.
+    """
+
+    accepted_by: str = ""
+    first_use: bool = False
+    cann_ca: Path | None = None
+
+    def against(self, file: File) -> list[Problem]:
+        """Why ``file`` may not be downloaded."""
+        problems = []
+        if file.eula and not self.accepted_by:
+            what = f"{file.name} is downloaded only after its licence was accepted: {file.eula}"
+            fix = "Read it, then add --accept-eula NAME with the name of who accepts it."
+            problems.append(Problem(what=what, fix=fix))
+        if not (file.sha256 or file.zip or self.first_use):
+            what = f"nobody publishes a sha256 of {file.name}, so a download cannot be verified."
+            fix = "Add --trust-first-use to write the hash of the first download into matrix.yaml."
+            problems.append(Problem(what=what, fix=f"{fix} Or get it from: {file.origin}."))
+        return problems

@@ -19,11 +19,10 @@ from cannery.common.package_index import package_index
 from cannery.common.sources import CannSource, File
 from cannery.common.threads import workers
 from cannery.fetch.artifacts import check_artifacts
-from cannery.fetch.fetcher import Fetched, Fetcher
+from cannery.fetch.fetcher import Fetched, Fetcher, Terms
 from cannery.fetch.http import Client, Timeouts
 from cannery.fetch.needed_files import CANN, needed_files
 from cannery.fetch.store import Store, store_folder
-from cannery.fetch.terms import Terms
 from cannery.fetch.transfer_progress import Screen, screen
 from cannery.matrix.first_use import has_place, with_sha256
 from cannery.matrix.project import Project

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import requests
 from urllib3.exceptions import HTTPError
 
+from cannery.common.errors import EngineError, MatrixError, Problem
 from cannery.common.http import (
     AGAIN,
     LONGEST,
@@ -28,6 +29,7 @@ from cannery.common.http import (
     trusting,
 )
 from cannery.common.sources import Address
+from cannery.common.yaml_limits import MAX_BYTES, read_limited
 
 _CHUNK = 1 << 16
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
@@ -220,3 +222,24 @@ def _answer(response: requests.Response, offset: int, total: int) -> Answer:
 def _length(response: requests.Response) -> int:
     text = response.headers.get("Content-Length", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+def read_page(place: str, ca: Path | None) -> str:
+    """The text at ``place``, a path or an address; certificates in ``ca`` are trusted, too.
+
+    Raises:
+        FileError: the file cannot be read.
+        EngineError: the server does not send it.
+        MatrixError: it is no text in UTF-8.
+    """
+    if not place.startswith(("https://", "http://")):
+        return read_limited(Path(place), place)
+    fix = "Save the page as a file, and name that instead."
+    try:
+        content = Client(ca, Timeouts()).small(Address(url=place), MAX_BYTES)
+    except TransferError as error:
+        raise EngineError(Problem(what=f"{place} cannot be read: {error}.", fix=fix)) from error
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MatrixError(Problem(what=f"{place} is no text in UTF-8.", fix=fix)) from error

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verifies the vendor's signatures (CMS, detached, DER) with the program openssl."""
+"""Downloads the vendor's signatures (CMS, detached, DER), and verifies them with openssl."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from cannery.common.errors import ArtifactError, EngineError, FileError, Problem, file_error
 from cannery.common.files import read_text
 from cannery.common.process import run
-from cannery.fetch.unzip import Signed
+from cannery.common.sources import Address
+from cannery.fetch.http import Client, TransferError
+from cannery.fetch.unzip import LARGEST_SIGNATURE, Signed
 
 NOT_VERIFIED = "not verified: cannery.toml names no certificate (sources.cann-ca)"
 VERIFIED = "verified"
@@ -75,3 +79,29 @@ def _refused(name: str, said: str) -> ArtifactError:
     what = f"the signature of {name} is not valid. openssl says: {'; '.join(lines)[:500]}"
     fix = "The file was not stored. Compare the certificate in sources.cann-ca with the vendor's."
     return ArtifactError(Problem(what=what, fix=fix))
+
+
+def signed_beside(client: Client, address: Address, content: Path, folder: Path) -> Signed | None:
+    """``content``, which is from ``address``, with its signature; None if the server has none.
+
+    Raises:
+        TransferError: the server does not say whether it has one.
+    """
+    signature = _small(client, address, ".cms", folder)
+    if signature is None:
+        return None
+    revocations = _small(client, address, ".crl", folder)
+    return Signed(content=content, signature=signature, revocations=revocations)
+
+
+def _small(client: Client, address: Address, suffix: str, folder: Path) -> Path | None:
+    parts = urlsplit(address.url)
+    url = parts._replace(path=parts.path + suffix).geturl()
+    path = folder / f"beside{suffix}"
+    try:
+        path.write_bytes(client.small(replace(address, url=url), LARGEST_SIGNATURE))
+    except TransferError as error:
+        if error.is_absent:
+            return None
+        raise TransferError(f"its {suffix} file: {error}", final=True) from error
+    return path

@@ -12,9 +12,8 @@ from packaging.specifiers import SpecifierSet
 
 from cannery.common.bases import PythonSource
 from cannery.common.extras import EXTRAS
-from cannery.common.markers import applies
 from cannery.common.model import Target
-from cannery.common.specifiers import normal_name, parse_requirements
+from cannery.common.specifiers import applies, normal_name, parse_requirements
 from cannery.image.environment import ASCEND, image_environment, toolkit_home
 from cannery.lock.lock_file import Lock
 from cannery.lock.requirements import SETUPTOOLS, overrides

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from cannery.common.errors import MatrixError, Problem, Span, some_of
-from cannery.common.markers import applies
 from cannery.common.model import Target
-from cannery.common.specifiers import admits, normal_name, parse_requirement
+from cannery.common.specifiers import admits, applies, normal_name, parse_requirement
 from cannery.lock.requirements import (
     build_inputs_digest,
     inputs_digest,

@@ -15,7 +15,7 @@ from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.compat import parse_compat
 from cannery.compat.makers_table import TableRow, new_rows, read_table
-from cannery.fetch.page import read_page
+from cannery.fetch.http import read_page
 from cannery.lock.index_versions import ask
 from cannery.lock.resolve import lock_build_requirements, lock_target
 from cannery.matrix.ended import Ended, ended_targets

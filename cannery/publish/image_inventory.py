@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,15 +12,17 @@ from cannery.common.errors import EngineError, MatrixError, Problem
 from cannery.common.model import Target
 from cannery.common.outside import parse_json
 from cannery.engine import containers
-from cannery.engine.image_files import ImageFiles
+from cannery.engine.images import ImageFiles
 from cannery.engine.stand_ins import stand_ins_in
 from cannery.image.vendor_image import LABEL
 from cannery.lock.lock_file import Lock, parse_lock
 from cannery.publish.inventory import (
+    BASE_IMAGE,
     DEBS,
     LOCK,
     RECORD,
     Inventory,
+    Origin,
     Package,
     debian_packages,
     debs_of,
@@ -29,7 +31,6 @@ from cannery.publish.inventory import (
     wheel,
     wheels,
 )
-from cannery.publish.rpms import RPMS, rpm_files, rpm_packages
 
 _DPKG = "/var/lib/dpkg"
 _OS_RELEASE = "/usr/lib/os-release"
@@ -124,3 +125,48 @@ def _debian(reader: ImageFiles) -> tuple[Package, ...]:
     lists = reader.files(f"{DEBS}/.", lambda path: path.endswith(".txt"))
     debs = [deb for _, content in lists for deb in debs_of(content.decode(errors="replace"))]
     return debian_packages("\n\n".join(texts), debs)
+
+
+RPMS = "/usr/local/share/cannery/rpms"
+"""The folder in an image with ``INSTALLED`` and, for each layer with packages, ``sha256sum`` of the
+files that dnf downloaded."""
+
+INSTALLED = f"{RPMS}/installed.txt"
+"""All packages after the last layer with packages: name, version, architecture and licence."""
+
+_FIELDS = 4
+
+
+def rpm_files(lists: Iterable[str]) -> dict[str, str]:
+    """File to its sha256, from the lists of the layers. Other lines are left out."""
+    found = {}
+    for text in lists:
+        for line in text.splitlines():
+            sha256, _, file = line.partition("  ")
+            if file.endswith(".rpm"):
+                found[file] = sha256
+    return found
+
+
+def rpm_packages(installed: str, files: Mapping[str, str]) -> tuple[Package, ...]:
+    """The packages in the text of ``INSTALLED``; those without one of ``files`` are the base's."""
+    found = set()
+    for line in installed.splitlines():
+        fields = line.split("\t")
+        if len(fields) != _FIELDS:
+            continue
+        name, version, architecture, license_ = fields
+        file = f"{name}-{version.rpartition(':')[2]}.{architecture}.rpm"
+        found.add(
+            Package(
+                name=name,
+                version=version,
+                license=license_,
+                architecture=architecture,
+                source=Origin.RPM,
+                file=file if file in files else "",
+                sha256=files.get(file, ""),
+                place="" if file in files else BASE_IMAGE,
+            )
+        )
+    return tuple(sorted(found))

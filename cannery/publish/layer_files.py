@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a layer, and how they differ from those of another build of the same layer."""
+"""The files of layers, also of saved images, and how they differ from those of another build."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import tarfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import IO, Any
+from typing import IO, Any, cast
+
+import zstandard
+
+from cannery.common.archives import Pieces
+from cannery.common.errors import EngineError
+from cannery.registry.image_archive import decompressed
 
 _CHUNK = 1 << 20
 
@@ -109,3 +117,66 @@ def file_changes(before: Entries, after: Entries) -> tuple[FileChange, ...]:
         if how:
             found.append(FileChange(path=path, how=how))
     return tuple(found)
+
+
+_HEAD = 4
+_NO_LAYER = (tarfile.TarError, zstandard.ZstdError, gzip.BadGzipFile, zlib.error, EOFError)
+
+
+def saved_layers(
+    image: str, pieces: Iterator[bytes], wanted: Collection[str], others: Collection[str]
+) -> Mapping[str, Entries]:
+    """The files of the ``wanted`` layers, by digest, in the engine's archive of ``image``.
+
+    ``pieces`` is the archive. The digests are those of uncompressed layers. Layers that the archive
+    names after ``others`` are not read.
+
+    Raises:
+        EngineError: the archive is incomplete.
+    """
+    found: dict[str, Entries] = {}
+    raw = cast("IO[bytes]", io.BufferedReader(Pieces(pieces), _CHUNK))
+    try:
+        with tarfile.open(fileobj=raw, mode="r|") as archive:
+            for member in archive:
+                # As in an OCI layout of engines that keep layers uncompressed.
+                name = "sha256:" + member.name.rpartition("/")[2]
+                if member.isfile() and name not in others:
+                    content: Any = archive.extractfile(member)
+                    found |= _if_layer(content)
+    except tarfile.TarError as error:
+        what = f"the engine's archive of {image} cannot be read: {error}."
+        raise EngineError(what) from error
+    if missing := sorted({*wanted} - found.keys()):
+        what = f"the engine's archive of {image} lacks these layers: {', '.join(missing)}."
+        raise EngineError(what)
+    return {digest: found[digest] for digest in wanted}
+
+
+def _if_layer(content: IO[bytes]) -> dict[str, Entries]:
+    """The files of a layer with its digest; empty for other files of the archive."""
+    head = content.read(_HEAD)
+    if head.startswith((b"{", b"[")) or len(head) < _HEAD:
+        return {}
+    try:
+        digest, entries = read_layer(decompressed(content, head))
+    except _NO_LAYER:
+        return {}
+    return {digest: entries}
+
+
+def blob_layer(chunks: Iterable[bytes]) -> tuple[str, Entries]:
+    """The digest of the uncompressed layer in the blob ``chunks``, and its files.
+
+    Raises:
+        ValueError: it is not a layer.
+    """
+    content = cast("IO[bytes]", io.BufferedReader(Pieces(chunks), _CHUNK))
+    try:
+        found = read_layer(decompressed(content, content.read(_HEAD)))
+    except _NO_LAYER as error:
+        raise ValueError(f"it is not a layer: {error}") from error
+    # Read to the end, which is when a registry's client compares the digest of the blob.
+    while content.read(_CHUNK):
+        pass
+    return found

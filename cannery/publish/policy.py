@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from packaging.version import Version
 
 from cannery.common.errors import did_you_mean
 from cannery.common.image_names import SIMULATED, tag_end
@@ -16,7 +18,6 @@ from cannery.common.references import is_repository, is_tag
 from cannery.common.yaml_reader import Section, read_yaml
 from cannery.image.content_key import KEY_DIGITS, short_key
 from cannery.matrix.matrix import Matrix
-from cannery.publish.name_schemes import FIELDS, fields_of, scheme_tags
 
 _TAG_FORM = "Use up to 128 letters, digits, '_', '.' and '-', and no '.' or '-' at the beginning."
 
@@ -278,3 +279,58 @@ def _check_immutable(
             if pattern.fullmatch(tag):
                 what = f"{tag!r} of {owner} could be the immutable tag of an image of {name}."
                 top.wrong("tags", what, "Rename it.")
+
+
+_OF_APPLICATION = ("application", "application_version")
+
+FIELDS = (
+    *("arch", "cann", "chip", "os", "python", "torch", "torch_npu", "deepspeed"),
+    *_OF_APPLICATION,
+)
+"""What a scheme may have in braces; ``os`` is the base's name without its '-'."""
+
+
+def fields_of(scheme: str) -> tuple[str, ...] | None:
+    """The names in braces in ``scheme``; None if it is no format of plain fields."""
+    try:
+        parts = [part for part in string.Formatter().parse(scheme) if part[1] is not None]
+    except ValueError:
+        return None
+    if any(form or conversion for _, _, form, conversion in parts):
+        return None
+    return tuple(str(part[1]) for part in parts)
+
+
+def scheme_tags(schemes: Iterable[str], targets: Iterable[Target]) -> dict[str, str]:
+    """Tag to the id of the target that owns it.
+
+    A target has a tag only by the schemes whose fields it has all of, and an application's only by
+    those that name the application. Where several targets would have a tag, the one with the
+    newest torch owns it, or else the first.
+    """
+    owners: dict[str, Target] = {}
+    ordered = sorted(targets, key=lambda target: Version(target.torch or "0"), reverse=True)
+    for scheme in schemes:
+        used = fields_of(scheme) or ()
+        for target in ordered:
+            values = _values(target)
+            applied = "application" in used
+            if applied == bool(target.application) and all(values.get(name) for name in used):
+                owners.setdefault(scheme.format(**values), target)
+    return {tag: target.id for tag, target in owners.items()}
+
+
+def _values(target: Target) -> Mapping[str, str]:
+    application = target.application
+    return {
+        "arch": target.docker_arch,
+        "cann": target.cann.version,
+        "chip": target.chip,
+        "os": target.base.name.replace("-", "", 1),
+        "python": target.python.minor,
+        "torch": target.torch,
+        "torch_npu": target.torch_npu,
+        "deepspeed": target.deepspeed,
+        "application": application.component if application else "",
+        "application_version": application.version if application else "",
+    }

@@ -10,7 +10,7 @@ from cannery.common import console
 from cannery.common.errors import Problem, PublishError, UsageError
 from cannery.common.references import Reference
 from cannery.publish.policy import Publishing
-from cannery.publish.retention import subject_tags
+from cannery.publish.prune import subject_tags
 from cannery.publish.transaction import unmoved
 from cannery.registry.client import Repository
 from cannery.registry.oci import Document

@@ -39,7 +39,7 @@ from cannery.registry.records import (
 )
 from cannery.verify.check_files import components
 from cannery.verify.run_checks import Subject, verify
-from cannery.verify.tested import results
+from cannery.verify.verification import results
 from cannery.verify.verification_text import to_brief
 
 SMOKE = ("os", "python", "torch", "mindspore")

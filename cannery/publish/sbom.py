@@ -12,8 +12,7 @@ from packageurl import PackageURL
 
 from cannery import __version__
 from cannery.common.model import Target
-from cannery.publish.inventory import Inventory, Origin, Package
-from cannery.publish.licenses import expression
+from cannery.publish.inventory import Inventory, Origin, Package, expression
 
 _IMAGE = "SPDXRef-image"
 _NOT_SAID = "NOASSERTION"

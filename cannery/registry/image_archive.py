@@ -25,10 +25,10 @@ from typing import IO, Any, BinaryIO, Protocol, cast
 
 import zstandard
 
+from cannery.common.archives import Pieces
 from cannery.common.errors import EngineError, Problem, UsageError, did_you_mean, file_error
 from cannery.common.files import write_files
 from cannery.common.outside import MOST_CONFIG, parse_json
-from cannery.common.streams import Pieces
 from cannery.registry.oci import CONFIG, LAYERS, Descriptor, digest_of
 
 _CHUNK = 1 << 20

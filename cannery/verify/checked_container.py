@@ -10,7 +10,7 @@ from testinfra.backend import BACKENDS
 from testinfra.backend.base import CommandResult
 from testinfra.backend.docker import DockerBackend
 
-from cannery.engine.not_started import NOT_STARTED, is_not_started, shell_not_started
+from cannery.engine.containers import NOT_STARTED, is_not_started, shell_not_started
 
 TRIES = 3
 """How often the host may fail to start the shell of a command, before the checks end."""

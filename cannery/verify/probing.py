@@ -14,7 +14,7 @@ from cannery.common.process import run_within
 from cannery.deploy.run_spec import VISIBLE_TO_CANN
 from cannery.engine import client as engine
 from cannery.engine import containers
-from cannery.engine.image_files import ImageFiles
+from cannery.engine.images import ImageFiles
 from cannery.verify.audit.config import ImageConfig, config_of
 from cannery.verify.audit.found import Found, parse_probe
 from cannery.verify.audit.own_checks import OwnCheck, Ran

@@ -14,8 +14,7 @@ from cannery.image.build_context import read_context
 from cannery.image.content_key import KeyInputs, context_files
 from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import Project
-from cannery.verify.tested import results
-from cannery.verify.verification import Verification
+from cannery.verify.verification import Verification, results
 from cannery.verify.verified import Verified, path_of, read_verified, to_text, updated
 
 

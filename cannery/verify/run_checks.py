@@ -22,8 +22,8 @@ from cannery.common.process import run
 from cannery.common.threads import each_in_thread
 from cannery.deploy.run_spec import RunSpec
 from cannery.engine import containers
+from cannery.engine.containers import NOT_STARTED
 from cannery.engine.hardware import hardware
-from cannery.engine.not_started import NOT_STARTED
 from cannery.image.record import image_record
 from cannery.lock.committed import read_lock
 from cannery.matrix.project import Project

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cannery.common.errors import CanneryError
 from cannery.common.sources import Address, File
-from cannery.fetch.terms import Terms
+from cannery.fetch.fetcher import Terms
 from tests.fetch.fetches import fetcher
 
 

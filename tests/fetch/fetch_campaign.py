@@ -25,7 +25,7 @@ from random import Random
 
 from cannery.common.errors import CanneryError
 from cannery.common.sources import File
-from cannery.fetch.terms import Terms
+from cannery.fetch.fetcher import Terms
 from tests.campaigns import FAILURE, CaseVerdict
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, wrong_files, zipped
 from tests.fetch.server import HEADS, Fault, Files

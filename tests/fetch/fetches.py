@@ -13,10 +13,9 @@ from pathlib import Path
 
 from cannery.common.http import Patience
 from cannery.common.sources import Address, File
-from cannery.fetch.fetcher import Fetcher
+from cannery.fetch.fetcher import Fetcher, Terms
 from cannery.fetch.http import Client, Timeouts
 from cannery.fetch.store import Store
-from cannery.fetch.terms import Terms
 from tests.fetch.server import Fault, Files
 
 QUICK = Patience(tries=4, all_tries=12, pause=0.001, longest=5.0)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import ArtifactError
-from cannery.fetch.terms import Terms
+from cannery.fetch.fetcher import Terms
 from tests.fetch.fetches import CONTENT, HALF, a_file, digest, failing, fetcher
 from tests.fetch.server import Files
 

@@ -13,7 +13,7 @@ import trustme
 
 from cannery.common.errors import ArtifactError
 from cannery.common.sources import Address
-from cannery.fetch.terms import Terms
+from cannery.fetch.fetcher import Terms
 from tests.fetch.fetches import CONTENT, a_file, fetcher
 from tests.fetch.server import Fault, Files, serving
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import ArtifactError, EngineError, FileError
-from cannery.fetch.terms import Terms
+from cannery.fetch.fetcher import Terms
 from tests.fetch.fetches import a_file, fetcher, in_zip, zipped
 from tests.fetch.server import Files, serving
 

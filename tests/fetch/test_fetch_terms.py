@@ -16,8 +16,8 @@ import pytest
 
 from cannery.common.errors import ArtifactError, FileError
 from cannery.common.sources import Address, File
+from cannery.fetch.fetcher import Terms
 from cannery.fetch.store import Store, store_folder
-from cannery.fetch.terms import Terms
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, zipped
 from tests.fetch.server import Fault, Files, serving
 

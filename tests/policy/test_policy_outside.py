@@ -20,7 +20,7 @@ OWN = {
         (
             *("build/journal.py", "common/file_hashes.py", "engine/known_bases.py"),
             *("fetch/store.py", "fetch/transfer.py", "registry/image_archive.py"),
-            *("verify/tested.py", "verify/verification.py"),
+            "verify/verification.py",
         ),
         "files in .cannery, which this program has written",
     ),

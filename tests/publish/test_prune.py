@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import EngineError, PublishError
-from cannery.publish.prune import delete, text_of
+from cannery.publish.prune import Decision, Stored, delete, text_of
 from cannery.publish.prune import prunable as found_and_decided
-from cannery.publish.retention import Decision, Stored
 from cannery.registry.client import Repository
 from cannery.registry.oci import manifest_contents
 from cannery.registry.records import Record

@@ -43,7 +43,7 @@ TOUCHING = {
     "fetch.transfer",
     "fetch.transfer_progress",
     "publish.cosign",
-    "publish.origin",
+    "publish.oci_image",
     "registry.auth",
     "registry.client",
     "registry.errors",

@@ -31,8 +31,8 @@ from cannery.common.errors import (
     UsageError,
     some_of,
 )
+from cannery.engine.client import bridge_address
 from cannery.engine.images import local_images
-from cannery.engine.network import bridge_address
 from cannery.engine.simulator import simulated
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions

@@ -26,9 +26,9 @@ from cannery.engine import client as engine
 from cannery.engine.base import Bases
 from cannery.engine.build_cache import forget_cann
 from cannery.engine.builder import find_builder
+from cannery.engine.client import bridge_address
 from cannery.engine.images import local_images
 from cannery.engine.known_bases import Notes
-from cannery.engine.network import bridge_address
 from cannery.engine.pull import put_into_engine
 from cannery.engine.simulator import Simulated, simulate
 from cannery.fetch.needed_files import needed_files

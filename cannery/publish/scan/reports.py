@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a scan as text."""
+"""The result of a scan as text, JSON and SARIF."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from cannery.common.columns import columns, fold
 from cannery.common.errors import counted
-from cannery.common.printable import printable
+from cannery.common.printable import json_text, printable
 from cannery.publish.scan.components import PYPI
 from cannery.publish.scan.findings import Finding
 from cannery.publish.scan.result import Scan, Scanned
 from cannery.publish.scan.severity import Severity
+from cannery.verify.sarif import location, sarif_document
 
 _HEAD = ("severity", "score", "id", "package", "version", "fixed in")
 
@@ -89,3 +92,99 @@ def _summary(scan: Scan) -> str:
     text = f"{len(findings):,} {noun}" + (f" ({', '.join(parts)})" if parts else "")
     text += f", {accepted} accepted" if accepted else ""
     return f"{text}. Source: {scan.source}."
+
+
+def scan_json(scan: Scan) -> str:
+    """Everything that was found, for programs."""
+    document = {
+        "schema": 1,
+        "source": scan.source,
+        "threshold": scan.threshold,
+        "failed": scan.is_failure,
+        "scanned": [_scanned(each) for each in scan.scanned],
+        "expired": [
+            {
+                "id": each.id,
+                "package": each.package,
+                "reason": each.reason,
+                "expires": each.expires,
+                "line": each.line,
+            }
+            for each in scan.expired
+        ],
+        "warnings": list(scan.warnings),
+    }
+    return json_text(document) + "\n"
+
+
+def _scanned(scanned: Scanned) -> dict[str, Any]:
+    return {
+        "name": scanned.name,
+        "packages": scanned.components,
+        "left_out": dict(scanned.left_out),
+        "notes": list(scanned.notes),
+        "findings": [_finding(each) for each in scanned.findings],
+        "accepted": [_finding(each) for each in scanned.accepted],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    exception = finding.exempted
+    return {
+        "id": finding.id,
+        "names": list(finding.names),
+        "severity": finding.rating.severity,
+        "score": finding.rating.score,
+        "package": finding.component.name,
+        "packages": list(finding.component.packages),
+        "ecosystem": finding.component.ecosystem,
+        "version": finding.component.version,
+        "fixed": finding.fixed,
+        "summary": finding.summary,
+        "reason": exception.reason if exception else "",
+        "expires": exception.expires if exception else "",
+    }
+
+
+_LEVELS = {
+    Severity.CRITICAL: "error",
+    Severity.HIGH: "error",
+    Severity.MEDIUM: "warning",
+}
+
+
+def scan_sarif(scan: Scan, file: str) -> str:
+    """A document whose results point to ``file``, because an image has no line of one."""
+    found = [(each.name, finding) for each in scan.scanned for finding in each.findings]
+    rules = {finding.id: finding for _, finding in found}
+    numbers = {name: number for number, name in enumerate(rules)}
+    return sarif_document(
+        [_rule(each) for each in rules.values()],
+        [_result(name, each, numbers[each.id], file) for name, each in found],
+    )
+
+
+def _rule(finding: Finding) -> dict[str, Any]:
+    rule: dict[str, Any] = {
+        "id": finding.id,
+        "shortDescription": {"text": finding.summary or finding.id},
+    }
+    if finding.rating.score is not None:
+        # By this number code scanning sorts and colours results.
+        rule["properties"] = {"security-severity": f"{finding.rating.score:.1f}"}
+    return rule
+
+
+def _result(name: str, finding: Finding, rule: int, file: str) -> dict[str, Any]:
+    component = finding.component
+    fix = f" Version {finding.fixed} fixes it." if finding.fixed else ""
+    said = f"{name}: {component.shown} {component.version} has {finding.id}.{fix}"
+    mark = f"{name}\0{finding.id}\0{component.name}"
+    return {
+        "ruleId": finding.id,
+        "ruleIndex": rule,
+        "level": _LEVELS.get(finding.rating.severity, "note"),
+        "message": {"text": said},
+        "locations": [location(file, name)],
+        "partialFingerprints": {"vulnerability/v1": hashlib.sha256(mark.encode()).hexdigest()},
+    }

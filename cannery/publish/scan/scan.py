@@ -14,8 +14,7 @@ from cannery.publish.scan.components import Bill, Component, read_bill
 from cannery.publish.scan.exceptions import Exempted, expired
 from cannery.publish.scan.findings import Finding, find, is_version
 from cannery.publish.scan.result import Scan, Scanned, split, without_effect
-from cannery.publish.scan.run_scanner import scan_with
-from cannery.publish.scan.scanners import SCANNERS
+from cannery.publish.scan.scanners import SCANNERS, scan_with
 from cannery.publish.scan.severity import Severity
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from cannery.common.errors import EngineError
 from cannery.fetch import http
-from cannery.fetch.page import read_page
+from cannery.fetch.http import read_page
 from tests.unit.http_servers import Handler, answering
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cannery.publish.scan.advisories import Affected, Range
-from cannery.publish.scan.versions import fixed_version, is_affected, order_of
+from cannery.publish.scan.findings import fixed_version, is_affected, order_of
 
 PROTOBUF = (
     (("introduced", "0"), ("fixed", "4.25.8")),

@@ -8,8 +8,8 @@ import pytest
 from cannery.build.git import NoRepositoryError
 from cannery.common.errors import CanneryError, MatrixError, UsageError
 from cannery.matrix.project import Project
-from cannery.publish.commit_contents import commit_contents
 from cannery.publish.difference import Difference, Kind, difference
+from cannery.publish.image_contents import commit_contents
 from tests.unit.changes import commit, git, render
 from tests.unit.matrices import DIGEST, Checkout
 

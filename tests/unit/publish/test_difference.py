@@ -7,8 +7,14 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.publish.difference import Contents, Kind, LayerContent, difference
-from cannery.publish.difference_text import difference_json, difference_text
+from cannery.publish.difference import (
+    Contents,
+    Kind,
+    LayerContent,
+    difference,
+    difference_json,
+    difference_text,
+)
 
 BEFORE = Contents(
     name="cannery:one",

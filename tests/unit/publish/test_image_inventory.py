@@ -18,9 +18,8 @@ from cannery.common.errors import EngineError
 from cannery.common.model import Target
 from cannery.image.record import image_record, interpreter_paths
 from cannery.lock.lock_file import parse_lock
-from cannery.publish.image_inventory import image_inventory
+from cannery.publish.image_inventory import INSTALLED, RPMS, image_inventory
 from cannery.publish.inventory import DEBS, LOCK, RECORD, Origin
-from cannery.publish.rpms import INSTALLED, RPMS
 from tests.unit.matrices import DIGEST, Checkout, lock_for
 
 CANN = "/usr/local/Ascend/ascend-toolkit/latest/python/site-packages"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.licenses import canonicalize_license_expression
 
-from cannery.publish.licenses import _WORDS, declared, expression
+from cannery.publish.inventory import _WORDS, declared, expression
 
 OSI = "License :: OSI Approved :: "
 

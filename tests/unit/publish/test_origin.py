@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from cannery.publish import origin
-from cannery.publish.origin import builder
+from cannery.publish import oci_image
+from cannery.publish.oci_image import builder
 from cannery.publish.provenance import LOCAL_BUILDER
 
 GITHUB = {
@@ -59,7 +59,7 @@ def test_the_builder_is_the_job(
     client = SimpleNamespace(version=lambda: {"Version": "29.1.0"})
     said = "github.com/docker/buildx 0.13.1+ds1 0.13.1+ds1-3\n"
     monkeypatch.setattr("cannery.engine.client.connect", lambda: client)
-    monkeypatch.setattr(origin, "run", lambda *_, **__: (0, said))
+    monkeypatch.setattr(oci_image, "run", lambda *_, **__: (0, said))
     found = builder(finished="2026-11-21T12:00:00Z", environ=environ)
     assert (found.id, found.invocation) == (identity, invocation)
     assert found.finished == "2026-11-21T12:00:00Z"

@@ -28,8 +28,7 @@ from cannery.options import TransferOptions
 from cannery.publish import reproducing
 from cannery.publish.layer_files import ONLY_ORIGINAL, FileChange, read_layer
 from cannery.publish.originals import Layers, Original
-from cannery.publish.reproducing import reproduce
-from cannery.publish.reproduction_report import Reproduction
+from cannery.publish.reproducing import Reproduction, reproduce
 from tests.unit.archives import Saved, layer, pieces
 from tests.unit.changes import SIM, commit, git
 from tests.unit.world import World, make_world

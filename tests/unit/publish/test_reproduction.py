@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 from cannery.publish.layer_files import FileChange
-from cannery.publish.reproduction_report import (
+from cannery.publish.reproducing import (
     BuiltLayer,
     Reproduction,
     compared_layers,

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.publish.retention import Decision, Stored, subject_tags
-from cannery.publish.retention import choose_deletions as chosen
+from cannery.publish.prune import Decision, Stored, subject_tags
+from cannery.publish.prune import choose_deletions as chosen
 from cannery.registry.records import Record
 from tests.unit.publications import RECORD, record, sha
 

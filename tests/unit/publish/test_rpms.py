@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from packageurl import PackageURL
 
+from cannery.publish.image_inventory import rpm_files, rpm_packages
 from cannery.publish.inventory import Inventory, Origin
-from cannery.publish.rpms import rpm_files, rpm_packages
 from cannery.publish.sbom import package_url
 
 INSTALLED = """\

@@ -8,8 +8,7 @@ from hypothesis import given
 from packageurl import PackageURL
 
 from cannery.matrix.project import Project
-from cannery.publish.inventory import Inventory, Origin, Package
-from cannery.publish.licenses import _WORDS
+from cannery.publish.inventory import _WORDS, Inventory, Origin, Package
 from cannery.publish.sbom import package_url, spdx
 from tests.unit.bills import ANY_CONTENTS, CONTENTS, CREATED, IMAGE, read_spdx
 from tests.unit.examples import times

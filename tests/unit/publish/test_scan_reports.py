@@ -9,11 +9,15 @@ from dataclasses import replace
 from jsonschema import Draft7Validator
 
 from cannery.publish.scan.exceptions import Exempted
-from cannery.publish.scan.json_report import scan_json
+from cannery.publish.scan.reports import (
+    failing_names,
+    failing_packages,
+    scan_json,
+    scan_sarif,
+    scan_text,
+)
 from cannery.publish.scan.result import Scan, Scanned
-from cannery.publish.scan.sarif_report import scan_sarif
 from cannery.publish.scan.severity import Severity
-from cannery.publish.scan.reports import failing_names, failing_packages, scan_text
 from schemas.files import FOLDER
 from tests.unit.scans import LIBC, TAR, TORCH, TORNADO, findings
 

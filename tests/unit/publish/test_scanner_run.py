@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import EngineError, FileError
-from cannery.publish.scan.run_scanner import scan_with
-from cannery.publish.scan.scanners import SCANNERS
+from cannery.publish.scan.scanners import SCANNERS, scan_with
 from tests.unit.publish.test_scanners import GRYPE, TRIVY
 from tests.unit.scans import TORCH, spdx
 

@@ -14,7 +14,7 @@ import pytest
 
 from cannery.common import http
 from cannery.common.errors import CanneryError
-from cannery.publish.image_reader import read_image
+from cannery.publish.originals import read_image
 from cannery.registry.client import Repository
 from cannery.registry.errors import RegistryError
 from cannery.registry.http import PATIENCE

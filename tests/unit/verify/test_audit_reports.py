@@ -11,10 +11,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from cannery.common.model import DeviceKind
-from cannery.verify.audit.json import to_json
-from cannery.verify.audit.junit import to_junit
+from cannery.verify.audit.reports import to_json, to_junit, to_text
 from cannery.verify.audit.result import Audit, Result, Standing
-from cannery.verify.audit.reports import to_text
 from cannery.verify.sarif import to_sarif
 
 RESULTS = (

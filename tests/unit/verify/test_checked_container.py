@@ -13,7 +13,7 @@ from testinfra.backend.docker import DockerBackend
 
 from cannery.common.errors import EngineError, VerificationError
 from cannery.common.model import DeviceKind
-from cannery.engine.not_started import NOT_STARTED, is_not_started
+from cannery.engine.containers import NOT_STARTED, is_not_started
 from cannery.verify import run_checks as verify
 from cannery.verify.checked_container import TRIES, CheckedContainer
 from cannery.verify.run_checks import PLUGIN

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.verify.tested import results
+from cannery.verify.verification import results
 from tests.unit.verifications import NOT_RUN, REPORT
 
 
