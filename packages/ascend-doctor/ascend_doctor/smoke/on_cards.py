@@ -153,6 +153,7 @@ def training():
 def all_reduce(rank, cards, port):
     import torch
     import torch.distributed as dist
+    import torch_npu
 
     torch.npu.set_device(rank)
     address = "tcp://127.0.0.1:%d" % port

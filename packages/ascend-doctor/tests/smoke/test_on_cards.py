@@ -90,3 +90,19 @@ def test_ranks_that_fail(tmp_path: Path) -> None:
     assert errors["all-reduce"].startswith("RuntimeError: ")
     assert items["device"]["simulated"] is True
     assert items["end"]["cards"] == 2
+
+
+def test_every_rank_imports_torch_npu(tmp_path: Path) -> None:
+    """It gives torch its devices, which the stand-in has only then, as torch before 2.5."""
+    package = tmp_path / "torch"
+    package.mkdir()
+    cards = CARDS.replace("class npu", "class _npu")
+    package.joinpath("__init__.py").write_text(
+        cards.format(count=2, then="raise AttributeError(name)"), encoding="utf-8"
+    )
+    joined = "def init_process_group(*_, **__): raise RuntimeError('joined')"
+    package.joinpath("distributed.py").write_text(joined, encoding="utf-8")
+    torch_npu = "import torch\ntorch.npu = torch._npu\n__version__ = '2.3.1'"
+    (tmp_path / "torch_npu.py").write_text(torch_npu, encoding="utf-8")
+    _, errors = run(tmp_path, "", cards=2)
+    assert errors["all-reduce"] == "RuntimeError: joined"
