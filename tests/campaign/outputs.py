@@ -33,7 +33,6 @@ _NEW: dict[str, Any] = {
     "deepspeed": "",
     "machine": "aarch64",
     "apex": False,
-    "write": False,
 }
 _KEY = "sha256:" + "0" * 64
 _ROWS_OF_A_SOURCE = 8
