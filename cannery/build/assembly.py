@@ -65,7 +65,7 @@ class Assembly:
             ready.target, simulate=self.options.simulate, with_cann=self.options.with_cann
         )
         found = check_artifacts(
-            ready.target, folder, files, simulated=self.options.simulate, hash_of=hashes.of
+            ready.target, folder, files, simulated=self.options.simulate, hash_of=hashes.sha256
         )
         hashes.keep()
         used = {name: self._bases.find(*each) for name, each in bases(ready.target).items()}
@@ -142,7 +142,7 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
     assembly = Assembly(project, selection.matrix, options, Builder(name="", local=True))
     hashes = Hashes(project.state / "hashes.json")
     builds = []
-    for step in planned.plan.of(Action.BUILD):
+    for step in planned.plan.with_action(Action.BUILD):
         ready = planned.ready[step.id]
         target = ready.target
         folder = simulated(project, target).artifacts if options.simulate else options.artifacts
@@ -150,7 +150,7 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
         try:
             files = files_of_build(target, simulate=options.simulate, with_cann=options.with_cann)
             found = check_artifacts(
-                target, folder, files, simulated=options.simulate, hash_of=hashes.of
+                target, folder, files, simulated=options.simulate, hash_of=hashes.sha256
             )
         except ArtifactError:
             console.say(f"{target.id}: {folder} does not exist yet; a build creates it")

@@ -105,7 +105,7 @@ def _packages(project: Project, targets: list[Target], options: BuildOptions) ->
     hashes = Hashes(project.state / "hashes.json")
     for name in names:
         path = options.artifacts / name
-        yield f"{name} {hashes.of(path) if path.is_file() else 'is not there'}"
+        yield f"{name} {hashes.sha256(path) if path.is_file() else 'is not there'}"
     hashes.keep()
 
 

@@ -35,7 +35,7 @@ def device_kinds(*, simulate: bool) -> frozenset[str]:
     return frozenset({str(DeviceKind.NONE), str(kind)})
 
 
-def here(project: Project, target: Target, name: str, images: Images) -> Local:
+def local_state(project: Project, target: Target, name: str, images: Images) -> Local:
     """The state of the image ``name`` of ``target`` on this machine, given the local ``images``."""
     if name not in images:
         return Local()

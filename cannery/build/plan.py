@@ -72,13 +72,13 @@ class Plan:
     elsewhere: tuple[str, ...] = ()
     change: Change | None = None
 
-    def of(self, *actions: Action) -> list[Step]:
+    def with_action(self, *actions: Action) -> list[Step]:
         return [step for step in self.steps if step.action in actions]
 
     @property
     def shared(self) -> tuple[SharedLayer, ...]:
         """The layers that are built once for several targets."""
-        return shared({step.id: step.layers for step in self.of(Action.BUILD)})
+        return shared({step.id: step.layers for step in self.with_action(Action.BUILD)})
 
 
 @dataclass(frozen=True, kw_only=True)

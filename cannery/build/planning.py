@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from cannery.build.journal import Entry, Journal, Progress
-from cannery.build.local_images import device_kinds, here
+from cannery.build.local_images import device_kinds, local_state
 from cannery.build.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
 from cannery.build.published import published_key, published_repository
 from cannery.build.ready import Ready, content_key, expected_bases, local_names
@@ -157,7 +157,7 @@ def _hashes(
     }
     files = {name: file for name, file in files.items() if name not in coming}
     stand_ins = {SIMULATOR: recipe(target)} if simulate else {}
-    check = partial(check_artifacts, hash_of=hashes.of, simulated=simulate)
+    check = partial(check_artifacts, hash_of=hashes.sha256, simulated=simulate)
     found = {**coming, **check(target, options.artifacts, files)}
     if simulate and (own := "".join(found[name] for name in sorted(found) if name in CANN)):
         # Of these, only the simulator's identifier is asked for when an image is simulated.
@@ -221,7 +221,7 @@ def _step(
     target = ready.target
     name = image_name(target.id, simulate=options.simulate)
     key = content_key(ready, options, expected_bases(project, target, options, images))
-    local = here(project, target, name, images)
+    local = local_state(project, target, name, images)
     decided = _resumed(earlier, key, images) if earlier else None
     if decided:
         action, why, image = decided

@@ -33,7 +33,7 @@ def build_all(
         # Read now, so that an invalid file is not found only after hours of building.
         read_verified(project.root, [target.id for target in selection.targets])
     single = len(selection.targets) == 1
-    if not planned.plan.of(Action.BUILD, Action.VERIFY):
+    if not planned.plan.with_action(Action.BUILD, Action.VERIFY):
         _nothing_to_do(planned, single=single)
         return
     raise_all(carry_out(project, selection, options, planned, journal), single=single)

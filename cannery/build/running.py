@@ -111,7 +111,7 @@ class _Run:
             self.journal.note(target, progress, **more)
 
     def _left(self, *actions: Action) -> list[Step]:
-        return [s for s in self.planned.plan.of(*actions) if s.id not in self.failures]
+        return [s for s in self.planned.plan.with_action(*actions) if s.id not in self.failures]
 
     def fail(self, failures: Mapping[str, CanneryError]) -> None:
         """Store and show why targets failed."""

@@ -82,7 +82,7 @@ def run(given: Given, project: Project) -> int:
     existing(options.ca)
     with_folder(given, options.artifacts)
     files = _files(options, given, project)
-    sources = Sources.of(project, [CannSource.DOWNLOAD], transfer.cache)
+    sources = Sources.from_project(project, [CannSource.DOWNLOAD], transfer.cache)
     local = {n: options.artifacts / n for n in files if (options.artifacts / n).is_file()}
     wanted = [file for name, file in files.items() if name not in local]
     known = [f for f in wanted if f.is_downloadable or sources.settings.servers]

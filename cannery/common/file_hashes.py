@@ -37,7 +37,7 @@ class Hashes:
         self._known = _read(path)
         self._changed = False
 
-    def of(self, path: Path) -> str:
+    def sha256(self, path: Path) -> str:
         """The sha256 of ``path``.
 
         Raises:

@@ -124,7 +124,7 @@ class Bases:
 
     def _kept(self, base: Base, architecture: str) -> FoundBase | None:
         """The base as it was found earlier, if the builder still has it."""
-        known = self.notes.of(base, architecture)
+        known = self.notes.known(base, architecture)
         if known and known.origin is Origin.REGISTRY and not base.is_pinned:
             refusal = pull(self.builder, known.reference, architecture)
             return None if refusal else known

@@ -30,7 +30,7 @@ class Notes:
     def path(self) -> Path:
         return self.state / _FILE
 
-    def of(self, base: Base, architecture: str) -> FoundBase | None:
+    def known(self, base: Base, architecture: str) -> FoundBase | None:
         """What was found last for ``base``; None if that is unknown."""
         try:
             known = self._read()[_key(base, architecture)]
@@ -48,7 +48,7 @@ class Notes:
         Raises:
             FileError: it cannot be written.
         """
-        if self.of(base, architecture) == found:
+        if self.known(base, architecture) == found:
             return
         with exclusive(self.path.with_suffix(".lock")):
             every = {**self._read(), _key(base, architecture): asdict(found)}
@@ -83,7 +83,7 @@ def expected_base(base: Base, architecture: str, images: Images, notes: Notes | 
 
     ``images`` are the local ones among ``base_names``. Without ``notes`` no registry will be asked.
     """
-    known = notes.of(base, architecture) if notes and not base.snapshot else None
+    known = notes.known(base, architecture) if notes and not base.snapshot else None
     if known and known.origin is Origin.REGISTRY:
         return known
     named = FoundBase(reference=base.image, identity=base.image, origin=Origin.REGISTRY)

@@ -56,7 +56,7 @@ class Sources:
     hashes: Hashes
 
     @classmethod
-    def of(cls, project: Project, names: Sequence[str], cache: Path | None) -> Sources:
+    def from_project(cls, project: Project, names: Sequence[str], cache: Path | None) -> Sources:
         """Those that ``names`` lists in order, or else cannery.toml.
 
         Raises:
@@ -67,7 +67,7 @@ class Sources:
         return cls(
             order=[CannSource(name) for name in names] or settings.order,
             settings=settings,
-            store=Store(store_folder(cache, settings.cache, os.environ), hashes.of),
+            store=Store(store_folder(cache, settings.cache, os.environ), hashes.sha256),
             hashes=hashes,
         )
 
@@ -103,7 +103,7 @@ def provide(
         EngineError: the file of --ca has no certificates.
     """
     targets = [*targets]
-    sources = Sources.of(project, options.sources, transfer.cache)
+    sources = Sources.from_project(project, options.sources, transfer.cache)
     wanted = _wanted(targets, options, sources)
     if not wanted:
         return Provided(folder=options.artifacts)
@@ -133,7 +133,7 @@ def foresee(
     Raises:
         MatrixError, FileError: cannery.toml is wrong, or cannot be read.
     """
-    sources = Sources.of(project, options.sources, transfer.cache)
+    sources = Sources.from_project(project, options.sources, transfer.cache)
     terms = sources.terms(transfer)
     coming = {
         name: sources.store.known(file) or UNFETCHED

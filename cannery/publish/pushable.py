@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cannery.build import git
-from cannery.build.local_images import device_kinds, here
+from cannery.build.local_images import device_kinds, local_state
 from cannery.build.plan import Local
 from cannery.build.planning import make_plan
 from cannery.build.ready import bases
@@ -85,7 +85,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
     found = []
     for selected in selection.targets:
         name = image_name(selected.id, simulate=options.simulate)
-        local = here(project, selected, name, local_images([name]))
+        local = local_state(project, selected, name, local_images([name]))
         target = replace(selected, vendor_image=local.vendor_image)
         if absent := _absent(target, name, local, simulate=options.simulate):
             problems.append(absent)

@@ -88,7 +88,7 @@ class Database:
         """How many advisories there are, about any package."""
         return len(self._seen)
 
-    def of(self, ecosystem: str, name: str) -> Sequence[Advisory]:
+    def for_package(self, ecosystem: str, name: str) -> Sequence[Advisory]:
         """The advisories about a wanted package."""
         return self._by_package.get((ecosystem, name), ())
 

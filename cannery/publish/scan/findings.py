@@ -63,7 +63,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 def _matching(component: Component, database: Database) -> Iterator[tuple[Advisory, str]]:
     """The advisories that ``component`` is affected by, with the fixed version."""
-    for advisory in database.of(component.ecosystem, component.name):
+    for advisory in database.for_package(component.ecosystem, component.name):
         for affected in advisory.affected:
             here = (affected.ecosystem, affected.name) == (component.ecosystem, component.name)
             if here and is_affected(component.version, affected):

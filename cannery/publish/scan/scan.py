@@ -77,7 +77,7 @@ def _unclear(bill: Bill, database: Database) -> list[Component]:
     return [
         each
         for each in bill.components
-        if database.of(each.ecosystem, each.name) and not is_version(each)
+        if database.for_package(each.ecosystem, each.name) and not is_version(each)
     ]
 
 

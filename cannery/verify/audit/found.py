@@ -130,41 +130,41 @@ class _Reading:
         failed = facts.get("failed")
         self.failed = _texts(failed) if isinstance(failed, dict) else {}
 
-    def of(self, name: str, read: Callable[[Any], T], empty: Any) -> T:
+    def read(self, name: str, reader: Callable[[Any], T], empty: Any) -> T:
         """The fact ``name``; where it is missing or malformed, what is read of ``empty``."""
         try:
-            return read(self.facts.get(name, empty))
+            return reader(self.facts.get(name, empty))
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             self.failed[name] = f"unreadable: {error}"
-            return read(empty)
+            return reader(empty)
 
     def found(self) -> Found:
-        environment = self.of("environment", _texts, {})
-        dists = self.of("distributions", _distributions, {})
-        python = self.of("python", _texts, {})
+        environment = self.read("environment", _texts, {})
+        dists = self.read("distributions", _distributions, {})
+        python = self.read("python", _texts, {})
         facts: dict[str, Any] = {
-            "machine": self.of("machine", str, ""),
-            "libc": self.of("libc", str, ""),
-            "os": self.of("os", _texts, {}),
+            "machine": self.read("machine", str, ""),
+            "libc": self.read("libc", str, ""),
+            "os": self.read("os", _texts, {}),
             "python": python.get("version", ""),
             "interpreter": python.get("path", ""),
-            "prefix": self.of("prefix", str, ""),
-            "pythons": self.of("other_pythons", _lists, {}),
-            "uid": self.of("uid", int, 0),
-            "users": self.of("users", _users, []),
-            "programs": self.of("programs", _texts, {}),
+            "prefix": self.read("prefix", str, ""),
+            "pythons": self.read("other_pythons", _lists, {}),
+            "uid": self.read("uid", int, 0),
+            "users": self.read("users", _users, []),
+            "programs": self.read("programs", _texts, {}),
             "environment": environment,
-            "shell_files": self.of("shell_files", _lists, {}),
+            "shell_files": self.read("shell_files", _lists, {}),
             "versions": {name: each[0][0] for name, each in dists.items()},
             "folders": {name: each[0][1] for name, each in dists.items()},
             "twice": {n: tuple(v for v, _ in each) for n, each in dists.items() if len(each) > 1},
-            "torch_file": self.of("torch_file", str, ""),
-            "cann": self.of("ascend", lambda each: cann_of(each, environment), {}),
-            "driver": self.of("driver", lambda each: tuple(map(str, each)), []),
-            "triton": self.of("triton", lambda each: {k: int(n) for k, n in each.items()}, {}),
-            "cann_programs": self.of("cann_programs", _attempts, {}),
-            "own_record": self.of("own_record", _record, {}),
-            "constraints": self.of("constraints", str, ""),
+            "torch_file": self.read("torch_file", str, ""),
+            "cann": self.read("ascend", lambda each: cann_of(each, environment), {}),
+            "driver": self.read("driver", lambda each: tuple(map(str, each)), []),
+            "triton": self.read("triton", lambda each: {k: int(n) for k, n in each.items()}, {}),
+            "cann_programs": self.read("cann_programs", _attempts, {}),
+            "own_record": self.read("own_record", _record, {}),
+            "constraints": self.read("constraints", str, ""),
         }
         return Found(**facts, failed=self.failed)
 

@@ -270,10 +270,10 @@ def test_a_plan_expects_what_the_last_build_has_used(docker: Docker, tmp_path: P
 def test_notes_that_cannot_be_read_are_none(tmp_path: Path, text: str) -> None:
     notes = Notes(state=tmp_path)
     notes.path.write_text(text, encoding="utf-8")
-    assert notes.of(BASE, "arm64") is None
+    assert notes.known(BASE, "arm64") is None
     found = FoundBase(reference=FIRST, identity=PINNED, origin=Origin.REGISTRY)
     notes.keep(BASE, "arm64", found)
-    assert notes.of(BASE, "arm64") == found
+    assert notes.known(BASE, "arm64") == found
 
 
 def test_an_image_says_which_bases_it_is_on(docker: Docker) -> None:

@@ -22,7 +22,7 @@ def filled(*records: Any) -> Database:
 
 def test_only_advisories_about_wanted_packages_are_kept() -> None:
     found = filled(advisory(), advisory("CVE-2026-2", "numpy", aliases=["GHSA-x"]))
-    assert [each.id for each in found.of(*TORCH)] == ["CVE-2026-1"]
+    assert [each.id for each in found.for_package(*TORCH)] == ["CVE-2026-1"]
     assert found.count == 2
     assert found.names == {"CVE-2026-1", "CVE-2026-2", "GHSA-x"}
 
@@ -30,7 +30,7 @@ def test_only_advisories_about_wanted_packages_are_kept() -> None:
 def test_names_are_normalised() -> None:
     found = Database({("PyPI", "ruamel-yaml")})
     found.add(advisory(package="Ruamel.YAML"), "a record")
-    assert found.of("PyPI", "ruamel-yaml")
+    assert found.for_package("PyPI", "ruamel-yaml")
 
 
 def test_withdrawn_advisories_do_not_count() -> None:
@@ -39,7 +39,7 @@ def test_withdrawn_advisories_do_not_count() -> None:
 
 def test_an_advisory_that_is_read_twice_counts_once() -> None:
     found = filled(advisory(), advisory())
-    assert (found.count, len(found.of(*TORCH))) == (1, 1)
+    assert (found.count, len(found.for_package(*TORCH))) == (1, 1)
 
 
 def test_the_newest_change_dates_the_database() -> None:
@@ -56,7 +56,7 @@ def test_a_release_may_have_more_words() -> None:
     record["affected"][0]["package"]["ecosystem"] = "Ubuntu:22.04:LTS"
     found = Database({("Ubuntu:22.04", "openssl")})
     found.add(record, "a record")
-    assert found.of("Ubuntu:22.04", "openssl")
+    assert found.for_package("Ubuntu:22.04", "openssl")
 
 
 def test_what_debian_calls_unimportant_has_no_severity() -> None:

@@ -75,8 +75,8 @@ def test_other_forms_of_a_file(tmp_path: Path, text: str) -> None:
 def test_a_server_has_an_archive_for_each_ecosystem(server: str) -> None:
     found = Database({("PyPI", "torch"), ("Debian:11", "glibc")})
     read_advisories([server + "/"], found, {"PyPI", "Debian"}, None)
-    assert [each.id for each in found.of("PyPI", "torch")] == ["PYSEC-2025-41"]
-    assert len(found.of("Debian:11", "glibc")) == 2
+    assert [each.id for each in found.for_package("PyPI", "torch")] == ["PYSEC-2025-41"]
+    assert len(found.for_package("Debian:11", "glibc")) == 2
 
 
 def test_a_server_may_be_asked_for_one_file(server: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.local_images import here
+from cannery.build.local_images import local_state
 from cannery.common.errors import VerificationError
 from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import no_device
@@ -188,7 +188,7 @@ def test_too_few_checks_are_accepted_nowhere(
         checking.check(project, subject, [no_device()], options)
 
     check()
-    assert here(project, target, NAME, images).passed == {"none"}
+    assert local_state(project, target, NAME, images).passed == {"none"}
     del recorded[:]
     write(project.root / "tests" / "image" / "os" / "conftest.py", cut)
     before = report_text(project, NAME)
@@ -196,4 +196,4 @@ def test_too_few_checks_are_accepted_nowhere(
         check()
     assert recorded == []
     assert report_text(project, NAME) == before
-    assert here(project, target, NAME, images).passed == frozenset()
+    assert local_state(project, target, NAME, images).passed == frozenset()
