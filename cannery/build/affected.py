@@ -16,9 +16,9 @@ from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.image.build_context import with_mode
 from cannery.image.content_key import KeyInputs, context_files
-from cannery.matrix.schema import parse_matrix
+from cannery.matrix.files import MATRIX, is_source
+from cannery.matrix.schema import parse_files
 
-MATRIX = "matrix.yaml"
 IMAGES = "images/"
 CONTEXT = "cannery/image/context/"
 
@@ -56,7 +56,7 @@ class Commit:
 
 def is_read(path: str) -> bool:
     """Whether content keys are computed from ``path``."""
-    return path == MATRIX or path.startswith((IMAGES, CONTEXT))
+    return is_source(path) or path.startswith((IMAGES, CONTEXT))
 
 
 def is_harmless(path: str) -> bool:
@@ -87,7 +87,7 @@ def affected(
         more = f" and {others} more file{'s' if others > 1 else ''}" if others else ""
         return {t.id: f"{unsure[0]}{more} may affect any image" for t in targets}
     try:
-        earlier = parse_matrix(before.texts[MATRIX], MATRIX).targets
+        earlier = parse_files(before.texts).targets
     except KeyError:
         return {target.id: f"the earlier commit has no {MATRIX}" for target in targets}
     except MatrixError as error:

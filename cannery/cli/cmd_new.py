@@ -15,10 +15,12 @@ from cannery.common.files import write_files
 from cannery.common.option import OptionSet, flag, matching, option
 from cannery.compat import Compat
 from cannery.compat.archives import load_archives
-from cannery.matrix.choice import USUAL_CHIP, NewOptions
+from cannery.common.model import USUAL_CHIP
+from cannery.matrix.choice import NewOptions
+from cannery.matrix.files import MATRIX, Data
 from cannery.matrix.project import Project
 from cannery.matrix.propose import Proposal, propose
-from cannery.matrix.schema import load_matrix, parse_matrix
+from cannery.matrix.schema import load_matrix, parse_files
 from cannery.matrix.text import MatrixText
 
 
@@ -96,9 +98,8 @@ def run(given: Given, project: Project) -> int:
 
 
 def _add(options: TypedNewOptions, project: Project) -> None:
-    path = project.matrix_file
-    targets = load_matrix(path).targets
-    before = _read(path)
+    targets = load_matrix(project.matrix_file).targets
+    before = {**project.files(), MATRIX: _read(project.matrix_file)}
     compat = project.compat()
     proposal = propose(options, compat, MatrixText(before), load_archives(), targets)
     after = _added(before, proposal)
@@ -109,8 +110,9 @@ def _add(options: TypedNewOptions, project: Project) -> None:
         print(_shown(proposal), end="")
         console.say("nothing was written; add --write to put this into matrix.yaml")
         return
-    write_files({path: after})
-    console.say(f"added {proposal.id} to matrix.yaml")
+    changed = {name: text for name, text in after.items() if text != before[name]}
+    write_files({project.root / name: text for name, text in changed.items()})
+    console.say(f"added {proposal.id} to {' and '.join(changed)}")
     console.say(f"now run: python build.py sync, and then: python build.py build {proposal.id}")
 
 
@@ -122,21 +124,21 @@ def _read(path: Path) -> str:
         raise file_error("read", path, error) from error
 
 
-def _added(text: str, proposal: Proposal) -> str:
-    matrix = MatrixText(text)
+def _added(files: Data, proposal: Proposal) -> Data:
+    matrix = MatrixText(files)
     for where, lines in proposal.entries:
         matrix.add(where, lines)
-    return matrix.text
+    return matrix.files
 
 
-def _require_valid(text: str, compat: Compat) -> None:
-    """Read ``text`` as a matrix and judge it.
+def _require_valid(files: Data, compat: Compat) -> None:
+    """Read ``files`` as a matrix and judge it.
 
     Raises:
         MatrixError: it is refused. Its lines are those of no file, so none is named.
     """
     try:
-        parse_matrix(text, "matrix.yaml", compat)
+        parse_files(files, compat)
     except MatrixError as error:
         refused = [
             Problem(what=f"the proposed target is refused: {each.what}", fix=each.fix)

@@ -199,7 +199,7 @@ def _write(project: Project, text: str, matrix: Matrix, moves: Sequence[VersionC
     for move in moves:
         for target in move.use.targets:
             wanted[target.id] = {**wanted[target.id], move.use.key: move.version}
-    if _versions(parse_matrix(after, path.name, compat)) != wanted:
+    if _versions(parse_matrix(after, path.name, compat, project.files())) != wanted:
         what = "matrix.yaml cannot be changed by program: more would change than the versions."
         raise MatrixError(Problem(what=what, fix="Write the versions there that are listed above."))
     project.replace({path: after}, {path: text})

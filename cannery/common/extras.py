@@ -14,6 +14,9 @@ HCCL_TEST = "hccl_test"
 BESIDE_TORCH: Mapping[str, str] = {"torchvision": "torchvision", "torchaudio": "torchaudio"}
 """Component to its package; these are built for one torch."""
 
+PAIRED = "paired"
+"""In place of a version: the one that its maker made for the target's torch, by compat.yaml."""
+
 TOOLS: Mapping[str, str] = {
     "msprobe": "mindstudio-probe",
     "mooncake": "mooncake-transfer-engine-npu",

@@ -18,6 +18,9 @@ from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
 CHIPS = ("310b", "310p", "910", "910b", "950", "a3")
 """Every chip that a release of CANN has had kernels for."""
 
+USUAL_CHIP = "910b"
+"""The chip of a target that names none."""
+
 SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
 """The chips that the software device simulates, each with the name of one of its models."""
 
@@ -57,6 +60,8 @@ class Application:
     name: str
     component: str
     version: str
+    title: str = ""
+    """What summaries call it, as in LLaMA-Factory 0.9.5."""
     requirements: tuple[str, ...]
     overrides: tuple[str, ...]
     sdists: tuple[str, ...]

@@ -7,6 +7,7 @@ The depth is therefore checked while the tree is built.
 
 from __future__ import annotations
 
+import io
 import stat
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def compose_limited(text: str, name: str) -> yaml.Node | None:
     # A value takes at least one character, so a shorter text has not too many of them.
     if len(text) > MAX_VALUES:
         _check_events(text, name)
-    loader = _Loader(text)
+    loader = _Loader(_Named(text, name))
     try:
         node: yaml.Node | None = loader.get_single_node()
         if not loader.has_tag:
@@ -79,7 +80,15 @@ def compose_limited(text: str, name: str) -> yaml.Node | None:
         loader.dispose()
     # The loader knows only that something is wrong, the events also where.
     _check_events(text, name)
-    return yaml.compose(text, Loader=yaml.CSafeLoader)
+    return yaml.compose(_Named(text, name), Loader=yaml.CSafeLoader)
+
+
+class _Named(io.StringIO):
+    """A text whose marks have the name of its file."""
+
+    def __init__(self, text: str, name: str) -> None:
+        super().__init__(text, newline="")
+        self.name = name
 
 
 class _TooDeepError(Exception):

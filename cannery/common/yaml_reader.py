@@ -51,7 +51,12 @@ class Problems:
 
     def span(self, node: yaml.Node) -> Span:
         mark = node.start_mark
-        return Span(file=self.file, line=mark.line + 1, column=mark.column + 1)
+        return Span(file=self.file_of(node), line=mark.line + 1, column=mark.column + 1)
+
+    def file_of(self, node: yaml.Node) -> str:
+        """The file that ``node`` was read from: one of several that are read as one."""
+        name = str(node.start_mark.name)
+        return self.file if name.startswith("<") else name
 
     def raise_if_any(self) -> None:
         """Raise MatrixError with every problem, in the order of the file."""
@@ -185,6 +190,9 @@ class Section:
             yield key, self._below(value, f"{self.name}.{key}")
 
     def _below(self, node: yaml.Node, name: str) -> Self:
+        own, file = self.problems.file, self.problems.file_of(node)
+        if file != own and name.startswith(own):
+            name = file + name.removeprefix(own)
         return type(self)(node, name, self.problems)
 
     def nodes(self) -> list[tuple[yaml.Node, yaml.Node]]:
@@ -272,14 +280,23 @@ def parse_yaml(text: str, name: str, parse: Callable[[Section], T]) -> T:
         MatrixError: it is not YAML, exceeds a limit, or ``parse`` found problems.
     """
     problems = Problems(name)
+    section = Section(compose(text, name), name, problems)
+    result = parse(section)
+    section.done()
+    problems.raise_if_any()
+    return result
+
+
+def compose(text: str, name: str) -> yaml.Node:
+    """The tree of the YAML in ``text``, the content of a file called ``name``.
+
+    Raises:
+        MatrixError: it is not YAML, is empty, or exceeds a limit.
+    """
     try:
         node = compose_limited(text, name)
     except (UnicodeEncodeError, yaml.YAMLError) as error:
         raise not_yaml(text, name, error) from error
     if node is None:
         raise MatrixError(Problem(what="the file is empty.", where=place(name, "")))
-    section = Section(node, name, problems)
-    result = parse(section)
-    section.done()
-    problems.raise_if_any()
-    return result
+    return node

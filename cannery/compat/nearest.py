@@ -131,3 +131,12 @@ def _order(key: str) -> Callable[[str], tuple[int, ...]]:
 def _differ(key: str, first: str, second: str) -> bool:
     # 8.0.RC2.beta1 is 8.0.RC2.
     return first != second and (key != "cann" or _order(key)(first) != _order(key)(second))
+
+
+def pinned_beside(package: str, torch: str, compat: Compat) -> str:
+    """The version of ``package`` that compat.yaml pins for ``torch``; "" for none."""
+    for row in compat.packages:
+        pinned = row.when.torch is not None and row.when.torch.contains(torch)
+        if row.package == package and row.pin is not None and pinned:
+            return next((each.version for each in row.pin if each.operator == "=="), "")
+    return ""

@@ -13,7 +13,7 @@ from threading import Event
 from cannery.common import console
 from cannery.common.errors import ArtifactError, CanneryError, Problem
 from cannery.common.file_hashes import Hashes
-from cannery.common.files import read_text, write_files
+from cannery.common.files import write_files
 from cannery.common.model import Target
 from cannery.common.package_index import package_index
 from cannery.common.sources import CannSource, File
@@ -212,14 +212,13 @@ def fetch_files(
     fetched: list[Fetched] = []
     failed: dict[str, CanneryError] = {}
     stop = Event()
-    matrix = project.root / "matrix.yaml"
     with screen() as bars:
         fetcher = _fetcher(sources, transfer, ca, bars, stop)
 
         def one(file: File) -> None:
             try:
                 if transfer.trust_first_use and not (file.sha256 or file.zip):
-                    _require_place(matrix, file)
+                    _require_place(project, file)
                 fetched.append(fetcher.fetch(file))
             except CanneryError as error:
                 failed[file.name] = error
@@ -235,7 +234,7 @@ def fetch_files(
                 raise
     if first := [each for each in fetched if each.first_use]:
         with project.editing():
-            _write_hashes(matrix, first)
+            _write_hashes(project, first)
     return fetched, failed
 
 
@@ -252,21 +251,23 @@ def _fetcher(
     )
 
 
-def _require_place(matrix: Path, file: File) -> None:
-    """Raise ArtifactError unless matrix.yaml has a place for the sha256 of ``file``."""
-    if not has_place(read_text(matrix), file.name):
+def _require_place(project: Project, file: File) -> None:
+    """Raise ArtifactError unless there is a place for the sha256 of ``file``."""
+    if not has_place(project.files(), file.name):
         what = f"{file.name} cannot be trusted on first use: matrix.yaml has a pattern of its name,"
         fix = f"Get it from: {file.origin}. Then put it into the folder of --artifacts."
         raise ArtifactError(Problem(what=f"{what} and no place for its sha256.", fix=fix))
 
 
-def _write_hashes(matrix: Path, first: Iterable[Fetched]) -> None:
-    text = read_text(matrix)
+def _write_hashes(project: Project, first: Iterable[Fetched]) -> None:
+    before = after = project.files()
     for each in first:
-        text = with_sha256(text, each.file.name, each.sha256)
+        after = with_sha256(after, each.file.name, each.sha256)
         said = f"TRUSTED ON FIRST USE: {each.file.name}, sha256 {each.sha256}"
         console.say(
             f"{said}. Nobody publishes this hash: compare it before you commit it", "warning"
         )
-    write_files({matrix: text})
-    console.say(f"wrote the hashes into {matrix}; now run: python build.py render", "warning")
+    changed = [name for name in after if after[name] != before[name]]
+    write_files({project.root / name: after[name] for name in changed})
+    said = f"wrote the hashes into {' and '.join(changed)}; now run: python build.py render"
+    console.say(said, "warning")

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from cannery.common import console
 from cannery.common.errors import MatrixError
-from cannery.common.files import read_text
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.compat import parse_compat
@@ -19,12 +18,13 @@ from cannery.fetch.http import read_page
 from cannery.lock.index_versions import ask
 from cannery.lock.resolve import lock_build_requirements, lock_target
 from cannery.matrix.ended import Ended, ended_targets
+from cannery.matrix.files import FACTS, MATRIX, Data
 from cannery.matrix.index_questions import KEYS, questions
 from cannery.matrix.project import Project
 from cannery.matrix.propose_applications import application_questions, propose_applications
 from cannery.matrix.propose_pairs import Proposed, propose_pairs
 from cannery.matrix.siblings import Known
-from cannery.matrix.text import MatrixText
+from cannery.matrix.text import YamlText
 from cannery.matrix.versions import find_uses
 
 
@@ -52,7 +52,8 @@ def propose(project: Project, source: PackageIndex, tables: Iterable[str], today
         FileError: a file cannot be read.
     """
     compat_file = project.matrix_file.with_name("compat.yaml")
-    before = {path: read_text(path) for path in (project.matrix_file, compat_file)}
+    files = project.files()
+    before = {project.root / name: text for name, text in files.items()}
     matrix, compat = project.matrix(), project.compat()
     rows: list[TableRow] = []
     after = dict(before)
@@ -61,22 +62,23 @@ def propose(project: Project, source: PackageIndex, tables: Iterable[str], today
         after[compat_file] = _with_rows(after[compat_file], more, table, today)
         compat = parse_compat(after[compat_file], compat_file.name)
         rows += more
-    text = before[project.matrix_file]
-    asked = questions(find_uses(text, matrix, KEYS), [*matrix.targets], compat)
+    asked = questions(find_uses(files[MATRIX], matrix, KEYS), [*matrix.targets], compat)
     asked = [each for each in asked if each.package != "deepspeed"]
     answers = ask([*asked, *application_questions(matrix)], source)
     locks = _Locks(project, source)
     known = Known(compat=compat, answers=answers, refusal=locks.refusal)
-    proposed = [*propose_pairs(text, matrix, known, today)]
-    text = proposed[-1].addition.text if proposed else text
-    proposed += propose_applications(text, matrix, known)
-    after[project.matrix_file] = proposed[-1].addition.text if proposed else text
+    new: Data = {**files, FACTS: after[compat_file]}
+    proposed = [*propose_pairs(new, matrix, known, today)]
+    new = proposed[-1].addition.files if proposed else new
+    proposed += propose_applications(new, matrix, known)
+    new = proposed[-1].addition.files if proposed else new
+    after |= {project.root / name: text for name, text in new.items()}
     targets = [name for each in proposed for name in each.addition.targets]
     return Proposals(
         rows=tuple(rows),
         proposed=tuple(proposed),
         ended=tuple(ended_targets(matrix, compat, today)),
-        files={path: new for path, new in after.items() if new != before[path]}
+        files={path: text for path, text in after.items() if text != before[path]}
         | locks.texts(targets),
         before=before,
     )
@@ -126,7 +128,7 @@ def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> s
         f'date: {today}, cite: "{Path(parts.path).name} of {maker}", {address}'
         "about: its rows that were new on this day}"
     )
-    compat = MatrixText(text, "compat.yaml")
+    compat = YamlText(text, FACTS)
     if name not in compat.keys("sources"):
         compat.add(("sources",), (source,))
     compat.add(("torch_npu",), [row.line(name) for row in rows])

@@ -29,6 +29,7 @@ from cannery.lock.requirements import (
     wheel_platform,
 )
 from cannery.lock.uv import Job, UnsolvedError, compiled, stated_metadata
+from cannery.matrix.files import FACTS
 from cannery.matrix.project import Project
 
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
@@ -248,8 +249,7 @@ def _unsolved(
 
 
 def _place(project: Project, target: Target, said: str) -> Span:
-    """Where matrix.yaml has the requirement that uv names; the target, if that is not clear."""
-    lines = read_text(project.matrix_file).splitlines()
+    """Where the matrix has the requirement that uv names; the target, if that is not clear."""
     built = [
         text
         for wheel in target.built_wheels.values()
@@ -259,9 +259,12 @@ def _place(project: Project, target: Target, said: str) -> Span:
         word = re.compile(rf"(?<![\w.-]){re.escape(text)}(?![\w.-])")
         if word.search(said):
             places = [
-                (line, found) for line, each in enumerate(lines, 1) if (found := word.search(each))
+                Span(file=name, line=line, column=found.start() + 1)
+                for name, file in project.files().items()
+                if name != FACTS
+                for line, each in enumerate(file.splitlines(), 1)
+                if (found := word.search(each))
             ]
             if len(places) == 1:
-                [(line, found)] = places
-                return Span(file=target.span.file, line=line, column=found.start() + 1)
+                return places[0]
     return target.span

@@ -3,20 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import yaml
 
 from cannery.common import console
 from cannery.common.bases import Base
-from cannery.common.errors import MatrixError, Problem, Span
-from cannery.common.files import read_text
+from cannery.common.errors import MatrixError, Problem
 from cannery.common.model import Target
 from cannery.common.references import full_reference
+from cannery.common.yaml_reader import Problems, Section, compose
+from cannery.matrix.files import FACTS, MATRIX, Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.matrix.schema import parse_matrix
+from cannery.matrix.schema import parse_files
 from cannery.matrix.versions import Use, VersionChange, rewrite
 from cannery.registry.located import digest_of_tag
 
@@ -57,23 +58,21 @@ def _unpinned(matrix: Matrix, building: str) -> dict[str, tuple[Base, set[str]]]
 
 
 def _write(project: Project, matrix: Matrix, digests: Mapping[str, str]) -> None:
-    path = project.matrix_file
-    text = read_text(path)
-    top = yaml.compose(text, Loader=yaml.CSafeLoader)
-    changes = []
-    for name, digest in digests.items():
-        node = base_value(top, name, "image")
-        mark = node.start_mark
-        where = Span(file=path.name, line=mark.line + 1, column=mark.column + 1)
-        use = Use(key="image", version=str(node.value), where=where, targets=())
-        changes.append(VersionChange(use=use, version=f"{node.value}@{digest}"))
-    after = rewrite(text, changes)
-    changed = parse_matrix(after, path.name).targets
+    before = project.files()
+    images = {base.name: base.image for base in _bases(matrix)}
+    new = {name: f"{images[name]}@{digest}" for name, digest in digests.items()}
+    after = with_bases(before, "image", new)
+    changed = parse_files(after).targets
     if _images(changed) != _images(matrix.targets, digests):
         what = "matrix.yaml cannot be changed by program: more would change than the digests."
         raise MatrixError(Problem(what=what, fix="Write the digests there that are listed above."))
-    project.replace({path: after}, {path: text})
+    project.replace_named(after, before)
     console.say("now run: python build.py render")
+
+
+def _bases(matrix: Matrix) -> Iterator[Base]:
+    for target in matrix.targets.values():
+        yield from (target.base, target.build_base)
 
 
 def _images(
@@ -89,12 +88,19 @@ def _images(
     }
 
 
-def base_value(top: yaml.Node | None, name: str, key: str) -> yaml.Node:
-    """The value of ``key`` of the base ``name`` in the tree of a valid matrix.yaml."""
-    node = top
-    for step in ("bases", name, key):
-        assert isinstance(node, yaml.MappingNode), "it has been loaded"
-        values: dict[str, yaml.Node] = {own.value: value for own, value in node.value}
-        node = values[step]
-    assert node
-    return node
+def with_bases(files: Data, key: str, new: Mapping[str, str]) -> Data:
+    """``files`` with the ``new`` value of ``key`` of each base by its name.
+
+    Raises:
+        MatrixError: a value is not written as it is read.
+    """
+    problems = {name: Problems(name) for name in files if name != FACTS}
+    tops = [Section(compose(files[name], name), name, each) for name, each in problems.items()]
+    changes: dict[str, list[VersionChange]] = {}
+    for base, value in new.items():
+        nodes = (top.at(("bases", base, key)) for top in tops)
+        node = next(node for node in nodes if isinstance(node, yaml.ScalarNode))
+        where = problems[MATRIX].span(node)
+        use = Use(key=key, version=str(node.value), where=where, targets=())
+        changes.setdefault(where.file, []).append(VersionChange(use=use, version=value))
+    return {name: rewrite(text, changes.get(name, ())) for name, text in files.items()}

@@ -9,6 +9,7 @@ import yaml
 
 from cannery.common.cann import CannRelease
 from cannery.common.errors import did_you_mean
+from cannery.common.model import USUAL_CHIP
 from cannery.common.yaml_reader import Section
 from cannery.compat import Compat
 from cannery.compat.file_names import file_name, has_chip, has_nnal
@@ -31,14 +32,30 @@ class CannChoice:
 
 
 def choose_cann(
-    section: Section, definitions: Definitions, platform: str, compat: Compat | None
+    target: Section, definitions: Definitions, platform: str, compat: Compat | None
 ) -> CannChoice | None:
-    """What the mapping ``cann`` of a target for ``platform`` asks for; mistakes become problems."""
+    """What ``cann`` and ``chip`` of a target for ``platform`` ask for; mistakes become problems.
+
+    A version alone stands for the toolkit, the kernels and, if it has it, the NNAL of a release.
+    """
+    chip = _chip(target)
+    if isinstance(target.take("cann"), yaml.ScalarNode):
+        release = target.choose("cann", definitions.cann, "CANN release")
+        if release is None or not _has_kernels(target, release, chip, platform, compat):
+            return None
+        nnal = release if release.has_nnal else None
+        return CannChoice(toolkit=release, kernels=release, nnal=nnal, chip=chip)
+    section = target.section("cann")
+    if section is None:
+        return None
+    if "chip" in section and "chip" in target:
+        target.wrong("chip", "the chip is given twice, first in 'cann'.", "Keep one of them.")
     toolkit = section.choose("toolkit", definitions.cann, "CANN release")
     kernels = section.choose("kernels", definitions.cann, "CANN release")
     with_nnal = bool(section.text("nnal", required=False))
     nnal = section.choose("nnal", definitions.cann, "CANN release") if with_nnal else None
-    chip = _chip(section)
+    if "chip" not in target:
+        chip = _chip(section)
     section.done()
     if toolkit is None or kernels is None or not chip or (with_nnal and nnal is None):
         return None
@@ -48,22 +65,29 @@ def choose_cann(
             f"matrix.yaml has no NNAL file of CANN {nnal.version}.",
             _add_nnal(nnal, platform, compat),
         )
-    if chip not in kernels.chips:
-        section.wrong(
-            "chip",
-            f"matrix.yaml has no kernels file of CANN {kernels.version} for chip {chip!r}.",
-            _add_kernels(kernels, chip, platform, compat),
-        )
+    at = target if "chip" in target else section
+    if not _has_kernels(at, kernels, chip, platform, compat):
         return None
     return CannChoice(toolkit=toolkit, kernels=kernels, nnal=nnal, chip=chip)
 
 
 def _chip(section: Section) -> str:
-    node = section.take("chip")
-    if isinstance(node, yaml.SequenceNode):
+    if isinstance(section.take("chip", required=False), yaml.SequenceNode):
         section.wrong("chip", "a target is for one chip.", _ONE_CHIP)
         return ""
-    return section.text("chip") if node is not None else ""
+    return section.text("chip", required=False, default=USUAL_CHIP)
+
+
+def _has_kernels(
+    section: Section, release: CannRelease, chip: str, platform: str, compat: Compat | None
+) -> bool:
+    if chip and chip not in release.chips:
+        section.wrong(
+            "chip",
+            f"matrix.yaml has no kernels file of CANN {release.version} for chip {chip!r}.",
+            _add_kernels(release, chip, platform, compat),
+        )
+    return chip in release.chips
 
 
 def _add_kernels(release: CannRelease, chip: str, platform: str, compat: Compat | None) -> str:

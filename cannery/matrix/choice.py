@@ -13,6 +13,7 @@ from packaging.version import Version
 
 from cannery.common.cann import Layout
 from cannery.common.cann_version import CannVersion
+from cannery.common.model import USUAL_CHIP
 from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.compat.extension_rules import apex_fits, deepspeed_fits
 from cannery.compat.facts import Compat
@@ -20,8 +21,6 @@ from cannery.compat.nearest import Combination, combinations
 from cannery.matrix.text import MatrixText
 
 _APEX = "0.1+ascend"
-
-USUAL_CHIP = "910b"
 
 
 @dataclass(frozen=True, kw_only=True)

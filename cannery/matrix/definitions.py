@@ -102,11 +102,11 @@ def read_definitions(top: Section) -> Definitions:
     """Everything that the targets of ``top`` may name; mistakes become problems."""
     definitions = Definitions()
     read = definitions.read
-    for name, each in _named(top, "bases"):
+    for name, each in _named(top, "bases", required=False):
         definitions.bases[name] = read(each, partial(read_base, name, each))
     definitions.build_base = top.choose("build_base", definitions.bases, "base")
     definitions.downloads = read_downloads(top)
-    for name, each in _named(top, "pythons"):
+    for name, each in _named(top, "pythons", required=False):
         definitions.pythons[name] = read(each, partial(_python, name, each, definitions))
     _read_cann(top, definitions)
     for key, wheels in (
@@ -210,7 +210,7 @@ def _read_cann(top: Section, definitions: Definitions) -> None:
                 parse = partial(read_cann_defaults, inner, downloads)
                 defaults[layout] = definitions.read(inner, parse)
         section.done()
-    for name, each in _named(top, "cann"):
+    for name, each in _named(top, "cann", required=False):
         parse_release = partial(read_release, name, each, downloads, defaults)
         release = definitions.cann[name] = definitions.read(each, parse_release)
         if release.layout in defaults and definitions.is_faulty(defaults[release.layout]):
@@ -225,6 +225,7 @@ def _application(name: str, section: Section, downloads: Downloads) -> Applicati
         name=name,
         component=component,
         version=version,
+        title=section.text("title", required=False),
         requirements=read_requirements(section),
         overrides=read_requirements(section, "overrides"),
         sdists=section.texts(

@@ -8,7 +8,7 @@ from pathlib import Path
 from cannery.common.errors import FileError, Problem
 from cannery.common.yaml_limits import read_limited
 from cannery.compat import Compat, parse_compat
-from cannery.matrix.file_names import FACTS
+from cannery.matrix.files import FACTS
 
 
 def read_facts(matrix: Path) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the sha256 of a file into the text of matrix.yaml, and changes nothing else in it."""
+"""Writes the sha256 of a file to its definition, and changes nothing else."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ from collections.abc import Iterator
 import yaml
 
 from cannery.common.errors import MatrixError
-from cannery.matrix.schema import parse_matrix
+from cannery.matrix.files import DATA, MATRIX, Data
+from cannery.matrix.schema import parse_files
 from cannery.matrix.text import MatrixText
 
 
-def has_place(text: str, name: str) -> bool:
-    """Whether matrix.yaml has the file ``name`` without a sha256."""
-    return with_sha256(text, name, "0" * 64) != text
+def has_place(files: Data, name: str) -> bool:
+    """Whether ``files`` have the file ``name`` without a sha256."""
+    return with_sha256(files, name, "0" * 64) != files
 
 
-def with_sha256(text: str, name: str, sha256: str) -> str:
-    """``text`` of a matrix.yaml with the ``sha256`` of the file ``name``, where it has none."""
-    place = _place(text, name)
-    if place is None:
-        return _in_release(text, name, sha256)
+def with_sha256(files: Data, name: str, sha256: str) -> Data:
+    """``files`` of a matrix with the ``sha256`` of the file ``name``, where it has none."""
+    for each in (MATRIX, *DATA):
+        if each in files and (place := _place(files[each], name)):
+            return {**files, each: _beside(files[each], place, sha256)}
+    return _in_release(files, name, sha256)
+
+
+def _beside(text: str, place: tuple[yaml.Node, yaml.Node, bool], sha256: str) -> str:
     key, value, flow = place
     if flow:
         added = f", sha256: {sha256}"
@@ -34,30 +39,30 @@ def with_sha256(text: str, name: str, sha256: str) -> str:
     return text[:end] + added + text[end:]
 
 
-def _in_release(text: str, name: str, sha256: str) -> str:
-    """``text`` with the hash beside the others of the CANN release that ``name`` belongs to."""
-    matrix = MatrixText(text)
+def _in_release(files: Data, name: str, sha256: str) -> Data:
+    """``files`` with the hash beside the others of the CANN release that ``name`` belongs to."""
+    matrix = MatrixText(files)
     try:
-        release = _release_of(text, name)
+        release = _release_of(files, name)
         line = f"{name}: {sha256}"
         if matrix.keys("cann", release, "sha256"):
             matrix.add(("cann", release, "sha256"), (line,))
         elif release:
             matrix.add(("cann", release), ("sha256:", f"  {line}"))
     except MatrixError:
-        return text
-    return matrix.text
+        return files
+    return matrix.files
 
 
-def _release_of(text: str, name: str) -> str:
+def _release_of(files: Data, name: str) -> str:
     """The CANN release that has a file ``name`` without a sha256; "" for none.
 
     Raises:
-        MatrixError: ``text`` is not a matrix.
+        MatrixError: ``files`` are no matrix.
     """
-    for version, release in parse_matrix(text, "matrix.yaml").cann.items():
-        files = [file for each in release.packages.values() for file in each.files]
-        if any(file.name == name and not file.sha256 for file in files):
+    for version, release in parse_files(files).cann.items():
+        own = [file for each in release.packages.values() for file in each.files]
+        if any(file.name == name and not file.sha256 for file in own):
             return version
     return ""
 

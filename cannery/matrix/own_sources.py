@@ -11,7 +11,7 @@ from cannery.common.cann import CannRelease
 from cannery.common.errors import MatrixError, Problem, did_you_mean
 from cannery.common.model import Target
 from cannery.common.references import full_reference
-from cannery.matrix.file_names import SETTINGS
+from cannery.matrix.files import SETTINGS
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.settings import Settings
 from cannery.matrix.toml_places import place_of

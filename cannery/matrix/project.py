@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from cannery.common.files import exclusive, write_files
+from cannery.common.files import exclusive, read_text, write_files
 from cannery.common.model import Target
 from cannery.common.yaml_limits import read_limited
 from cannery.compat import Compat
 from cannery.matrix.facts import parse_facts, read_facts
-from cannery.matrix.file_names import MATRIX
+from cannery.matrix.files import FACTS, MATRIX, Data, read_data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.own_sources import with_settings
 from cannery.matrix.schema import parse_matrix
@@ -95,6 +95,14 @@ class Project:
         with self.editing():
             write_files(files, before=before)
 
+    def replace_named(self, after: Data, before: Data) -> list[str]:
+        """``replace`` those of ``after`` that differ from ``before``; return their names."""
+        changed = [name for name in after if after[name] != before[name]]
+        paths = {name: self.root / name for name in changed}
+        new = {path: after[name] for name, path in paths.items()}
+        self.replace(new, {path: before[name] for name, path in paths.items()})
+        return changed
+
     def lock(self, target: Target) -> Path:
         return self.images / target.id / "requirements.lock"
 
@@ -109,7 +117,17 @@ class Project:
         ``read_settings`` and ``with_settings`` for what it raises.
         """
         text = read_limited(self.matrix_file, MATRIX)
-        return with_settings(_judged(text, read_facts(self.matrix_file)), self.settings())
+        facts, data = read_facts(self.matrix_file), read_data(self.root)
+        return with_settings(_judged(text, facts, tuple(data.items())), self.settings())
+
+    def files(self) -> Data:
+        """matrix.yaml and the files by which it is read, each with its text.
+
+        Raises:
+            FileError, MatrixError: one cannot be read.
+        """
+        data = {**read_data(self.root), FACTS: read_facts(self.matrix_file)}
+        return {MATRIX: read_text(self.matrix_file), **data}
 
     def settings(self) -> Settings:
         """Read cannery.toml; see ``read_settings`` for what it raises."""
@@ -121,8 +139,8 @@ class Project:
 
 
 @lru_cache(maxsize=2)
-def _judged(text: str, facts: str) -> Matrix:
-    return parse_matrix(text, MATRIX, parse_facts(facts))
+def _judged(text: str, facts: str, data: tuple[tuple[str, str], ...]) -> Matrix:
+    return parse_matrix(text, MATRIX, parse_facts(facts), dict(data))
 
 
 def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = ()) -> list[Target]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cannery.common.errors import MatrixError, Problem, UsageError
-from cannery.common.model import Target
+from cannery.common.model import USUAL_CHIP, Target
 from cannery.compat.archives import Archive
 from cannery.compat.facts import Compat
 from cannery.matrix.choice import USUAL_CHIP, Choice, NewOptions, choose
@@ -46,12 +46,11 @@ def propose(
     choice = choose(options, compat, matrix)
     found = choice.combination
     python, base, python_entries = _python(options, matrix, archives, _usual_base(matrix, targets))
-    cann, has_nnal, cann_entries = cann_of(choice, options, compat, matrix)
+    cann, cann_entries = cann_of(choice, options, compat, matrix)
     name = options.id or target_id(options.minor, found.torch, cann, options.chip)
     if name in targets:
         fix = f"Build it: python build.py build {name}; or choose another id with --id."
         raise UsageError(Problem(what=f"target {name} exists already.", fix=fix))
-    parts = f"toolkit: {cann}, kernels: {cann}" + (f", nnal: {cann}" if has_nnal else "")
     chip = "" if options.chip == USUAL_CHIP else f" for {options.chip}"
     lines = [
         f"{name}:",
@@ -59,7 +58,8 @@ def propose(
         f"  platform: {_PLATFORMS[options.machine]}",
         f"  base: {base}",
         f"  python: {python}",
-        f"  cann: {{{parts}, chip: {options.chip}}}",
+        f"  cann: {cann}",
+        *([f"  chip: {options.chip}"] if chip else []),
         f"  torch: {found.torch}",
         f"  torch_npu: {found.torch_npu}",
     ]

@@ -16,6 +16,7 @@ from packaging.version import InvalidVersion, Version
 from cannery.common.errors import MatrixError
 from cannery.common.model import Application, Target
 from cannery.common.specifiers import normal_name, parse_requirements
+from cannery.matrix.files import Data
 from cannery.matrix.index_questions import Answers, Question, runtime_of
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.propose_pairs import Proposed
@@ -52,8 +53,8 @@ def application_questions(matrix: Matrix) -> list[Question]:
     return sorted({question for used in _used(matrix) for question in used.questions()})
 
 
-def propose_applications(text: str, matrix: Matrix, known: Known) -> Iterator[Proposed]:
-    """One proposal for each newer version, each for the ``text`` of the one before it."""
+def propose_applications(files: Data, matrix: Matrix, known: Known) -> Iterator[Proposed]:
+    """One proposal for each newer version, each for the ``files`` of the one before it."""
     for used in _used(matrix):
         old, new = used.application.version, used.newest(known.answers)
         if not new:
@@ -61,20 +62,20 @@ def propose_applications(text: str, matrix: Matrix, known: Known) -> Iterator[Pr
         named = f"{used.package} {new}, as {used.application.name}"
         values = [
             value
-            for value in axis_values(text)
+            for value in axis_values(files)
             if value.get("application") == used.application.name
         ]
         if not values:
-            nothing = Addition(text=text, targets=(), refused={})
+            nothing = Addition(files=files, targets=(), refused={})
             yield Proposed(what=f"{named}.", addition=nothing, problem=_HAND)
         for like in values:
             what = f"{named}: {like.name} of family {like.family}."
             try:
-                addition = _added(text, like, used, (old, new), known)
-                text = addition.text
+                addition = _added(files, like, used, (old, new), known)
+                files = addition.files
                 yield Proposed(what=what, addition=addition)
             except MatrixError as error:
-                nothing = Addition(text=text, targets=(), refused={})
+                nothing = Addition(files=files, targets=(), refused={})
                 yield Proposed(what=what, addition=nothing, problem=str(error))
 
 
@@ -124,9 +125,9 @@ def _version(application: Application) -> Version:
 
 
 def _added(
-    text: str, like: AxisValue, used: _Used, versions: tuple[str, str], known: Known
+    files: Data, like: AxisValue, used: _Used, versions: tuple[str, str], known: Known
 ) -> Addition:
-    """``text`` with a value beside ``like``, and with the new application if it lacks that.
+    """``files`` with a value beside ``like``, and with the new application if it lacks that.
 
     Raises:
         MatrixError: it cannot be written.
@@ -144,12 +145,12 @@ def _added(
             return ""
         return before.replace(old, new) if place == ("summary",) else before
 
-    matrix = MatrixText(text)
+    matrix = MatrixText(files)
     copied = _copied(matrix.lines("applications", name), new_name, versions)
     has_it = new_name in matrix.keys("applications")
     also = [] if has_it else [(("applications",), copied)]
     renamed, value = _renamed(like.name, old, new), like.changed(change)
-    return with_value(text, NewValue(name=renamed, value=value, like=like, also=also), known)
+    return with_value(files, NewValue(name=renamed, value=value, like=like, also=also), known)
 
 
 def _renamed(name: str, old: str, new: str) -> str:
@@ -164,6 +165,9 @@ def _copied(lines: Sequence[str], new_name: str, versions: tuple[str, str]) -> t
     old, new = versions
     changed = [line.replace(f"=={old}", f"=={new}") for line in lines[1:]]
     changed = [re.sub(rf"^(\s*version: ){re.escape(old)}$", rf"\g<1>{new}", e) for e in changed]
+    before, after = (_release(each) for each in versions)
+    is_title = re.compile(r"\s*title: ").match
+    changed = [each.replace(before, after) if is_title(each) else each for each in changed]
     # No two anchors may have the same name.
     plain = (e if e.lstrip().startswith("#") else _ANCHOR.sub("", e) for e in changed)
     return (f"{new_name}:", *plain)

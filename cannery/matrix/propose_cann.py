@@ -18,8 +18,8 @@ _INTERIM = "your Huawei contact (an interim build, not published)"
 
 def cann_of(
     choice: Choice, options: NewOptions, compat: Compat, matrix: MatrixText
-) -> tuple[str, bool, list[Entry]]:
-    """The release's name in matrix.yaml, whether it has NNAL, and what it lacks there.
+) -> tuple[str, list[Entry]]:
+    """The release's name in matrix.yaml, and what it lacks there.
 
     Raises:
         MatrixError: compat.yaml does not have the name of a file.
@@ -30,17 +30,10 @@ def cann_of(
         if _is_release(name, cann):
             layout = matrix.value("cann", name, "layout")
             names = _Names(options, compat, matrix, layout, release, name)
-            return name, _has_nnal(matrix, name, layout), names.missing_chip()
+            return name, names.missing_chip()
     has_nnal = any(row.nnal and row.cann == release for row in compat.releases)
     names = _Names(options, compat, matrix, choice.layout, release, cann)
-    return cann, has_nnal, [(("cann",), names.release(has_nnal=has_nnal))]
-
-
-def _has_nnal(matrix: MatrixText, name: str, layout: str) -> bool:
-    if "nnal" in matrix.keys("cann", name):
-        return True
-    usual = matrix.value("cann_layouts", layout, "nnal")
-    return bool(usual) and "nnal" not in matrix.items("cann", name, "without")
+    return cann, [(("cann",), names.release(has_nnal=has_nnal))]
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,12 @@ from packaging.version import Version
 
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError
-from cannery.common.extras import EXTRAS
+from cannery.common.extras import EXTRAS, PAIRED
+from cannery.common.model import USUAL_CHIP
 from cannery.compat.facts import Compat, Pairing
-from cannery.compat.nearest import Combination, is_published
+from cannery.compat.nearest import Combination, is_published, pinned_beside
 from cannery.matrix.choice import Choice, NewOptions, layout_of
+from cannery.matrix.files import Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.propose_cann import cann_of
 from cannery.matrix.siblings import (
@@ -28,7 +30,7 @@ from cannery.matrix.siblings import (
 )
 from cannery.matrix.text import Entry, MatrixText
 
-_KEYS = {"summary", "cann", "torch", "torch_npu", *EXTRAS}
+_KEYS = {"summary", "cann", "chip", "torch", "torch_npu", *EXTRAS}
 """What a value has that is a pair and nothing else."""
 
 _NO_FAMILY = "No family has pairs as the values of an axis: 'build.py new' adds a single target."
@@ -43,8 +45,8 @@ class Proposed:
     problem: str = ""
 
 
-def propose_pairs(text: str, matrix: Matrix, known: Known, today: str) -> Iterator[Proposed]:
-    """One proposal for each new pair, each for the ``text`` of the one before it.
+def propose_pairs(files: Data, matrix: Matrix, known: Known, today: str) -> Iterator[Proposed]:
+    """One proposal for each new pair, each for the ``files`` of the one before it.
 
     A pair is new if its CANN is newer than that of every target with its torch, or its torch than
     all. A torch whose maintenance ended before ``today`` is left out.
@@ -57,18 +59,18 @@ def propose_pairs(text: str, matrix: Matrix, known: Known, today: str) -> Iterat
         if found.torch in ended:
             continue
         pair = f"PyTorch {found.torch} with torch_npu {found.torch_npu} on CANN {found.cann}"
-        like = _like(text, found)
-        nothing = Addition(text=text, targets=(), refused={})
+        like = _like(files, found)
+        nothing = Addition(files=files, targets=(), refused={})
         if like is None:
             yield Proposed(what=f"{pair}.", addition=nothing, problem=_NO_FAMILY)
             continue
         what = f"{pair}, as {like.name} of family {like.family}."
         try:
-            addition = _added(text, like, found, known)
+            addition = _added(files, like, found, known)
         except MatrixError as error:
             yield Proposed(what=what, addition=nothing, problem=str(error))
             continue
-        text = addition.text
+        files = addition.files
         yield Proposed(what=what, addition=addition)
 
 
@@ -95,20 +97,20 @@ def _age(row: Pairing) -> tuple[CannVersion, Version]:
     return row.cann, Version(row.torch_npu)
 
 
-def _like(text: str, found: Combination) -> AxisValue | None:
+def _like(files: Data, found: Combination) -> AxisValue | None:
     """The value most like the new pair: one of the same torch, else of the newest; newest CANN."""
     pairs = [
         value
-        for value in axis_values(text)
+        for value in axis_values(files)
         if {"cann", "torch", "torch_npu"} <= _keys(value) <= _KEYS
-        and value.get("cann", "chip") == "910b"
-        and "flavour" not in MatrixText(text).keys("families", value.family, "common")
+        and _chip(value) == USUAL_CHIP
+        and "flavour" not in MatrixText(files).keys("families", value.family, "common")
     ]
     return max(
         pairs,
         key=lambda value: (
             value.get("torch") == found.torch,
-            CannVersion.parse(value.get("cann", "toolkit")),
+            CannVersion.parse(_cann(value)),
             Version(value.get("torch")),
             len(_keys(value)),
         ),
@@ -116,22 +118,30 @@ def _like(text: str, found: Combination) -> AxisValue | None:
     )
 
 
+def _cann(value: AxisValue) -> str:
+    return value.get("cann") or value.get("cann", "toolkit")
+
+
+def _chip(value: AxisValue) -> str:
+    return value.get("chip") or value.get("cann", "chip") or USUAL_CHIP
+
+
 def _keys(value: AxisValue) -> set[str]:
     return {str(key.value) for key, _ in value.node.value}
 
 
-def _added(text: str, like: AxisValue, found: Combination, known: Known) -> Addition:
-    """``text`` with the pair ``found`` beside the value ``like``.
+def _added(files: Data, like: AxisValue, found: Combination, known: Known) -> Addition:
+    """``files`` with the pair ``found`` beside the value ``like``.
 
     Raises:
         MatrixError: it cannot be written.
     """
-    compat, matrix, chip = known.compat, MatrixText(text), like.get("cann", "chip")
+    compat, matrix, chip = known.compat, MatrixText(files), _chip(like)
     choice = Choice(
         combination=found, layout=layout_of(found.cann, compat), deepspeed="", apex="", notes=()
     )
     options = NewOptions(python=found.python, cann=str(found.cann), chip=chip)
-    cann, _, entries = cann_of(choice, options, compat, matrix)
+    cann, entries = cann_of(choice, options, compat, matrix)
     wheel = _torch_wheel(matrix, like.get("torch"), found.torch)
     new = NewValue(
         name=_name(like, found.torch, cann),
@@ -139,12 +149,12 @@ def _added(text: str, like: AxisValue, found: Combination, known: Known) -> Addi
         like=like,
         also=[*entries, *wheel],
     )
-    return with_value(text, new, known)
+    return with_value(files, new, known)
 
 
 def _name(like: AxisValue, torch: str, cann: str) -> str:
     """The name of ``like`` with the new versions, as torch290-cann911."""
-    old = {"torch": like.get("torch"), "cann": like.get("cann", "toolkit")}
+    old = {"torch": like.get("torch"), "cann": _cann(like)}
     name = like.name
     for key, version in (("torch", torch), ("cann", cann)):
         name = name.replace(key + _short(old[key]), key + _short(version))
@@ -156,7 +166,7 @@ def _short(version: str) -> str:
 
 
 def _change(like: AxisValue, found: Combination, cann: str, compat: Compat) -> Change:
-    old_torch, old_cann = like.get("torch"), like.get("cann", "toolkit")
+    old_torch, old_cann = like.get("torch"), _cann(like)
     new = {"torch": found.torch, "torch_npu": found.torch_npu}
 
     def change(place: tuple[str, ...], text: str) -> str:
@@ -166,19 +176,10 @@ def _change(like: AxisValue, found: Combination, cann: str, compat: Compat) -> C
         if key == "summary":
             return text.replace(old_torch, found.torch).replace(old_cann, cann)
         if key in EXTRAS and old_torch != found.torch:
-            return _beside(EXTRAS[key], found.torch, compat)
+            return text if text == PAIRED else pinned_beside(EXTRAS[key], found.torch, compat)
         return new.get(key, text)
 
     return change
-
-
-def _beside(package: str, torch: str, compat: Compat) -> str:
-    """The version of ``package`` that compat.yaml pins for ``torch``; "" leaves it out."""
-    for row in compat.packages:
-        pinned = row.when.torch is not None and row.when.torch.contains(torch)
-        if row.package == package and row.pin is not None and pinned:
-            return next((each.version for each in row.pin if each.operator == "=="), "")
-    return ""
 
 
 def _torch_wheel(matrix: MatrixText, old: str, new: str) -> Iterable[Entry]:

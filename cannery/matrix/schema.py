@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common.errors import did_you_mean
-from cannery.common.extras import EXTRAS, HCCL_TEST, TRITON_ASCEND
+from cannery.common.extras import BESIDE_TORCH, EXTRAS, HCCL_TEST, PAIRED, TRITON_ASCEND
 from cannery.common.model import Flavour, Target
 from cannery.common.yaml_limits import read_limited
-from cannery.common.yaml_reader import Section, parse_yaml
-from cannery.compat import Compat
+from cannery.common.yaml_reader import Problems, Section, compose
+from cannery.compat import Compat, parse_compat
+from cannery.compat.nearest import pinned_beside
 from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions
 from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.families import MAX_TARGETS, Expanded, expand_families
+from cannery.matrix.files import FACTS, MATRIX, Data, read_data, with_data
 from cannery.matrix.judgement import Judgement
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.wheels import read_requirements
@@ -50,24 +52,39 @@ def load_matrix(path: Path) -> Matrix:
         MatrixError: with every problem found, each with its line.
     """
     text = read_limited(path, path.name)
-    return parse_matrix(text, path.name, parse_facts(read_facts(path)))
+    facts = parse_facts(read_facts(path))
+    return parse_matrix(text, path.name, facts, read_data(path.parent))
 
 
-def parse_matrix(text: str, name: str, compat: Compat | None = None) -> Matrix:
-    """The matrix in ``text``, the content of a file called ``name``.
+def parse_matrix(
+    text: str, name: str, compat: Compat | None = None, data: Data | None = None
+) -> Matrix:
+    """The matrix in ``text``, the content of a file called ``name``, with what ``data`` defines.
 
     Without ``compat`` the targets are not judged: whether they can work is not asked.
 
     Raises:
         MatrixError: with every problem found, each with its line.
     """
-    return parse_yaml(text, name, lambda top: matrix_of(top, compat))
+    data, problems = data or {}, Problems(name)
+    top = Section(with_data(compose(text, name), data, problems), name, problems)
+    facts = compat or (parse_compat(data[FACTS], FACTS) if FACTS in data else None)
+    matrix = matrix_of(top, compat, facts)
+    top.done()
+    problems.raise_if_any()
+    return matrix
 
 
-def matrix_of(top: Section, compat: Compat | None) -> Matrix:
+def parse_files(files: Data, compat: Compat | None = None) -> Matrix:
+    """``parse_matrix`` of the texts of all files by name, of which MATRIX is one."""
+    return parse_matrix(files[MATRIX], MATRIX, compat, files)
+
+
+def matrix_of(top: Section, compat: Compat | None, facts: Compat | None = None) -> Matrix:
     """The matrix of the matrix.yaml ``top``; mistakes become problems.
 
-    Without ``compat`` the targets are not judged.
+    Without ``compat`` the targets are not judged; ``facts`` have the versions that belong to a
+    torch.
     """
     schema = top.text("schema")
     if schema == "1":
@@ -86,12 +103,12 @@ def matrix_of(top: Section, compat: Compat | None) -> Matrix:
             section.problems.add(section.node, what, "Rename one of them.")
             continue
         before = top.problems.count
-        if target := _target(name, section, definitions, compat):
+        if target := _target(name, section, definitions, facts):
             targets[name] = target
             if top.problems.count == before and not _is_faulty(target, definitions):
                 judgement.add(target, section)
     judgement.report()
-    unused = (*_unused(targets.values(), definitions), *of_axes)
+    unused = (*_unused(top, targets.values(), definitions), *of_axes)
     return Matrix(
         targets=targets, cann=definitions.cann, unused=unused, findings=judgement.findings
     )
@@ -104,8 +121,9 @@ def _used(target: Target) -> list[object]:
     return [*named, *releases, *target.vendor_wheels.values(), *target.built_wheels.values()]
 
 
-def _unused(targets: Iterable[Target], definitions: Definitions) -> tuple[str, ...]:
-    """The key and the name of every definition that no target names."""
+def _unused(top: Section, targets: Iterable[Target], definitions: Definitions) -> tuple[str, ...]:
+    """The key and the name of every definition of matrix.yaml itself that no target names."""
+    problems = top.problems
     used = {id(each) for target in targets for each in _used(target)}
     defined: dict[str, Mapping[str, object]] = {
         "bases": definitions.bases,
@@ -124,7 +142,7 @@ def _unused(targets: Iterable[Target], definitions: Definitions) -> tuple[str, .
         f"{key}: {name}"
         for key, named in defined.items()
         for name, each in named.items()
-        if id(each) not in used
+        if id(each) not in used and problems.file_of(top.at((key, name))) == problems.file
     )
 
 
@@ -148,15 +166,16 @@ def _found(top: Section) -> tuple[list[tuple[str, Section]], list[str]]:
 
 
 def _target(
-    name: str, section: Section, definitions: Definitions, compat: Compat | None
+    name: str, section: Section, definitions: Definitions, facts: Compat | None
 ) -> Target | None:
     _check_id(name, section)
     texts = _texts(section)
     base = section.choose("base", definitions.bases, "base")
     python = section.choose("python", definitions.pythons, "python")
-    inner = section.section("cann")
-    cann = choose_cann(inner, definitions, texts["platform"], compat) if inner else None
-    wheels = _wheels(section, definitions)
+    cann = choose_cann(section, definitions, texts["platform"], facts)
+    wheels = _wheels(section, definitions, facts)
+    if not texts["summary"]:
+        texts["summary"] = _summary(section, wheels, cann)
     leave_out = _leave_out(section, definitions)
     section.done()
     if base is None or python is None or cann is None or definitions.build_base is None:
@@ -196,7 +215,7 @@ def _check_id(name: str, section: Section) -> None:
 
 def _texts(section: Section) -> dict[str, Any]:
     """What a target says of itself."""
-    summary = section.text("summary")
+    summary = section.text("summary", required=False)
     unverified = section.text("unverified", required=False)
     for key, text in (("summary", summary), ("unverified", unverified)):
         # Both go into a comment and a label of the Dockerfile.
@@ -212,6 +231,17 @@ def _texts(section: Section) -> dict[str, Any]:
         "without_compiler": flavour is Flavour.RUNTIME,
         "hccl_test": section.flag(HCCL_TEST),
     }
+
+
+def _summary(section: Section, wheels: Mapping[str, Any], cann: CannChoice | None) -> str:
+    """The summary of a target that has none of its own: its application, torch and CANN."""
+    application, torch = wheels["application"], wheels["torch"]
+    first = application.title if application else torch and f"PyTorch {torch}"
+    if not first and "summary" not in section:
+        fix = "Add it. It follows from torch or from the title of the application."
+        section.problems.add(section.node, f"{section.name} has no 'summary'.", fix)
+    second = f"PyTorch {torch} and " if application and torch else ""
+    return f"{first} on {second}CANN {cann.toolkit.version if cann else ''}"
 
 
 def _cann(choice: CannChoice) -> dict[str, Any]:
@@ -238,16 +268,22 @@ def _leave_out(section: Section, definitions: Definitions) -> tuple[str, ...]:
     return tuple(path for paths in left_out for path in paths)
 
 
-def _extras(section: Section) -> dict[str, str]:
+def _extras(section: Section, torch: str, facts: Compat | None) -> dict[str, str]:
     """Component to version, of those that are one package each."""
     found = {name: section.text(name, required=False) for name in EXTRAS}
+    for name, package in BESIDE_TORCH.items():
+        if found[name] == PAIRED:
+            found[name] = pinned_beside(package, torch, facts) if torch and facts else ""
+            if torch and facts and not found[name]:
+                what = f"compat.yaml does not say which {package} belongs to torch {torch}."
+                section.wrong(name, what, "Write its version, or a row of packages with its pin.")
     for name, version in found.items():
         if version and not _VERSION.fullmatch(version):
             section.wrong(name, f"{version!r} is not a version.", "Write it as in 0.25.0.")
     return {name: version for name, version in found.items() if _VERSION.fullmatch(version)}
 
 
-def _wheels(section: Section, definitions: Definitions) -> dict[str, Any]:
+def _wheels(section: Section, definitions: Definitions, facts: Compat | None) -> dict[str, Any]:
     """What a target has beyond the operating system, its interpreter and CANN."""
     # torch and torch_npu are of no use without each other.
     torch = section.text("torch", required="torch_npu" in section)
@@ -263,7 +299,7 @@ def _wheels(section: Section, definitions: Definitions) -> dict[str, Any]:
     for name, version in (("torch", torch), ("torch_npu", torch_npu), ("deepspeed", deepspeed)):
         if not version.isascii():
             section.wrong(name, f"{version!r} is not a version.", "Write it in digits of ASCII.")
-    extras = _extras(section)
+    extras = _extras(section, torch, facts)
     index_name = section.text("torch_index", required=False)
     indexes = definitions.torch_indexes
     return {

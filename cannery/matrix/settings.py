@@ -16,7 +16,7 @@ from cannery.common.references import is_registry, is_versioned
 from cannery.common.sources import DEFAULT_ORDER, Address, CannSource
 from cannery.common.urls import without_login
 from cannery.matrix.file_definitions import is_header, is_url
-from cannery.matrix.file_names import SETTINGS
+from cannery.matrix.files import SETTINGS
 from cannery.matrix.toml_places import place_of
 
 T = TypeVar("T")

@@ -20,11 +20,11 @@ from cannery.common.model import Target
 from cannery.compat import judge, passes
 from cannery.compat.facts import Compat
 from cannery.matrix.families import filled
+from cannery.matrix.files import MATRIX, Data
 from cannery.matrix.index_questions import Answers, Question, runtime_of
-from cannery.matrix.schema import parse_matrix
+from cannery.matrix.schema import parse_files
 from cannery.matrix.text import Entry, MatrixText
 
-_NAME = "matrix.yaml"
 _PLAIN = re.compile(r"[A-Za-z0-9._+/][A-Za-z0-9._+/ ()=<>-]*")
 """What needs no quotes in a mapping in braces."""
 
@@ -56,20 +56,20 @@ class AxisValue:
 
 @dataclass(frozen=True, kw_only=True)
 class Addition:
-    """matrix.yaml with new targets.
+    """The files of a matrix with new targets.
 
     ``refused`` maps the ids of further combinations, which are excluded, to the reasons. If all
-    are refused, ``targets`` is empty and ``text`` as before.
+    are refused, ``targets`` is empty and ``files`` are as before.
     """
 
-    text: str
+    files: Data
     targets: tuple[str, ...]
     refused: Mapping[str, str]
 
 
-def axis_values(text: str) -> Iterator[AxisValue]:
-    """Every value of an axis in ``text`` that is a mapping of its own."""
-    root = yaml.compose(text, Loader=yaml.CSafeLoader)
+def axis_values(files: Data) -> Iterator[AxisValue]:
+    """Every value of an axis in matrix.yaml that is a mapping of its own."""
+    root = yaml.compose(files[MATRIX], Loader=yaml.CSafeLoader)
     for family, axis, name, key, node in _values(root):
         is_alias = node.start_mark.index < key.start_mark.index
         if isinstance(node, yaml.MappingNode) and not is_alias:
@@ -132,27 +132,27 @@ class Known:
     refusal: Callable[[Target], str] = lambda _: ""
 
 
-def with_value(text: str, new: NewValue, known: Known) -> Addition:
-    """``text`` with the value ``new``.
+def with_value(files: Data, new: NewValue, known: Known) -> Addition:
+    """``files`` with the value ``new``.
 
     Raises:
         MatrixError: this cannot be written, or would change other targets.
     """
-    like, before = new.like, parse_matrix(text, _NAME).targets
-    matrix = MatrixText(text)
+    like, before = new.like, parse_files(files).targets
+    matrix = MatrixText(files)
     for where, lines in new.also:
         matrix.add(where, lines)
     matrix.add(("families", like.family, "axes", like.axis), (f"{new.name}: {new.value}",))
-    after = parse_matrix(matrix.text, _NAME).targets
+    after = parse_files(matrix.files).targets
     added = [target for target in after.values() if target.id not in before]
     reasons = {target.id: _refusal(target, known) for target in added}
     refused = {target: why for target, why in reasons.items() if why}
     kept = tuple(target for target in reasons if target not in refused)
     if not kept:
-        return Addition(text=text, targets=(), refused=refused)
+        return Addition(files=files, targets=(), refused=refused)
     _exclude(matrix, like, new.name, refused)
-    _require_same(parse_matrix(matrix.text, _NAME, known.compat).targets, before, kept)
-    return Addition(text=matrix.text, targets=kept, refused=refused)
+    _require_same(parse_files(matrix.files, known.compat).targets, before, kept)
+    return Addition(files=matrix.files, targets=kept, refused=refused)
 
 
 def _refusal(target: Target, known: Known) -> str:

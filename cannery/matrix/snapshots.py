@@ -5,18 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import yaml
-
 from cannery.common import console
 from cannery.common.bases import Base
-from cannery.common.errors import MatrixError, Problem, Span, UsageError
-from cannery.common.files import read_text
+from cannery.common.errors import MatrixError, Problem, UsageError
 from cannery.common.model import Target
-from cannery.matrix.base_digests import base_value
+from cannery.matrix.base_digests import with_bases
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.matrix.schema import parse_matrix
-from cannery.matrix.versions import Use, VersionChange, rewrite
+from cannery.matrix.schema import parse_files
 
 
 def move_snapshots(
@@ -42,23 +38,13 @@ def move_snapshots(
     elif not write:
         console.say("nothing was written; add --write to put it into matrix.yaml")
     else:
-        path = project.matrix_file
-        after = rewrite(text := read_text(path), _changes(text, path.name, old, snapshot))
-        if _bases(parse_matrix(after, path.name)) != _moved(_bases(matrix), old, snapshot):
+        before = project.files()
+        after = with_bases(before, "snapshot", dict.fromkeys(old, snapshot))
+        if _bases(parse_files(after)) != _moved(_bases(matrix), old, snapshot):
             what = "matrix.yaml cannot be changed by program: more would change than the snapshots."
             raise MatrixError(Problem(what=what, fix="Write the snapshots there, listed above."))
-        project.replace({path: after}, {path: text})
+        project.replace_named(after, before)
         console.say("now run: python build.py render")
-
-
-def _changes(text: str, file: str, names: Iterable[str], snapshot: str) -> Iterable[VersionChange]:
-    top = yaml.compose(text, Loader=yaml.CSafeLoader)
-    for name in names:
-        node = base_value(top, name, "snapshot")
-        mark = node.start_mark
-        where = Span(file=file, line=mark.line + 1, column=mark.column + 1)
-        use = Use(key="snapshot", version=str(node.value), where=where, targets=())
-        yield VersionChange(use=use, version=snapshot)
 
 
 def _bases(matrix: Matrix) -> dict[str, tuple[str, str]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds entries to the text of matrix.yaml or compat.yaml; keeps comments, blank lines and order."""
+"""Adds entries to the texts of YAML files; keeps comments, blank lines and order."""
 
 from __future__ import annotations
 
@@ -8,44 +8,86 @@ from collections.abc import Sequence
 import yaml
 
 from cannery.common.errors import MatrixError, Problem
+from cannery.matrix.files import FACTS, Data
 
 Entry = tuple[tuple[str, ...], tuple[str, ...]]
 """Where in the file something is added, and its lines; to a list, its new items."""
 
 
 class MatrixText:
-    """The text of the file ``name``, which has loaded without problems.
+    """The texts of matrix.yaml and the files that are read with it, by name.
 
-    Raises:
-        MatrixError: it is not made of block mappings where something is to be added.
+    They have loaded without problems. Of what several have, the first one's counts.
     """
 
-    def __init__(self, text: str, name: str = "matrix.yaml") -> None:
+    def __init__(self, files: Data) -> None:
+        self._before = files
+        self._texts = {name: YamlText(text, name) for name, text in files.items() if name != FACTS}
+
+    @property
+    def files(self) -> Data:
+        """The files as they are now."""
+        return {**self._before, **{name: each.text for name, each in self._texts.items()}}
+
+    def keys(self, *path: str) -> list[str]:
+        """The keys of the mapping at ``path``; empty if there is no such mapping."""
+        return [*dict.fromkeys(key for each in self._texts.values() for key in each.keys(*path))]
+
+    def value(self, *path: str) -> str:
+        """The text of the scalar at ``path``; "" if there is none."""
+        return next(filter(None, (each.value(*path) for each in self._texts.values())), "")
+
+    def items(self, *path: str) -> list[str]:
+        """The texts of the list at ``path``; empty if there is no such list."""
+        return next(filter(None, (each.items(*path) for each in self._texts.values())), [])
+
+    def lines(self, *path: str) -> list[str]:
+        """The lines of the entry at ``path``, which is one of a block, without its indent."""
+        return self._holder(path).lines(*path)
+
+    def add(self, path: Sequence[str], entry: Sequence[str]) -> None:
+        """Append ``entry``, whose first line has no indent, to the mapping or list at ``path``.
+
+        Raises:
+            MatrixError: the file is not made of block mappings there.
+        """
+        self._holder(path).add(path, entry)
+
+    def _holder(self, path: Sequence[str]) -> YamlText:
+        """The file that has ``path``; the first one if none has."""
+        texts = [*self._texts.values()]
+        return next((each for each in texts if each.at(path) is not None), texts[0])
+
+
+class YamlText:
+    """The text of one file, which has loaded without problems."""
+
+    def __init__(self, text: str, name: str) -> None:
         self.text = text
         self._name = name
         self._root: yaml.Node | None = None
 
     def keys(self, *path: str) -> list[str]:
         """The keys of the mapping at ``path``; empty if there is no such mapping."""
-        node = self._at(path)
+        node = self.at(path)
         if not isinstance(node, yaml.MappingNode):
             return []
         return [str(key.value) for key, _ in node.value]
 
     def value(self, *path: str) -> str:
         """The text of the scalar at ``path``; "" if there is none."""
-        node = self._at(path)
+        node = self.at(path)
         return str(node.value) if isinstance(node, yaml.ScalarNode) else ""
 
     def items(self, *path: str) -> list[str]:
         """The texts of the list at ``path``; empty if there is no such list."""
-        node = self._at(path)
+        node = self.at(path)
         items = node.value if isinstance(node, yaml.SequenceNode) else []
         return [str(item.value) for item in items if isinstance(item, yaml.ScalarNode)]
 
     def lines(self, *path: str) -> list[str]:
         """The lines of the entry at ``path``, which is one of a block, without its indent."""
-        parent = self._at(path[:-1])
+        parent = self.at(path[:-1])
         assert isinstance(parent, yaml.MappingNode)
         key, value = next(pair for pair in parent.value if pair[0].value == path[-1])
         first, indent = key.start_mark.line, key.start_mark.column
@@ -54,7 +96,7 @@ class MatrixText:
 
     def add(self, path: Sequence[str], entry: Sequence[str]) -> None:
         """Append ``entry``, whose first line has no indent, to the mapping or list at ``path``."""
-        node = self._at(path)
+        node = self.at(path)
         if isinstance(node, yaml.SequenceNode) and node.value:
             self._extend(path, node, entry)
             return
@@ -78,7 +120,7 @@ class MatrixText:
 
     def _extend(self, path: Sequence[str], node: yaml.SequenceNode, items: Sequence[str]) -> None:
         """Append ``items`` to the list ``node`` at ``path``."""
-        parent = self._at(path[:-1])
+        parent = self.at(path[:-1])
         keys = {key.value: key for key, _ in parent.value} if parent else {}
         is_alias = path[-1] in keys and node.start_mark.index < keys[path[-1]].start_mark.index
         if is_alias:
@@ -103,7 +145,7 @@ class MatrixText:
         It goes just before the comment that belongs to the first family or target.
         """
         lines = self._lines()
-        root = self._at(())
+        root = self.at(())
         assert isinstance(root, yaml.MappingNode)
         block = [f"{name}:", *("  " + line for line in entry)]
         users = [key for key, _ in root.value if key.value in ("families", "targets")]
@@ -115,7 +157,7 @@ class MatrixText:
             place -= 1
         self._insert(lines, place, [*block, ""], indent=0, spaced=False)
 
-    def _at(self, path: Sequence[str]) -> yaml.Node | None:
+    def at(self, path: Sequence[str]) -> yaml.Node | None:
         if self._root is None:
             self._root = yaml.compose(self.text, Loader=yaml.CSafeLoader)
         node = self._root

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cannery.build import git
-from cannery.build.affected import CONTEXT, IMAGES, MATRIX, Commit, is_read
+from cannery.build.affected import CONTEXT, IMAGES, Commit, is_read
 from cannery.common import console
 from cannery.common.errors import (
     EngineError,
@@ -28,6 +28,7 @@ from cannery.image.environment import full_environment
 from cannery.image.layers import layers_of
 from cannery.image.render import NAMESPACE
 from cannery.lock.lock_file import Lock, parse_lock
+from cannery.matrix.files import MATRIX
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.publish.difference import Contents, Kind, LayerContent
@@ -232,7 +233,8 @@ def commit_contents(project: Project, revision: str, target_id: str) -> Contents
 def _committed_target(commit: Commit, revision: str, target_id: str) -> Target:
     if MATRIX not in commit.texts:
         raise MatrixError(f"{revision} has no {MATRIX}.")
-    targets = parse_matrix(commit.texts[MATRIX], f"{revision}:{MATRIX}").targets
+    name = f"{revision}:{MATRIX}"
+    targets = parse_matrix(commit.texts[MATRIX], name, data=commit.texts).targets
     if target_id not in targets:
         what = f"there is no target {target_id!r} at {revision}."
         raise UsageError(Problem(what=what, fix=did_you_mean(target_id, targets)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cannery.build import git
-from cannery.build.affected import MATRIX, inputs_at, is_read
+from cannery.build.affected import inputs_at, is_read
 from cannery.build.clean_build import BuildAnew, remove_unnamed
 from cannery.build.planning import make_plan
 from cannery.build.selection import Selection, index_of
@@ -33,6 +33,7 @@ from cannery.fetch.needed_files import needed_files
 from cannery.image.build_context import read_context
 from cannery.image.content_key import LABEL
 from cannery.image.simulator_spec import INPUTS
+from cannery.matrix.files import MATRIX
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.options import BuildOptions, TransferOptions
@@ -117,7 +118,8 @@ def _differing(project: Project, commit: str, target: Target, *, simulated: bool
     """The inputs of ``target`` in the checkout that differ from those at ``commit``."""
     earlier = git.read_commit(project.root, commit, is_read)
     try:
-        before = parse_matrix(earlier.texts.get(MATRIX, ""), MATRIX).targets.get(target.id)
+        text = earlier.texts.get(MATRIX, "")
+        before = parse_matrix(text, MATRIX, data=earlier.texts).targets.get(target.id)
     except MatrixError:
         return [MATRIX]
     if before is None:

@@ -43,7 +43,7 @@ class Outputs:
 
     def __init__(self, renderer: Renderer, before: Meaning, text: str) -> None:
         self._renderer = renderer
-        self._text = MatrixText(text)
+        self._text = MatrixText({"matrix.yaml": text})
         self._archives = load_archives()
         self._before = before
         self._stock = next(iter(before.targets.values()))

@@ -114,17 +114,24 @@ class Checkout:
         )
         return Result(code=done.returncode, out=done.stdout, err=done.stderr)
 
-    def edit(self, old: str, new: str, name: str = "matrix.yaml") -> None:
-        """Replace the first ``old`` in a file."""
-        path = self.root / name
+    def holder(self, text: str) -> str:
+        """matrix.yaml, or the file of data that has ``text``."""
+        data = sorted(f"cannery/data/{path.name}" for path in (self.root / "cannery/data").iterdir())
+        names = ["matrix.yaml", *data]
+        return next(n for n in names if text in (self.root / n).read_text(encoding="utf-8"))
+
+    def edit(self, old: str, new: str, name: str = "") -> None:
+        """Replace the first ``old`` in a file; without ``name`` in the one that has it."""
+        path = self.root / (name or self.holder(old))
         text = path.read_text(encoding="utf-8")
         assert old in text
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
     def place(self, text: str) -> str:
-        """Where ``text`` first is in matrix.yaml, as a message says it."""
-        before = (self.root / "matrix.yaml").read_text(encoding="utf-8").partition(text)[0]
-        return f"matrix.yaml:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: "
+        """Where ``text`` first is in the matrix, as a message says it."""
+        name = self.holder(text)
+        before = (self.root / name).read_text(encoding="utf-8").partition(text)[0]
+        return f"{name}:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: "
 
     def state(self) -> dict[str, str]:
         """Every file that says something, with its mode and a hash of its content."""
@@ -146,19 +153,21 @@ def _state(path: str) -> str:
     return f"{os.stat(path).st_mode:o} {digest}"  # noqa: PTH116
 
 
-def _parsed_once(text: str, name: str, compat: Compat | None = None) -> Matrix:
+def _parsed_once(
+    text: str, name: str, compat: Compat | None = None, data: Mapping[str, str] | None = None
+) -> Matrix:
     """``parse_matrix``, which takes most of the time of a command, once for equal arguments.
 
     Nothing can change a matrix. What is wrong with one is found again each time.
     """
-    key = (text, name, id(compat))
+    key = (text, name, id(compat), tuple((data or {}).items()))
     if key not in _PARSED:
         # With the facts, so that no others get their id.
-        _PARSED[key] = parse_matrix(text, name, compat), compat
+        _PARSED[key] = parse_matrix(text, name, compat, data), compat
     return _PARSED[key][0]
 
 
-_PARSED: dict[tuple[str, str, int], tuple[Matrix, Compat | None]] = {}
+_PARSED: dict[tuple[object, ...], tuple[Matrix, Compat | None]] = {}
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from tests.copies import copy_tree
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = [
-    *("images", "tests/image", "cannery/image/templates", "cannery/image/context"),
+    *("images", "tests/image", "cannery/data", "cannery/image/templates"),
+    "cannery/image/context",
     *("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "docs/targets.md"),
 ]
 """What a run reads of the checkout that it is about, wherever its code is."""
@@ -69,7 +70,8 @@ def some_targets(text: str) -> str:
     for section in ("targets", "families"):
         for key, value in reversed(_below(text, section)):
             if key.value not in FAMILIES | TARGETS:
-                del lines[key.start_mark.line : value.end_mark.line]
+                end = value.end_mark.line + bool(getattr(value, "flow_style", False))
+                del lines[key.start_mark.line : end]
     for path, unwanted in UNWANTED.items():
         for key, value in reversed(_below("".join(lines), *path)):
             if key.value in unwanted:

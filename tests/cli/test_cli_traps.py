@@ -15,7 +15,7 @@ import yaml
 from tests.cli.checkout import Checkout, Result
 from tests.cli.conftest import ROOT, copy
 
-_FILES = ("matrix.yaml", "compat.yaml", "publish.yaml", "docs/targets.md")
+_FILES = ("cannery/data", "matrix.yaml", "compat.yaml", "publish.yaml", "docs/targets.md")
 _WITHOUT_IMAGES = ("check", "list")
 
 
@@ -43,9 +43,9 @@ class Trap:
         line = self.run.line
         if not line or line.startswith("matrix.yaml:"):
             return line
-        name, text = "matrix.yaml", line
-        if line.startswith(("compat.yaml:", "publish.yaml:")):
-            name, _, text = line.partition(":")
+        if not line.startswith(("compat.yaml:", "publish.yaml:")):
+            return Checkout(root=root).place(line)
+        name, _, text = line.partition(":")
         before, found, _ = (root / name).read_text(encoding="utf-8").partition(text)
         assert found, f"{text!r} is not in {name}"
         return f"{name}:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: "
@@ -74,7 +74,7 @@ def trapped(request: pytest.FixtureRequest, tmp_path: Path) -> Checkout:
 @pytest.mark.parametrize("trap", TRAPS, ids=[each.trap for each in TRAPS])
 def test_a_trap(trapped: Checkout, trap: Trap) -> None:
     if trap.edit:
-        trapped.edit(**{"name": trap.edit.pop("file", "matrix.yaml"), **trap.edit})
+        trapped.edit(**{"name": trap.edit.pop("file", ""), **trap.edit})
     if trap.given:
         subprocess.run(["sh", "-ec", trap.given], cwd=trapped.root, check=True)
     result = run(trapped, trap)

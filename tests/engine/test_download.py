@@ -11,6 +11,7 @@ import pytest
 
 from cannery.common.image_names import image_tag
 from cannery.matrix.first_use import with_sha256
+from cannery.matrix.project import Project
 from tests.fetch.fetches import digest
 from tests.fetch.server import Fault, Files, serving
 
@@ -34,13 +35,12 @@ def checkout(tmp_path: Path, main: Built, server: Files) -> Path:
     root = tmp_path / "checkout"
     copy_checkout(root, main)
     rename_images(root, NAMES)
-    matrix = root / "matrix.yaml"
-    text = matrix.read_text(encoding="utf-8")
+    before = files = Project(root=root).files()
     for component in COMPONENTS:
         name = main.target.artifacts[component].name
         server.content[name] = (main.simulated.artifacts / name).read_bytes()
-        text = with_sha256(text, name, digest(server.content[name]))
-    matrix.write_text(text, encoding="utf-8")
+        files = with_sha256(files, name, digest(server.content[name]))
+    Project(root=root).replace_named(files, before)
     settings = f'[sources]\nservers = ["{server.url}"]\n'
     (root / "cannery.toml").write_text(settings, encoding="utf-8")
     build_py(root, "render", "--target", main.target.id)

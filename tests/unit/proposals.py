@@ -31,9 +31,9 @@ def targets_of(text: str) -> Mapping[str, Target]:
 
 def proposed(text: str = TEXT, **options: object) -> tuple[Proposal, str]:
     """The proposal, and the matrix with it."""
-    matrix = MatrixText(text)
+    matrix = MatrixText({"matrix.yaml": text})
     chosen = NewOptions(**options)  # type: ignore[arg-type]
     found = propose(chosen, COMPAT, matrix, ARCHIVES, targets_of(text))
     for where, lines in found.entries:
         matrix.add(where, lines)
-    return found, matrix.text
+    return found, matrix.files["matrix.yaml"]

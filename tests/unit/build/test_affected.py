@@ -105,7 +105,7 @@ def test_another_stand_in_counts_only_where_it_is_used() -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *("a.md", "docs/x.py", "docs/a/b", "publish.yaml", "compat.yaml", "noxfile.py", "new.txt"),
+        *("a.md", "docs/x.py", "docs/a/b", "publish.yaml", "noxfile.py", "new.txt"),
         *(".github/workflows/npu.yml", ".ci/run", "bench/x.py", "packages/ascend-doctor/a.py"),
         *("tests/unit/x", "tests/new/__init__.py", "tests/workflow_jobs/a.py"),
         *("tests/faults/site.py", "tests/copies.py", "tests/imagex/a.py"),

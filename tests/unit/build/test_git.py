@@ -110,7 +110,6 @@ def test_committed_files_are_read_as_they_are(repository: Path) -> None:
     assert found.texts["matrix.yaml"] == (repository / "matrix.yaml").read_text(encoding="utf-8")
     assert found.entries.keys() - found.texts.keys() == {
         ".gitignore",
-        "compat.yaml",
         *(f"cannery/image/templates/{name}.j2" for name in TEMPLATES),
     }
 

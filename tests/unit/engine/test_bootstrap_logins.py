@@ -22,7 +22,7 @@ from cannery.engine import bootstrap as bootstrapping
 from cannery.engine.apt_sources import logins_of, own_sources, without_logins
 from cannery.engine.bake import apt_settings
 from cannery.engine.bootstrap import bootstrap
-from cannery.matrix.file_names import SETTINGS
+from cannery.matrix.files import SETTINGS
 from cannery.matrix.settings import read_settings
 from tests.canaries import Canary, canaries, search
 from tests.unit.engine.test_base_mirrors import BASE

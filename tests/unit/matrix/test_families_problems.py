@@ -212,10 +212,10 @@ def test_what_is_wrong_with_a_target_is_said_where_it_is_written(tmp_path: Path)
 
 
 def test_what_a_target_lacks_is_said_with_its_name(tmp_path: Path) -> None:
-    text = edited("      summary: one of many\n", "", FAMILY) + TWO_OF_THEM
+    text = edited("      platform: linux/arm64\n", "", FAMILY) + TWO_OF_THEM
     problems = refused(tmp_path, text)
     assert [problem.split(": ", 1)[1] for problem in problems] == [
-        "many.own-old has no 'summary'. Add it.",
-        "many.base-old has no 'summary'. Add it.",
+        "many.own-old has no 'platform'. Add it.",
+        "many.base-old has no 'platform'. Add it.",
     ]
     assert all(problem.startswith(place(text, "id:")) for problem in problems)

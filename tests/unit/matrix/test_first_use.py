@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hashes of files that are trusted on first use, in the text of matrix.yaml."""
+"""Hashes of files that are trusted on first use, in the texts of a matrix."""
 
 from __future__ import annotations
 
 import pytest
 import yaml
 
-from cannery.matrix.first_use import has_place, with_sha256
-from cannery.matrix.schema import parse_matrix
+from cannery.matrix import first_use
+from cannery.matrix.schema import parse_files, parse_matrix
 from tests.unit.matrices import MATRIX
+
+def has_place(text: str, name: str) -> bool:
+    return first_use.has_place({"matrix.yaml": text}, name)
+
+
+def with_sha256(text: str, name: str, sha256: str) -> str:
+    return first_use.with_sha256({"matrix.yaml": text}, name, sha256)["matrix.yaml"]
+
 
 HASH = "0123456789abcdef" * 4
 TEXT = """\
@@ -101,3 +109,14 @@ def test_the_hash_of_a_file_of_a_layout_goes_into_its_release(name: str, added: 
 @pytest.mark.parametrize("text", [WHOLE.replace("9.1.0:\n", "9.1.0: 7\n  x:\n"), "- 1\n"])
 def test_a_matrix_that_cannot_be_read_has_no_place(text: str) -> None:
     assert not has_place(text, "toolkit_9.1.0_aarch64.run")
+
+
+def test_the_hash_goes_into_the_file_that_has_the_release() -> None:
+    head, _, tail = WHOLE.partition("cann_layouts:\n")
+    releases, _, others = tail.partition("\napex:")
+    data = {"cannery/data/cann.yaml": f"cann_layouts:\n{releases}"}
+    files = {"matrix.yaml": f"{head}apex:{others}", **data}
+    after = first_use.with_sha256(files, "910b_9.1.1_x86_64.run", HASH)
+    assert [name for name in files if after[name] != files[name]] == ["cannery/data/cann.yaml"]
+    release = parse_files(after).cann["9.1.1"]
+    assert release.packages["x86_64"].kernels["910b"].sha256 == HASH

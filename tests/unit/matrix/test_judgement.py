@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import MatrixError
-from cannery.matrix.schema import load_matrix
+from cannery.matrix.project import Project
+from cannery.matrix.schema import parse_files
 from tests.unit.families import FAMILY
 from tests.unit.matrices import MATRIX, edited, load
 
@@ -135,15 +136,11 @@ def test_what_a_mistake_is_in_is_not_judged_as_well(tmp_path: Path) -> None:
     assert "'banana' is not a version of glibc" in problem
 
 
-def test_ops_may_be_of_another_release_than_the_toolkit(tmp_path: Path) -> None:
-    real = (ROOT / "matrix.yaml").read_text(encoding="utf-8")
-    facts = (ROOT / "compat.yaml").read_text(encoding="utf-8")
-    old = "cann: {toolkit: 9.0.0, kernels: 9.0.0, nnal: 9.0.0, chip: 910b}"
-    assert old in real
-    text = real.replace(old, old.replace("kernels: 9.0.0", "kernels: 9.1.0"))
-    (tmp_path / "matrix.yaml").write_text(text, encoding="utf-8")
-    (tmp_path / "compat.yaml").write_text(facts, encoding="utf-8")
-    target = load_matrix(tmp_path / "matrix.yaml").targets["py311-torch271-cann900-mindspeed"]
+def test_ops_may_be_of_another_release_than_the_toolkit() -> None:
+    files = Project(root=ROOT).files()
+    head, name, tail = files["matrix.yaml"].partition("  py311-torch271-cann900-mindspeed:")
+    tail = edited("cann: 9.0.0", "cann: {toolkit: 9.0.0, kernels: 9.1.0, nnal: 9.0.0}", tail)
+    target = parse_files({**files, "matrix.yaml": head + name + tail}).targets[name.strip(" :")]
     assert target.components["toolkit"] == "9.0.0"
     assert target.components["kernels"] == "9.1.0 (910b)"
     assert target.artifacts["kernels"].name == "Ascend-cann-910b-ops_9.1.0_linux-aarch64.run"

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from cannery.common.errors import MatrixError
-from cannery.matrix.text import MatrixText
+from cannery.matrix.text import YamlText
 
 TEXT = """\
 # head
@@ -52,7 +52,7 @@ targets:
 
 
 def added(text: str, path: tuple[str, ...], *entry: str) -> str:
-    matrix = MatrixText(text)
+    matrix = YamlText(text, "matrix.yaml")
     matrix.add(path, entry)
     return matrix.text
 
@@ -144,7 +144,7 @@ def test_what_cannot_be_added_to(text: str) -> None:
 
 
 def test_what_is_there() -> None:
-    matrix = MatrixText(TEXT)
+    matrix = YamlText(TEXT, "matrix.yaml")
     assert matrix.keys("cann") == ["8.0.RC2", "8.0.T39"]
     assert matrix.keys("nothing", "there") == matrix.keys("schema") == []
     assert matrix.value("pythons", "a", "version") == "3.9.2"
