@@ -14,6 +14,7 @@ import yaml
 from cannery.common.yaml_reader import Problems, Section
 from cannery.compat.load import compat_of
 from cannery.matrix.families import MERGES
+from cannery.matrix.files import DATA
 from cannery.matrix.schema import matrix_of
 from cannery.publish.policy import publishing_of
 from cannery.publish.scan.exceptions import exceptions_of
@@ -44,7 +45,8 @@ def schema_files(folder: Path = FOLDER) -> dict[Path, str]:
     return {
         folder / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         for name, schema in (
-            *(("matrix", matrix), ("compat", compat), ("publish", publish)),
+            *(("matrix", matrix), ("data", _data(matrix)), ("compat", compat)),
+            ("publish", publish),
             *(("checks", checks), ("profiles", profiles), ("exceptions", exceptions)),
         )
     }
@@ -65,6 +67,14 @@ def record(folder: Path, name: str, read: Callable[[Section], T]) -> tuple[Schem
         top.done()
     problems.raise_if_any()
     return document(name, seen), results[0]
+
+
+def _data(matrix: Schema) -> Schema:
+    """The schema of the files of cannery/data that define what targets of ``matrix`` may name."""
+    keys = [key for names in DATA.values() for key in names]
+    properties = {key: matrix["properties"][key] for key in keys}
+    schema = {key: value for key, value in matrix.items() if key not in ("required", "anyOf")}
+    return {**schema, "title": "cannery/data", "properties": properties}
 
 
 def _describe(matrix: Schema, docs: str) -> None:

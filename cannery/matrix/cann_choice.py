@@ -38,7 +38,7 @@ def choose_cann(
 
     A version alone stands for the toolkit, the kernels and, if it has it, the NNAL of a release.
     """
-    chip = _chip(target)
+    chip, own_chip = _chip(target), target.take("chip", required=False) is not None
     if isinstance(target.take("cann"), yaml.ScalarNode):
         release = target.choose("cann", definitions.cann, "CANN release")
         if release is None or not _has_kernels(target, release, chip, platform, compat):
@@ -48,14 +48,14 @@ def choose_cann(
     section = target.section("cann")
     if section is None:
         return None
-    if "chip" in section and "chip" in target:
+    inner_chip = _chip(section)
+    if own_chip and section.take("chip", required=False) is not None:
         target.wrong("chip", "the chip is given twice, first in 'cann'.", "Keep one of them.")
     toolkit = section.choose("toolkit", definitions.cann, "CANN release")
     kernels = section.choose("kernels", definitions.cann, "CANN release")
     with_nnal = bool(section.text("nnal", required=False))
     nnal = section.choose("nnal", definitions.cann, "CANN release") if with_nnal else None
-    if "chip" not in target:
-        chip = _chip(section)
+    chip = chip if own_chip else inner_chip
     section.done()
     if toolkit is None or kernels is None or not chip or (with_nnal and nnal is None):
         return None
@@ -65,7 +65,7 @@ def choose_cann(
             f"matrix.yaml has no NNAL file of CANN {nnal.version}.",
             _add_nnal(nnal, platform, compat),
         )
-    at = target if "chip" in target else section
+    at = target if own_chip else section
     if not _has_kernels(at, kernels, chip, platform, compat):
         return None
     return CannChoice(toolkit=toolkit, kernels=kernels, nnal=nnal, chip=chip)

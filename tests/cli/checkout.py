@@ -116,7 +116,9 @@ class Checkout:
 
     def holder(self, text: str) -> str:
         """matrix.yaml, or the file of data that has ``text``."""
-        data = sorted(f"cannery/data/{path.name}" for path in (self.root / "cannery/data").iterdir())
+        data = sorted(
+            f"cannery/data/{path.name}" for path in (self.root / "cannery/data").iterdir()
+        )
         names = ["matrix.yaml", *data]
         return next(n for n in names if text in (self.root / n).read_text(encoding="utf-8"))
 

@@ -38,7 +38,7 @@ class Desk:
 
     def serve_release(self) -> None:
         """Let the server have the zips of the release, and matrix.yaml their hashes."""
-        path = self.checkout.root / "matrix.yaml"
+        path = self.checkout.root / "cannery/data/cann.yaml"
         text = path.read_text(encoding="utf-8")
         for stem in (TOOLKIT, KERNELS):
             archive = zipped({f"{stem}.run": RUN + stem.encode()})
@@ -86,7 +86,7 @@ def test_a_release_is_fetched_listed_and_pruned(desk: Desk) -> None:
 
 def test_first_use_changes_one_line_of_the_matrix(desk: Desk) -> None:
     desk.serve_release()
-    path = desk.checkout.root / "matrix.yaml"
+    path = desk.checkout.root / "cannery/data/cann.yaml"
     before = path.read_text(encoding="utf-8").splitlines()
     words = ("--accept-eula", "Example Ltd", "--trust-first-use")
     desk.run("fetch", "--cann", RELEASE, *words).accepted("now run: python build.py render")

@@ -210,8 +210,8 @@ def test_a_record_that_is_wrong_matters_where_its_target_is_shown(checkout: Chec
 
 
 def test_a_reason_is_shown_in_table_and_json(checkout: Checkout) -> None:
-    line = "      application: mindspore-2.7.1\n"
-    checkout.edit(line, f"{line}      unverified: our own build\n")
+    line = "application: mindspore-2.7.1}"
+    checkout.edit(line, "application: mindspore-2.7.1, unverified: our own build}")
     name = "py39-mindspore271-cann83rc1"
     assert f"{name}: not known to work: our own build" in table(checkout)[2]
     found = {each["id"]: each["unverified"] for each in as_json(checkout)}
@@ -222,11 +222,11 @@ def test_a_reason_is_shown_in_table_and_json(checkout: Checkout) -> None:
 def test_a_reason_lets_the_unknown_through_and_nothing_that_is_forbidden(
     checkout: Checkout,
 ) -> None:
-    checkout.edit("    torch_npu: 2.1.0.post3\n", "    torch_npu: 2.1.0.post8\n")
+    checkout.edit("torch_npu: 2.1.0.post3,", "torch_npu: 2.1.0.post8,")
     checkout.run("list").refused(3, "torch_npu 2.1.0.post8 and torch 2.1.0 are not known to work")
-    checkout.edit("    deepspeed: 0.13.2\n", "    deepspeed: 0.13.2\n    unverified: ours\n")
+    checkout.edit("deepspeed: 0.13.2,", "deepspeed: 0.13.2, unverified: ours,")
     checkout.run("list").accepted()
-    checkout.edit("    deepspeed: 0.13.2\n", "    deepspeed: 0.10.0\n")
+    checkout.edit("deepspeed: 0.13.2,", "deepspeed: 0.10.0,")
     checkout.run("list").refused(3, "deepspeed 0.10.0 does not work here")
 
 

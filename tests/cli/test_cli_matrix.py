@@ -14,57 +14,57 @@ from tests.cli.checkout import Checkout
 LAST = "py39-torch231-cann8t39"
 OTHER = "py39-torch210-cann8rc2"
 VLLM = "py39-torch251-cann81rc1-vllm073"
-CANN = "cann: {toolkit: 8.0.T39, kernels: 8.0.T39, nnal: 8.0.T39, chip: 910b}"
+CANN = "cann: 8.0.T39"
 
 # What is replaced in matrix.yaml, by what, the text that the message points at, what it says.
 MISTAKES = {
     "misspelt key": (
-        "torch_npu: 2.3.1.post2\n",
-        "torch_npi: 2.3.1.post2\n",
+        "torch_npu: 2.3.1.post2, deepspeed: 0.15.0",
+        "torch_npi: 2.3.1.post2, deepspeed: 0.15.0",
         "torch_npi: 2",
         f"unknown key 'torch_npi' in training.{LAST}. Did you mean 'torch_npu'?",
     ),
     "duplicate key": (
-        "          torch: 2.3.1\n",
-        "          torch: 2.3.1\n          torch: 2.1.0\n",
-        "torch: 2.1.0\n          torch_npu: 2.3.1",
+        "torch: 2.3.1, torch_npu: 2.3.1.post2",
+        "torch: 2.3.1, torch: 2.1.0, torch_npu: 2.3.1.post2",
+        "torch: 2.1.0, torch_npu: 2.3.1",
         "'torch' is given twice in matrix.yaml.families.training.axes.pair.torch231-cann8t39, ",
     ),
     "misspelt key of a target of its own": (
-        "    torch_npu: 2.5.1\n",
-        "    torch_npi: 2.5.1\n",
+        "torch_npu: 2.5.1, application",
+        "torch_npi: 2.5.1, application",
         "torch_npi: 2",
         f"unknown key 'torch_npi' in matrix.yaml.targets.{VLLM}. Did you mean 'torch_npu'?",
     ),
     "duplicate key of a target of its own": (
-        "    torch: 2.5.1\n",
-        "    torch: 2.5.1\n    torch: 2.1.0\n",
-        "torch: 2.1.0\n    torch_npu: 2.5.1",
+        "torch: 2.5.1, torch_npu: 2.5.1, app",
+        "torch: 2.5.1, torch: 2.1.0, torch_npu: 2.5.1, app",
+        "torch: 2.1.0, torch_npu: 2.5.1",
         f"'torch' is given twice in matrix.yaml.targets.{VLLM}, first in line",
     ),
     "key in two parts of a target": (
-        "          deepspeed: 0.15.0\n",
-        "          deepspeed: 0.15.0\n          base: debian-12\n",
-        "base: debian-12\n    common",
+        "deepspeed: 0.15.0}",
+        "deepspeed: 0.15.0, base: debian-12}",
+        "base: debian-12}\n    common",
         "'base' is in pair torch231-cann8t39, and already in common of training. To use this one",
     ),
-    "wrong type": ("torch: 2.3.1\n", "torch: [2.3.1]\n", "[2.3.1]", "must be text, not a list."),
+    "wrong type": ("torch: 2.3.1,", "torch: [2.3.1],", "[2.3.1]", "must be text, not a list."),
     "bad yaml": ("pythons:\n", "pythons:\n\tx: 1\n", "\tx: 1", "this is not YAML"),
     "unknown name": (
-        "toolkit: 8.0.T39, kernels",
-        "toolkit: 8.0.T40, kernels",
+        "cann: 8.0.T39",
+        "cann: 8.0.T40",
         "8.0.T40",
         "there is no CANN release '8.0.T40'. Did you mean '8.0.T39'?",
     ),
     "a pair that cannot work": (
         "torch_npu: 2.3.1.post2",
-        "torch_npu: 2.1.0.post6\n    # here",
-        "2.1.0.post6\n    # here",
+        "torch_npu: 2.1.0.post6 ",
+        "2.1.0.post6 ,",
         "torch_npu 2.1.0.post6 was built for torch 2.1.0 and cannot be imported with torch 2.3.1.",
     ),
     "kernels of another release": (
         CANN,
-        CANN.replace("kernels: 8.0.T39", "kernels: 8.0.RC2"),
+        "cann: {toolkit: 8.0.T39, kernels: 8.0.RC2, nnal: 8.0.T39}",
         "{toolkit: 8.0.T39, kernels: 8.0.RC2",
         "kernels 8.0.RC2 cannot be installed on toolkit 8.0.T39, only on the toolkit of the same",
     ),
@@ -95,15 +95,16 @@ def test_other_commands_say_the_same_of_a_mistake(checkout: Checkout, command: l
 
 
 def test_several_mistakes_are_listed_in_the_order_of_the_file(checkout: Checkout) -> None:
-    checkout.edit("    torch: 2.3.1\n", "    torch: {}\n")
+    checkout.edit("torch: 2.3.1,", "torch: {},")
     checkout.edit("suite: bookworm", "siute: bookworm")
     checkout.edit("source: standalone", "source: standalon")
     checkout.edit("build_base: debian-12", "build_base: none")
     before = checkout.state()
     result = checkout.run("render")
     result.refused(3, "'none'", "'siute'", "'standalon'", "must be text, not a mapping")
-    lines = [int(message.split(":")[1]) for message in result.messages]
-    assert lines == sorted(lines)
+    places = [message.split(":")[:2] for message in result.messages]
+    found = [(name, int(line)) for name, line in places]
+    assert found == sorted(found)
     assert checkout.state() == before
 
 

@@ -17,7 +17,7 @@ TARGET = ("--target", "py39-torch231-cann8t39")
 @pytest.fixture
 def dated(checkout: Checkout) -> Checkout:
     """A checkout whose base debian-11 has a snapshot."""
-    path = checkout.root / "matrix.yaml"
+    path = checkout.root / "cannery/data/bases.yaml"
     text = path.read_text(encoding="utf-8")
     image = re.compile(r"image: debian:bullseye-slim@sha256:\w+")
     text, count = image.subn(f'snapshot: "{OLD}"  # dated', text)
@@ -27,7 +27,7 @@ def dated(checkout: Checkout) -> Checkout:
 
 
 def test_only_the_date_changes(dated: Checkout) -> None:
-    path = dated.root / "matrix.yaml"
+    path = dated.root / "cannery/data/bases.yaml"
     before = path.read_text(encoding="utf-8")
     done = dated.run("update", "--snapshot", NEW, "--write", *TARGET)
     done.accepted("now run: python build.py render")
@@ -39,9 +39,9 @@ def test_only_the_date_changes(dated: Checkout) -> None:
 
 
 def test_without_write_nothing_changes(dated: Checkout) -> None:
-    before = (dated.root / "matrix.yaml").read_bytes()
+    before = (dated.root / "cannery/data/bases.yaml").read_bytes()
     dated.run("update", "--snapshot", NEW).accepted("nothing was written; add --write")
-    assert (dated.root / "matrix.yaml").read_bytes() == before
+    assert (dated.root / "cannery/data/bases.yaml").read_bytes() == before
 
 
 def test_bases_without_a_snapshot(checkout: Checkout) -> None:
@@ -55,8 +55,8 @@ def test_a_time_in_another_form(checkout: Checkout, time: str) -> None:
 
 
 def test_a_day_that_does_not_exist(dated: Checkout) -> None:
-    before = (dated.root / "matrix.yaml").read_bytes()
+    before = (dated.root / "cannery/data/bases.yaml").read_bytes()
     done = dated.run("update", "--snapshot", "20260231T000000Z", "--write")
     assert done.code == 3
     assert "is not a time of a snapshot" in done.err
-    assert (dated.root / "matrix.yaml").read_bytes() == before
+    assert (dated.root / "cannery/data/bases.yaml").read_bytes() == before

@@ -10,6 +10,7 @@ from cannery.matrix import first_use
 from cannery.matrix.schema import parse_files, parse_matrix
 from tests.unit.matrices import MATRIX
 
+
 def has_place(text: str, name: str) -> bool:
     return first_use.has_place({"matrix.yaml": text}, name)
 

@@ -43,7 +43,10 @@ def test_a_combination_that_cannot_work_is_excluded() -> None:
     [(name, why)] = found.addition.refused.items()
     assert name == "py39-torch290-cann910"
     assert "no wheel for Python 3.9" in why
-    assert "    exclude: [{python: py39, pair: torch290-cann910}]\n" in found.addition.files["matrix.yaml"]
+    assert (
+        "    exclude: [{python: py39, pair: torch290-cann910}]\n"
+        in found.addition.files["matrix.yaml"]
+    )
 
 
 @pytest.mark.parametrize(
