@@ -12,10 +12,10 @@ from cannery.cli.common import read
 from cannery.common import console
 from cannery.common.errors import MatrixError, Problem, file_error
 from cannery.common.files import write_files
+from cannery.common.model import USUAL_CHIP
 from cannery.common.option import OptionSet, flag, matching, option
 from cannery.compat import Compat
 from cannery.compat.archives import load_archives
-from cannery.common.model import USUAL_CHIP
 from cannery.matrix.choice import NewOptions
 from cannery.matrix.files import MATRIX, Data
 from cannery.matrix.project import Project

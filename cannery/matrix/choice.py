@@ -13,8 +13,8 @@ from packaging.version import Version
 
 from cannery.common.cann import Layout
 from cannery.common.cann_version import CannVersion
-from cannery.common.model import USUAL_CHIP
 from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
+from cannery.common.model import USUAL_CHIP
 from cannery.compat.extension_rules import apex_fits, deepspeed_fits
 from cannery.compat.facts import Compat
 from cannery.compat.nearest import Combination, combinations

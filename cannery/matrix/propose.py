@@ -11,7 +11,7 @@ from cannery.common.errors import MatrixError, Problem, UsageError
 from cannery.common.model import USUAL_CHIP, Target
 from cannery.compat.archives import Archive
 from cannery.compat.facts import Compat
-from cannery.matrix.choice import USUAL_CHIP, Choice, NewOptions, choose
+from cannery.matrix.choice import Choice, NewOptions, choose
 from cannery.matrix.propose_cann import cann_of
 from cannery.matrix.text import Entry, MatrixText
 

@@ -101,7 +101,7 @@ def test_several_mistakes_are_listed_in_the_order_of_the_file(checkout: Checkout
     checkout.edit("build_base: debian-12", "build_base: none")
     before = checkout.state()
     result = checkout.run("render")
-    result.refused(3, "'none'", "'siute'", "'standalon'", "must be text, not a mapping")
+    result.refused(3, "'siute'", "'standalon'", "'none'", "must be text, not a mapping")
     places = [message.split(":")[:2] for message in result.messages]
     found = [(name, int(line)) for name, line in places]
     assert found == sorted(found)
