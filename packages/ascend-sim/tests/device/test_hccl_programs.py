@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from .hosts import DEVICE, Host
+from .hosts import FOLDER, Host
 
-SOURCES = DEVICE.parent / "packages" / "toolkit" / "hccl_test"
+SOURCES = FOLDER / "ascend_sim" / "packages" / "toolkit" / "hccl_test"
 MPI = f"/usr/lib/{platform.machine()}-linux-gnu/mpich"
 """Where Debian's libmpich-dev has the folder that the Makefile calls MPI_HOME."""
 
