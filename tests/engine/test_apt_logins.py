@@ -35,12 +35,41 @@ RUN --mount=type=secret,id=apt \\
 """The lines with the secret are those of the Dockerfiles of targets."""
 
 
+def _built(folder: Path, base: str, mirror: str, login: str) -> str:
+    """The image of the Dockerfile, built as those of targets are."""
+    images: list[str] = []
+    dated = replace(BASE, snapshot="20261101T000000Z", archive=f"http://{login}@{mirror}")
+    (folder / "Dockerfile").write_text(DOCKERFILE.format(base=base, mirror=mirror))
+    build = ImageBuild(
+        id="apt-login",
+        tag="apt-login",
+        dockerfile=folder / "Dockerfile",
+        folder=folder,
+        platform=f"linux/{building_architecture()}",
+        arguments={"ANEW": str(folder)},
+        apt_logins=logins_of([dated]),
+    )
+    settings = BakeSettings(
+        builder=find_builder(""),
+        source=PackageIndex(ca=None, index_url=""),
+        caches=Caches(),
+        logs=folder / "logs",
+    )
+    assert bake([build], settings, lambda *_: None, lambda _, image: images.append(image)) == {}
+    [image] = {*images}
+    return image
+
+
+def _output(*words: str) -> bytes:
+    return subprocess.run(words, capture_output=True, check=True).stdout
+
+
 def test_the_login_of_a_mirror_is_used_and_left_nowhere(tmp_path: Path) -> None:
     base = f"cannery/bootstrap:bookworm-{building_architecture()}"
     if not engine.image_id(base):
         pytest.fail(f"{base} is not here; 'nox -s image' bootstraps it")
     secrets = canaries("user", "password")
-    user, password = (each.secret for each in secrets.values())
+    login = ":".join(each.secret for each in secrets.values())
     seen: list[str] = []
 
     class Mirror(Handler):
@@ -49,43 +78,20 @@ def test_the_login_of_a_mirror_is_used_and_left_nowhere(tmp_path: Path) -> None:
             seen.append(base64.b64decode(sent).decode())
             self.reply(404, b"")
 
-    said, images = io.StringIO(), list[str]()
-    with answering(Mirror, host=bridge_address()) as address:
-        mirror = address.partition("://")[2]
-        archive = f"http://{user}:{password}@{mirror}"
-        dated = replace(BASE, snapshot="20261101T000000Z", archive=archive)
-        (tmp_path / "Dockerfile").write_text(DOCKERFILE.format(base=base, mirror=mirror))
-        build = ImageBuild(
-            id="apt-login",
-            tag="apt-login",
-            dockerfile=tmp_path / "Dockerfile",
-            folder=tmp_path,
-            platform=f"linux/{building_architecture()}",
-            arguments={"ANEW": str(tmp_path)},
-            apt_logins=logins_of([dated]),
-        )
-        settings = BakeSettings(
-            builder=find_builder(""),
-            source=PackageIndex(ca=None, index_url=""),
-            caches=Caches(),
-            logs=tmp_path / "logs",
-        )
-        with redirect_stderr(said), redirect_stdout(said), watching() as watched:
-            failures = bake(
-                [build], settings, lambda *_: None, lambda _, image: images.append(image)
-            )
-    assert failures == {}
-    [image] = {*images}
+    said = io.StringIO()
+    with (
+        answering(Mirror, host=bridge_address()) as address,
+        redirect_stderr(said),
+        redirect_stdout(said),
+        watching() as watched,
+    ):
+        image = _built(tmp_path, base, address.partition("://")[2], login)
     try:
-        assert f"{user}:{password}" in seen
-        log = (tmp_path / "logs" / "apt-login.log").read_bytes()
-        assert b"/run/secrets/apt" in log
-        saved = subprocess.run(["docker", "save", image], capture_output=True, check=True).stdout
-        words = ["docker", "history", "--no-trunc", image]
-        history = subprocess.run(words, capture_output=True, check=True).stdout
+        assert login in seen
+        assert b"/run/secrets/apt" in (tmp_path / "logs" / "apt-login.log").read_bytes()
         places: dict[str, list[Content]] = {
-            "image": [saved],
-            "history": [history],
+            "image": [_output("docker", "save", image)],
+            "history": [_output("docker", "history", "--no-trunc", image)],
             "logs": [tmp_path / "logs"],
             "build context": [tmp_path / "Dockerfile"],
             "console": [said.getvalue().encode()],
