@@ -59,7 +59,14 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Project:
     root = tmp_path_factory.mktemp("real") / "checkout"
     root.mkdir()
     image = "cannery/image"
-    for name in ("images", f"{image}/templates", f"{image}/context", "matrix.yaml", "compat.yaml"):
+    for name in (
+        "images",
+        "cannery/data",
+        f"{image}/templates",
+        f"{image}/context",
+        "matrix.yaml",
+        "compat.yaml",
+    ):
         copy_tree(CHECKOUT / name, root / name)
     matrix = root / "matrix.yaml"
     matrix.write_text(some_targets(matrix.read_text(encoding="utf-8")), encoding="utf-8")
