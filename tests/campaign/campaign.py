@@ -21,6 +21,7 @@ import yaml
 
 from cannery.common.errors import CanneryError, Span
 from cannery.image.render import Renderer
+from cannery.matrix.files import DATA, is_source
 from cannery.matrix.project import Project
 from tests.campaign.document import Document
 from tests.campaign.line_edits import LINE_EDITS, encoded
@@ -29,11 +30,16 @@ from tests.campaign.outputs import Outputs
 from tests.campaign.structure_edits import STRUCTURE_EDITS
 from tests.campaigns import FAILURE, CaseVerdict
 
-FILES = {"matrix.yaml": 45, "compat.yaml": 45, "publish.yaml": 10}
+_SHARES = {"bases": 4, "pythons": 3, "cann": 8, "wheels": 4, "applications": 5, "leave-out": 1}
+FILES = {
+    "matrix.yaml": 20,
+    **{name: _SHARES[Path(name).stem] for name in DATA},
+    "compat.yaml": 45,
+    "publish.yaml": 10,
+}
 """The files, each with its share of the edits in percent."""
 
 _EDITS = {**LINE_EDITS, **STRUCTURE_EDITS}
-_READ = ("images", "cannery")
 
 
 class Outcome(StrEnum):
@@ -87,7 +93,8 @@ class Campaign:
         self._projects = {name: _copy(root, scratch / name) for name in FILES}
         self._before = read(self._projects["matrix.yaml"])
         renderer = Renderer(Project(root=root))
-        self._outputs = Outputs(renderer, self._before, self._texts["matrix.yaml"])
+        own = {name: text for name, text in self._texts.items() if is_source(name)}
+        self._outputs = Outputs(renderer, self._before, own)
 
     def edit(self, number: int) -> Edit:
         """The edit ``number``; the same number gives the same edit."""
@@ -152,9 +159,11 @@ class Campaign:
 def _copy(root: Path, folder: Path) -> Project:
     folder.mkdir(parents=True)
     for name in FILES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(root / name, folder / name)
-    for name in _READ:
-        (folder / name).symlink_to(root / name)
+    for path in [root / "images", *(root / "cannery").iterdir()]:
+        if not (folder / path.relative_to(root)).exists():
+            (folder / path.relative_to(root)).symlink_to(path)
     return Project(root=folder)
 
 

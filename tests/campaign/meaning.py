@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the three files mean once they are read, and what their YAML says before."""
+"""What the files mean once they are read, and what their YAML says before."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -12,10 +13,11 @@ import yaml
 from cannery.common.errors import Span
 from cannery.common.model import Target
 from cannery.common.yaml_limits import read_limited
-from cannery.common.yaml_reader import Section, parse_yaml
+from cannery.common.yaml_reader import Problems, Section, compose
 from cannery.compat import Compat
 from cannery.compat.facts import Row
 from cannery.matrix.definitions import Definitions, read_definitions
+from cannery.matrix.files import read_data, with_data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.publish.policy import Publishing, load
@@ -27,7 +29,7 @@ _DEFAULTS = {"edition": "release"}
 
 @dataclass(frozen=True, kw_only=True)
 class Meaning:
-    """All three files as data. ``targets`` have no place, so that moving a line is no change."""
+    """All files as data. ``targets`` have no place, so that moving a line is no change."""
 
     matrix: Matrix
     targets: dict[str, Target]
@@ -43,15 +45,17 @@ def read(project: Project) -> Meaning:
     return Meaning(
         matrix=matrix,
         targets={name: replace(each, span=_NOWHERE) for name, each in matrix.targets.items()},
-        definitions=parse_yaml(read_limited(path, path.name), path.name, _definitions),
+        definitions=_definitions(path),
         compat=project.compat(),
         publishing=load(project.publish_file, matrix),
     )
 
 
-def _definitions(top: Section) -> Definitions:
-    for key in ("schema", "families", "targets"):
-        top.take(key, required=False)
+def _definitions(path: Path) -> Definitions:
+    """What the matrix.yaml ``path`` and the files of data, which have loaded, define."""
+    problems = Problems(path.name)
+    tree = compose(read_limited(path, path.name), path.name)
+    top = Section(with_data(tree, read_data(path.parent), problems), path.name, problems)
     return read_definitions(top)
 
 

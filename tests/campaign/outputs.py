@@ -19,6 +19,7 @@ from cannery.compat.facts import Row, Source
 from cannery.deploy import driver
 from cannery.image.render import Renderer
 from cannery.matrix.choice import NewOptions
+from cannery.matrix.files import Data
 from cannery.matrix.propose import propose
 from cannery.matrix.text import MatrixText
 from cannery.publish.policy import Publishing
@@ -41,9 +42,9 @@ _ROWS_OF_A_SOURCE = 8
 class Outputs:
     """Compares what is printed and written before and after an edit of the YAML files."""
 
-    def __init__(self, renderer: Renderer, before: Meaning, text: str) -> None:
+    def __init__(self, renderer: Renderer, before: Meaning, texts: Data) -> None:
         self._renderer = renderer
-        self._text = MatrixText({"matrix.yaml": text})
+        self._text = MatrixText(texts)
         self._archives = load_archives()
         self._before = before
         self._stock = next(iter(before.targets.values()))

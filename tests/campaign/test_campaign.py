@@ -16,6 +16,8 @@ from tests.campaigns import table
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 1
+BASES = "cannery/data/bases.yaml"
+APPLICATIONS = "cannery/data/applications.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +50,14 @@ def test_an_edit_can_be_made_again(campaign: Campaign, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "outcome"),
     [
-        ("matrix.yaml", "glibc: 2.31", "glibc: banana", Outcome.REFUSED),
-        ("matrix.yaml", "glibc: 2.31", 'glibc: "2.31"  # of bullseye', Outcome.SAME),
-        ("matrix.yaml", "summary: MindSpore 2.0.0", "summary: MindSpore", Outcome.DIFFERENT),
+        (BASES, "glibc: 2.31", "glibc: banana", Outcome.REFUSED),
+        (BASES, "glibc: 2.31", 'glibc: "2.31"  # of bullseye', Outcome.SAME),
+        (
+            "cannery/data/applications.yaml",
+            "title: LLaMA-Factory 0.9.0",
+            "title: LLaMA",
+            Outcome.DIFFERENT,
+        ),
         ("compat.yaml", "branch: v2.9.0-26.1.0", "branch: v2.9.0-26.1.1", Outcome.DIFFERENT),
         ("publish.yaml", "latest:", "newest:", Outcome.DIFFERENT),
     ],
@@ -94,10 +101,10 @@ def test_a_row_that_is_dropped_is_found(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_a_traceback_is_found(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "_REPOSITORY", None)
+    monkeypatch.setattr(policy, "is_repository", None)
     edit = edited("publish.yaml", "repository: ascend", "repository: ascend2")
     said = failed(campaign, edit)
-    assert "AttributeError" in said
+    assert "TypeError" in said
     assert "again: python -m tests.campaign --seed 1 --only 0" in said
 
 

@@ -167,7 +167,8 @@ def test_an_id_tells_ports_of_torch_apart() -> None:
 
 
 def test_every_stack_of_the_file_is_used() -> None:
-    raw = yaml.load((PROJECT.root / "matrix.yaml").read_text(encoding="utf-8"), yaml.BaseLoader)
+    text = (PROJECT.root / "cannery" / "data" / "applications.yaml").read_text(encoding="utf-8")
+    raw = yaml.load(text, yaml.BaseLoader)
     declared = {f"{each['component']}-{each['version']}" for each in raw["applications"].values()}
     assert declared == APPLICATIONS.keys()
     assert len(declared) == len(raw["applications"])
