@@ -11,8 +11,6 @@ from tests.cli.checkout import Checkout
 
 LAST = "py39-torch231-cann8t39"
 FIRST = "py38-torch210-cann8rc2"
-INDENT = " " * 10
-"""Before the keys of LAST in matrix.yaml, where they are first those of a value of an axis."""
 
 
 def test_check_says_first_that_all_is_well(original: Checkout) -> None:
@@ -23,10 +21,9 @@ def test_check_says_first_that_all_is_well(original: Checkout) -> None:
 
 def test_check_of_all_targets_names_what_none_of_them_uses(checkout: Checkout) -> None:
     unused = "  cpython-3.12.0: {version: 3.12.0, source: debian, base: debian-12}\n"
-    checkout.edit("pythons:\n", f"pythons:\n{unused}")
+    checkout.edit("families:\n", f"pythons:\n{unused}families:\n")
     last = checkout.run("check").out.splitlines()[-1]
-    assert last.startswith("No target uses ")
-    assert ", pythons: cpython-3.12.0, " in last
+    assert last == "No target uses pythons: cpython-3.12.0."
     assert "No target uses" not in checkout.run("check", "--target", LAST).out
 
 
@@ -46,7 +43,7 @@ BROKEN = {
     "torch_npu of another torch": (
         "torch_npu: 2.3.1.post2",
         "torch_npu: 2.1.0.post6",
-        "2.1.0.post6\n          deepspeed: 0.15.0",
+        "2.1.0.post6, deepspeed: 0.15.0",
         "cannot be imported with torch 2.3.1. Source: Ascend/pytorch@HEAD:COMPATIBILITY.md",
     ),
     "torch_npu of another CANN": (
@@ -65,8 +62,8 @@ BROKEN = {
         "it is for chip 310p, and the target's chip is 910b",
     ),
     "numpy 2": (
-        f"{INDENT}torch_npu: 2.3.1.post2\n",
-        f"{INDENT}torch_npu: 2.3.1.post2\n{INDENT}requirements: [numpy>=2]\n",
+        "torch_npu: 2.3.1.post2, ",
+        "torch_npu: 2.3.1.post2, requirements: [numpy>=2], ",
         "[numpy>=2]",
         "contradicts numpy<2, which CANN <=8.2.RC2 needs",
     ),
@@ -79,7 +76,7 @@ BROKEN = {
     "refused DeepSpeed": (
         "deepspeed: 0.15.0",
         "deepspeed: 0.10.0",
-        "0.10.0\n    common:",
+        "0.10.0}\n    common:",
         "deepspeed 0.10.0 does not work here",
     ),
     "public release that does not fit": (
@@ -119,7 +116,7 @@ def test_numpy_2_in_canns_own_requirements_with_torch_2_1_0(checkout: Checkout) 
     checkout.edit("- numpy<2", "- numpy==2.0.1")
     done = checkout.run("check")
     assert done.code == 3
-    assert all(each.startswith("matrix.yaml:") for each in done.messages)
+    assert all(each.startswith(("matrix.yaml:", "cannery/data/")) for each in done.messages)
     assert all("contradicts numpy<2" in each for each in done.messages)
 
 
@@ -146,8 +143,8 @@ def test_compat_yaml_must_be_there(installed: Checkout) -> None:
 
 def test_a_reason_lets_the_unknown_through_and_is_shown(checkout: Checkout) -> None:
     checkout.edit(
-        "torch_npu: 2.3.1.post2\n",
-        f"torch_npu: 2.3.1.post4\n{INDENT}unverified: our own build\n",
+        "torch_npu: 2.3.1.post2, ",
+        "torch_npu: 2.3.1.post4, unverified: our own build, ",
     )
     done = checkout.run("check")
     done.accepted()
@@ -159,12 +156,12 @@ def test_a_reason_lets_the_unknown_through_and_is_shown(checkout: Checkout) -> N
 
 
 def test_a_reason_lets_nothing_through_that_fails(checkout: Checkout) -> None:
-    checkout.edit("deepspeed: 0.15.0", f"deepspeed: 0.10.0\n{INDENT}unverified: it does for me")
+    checkout.edit("deepspeed: 0.15.0", "deepspeed: 0.10.0, unverified: it does for me")
     checkout.run("check").refused(3, "deepspeed 0.10.0 does not work here")
 
 
 def test_a_reason_that_is_not_needed_any_more_is_told(checkout: Checkout) -> None:
-    checkout.edit("deepspeed: 0.15.0", f"deepspeed: 0.15.0\n{INDENT}unverified: it was new")
+    checkout.edit("deepspeed: 0.15.0", "deepspeed: 0.15.0, unverified: it was new")
     done = checkout.run("check")
     done.accepted()
     assert "all of its components are known by now" in done.out
