@@ -19,7 +19,7 @@ def own_checkout(
 ) -> Iterator[Path]:
     """The copy ``root``, whose images are called ``names``:TAG and removed afterwards.
 
-    ``sections`` maps sections of matrix.yaml to what they begin with there; ``targets`` take the
+    ``sections`` maps sections of matrix.yaml to what is in them there; ``targets`` take the
     place of all targets. Simulated packages of targets of the same id are there already.
     """
     copy_checkout(root, *simulated)
@@ -27,11 +27,8 @@ def own_checkout(
     matrix = root / "matrix.yaml"
     text, found, _ = matrix.read_text(encoding="utf-8").partition("\nfamilies:\n")
     assert found and "\ntargets:\n" not in text
-    for name, more in sections.items():
-        before = text
-        text = text.replace(f"\n{name}:\n", f"\n{name}:\n{more}", 1)
-        assert text != before
-    matrix.write_text(f"{text}\ntargets:\n{targets}", encoding="utf-8")
+    more = "".join(f"\n{name}:\n{own}" for name, own in sections.items())
+    matrix.write_text(f"{text}{more}\ntargets:\n{targets}", encoding="utf-8")
     try:
         yield root
     finally:

@@ -59,13 +59,14 @@ def publish_base(host: str, base: Base, kept: Path) -> str:
 def use_registry(root: Path, host: str, targets: Iterable[str], kept: Path) -> None:
     """Let the checkout ``root`` have the bases of ``targets`` in the registry at ``host``."""
     project = Project(root=root)
-    text = project.matrix_file.read_text(encoding="utf-8")
+    path = root / "cannery" / "data" / "bases.yaml"
+    text = path.read_text(encoding="utf-8")
     chosen = [project.matrix().targets[name] for name in targets]
     bases = {each.image: each for one in chosen for each in (one.base, one.build_base)}
     for image, base in bases.items():
         assert text.count(image) == 1, image
         text = text.replace(image, publish_base(host, base, kept))
-    project.matrix_file.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     words = [word for name in targets for word in ("--target", name)]
     code, said = run([sys.executable, str(root / "build.py"), "render", *words], capture=True)
     assert code == 0, said
