@@ -18,7 +18,8 @@ from cannery.common.process import run
 from cannery.matrix.project import Project
 
 _NEEDED = (
-    *("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "pyproject.toml", "README.md"),
+    *("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "pyproject.toml"),
+    *("README.md", "docs/targets.md"),
     *("cannery", "images", "packages/ascend-sim", "tests", "verified"),
 )
 _LEFT_OUT = shutil.ignore_patterns("__pycache__")
@@ -32,7 +33,7 @@ def copied(project: Project, root: Path) -> Project:
         if source.is_dir():
             shutil.copytree(source, root / name, ignore=_LEFT_OUT)
         else:
-            root.mkdir(parents=True, exist_ok=True)
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, root / name)
     copied_project = Project(root=root)
     copied_project.state.mkdir()
