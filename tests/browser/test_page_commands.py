@@ -106,8 +106,15 @@ def test_what_is_copied_pulls_and_runs(
 
     page.locator(f'[id="{PUBLISHED}"] summary').first.click()
     run = copied(page, "docker run")
+    # With a terminal, which who pastes it has.
+    terminal = ["script", "--quiet", "--return", "--command", run, "/dev/null"]
     done = subprocess.run(
-        ["bash", "-euc", run], check=False, capture_output=True, text=True, cwd=tmp_path
+        terminal,
+        check=False,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        cwd=tmp_path,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.returncode == 0, done.stdout[-3000:]
     assert "on npu:0 27 1" in done.stdout
