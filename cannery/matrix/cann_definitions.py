@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import yaml
 
 from cannery.common.cann import CannPackages, CannRelease, Layout
+from cannery.common.cann_version import CannVersion
 from cannery.common.errors import did_you_mean
 from cannery.common.model import MACHINE_OF
 from cannery.common.sources import File
@@ -95,6 +96,10 @@ def read_release(
     version: str, section: Section, downloads: Downloads, layouts: Mapping[Layout, CannDefaults]
 ) -> CannRelease:
     """The release ``version`` of CANN; mistakes become problems."""
+    try:
+        CannVersion.parse(version)
+    except ValueError as error:
+        section.problems.add(section.node, str(error))
     editions, installers = {"release": False, "interim": True}, {"native": False, "emulated": True}
     interim = section.choose("edition", editions, "edition", default="release") or False
     nearest = section.text("nearest_public", required=interim)

@@ -208,6 +208,9 @@ def _combinations(family: Section, key: str, axes: _Axes) -> list[dict[str, str]
         elif all(name in axes[axis] for axis, name in combination.items()) and (
             key == "exclude" or len(combination) == len(axes)
         ):
+            if combination in found:
+                what = f"this combination is an item of {key!r} already."
+                family.problems.add(item.node, what, "Remove one of them.")
             found.append(combination)
     return found
 

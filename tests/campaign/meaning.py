@@ -24,7 +24,7 @@ from cannery.publish.policy import Publishing, load
 
 _NOWHERE = Span(file="", line=0, column=0)
 _TRUE = {"true", "yes", "on"}
-_DEFAULTS = {"edition": "release"}
+_DEFAULTS = {"edition": "release", "chip": "910b"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,14 +15,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from cannery.build.bundle.gateway import Gateway, Recorded, serving
+from cannery.build.bundle.gateway import Recorded, serving
 from cannery.build.bundle.wheels import LIST, Locked, download, listed
 from cannery.common.file_hashes import sha256_of
 from cannery.common.files import read_text
 from cannery.common.package_index import PackageIndex
 from cannery.lock.lock_file import LockedFile, LockedWheel, parse_lock, with_files
 from cannery.matrix.project import Project
-from tests.faults.small_checkout import OPTIONS, wheel
+from tests.faults.small_checkout import OPTIONS, OpenIndex, wheel
 
 from .conftest import ROOT, Built
 
@@ -81,15 +81,8 @@ def small_copy(root: Path, built: Sequence[Built], packages: PackageIndex) -> It
     words = [word for each in built for word in ("--target", each.target.id)]
     argv = [sys.executable, str(root / "build.py"), "render", *words]
     subprocess.run(argv, check=True, capture_output=True)
-    with serving(_Index("127.0.0.1", wheels, Recorded(wheels))) as index:
+    with serving(OpenIndex("127.0.0.1", wheels, Recorded(wheels))) as index:
         yield f"http://127.0.0.1:{index.server_port}/simple"
-
-
-class _Index(Gateway):
-    """An index for everybody: it is asked as a server, so nobody names a proxy's password."""
-
-    def knows(self, header: str) -> bool:  # noqa: ARG002
-        return True
 
 
 def _shorten(template: Path) -> None:

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.build.bundle.gateway import Gateway, Recorded, serving
+from cannery.build.bundle.gateway import Recorded, serving
 from cannery.build.bundle.wheels import LIST
 from cannery.common.file_hashes import sha256_of
 from cannery.matrix.project import Project
@@ -25,6 +25,7 @@ from tests.faults import base
 from tests.faults.small_checkout import (
     TARGET,
     TOOLKIT,
+    OpenIndex,
     commit,
     make_small_checkout,
     toolkit,
@@ -205,13 +206,6 @@ def disk(folder: Path, megabytes: int) -> Iterator[None]:
         unmount_below(folder)
 
 
-class _Index(Gateway):
-    """A package index, which lets everybody in."""
-
-    def knows(self, header: str) -> bool:  # noqa: ARG002 - the base class's
-        return True
-
-
 @contextmanager
 def serving_wheels(folder: Path, lock: str) -> Iterator[str]:
     """The address of a package index that has the wheels of ``lock``."""
@@ -222,7 +216,7 @@ def serving_wheels(folder: Path, lock: str) -> Iterator[str]:
         package = name.partition("-")[0].replace("_", "-")
         found[package] = {name: sha256_of(folder / name)}
     (folder / LIST).write_text(json.dumps(found), encoding="utf-8")
-    with serving(_Index("127.0.0.1", folder, Recorded(folder))) as gateway:
+    with serving(OpenIndex("127.0.0.1", folder, Recorded(folder))) as gateway:
         yield f"{gateway.address}/simple"
 
 

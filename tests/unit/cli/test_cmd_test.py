@@ -34,6 +34,7 @@ def test_the_simulated_driver_is_made(
         tree.host.mkdir()
         return tree
 
+    monkeypatch.setattr(engine, "connect", lambda: None)
     monkeypatch.setattr(engine, "image_id", lambda _: "sha256:1")
     monkeypatch.setattr(cmd_test, "check", check)
     monkeypatch.setattr(devices, "simulated", lambda *_: tree)

@@ -95,6 +95,11 @@ def test_a_release_has_its_own_in_place_of_the_layout_s() -> None:
     assert x86.nnal is None
 
 
+def test_a_release_that_is_no_version() -> None:
+    with pytest.raises(MatrixError, match=r"'9\.1' is not a CANN version"):
+        parse_matrix(text(layouts=LAYOUTS.replace("9.1.1", "9.1")), "matrix.yaml")
+
+
 def test_a_hash_is_of_the_file_or_of_the_zip_with_this_name() -> None:
     found = release(
         f"    sha256:\n      toolkit_9.1.1_aarch64.zip: {DIGEST}\n"

@@ -21,6 +21,16 @@ ADDED = {
         "nwe",
         "pair has no 'nwe'. Did you mean 'new'?",
     ),
+    "the same exclude again": (
+        "exclude: [{pair: new}, {python: own, pair: new}, {pair: new}]",
+        "{pair: new}]",
+        "this combination is an item of 'exclude' already. Remove one of them.",
+    ),
+    "the same include in another order": (
+        "include: [{python: own, pair: new}, {pair: new, python: own}]",
+        "{pair: new, python: own}]",
+        "this combination is an item of 'include' already. Remove one of them.",
+    ),
     "an unknown axis in include": (
         "include: [{python: own, pair: new, chp: x}]",
         "chp",
