@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks of ascend-doctor; 'nox -s doctor' at the root runs types and tests."""
 
-import os
 import platform
 
 import nox
@@ -29,16 +28,15 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(name="doctor-pythons")
 def doctor_pythons(session: nox.Session) -> None:
-    """Every command with each Python, from the file and the wheel; in CI uv installs them."""
+    """Every command with each Python, from the file and the wheel; uv installs what is missing."""
     required = [*PYTHONS]
-    if os.environ.get("CI"):
-        session.run("uv", "python", "install", "--quiet", *PYTHONS[1:])
+    if platform.machine() != "x86_64":
         # uv has the oldest for x86_64 only.
-        if platform.machine() == "x86_64":
-            session.run("uv", "python", "install", "--quiet", PYTHONS[0])
-        else:
-            required.remove(PYTHONS[0])
-            session.log(f"there is no Python {PYTHONS[0]} for {platform.machine()}")
+        required.remove(PYTHONS[0])
+        session.log(f"Python {PYTHONS[0]} is left out: uv has none for {platform.machine()}")
+    missing = str(session.run("python", "-m", "tests.pythons", *required, silent=True)).split()
+    if missing:
+        session.run("uv", "python", "install", "--quiet", *missing)
     session.run(
         *("pytest", "--quiet", "--numprocesses", "auto", "--dist", "loadfile"),
         *("tests/test_every_python.py", "tests/test_packed_doctor.py", *session.posargs),
