@@ -20,7 +20,7 @@ from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
 from cannery.common.yaml_reader import Section
 from cannery.matrix.cann_definitions import read_release
 from cannery.matrix.cann_layouts import read_cann_defaults
-from cannery.matrix.distributions import read_base, wrong_package
+from cannery.matrix.distributions import load_distributions, read_base, wrong_package
 from cannery.matrix.file_definitions import Downloads, read_downloads, read_file
 from cannery.matrix.wheels import (
     read_environment,
@@ -130,7 +130,20 @@ def read_definitions(top: Section) -> Definitions:
     if section := top.section("leave_out", required=False):
         must_be = _must_be(_PATTERN, "a pattern of paths; write it as */numpy/tests")
         definitions.leave_out = {name: section.texts(name, must_be) for name in section.names()}
+    _check_packages(top, definitions)
     return definitions
+
+
+def _check_packages(top: Section, definitions: Definitions) -> None:
+    """Refuse names of packages that a base has for something that nothing asks for."""
+    wanted = {each for app in definitions.applications.values() for each in app.packages}
+    for name, section in _named(top, "bases", required=False):
+        if not (packages := section.section("packages", required=False)):
+            continue
+        known = {*load_distributions()[definitions.bases[name].distribution.name].packages, *wanted}
+        for each in packages.names():
+            if each not in known:
+                packages.wrong(each, f"nothing asks for {each!r}.", did_you_mean(each, known))
 
 
 def _named(top: Section, key: str, *, required: bool = True) -> Iterable[tuple[str, Section]]:

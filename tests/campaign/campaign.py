@@ -25,7 +25,7 @@ from cannery.matrix.files import DATA, is_source
 from cannery.matrix.project import Project
 from tests.campaign.document import Document
 from tests.campaign.line_edits import LINE_EDITS, encoded
-from tests.campaign.meaning import Meaning, data, names_of, normal, read, rows
+from tests.campaign.meaning import Meaning, data, equal_but_paired, names_of, normal, read, rows
 from tests.campaign.outputs import Outputs
 from tests.campaign.structure_edits import STRUCTURE_EDITS
 from tests.campaigns import FAILURE, CaseVerdict
@@ -152,6 +152,8 @@ class Campaign:
             and rows(before.compat) == rows(after.compat)
             and names_of(before.definitions) == names_of(after.definitions)
         )
+        if same and equal_but_paired(said, self._data[edit.file]):
+            return Verdict(case=edit, outcome=Outcome.SAME)
         why = "the edit is ignored" if same else "another meaning, and no output shows it"
         return Verdict(case=edit, outcome=Outcome.FAILURE, why=why)
 

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from cannery.common.errors import Span
+from cannery.common.extras import BESIDE_TORCH, PAIRED
 from cannery.common.model import Target
 from cannery.common.yaml_limits import read_limited
 from cannery.common.yaml_reader import Problems, Section, compose
@@ -108,3 +109,16 @@ def normal(value: Any) -> Any:
         return found[0] if len(found) == 1 else found
     text = str(value)
     return "true" if text.lower() in _TRUE else "false" if text.lower() == "false" else text
+
+
+def equal_but_paired(one: Any, other: Any, key: str = "") -> bool:
+    """Whether documents are equal, where "paired" is any version of what follows torch."""
+    if PAIRED in (one, other) and key in BESIDE_TORCH:
+        return True
+    if isinstance(one, dict) and isinstance(other, dict):
+        same_keys = one.keys() == other.keys()
+        return same_keys and all(equal_but_paired(one[k], other[k], k) for k in one)
+    if isinstance(one, list) and isinstance(other, list):
+        same_length = len(one) == len(other)
+        return same_length and all(map(equal_but_paired, one, other))
+    return bool(one == other)

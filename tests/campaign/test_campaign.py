@@ -58,6 +58,18 @@ def test_an_edit_can_be_made_again(campaign: Campaign, tmp_path: Path) -> None:
             "title: LLaMA",
             Outcome.DIFFERENT,
         ),
+        (
+            "matrix.yaml",
+            "llamafactory095: {torchaudio: paired",
+            "llamafactory095: {torchaudio: 2.10.0",
+            Outcome.SAME,
+        ),
+        (
+            "matrix.yaml",
+            "llamafactory095: {torchaudio: paired",
+            "llamafactory095: {torchaudio: 2.9.1",
+            Outcome.REFUSED,
+        ),
         ("compat.yaml", "branch: v2.9.0-26.1.0", "branch: v2.9.0-26.1.1", Outcome.DIFFERENT),
         ("publish.yaml", "latest:", "newest:", Outcome.DIFFERENT),
     ],

@@ -71,6 +71,12 @@ PROBLEMS = {
         "openssh client",
         "'openssh client' is not the name of a package.",
     ),
+    "package that nothing asks for": (
+        "    suite: bullseye\n",
+        "    suite: bullseye\n    packages: {shh: [openssh-client]}\n",
+        "[openssh-client]",
+        "nothing asks for 'shh'. Did you mean 'ssh'?",
+    ),
     "glibc that is no version": (
         "glibc: 2.31",
         "glibc: banana",

@@ -8,6 +8,7 @@ import pytest
 from cannery.common.bases import EVERY_IMAGE, PYTHON, PackageManager
 from cannery.common.errors import FileError, MatrixError
 from cannery.matrix.distributions import DISTRIBUTIONS, load_distributions
+from tests.unit import applications
 from tests.unit.matrices import edited, load
 
 TEXT = DISTRIBUTIONS.read_text(encoding="utf-8")
@@ -39,9 +40,11 @@ def test_what_has_no_entry_is_the_name_of_a_package() -> None:
 
 
 def test_a_base_replaces_single_entries(tmp_path: Path) -> None:
-    own = "    suite: bullseye\n    packages: {ssh: [dropbear], rdma: [libibverbs1]}\n"
-    target = load(tmp_path, edited("    suite: bullseye\n", own)).targets["full"]
-    assert target.base.distribution.packages_for("ssh", "rdma") == ("dropbear", "libibverbs1")
+    """An entry of the distribution, or a package that an application asks for."""
+    own = "    suite: bullseye\n    packages: {ssh: [dropbear], pdsh: [pdsh-lite]}\n"
+    text = edited("    suite: bullseye\n", own, applications.TEXT)
+    target = load(tmp_path, text).targets["served"]
+    assert target.base.distribution.packages_for("ssh", "pdsh") == ("dropbear", "pdsh-lite")
     assert target.base.distribution.packages_for("pci") == ("pciutils",)
 
 
