@@ -89,6 +89,7 @@ class When:
     without_compiler: bool = False
     usual_index: bool = False
     pythons: tuple[str, ...] = ()
+    chips: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -216,7 +217,10 @@ class Apex(Row):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Package(Row):
-    """What is known of a package; exactly one of bound, pin, seen and refused is given."""
+    """What is known of a package; exactly one of bound, pin, seen and refused is given.
+
+    ``instead`` is what to do where it is refused.
+    """
 
     package: str
     when: When
@@ -225,6 +229,7 @@ class Package(Row):
     seen: SpecifierSet | None
     refused: str
     required: bool
+    instead: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

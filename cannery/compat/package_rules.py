@@ -50,6 +50,7 @@ def _is_there(when: When, target: Target) -> bool:
     known = (
         minor in (when.pythons or (minor,)),
         machine == (when.machine or machine),
+        target.chip in (when.chips or (target.chip,)),
         target.without_compiler or not when.without_compiler,
         not when.usual_index or not (target.torch_index or target.torch_wheel),
     )
@@ -118,7 +119,7 @@ def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator
     if refused := [row for row in rows if row.refused]:
         text = f"{_listed(asked)} is refused: {refused[0].refused}."
         found = _package(name, Verdict.FORBIDDEN, text, asked[0], refused)
-        yield replace(found, fix=_instead(subject, refused[0].when))
+        yield replace(found, fix=refused[0].instead or _instead(subject, refused[0].when))
         return
     bad = [finding for each in asked for finding in _out_of_bounds(name, each, asked, rows)]
     yield from bad

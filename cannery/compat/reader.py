@@ -15,6 +15,7 @@ from packaging.version import InvalidVersion, Version
 from cannery.common.cann_version import CannRange
 from cannery.common.clock import is_day
 from cannery.common.errors import did_you_mean
+from cannery.common.model import CHIPS
 from cannery.common.specifiers import parse_requirement, specifiers
 from cannery.common.wheel_tags import MACHINES
 from cannery.common.yaml_reader import Section
@@ -147,6 +148,11 @@ def _machine(text: str) -> str:
     return text
 
 
+def wrong_chip(text: str) -> str:
+    """What is wrong with ``text`` as a chip; "" if nothing is."""
+    return "" if text in CHIPS else f"unknown chip {text!r}. {did_you_mean(text, CHIPS)}"
+
+
 def when(section: Section) -> facts.When:
     """The conditions of a row."""
     return facts.When(
@@ -160,6 +166,7 @@ def when(section: Section) -> facts.When:
         without_compiler=section.flag("runtime"),
         usual_index=section.flag("usual_index"),
         pythons=optional(section, "pythons", python_range) or (),
+        chips=section.texts("chips", wrong_chip),
     )
 
 

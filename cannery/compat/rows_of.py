@@ -9,8 +9,6 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from cannery.common.cann_version import CannRange, CannVersion
-from cannery.common.errors import did_you_mean
-from cannery.common.model import CHIPS
 from cannery.common.specifiers import specifiers
 from cannery.common.yaml_reader import Section
 from cannery.compat import facts
@@ -23,6 +21,7 @@ from cannery.compat.reader import (
     value,
     wheel_version,
     when,
+    wrong_chip,
 )
 
 _SUITE = ("suite", "distribution", "release", "glibc", "python")
@@ -99,7 +98,7 @@ def cxx_abi(section: Section, reader: Reader) -> facts.CxxAbi | None:
 def release(section: Section, reader: Reader) -> facts.Release | None:
     """A row of cann."""
     cann = value(section, "cann", CannVersion.parse)
-    chips, nnal = section.texts("chips", _wrong_chip), section.flag("nnal")
+    chips, nnal = section.texts("chips", wrong_chip), section.flag("nnal")
     common = reader.common(section)
     if common is None or cann is None:
         return None
@@ -128,17 +127,13 @@ def _wrong_cann(text: str) -> str:
     return ""
 
 
-def _wrong_chip(text: str) -> str:
-    return "" if text in CHIPS else f"unknown chip {text!r}. {did_you_mean(text, CHIPS)}"
-
-
 def file_name(section: Section, reader: Reader) -> facts.FileName | None:
     """A row of files."""
     component = section.choose(
         "component", {name: name for name in ("toolkit", "kernels", "nnal")}, "component"
     )
     cann, file = value(section, "cann", CannRange.parse), section.text("file")
-    chips, common = section.texts("chips", _wrong_chip), reader.common(section)
+    chips, common = section.texts("chips", wrong_chip), reader.common(section)
     try:
         file.format(version="", chip="", machine="")
     except (KeyError, IndexError, ValueError):
@@ -200,6 +195,7 @@ def package(section: Section, reader: Reader) -> facts.Package | None:
         section.problems.add(section.node, what)
     bound, pin, seen = (optional(section, key, specifiers) for key in keys[:3])
     refused, required = section.text("refused", required=False), section.flag("required")
+    instead = section.text("instead", required=False)
     common = reader.common(section)
     if common is None:
         return None
@@ -212,6 +208,7 @@ def package(section: Section, reader: Reader) -> facts.Package | None:
         seen=seen,
         refused=refused,
         required=required,
+        instead=instead,
     )
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What projects pin in their own images: compat.yaml allows it, or says why it cannot work.
 
-The pins are those of the files and commits that are named; read on 2026-11-21.
+The pins are those of the files and commits that are named; read on 2026-11-21. Images for A3 build
+vllm-ascend from its sources.
 """
 
 from __future__ import annotations
@@ -51,7 +52,16 @@ MAKERS = {
         torch_npu="2.10.0.post4",
         # It comes with vllm-ascend, which requires it.
         extras={"triton_ascend": "3.2.2"},
+    ),
+    "verl Dockerfile.ascend_9.1.0_a3@1b0be36, with the index's wheel of vllm-ascend": Pins(
+        python="3.12",
+        cann="9.1.0",
+        chip="a3",
+        torch="2.10.0",
+        torch_npu="2.10.0.post4",
+        extras={"triton_ascend": "3.2.2"},
         requirements=("vllm-ascend==0.23.0",),
+        refused="are for 910b (A2), and on another chip check_ascend_device_type() stops",
     ),
     "verl Dockerfile.ascend_9.0.0_a3@ba24812": Pins(
         python="3.11",
@@ -59,7 +69,7 @@ MAKERS = {
         chip="a3",
         torch="2.9.0",
         torch_npu="2.9.0.post2",
-        requirements=("vllm-ascend==0.18.0", "transformers==5.3.0"),
+        requirements=("transformers==5.3.0",),
     ),
     "verl sglang_8.5.0_a3@2c49b2a": Pins(
         python="3.11",
@@ -101,7 +111,6 @@ MAKERS = {
         chip="a3",
         torch="2.9.0",
         torch_npu="2.9.0.post2",
-        requirements=("vllm-ascend==0.18.0",),
     ),
     "modelscope Dockerfile.ascend@020cad8, CANN 9.0.0": Pins(
         python="3.11",
@@ -109,7 +118,6 @@ MAKERS = {
         chip="a3",
         torch="2.9.0",
         torch_npu="2.9.0.post2",
-        requirements=("vllm-ascend==0.18.0",),
     ),
     "VeOmni docker/ascend@5a46add": Pins(
         python="3.12",

@@ -125,7 +125,7 @@ def test_there_are_targets_for_what_is_current() -> None:
 
 SELECTED = {
     "verl=0.9 torch=2.10 chip=910b python=3.11": "py311-torch2100-cann910-verl091-910b",
-    "torchvision=0.24 triton_ascend=3.2.0 vllm=0.18 chip=a3": "py311-torch290-cann900-vllm0180-a3",
+    "triton_ascend=3.2.0 vllm=0.18 chip=910b": "py311-torch290-cann900-vllm0180-910b",
     "torch=2.10 cann=9.1 chip=310p platform=linux/arm64": "py311-torch2100-cann910-310p",
     "mindspore=2.10 chip=910b architecture=arm64": "py311-mindspore2100-cann910-910b",
 }

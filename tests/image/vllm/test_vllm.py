@@ -43,6 +43,16 @@ def test_server(host: Host) -> None:
 
 
 @pytest.mark.device
+def test_worker(host: Host, record: Facts) -> None:
+    """What each worker asks first: whether the plugin was built for the chip of the device."""
+    if record["components"]["vllm"] == "0.7.3":
+        pytest.skip("vllm-ascend 0.7.3 does not ask for the chip")
+    code = "from vllm_ascend.utils import check_ascend_device_type as check; check()"
+    result = host.run("python3 -c %s", code)
+    assert result.rc == 0, result.stderr
+
+
+@pytest.mark.device
 def test_platform(host: Host, record: Facts) -> None:
     """vLLM takes the NPU for its platform, and the locked torch computes on it."""
     result = host.run("python3 -c %s", PLATFORM)

@@ -40,6 +40,15 @@ def test_another_version_is_not_concerned() -> None:
     assert not [each for each in problems(serving("vllm-ascend==0.18.0")) if "glibc" in each]
 
 
+def test_a_wheel_for_another_chip_says_where_else_it_is() -> None:
+    own = serving("vllm-ascend==0.23.0", base=NEWER, chip="a3", cann=cann("9.1.0", chip="a3"))
+    [said] = [each for each in problems(own) if " is refused" in each and "910b (A2)" in each]
+    assert "check_ascend_device_type() stops each worker" in said
+    assert "Take chip 910b, or vllm-ascend's own image for the chip." in said
+    other = problems(replace(own, chip="910b", cann=cann("9.1.0")))
+    assert not [each for each in other if "910b (A2)" in each]
+
+
 def test_a_platform_without_wheels_names_the_other() -> None:
     own = serving("sglang==0.5.23", base=NEWER, platform="linux/amd64")
     [said] = [each for each in problems(own) if " is refused" in each]
