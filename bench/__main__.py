@@ -90,7 +90,7 @@ def _measured(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """``run``, with errors as messages and exit codes; see docs/exit-codes.md."""
+    """``run``, with errors as messages and exit codes; see docs/reference.md."""
 
     def interrupt(_signal: int, _frame: object) -> None:
         raise KeyboardInterrupt

@@ -70,7 +70,7 @@ def _figures(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="12 minutes: every ratio that is not hours, with fewer samples; docs/bench.md stays",
+        help="12 minutes: every ratio that is not hours, with fewer samples; bench/README.md stays",
     )
     parser.add_argument(
         "--runs",

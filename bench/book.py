@@ -72,7 +72,7 @@ class Book:
             self.draw_history()
 
     def draw(self) -> None:
-        """Write docs/bench.md and docs/bench.svg.
+        """Write bench/README.md and bench/bench.svg.
 
         Raises:
             UsageError: nothing was measured on this machine.
@@ -80,18 +80,18 @@ class Book:
         if not self._results:
             what = f"there are no results of this machine: {self.path} is missing."
             raise UsageError(Problem(what=what, fix="Measure something first."))
-        docs = self._root / "docs"
+        folder = self._root / "bench"
         page, chart = draw.page(self._results), draw.chart(self._results)
-        write_files({docs / "bench.md": page, docs / "bench.svg": chart})
+        write_files({folder / "README.md": page, folder / "bench.svg": chart})
 
     def draw_history(self) -> None:
-        """Write docs/bench-history.svg.
+        """Write bench/bench-history.svg.
 
         Raises:
             FileError: there is no history.
         """
         chart = draw_history.chart(history.read(self.history))
-        write_files({self._root / "docs" / "bench-history.svg": chart})
+        write_files({self._root / "bench" / "bench-history.svg": chart})
 
 
 def _now() -> str:

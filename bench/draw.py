@@ -21,7 +21,7 @@ cannery's figure to the figure in the column "compared with"; the mark on a bar 
 
 The baseline is the usual way to build such images: one Dockerfile with one stage, which runs
 entirely under emulation, as the NPU images of LLaMA-Factory and the CANN images are built ([the
-template](../bench/baseline/Dockerfile.j2)). The baseline has the same Debian packages, the same
+template](baseline/Dockerfile.j2)). The baseline has the same Debian packages, the same
 locked wheels and the same vendor files; the simulated CANN packages are built beforehand for both
 sides. They are small; in the figures that name a size they are padded with files, for both sides.
 An image of either side is compared only after `import torch, torch_npu` has worked in it.
@@ -33,7 +33,7 @@ twice; the column "runs" says so.
 `python -m bench --quick` has 12 minutes for every ratio that is not hours, with fewer samples and
 its baseline in the same run. It says which figures it leaves out, because they take hours or
 because too little time is left. The last one that it begins may end later: on 2026-11-24 all took
-13.6 minutes. Every run is a line of [history.jsonl](../bench/results/history.jsonl);
+13.6 minutes. Every run is a line of [history.jsonl](results/history.jsonl);
 `python -m bench --history` draws it. `python -m bench --compare A B` compares two commits of it,
 or two files that `--out` has written, by the Mann-Whitney U test with Holm's correction.
 
@@ -59,7 +59,7 @@ _FULL = 2.0
 
 
 def page(results: Mapping[str, Any]) -> str:
-    """docs/bench.md."""
+    """bench/README.md."""
     machine = results["machine"]
     said = (
         f"{machine['cpu']}, {machine['cores']} cores, {machine['memory']}; Linux "
@@ -187,7 +187,7 @@ def line(figure: Figure) -> str:
 
 
 def chart(results: Mapping[str, Any]) -> str:
-    """docs/bench.svg: a bar for each figure whose limit is on the ratio."""
+    """bench/bench.svg: a bar for each figure whose limit is on the ratio."""
     bars = [
         (figure["title"], figure["ratio"], LIMITS.get(key, _NO_LIMIT), _passed(key, figure))
         for key, figure in _ordered(results)

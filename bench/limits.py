@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The limit of each figure, and what bounds the figure. In the order of docs/bench.md. Pure."""
+"""The limit of each figure, and what bounds the figure. In the order of bench/README.md. Pure."""
 
 from __future__ import annotations
 

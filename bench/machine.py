@@ -20,7 +20,7 @@ _SHORT = 7
 
 
 def facts(emulated: bool) -> dict[str, str]:
-    """The facts about this machine for docs/bench.md; ``emulated`` is about the images."""
+    """The facts about this machine for bench/README.md; ``emulated`` is about the images."""
     return {
         "cpu": _first(_MODEL, Path("/proc/cpuinfo")) or platform.machine(),
         "architecture": platform.machine(),

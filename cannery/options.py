@@ -14,8 +14,8 @@ from pathlib import Path
 from cannery.common.option import Option, OptionSet, flag, index_address, number, option, person
 from cannery.common.sources import CannSource
 
-MACHINES = "several machines (docs/many-machines.md)"
-_FETCHING = "fetching files (docs/fetching.md)"
+MACHINES = "several machines (docs/platform-teams.md)"
+_FETCHING = "fetching files (docs/build.md)"
 
 TARGET = Option(
     "a target, or a pattern such as 'py39-*'", flags=("--target",), words="ID", metavar="ID"
@@ -55,7 +55,7 @@ INDEX_URL = Option(
 )
 VERBOSE = Option("show every check", default=False, with_resume=True)
 FORMAT = Option(
-    "text for people, or JSON for programs; docs/command-line.md has its fields",
+    "text for people, or JSON for programs; docs/reference.md has its fields",
     default="text",
     choices=("text", "json"),
 )

@@ -12,7 +12,7 @@ from schemas.files import FOLDER, schema_files
 
 
 def main(folder: Path = FOLDER) -> int:
-    """Write every schema into ``folder``; return the exit code, as docs/exit-codes.md has it."""
+    """Write every schema into ``folder``; return the exit code, as docs/reference.md has it."""
     try:
         write_files(schema_files(folder))
     except CanneryError as error:

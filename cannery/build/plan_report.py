@@ -66,7 +66,7 @@ def _change(change: Change, *, verbose: bool) -> list[str]:
 
 
 def to_json(plan: Plan) -> str:
-    """The plan for programs; docs/many-machines.md has an example."""
+    """The plan for programs; docs/platform-teams.md has an example."""
     found: dict[str, Any] = {
         "targets": [
             {

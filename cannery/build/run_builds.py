@@ -27,7 +27,7 @@ def build_all(
     """Carry out ``planned``, and store in ``journal`` how far each target gets.
 
     Raises:
-        CanneryError: one or more targets failed; see docs/exit-codes.md.
+        CanneryError: one or more targets failed; see docs/reference.md.
     """
     if options.record:
         # Read now, so that an invalid file is not found only after hours of building.

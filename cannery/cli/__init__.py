@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
-    """Run the command that ``argv`` names and return the exit code; see docs/exit-codes.md.
+    """Run the command that ``argv`` names and return the exit code; see docs/reference.md.
 
     ``root`` is the folder with the matrix.yaml that the command is about.
     """

@@ -129,7 +129,7 @@ def run(given: Given, project: Project) -> int:
     """Build every selected target; a target that fails does not keep the others from it.
 
     Raises:
-        CanneryError: whatever stops one or more targets; see docs/exit-codes.md.
+        CanneryError: whatever stops one or more targets; see docs/reference.md.
     """
     plan_options = read(ShownOptions, given, project)
     builds = not (plan_options.plan or plan_options.print)

@@ -27,7 +27,7 @@ COMMAND = Command(
     description="Prints a script with which bash or zsh completes commands, options, files "
     "and the ids of targets after ./build.py. The script asks build.py for the ids, so it "
     "knows new targets at once. Print it again after an update of build.py. Needs no engine. "
-    "See docs/command-line.md.",
+    "See docs/reference.md.",
     reads="nothing",
     writes="nothing",
     example="completion bash >~/.build.py.bash",

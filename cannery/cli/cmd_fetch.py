@@ -57,7 +57,7 @@ COMMAND = Command(
     description="Downloads the files that targets or CANN releases need, verifies their sha256 "
     "and stores them for all checkouts of this user, as a build does with what it needs. "
     "Continues interrupted downloads. Can list or prune what is stored instead. See "
-    "docs/fetching.md.",
+    "docs/build.md.",
     reads="matrix.yaml, cannery.toml, artifacts/, and the servers of files",
     writes="the folder of fetched files, and with --trust-first-use matrix.yaml",
     example="fetch --cann 8.1.RC1 --accept-eula 'Example Ltd'",
@@ -71,7 +71,7 @@ def run(given: Given, project: Project) -> int:
 
     Raises:
         ArtifactError: a file could not be fetched; the others are stored.
-        CanneryError: as ``fetch_files``; see docs/exit-codes.md.
+        CanneryError: as ``fetch_files``; see docs/reference.md.
     """
     options = read(FetchOptions, given, project)
     transfer = read(TransferOptions, given, project)

@@ -46,7 +46,7 @@ COMMAND = Command(
     description="Copies a published image with its attestations and signatures, with the "
     "same digest, to another repository or tag. Refuses images that no file in releases/ "
     "records, and never changes an immutable tag. Nothing is built, and no engine is needed. "
-    "See docs/publishing.md.",
+    "See docs/publish.md.",
     reads="the registry of FROM, and releases/",
     writes="images and tags in the registry of TO",
     example="promote test.example.com/ascend:ID registry.example.com/ascend",

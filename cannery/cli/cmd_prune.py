@@ -38,7 +38,7 @@ COMMAND = Command(
     description="Shows every image in the registry, whether it is kept, and why; deletes the "
     "others with --yes. Images that a file in releases/ records, images with a tag that "
     "'build.py push' moves, and everything that these refer to are always kept. See "
-    "docs/publishing.md.",
+    "docs/publish.md.",
     reads="the registry, matrix.yaml, publish.yaml and releases/",
     writes="nothing; with --yes it deletes images from the registry",
     example="prune --registry registry.example.com --keep 2",

@@ -58,7 +58,7 @@ class TypedPushOptions(PushOptions, OptionSet):
 COMMAND = Command(
     description="Uploads the selected images by digest, pulls and tests them again, writes a "
     "record below releases/, and moves the tags last. If anything fails, no tag has moved. "
-    "See docs/publishing.md.",
+    "See docs/publish.md.",
     reads="images of the engine, matrix.yaml, publish.yaml, images/ and .cannery/reports/",
     writes="images and tags in the registry, and records in releases/",
     example="push --target 'py39-*' --registry registry.example.com",

@@ -103,7 +103,7 @@ class RunOptions(TargetOptions):
 COMMAND = Command(
     description="Starts a container of one target's image with the devices, the driver and "
     "the shared memory that it needs, after checking that this host has them. Can print the "
-    "command, or a file for another host, instead. See docs/running.md.",
+    "command, or a file for another host, instead. See docs/run.md.",
     reads="matrix.yaml, and the devices and the driver of this host",
     writes="nothing",
     example="run py39-torch231-cann8t39 --simulate -- npu-smi info",

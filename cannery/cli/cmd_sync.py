@@ -42,7 +42,7 @@ COMMAND = Command(
     "YAML files, the reference of the commands, the table of images and the page. Says what has "
     "changed. Other locks stay as they are; the package index is asked only if one is missing.",
     reads="what 'lock', 'render' and 'catalog' read",
-    writes="images/, docs/targets.md, .cannery/catalog/, and schemas/ and docs/command-line.md "
+    writes="images/, docs/targets.md, .cannery/catalog/, and schemas/ and docs/reference.md "
     "where the checkout has them",
     example="sync",
     options=(SyncOptions,),
@@ -95,7 +95,7 @@ def _write_reference(project: Project) -> int:
     Raises:
         MatrixError, FileError: the page has no place for it, or cannot be written.
     """
-    path = project.root / "docs" / "command-line.md"
+    path = project.root / "docs" / "reference.md"
     if not path.is_file():
         return 0
     before = read_text(path)

@@ -113,7 +113,7 @@ def overview() -> str:
             "",
             "'build.py help COMMAND' shows the options of a command and an example;",
             "'build.py --target ID' is a build; 'build.py help completion' is for your shell.",
-            "Exit codes: docs/exit-codes.md",
+            "Exit codes: docs/reference.md",
         ]
     )
 

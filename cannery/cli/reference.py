@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference of all commands in docs/command-line.md, made from what they declare."""
+"""The reference of all commands in docs/reference.md, made from what they declare."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def with_reference(page: str) -> str:
     before, start, rest = page.partition(f"{START}\n")
     _, end, after = rest.partition(f"{END}\n")
     if not start or not end:
-        raise MatrixError(f"docs/command-line.md has no lines {START} and {END}.")
+        raise MatrixError(f"docs/reference.md has no lines {START} and {END}.")
     return before + start + _reference() + end + after
 
 

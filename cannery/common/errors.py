@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that can go wrong for a user, and the exit code that each kind has.
 
-The codes are listed for users in docs/exit-codes.md. ``cannery.cli.main`` is the one place that
+The codes are listed for users in docs/reference.md. ``cannery.cli.main`` is the one place that
 turns an error into text and a code.
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is known of targets as plain data, for texts and for programs.
 
-docs/command-line.md has the fields that programs see.
+docs/reference.md has the fields that programs see.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 """Writes how to run an image: for a shell, Compose, Kubernetes and Volcano.
 
 workload is the image with its cards and hosts, pods a pod for it. Each other module writes one
-format. docs/running.md explains each line.
+format. docs/run.md explains each line.
 """
 
 from __future__ import annotations

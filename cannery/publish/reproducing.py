@@ -58,7 +58,7 @@ def reproduce(
     Raises:
         OutOfSyncError: the checkout has other files than the commit of ``original``.
         UsageError: the commit or the target does not exist here.
-        CanneryError: it cannot be built; see docs/exit-codes.md.
+        CanneryError: it cannot be built; see docs/reference.md.
     """
     target = _target(project, original)
     _require_inputs(project, original, target)

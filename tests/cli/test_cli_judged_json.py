@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``check`` and ``explain`` for programs: the fields that docs/command-line.md names, always."""
+"""``check`` and ``explain`` for programs: the fields that docs/reference.md names, always."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def shape(value: Any) -> Any:
 
 
 def test_the_documentation_has_these_fields(original: Checkout) -> None:
-    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     [block] = re.findall(r"^    \{\n(?:    .*\n)+", text, re.MULTILINE)
     documented = json.loads(block)
     found = loaded(original.run("explain", TARGET, "--format", "json"))

@@ -25,7 +25,7 @@ def test_nothing_and_help_say_what_there_is(original: Checkout) -> None:
         assert result.err == ""
         texts.add(result.out)
     [text] = texts
-    for word in ("build", "test", "run", "list", "render", "lock", "--target", "exit-codes"):
+    for word in ("build", "test", "run", "list", "render", "lock", "--target", "Exit codes"):
         assert word in text
 
 

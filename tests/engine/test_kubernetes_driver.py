@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What buildx asks of a cluster for the pool of docs/many-machines.md.
+"""What buildx asks of a cluster for the pool of docs/platform-teams.md.
 
 No API server could be had, so one that only records stands in for it: it accepts the deployment,
 says that all pods are ready, and refuses to run commands in them.
@@ -127,8 +127,8 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[_Api]]
 
 
 def documented(word: str) -> str:
-    """The command of docs/many-machines.md that begins with ``word``."""
-    text = (ROOT / "docs" / "many-machines.md").read_text(encoding="utf-8").replace("\\\n", "")
+    """The command of docs/platform-teams.md that begins with ``word``."""
+    text = (ROOT / "docs" / "platform-teams.md").read_text(encoding="utf-8").replace("\\\n", "")
     match = re.search(rf"^ +({word} .*)$", text, re.MULTILINE)
     assert match, word
     return match[1]

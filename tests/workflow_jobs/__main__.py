@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every job of the workflows on this machine; see docs/workflow-jobs.md.
+"""Runs every job of the workflows on this machine; see tests/workflow_jobs/README.md.
 
 python -m tests.workflow_jobs [--reuse] [SCENARIO...]
 """

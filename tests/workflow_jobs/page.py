@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/workflow-jobs.md: the jobs that ran, and what was replaced."""
+"""tests/workflow_jobs/README.md: the jobs that ran, and what was replaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.workflow_jobs.stand_ins import ACTIONS, OTHERS
 from tests.workflows.steps import ROOT, WORKFLOWS
 
 RESULTS = Path(__file__).parent / "results.json"
-PAGE = ROOT / "docs" / "workflow-jobs.md"
+PAGE = ROOT / "tests" / "workflow_jobs" / "README.md"
 
 _HEAD = """\
 # The jobs of the workflows, run on this machine

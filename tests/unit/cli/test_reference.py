@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference in docs/command-line.md."""
+"""The reference in docs/reference.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.unit.matrices import CHECKOUT
 
 
 def test_the_page_has_what_the_commands_declare() -> None:
-    page = (CHECKOUT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    page = (CHECKOUT / "docs" / "reference.md").read_text(encoding="utf-8")
     assert with_reference(page) == page, "Run: python build.py sync"
     for name in SUMMARIES:
         assert f"\n#### {name}\n" in page
