@@ -10,7 +10,6 @@ from pathlib import Path
 
 from cannery.common.errors import did_you_mean
 from cannery.common.yaml_reader import Section, read_yaml
-from cannery.compat.reader import Reader
 
 ARCHIVES = Path(__file__).with_name("pythons.yaml")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -53,7 +52,8 @@ def _archives(top: Section) -> list[Archive]:
         for name, each in section.sections():
             sources[name] = f"{each.text('name')}, {each.text('date')}"
             each.done()
-    return [*Reader(top).rows("archives", lambda row: _archive(row, sources))]
+    rows = top.mappings("archives", required=True, item="a row of archives")
+    return [_archive(row, sources) for row in rows]
 
 
 def _archive(section: Section, sources: Mapping[str, str]) -> Archive:
@@ -66,9 +66,11 @@ def _archive(section: Section, sources: Mapping[str, str]) -> Archive:
     name = section.text("source")
     if name and name not in sources:
         section.wrong("source", f"there is no source {name!r}.", did_you_mean(name, sources))
-    return Archive(
+    archive = Archive(
         version=section.text("version"),
         release=section.text("release"),
         source=sources.get(name, ""),
         sha256=hashes,
     )
+    section.done()
+    return archive

@@ -56,9 +56,8 @@ def _wheels(target: Target) -> Iterator[tuple[str, str, Place]]:
 def _version(row: Pairing, package: str) -> str:
     """The version of ``package`` that ``row`` names; "" if it names none."""
     if package == "triton-ascend":
-        return row.beside.get("triton_ascend", "").replace("N/A", "")
-    app = row.beside.get("app", "")
-    return app.removeprefix(_VLLM) if app.startswith(_VLLM) else ""
+        return row.triton_ascend.replace("N/A", "")
+    return row.app.removeprefix(_VLLM) if row.app.startswith(_VLLM) else ""
 
 
 def _judge(subject: Subject, package: str, asked: Requested) -> Finding:

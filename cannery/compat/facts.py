@@ -1,16 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of compat.yaml as data. Nothing here reads a file or decides anything."""
+"""The rows of compat.yaml as data. Nothing here reads a file or decides anything.
+
+A field is the key of its name, and its type says how the value is read; one with a default may be
+left out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from cannery.common.cann_version import CannRange, CannVersion
+from cannery.compat.values import (
+    Abi,
+    Address,
+    App,
+    Chips,
+    Date,
+    Day,
+    FileNames,
+    Glibc,
+    Machine,
+    OneOf,
+    PackageVersion,
+    Pythons,
+    Rank,
+    Releases,
+    Triton,
+    WheelVersion,
+)
+
+LIFETIMES = {
+    "cann": "CANN",
+    "torch_npu": "torch_npu for torch",
+    "python": "Python",
+    "debian": "Debian",
+    "ubuntu": "Ubuntu",
+    "openeuler": "openEuler",
+}
+"""Component of a lifetime to its name in sentences; a base is one of the distribution's name."""
+
+_PACKAGES = {name: name for name in ("toolkit", "kernels", "nnal")}
 
 
 class Kind(StrEnum):
@@ -32,12 +67,12 @@ class Source:
     """
 
     name: str
-    rank: int
-    kind: Kind
-    date: str
+    rank: Rank
+    kind: Annotated[Kind, OneOf({str(kind): kind for kind in Kind}, "kind of source")]
+    date: Date
     cite: str
     about: str = ""
-    address: str = ""
+    address: Address = ""
 
     def __str__(self) -> str:
         return f"{self.cite}, {self.date}"
@@ -84,12 +119,12 @@ class When:
     torch_npu: SpecifierSet | None = None
     requirement: Requirement | None = None
     without: Requirement | None = None
-    glibc_below: tuple[int, ...] = ()
-    machine: str = ""
+    glibc_below: Glibc = ()
+    machine: Machine = ""
     without_compiler: bool = False
     usual_index: bool = False
-    pythons: tuple[str, ...] = ()
-    chips: tuple[str, ...] = ()
+    pythons: Pythons = ()
+    chips: Chips = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,17 +132,21 @@ class Pairing(Row):
     """A torch, a torch_npu ("" where the source names none) and a CANN that go together.
 
     ``pythons`` are the minors that the best source names, ``wheels_pythons`` those for which the
-    last source has wheels; both may be empty. ``beside`` is what else the source names.
+    last source has wheels; both may be empty.
     """
 
-    torch: str
-    torch_npu: str
+    torch: WheelVersion
+    torch_npu: WheelVersion = ""
     cann: CannVersion
-    pythons: tuple[str, ...]
-    wheels_pythons: tuple[str, ...]
-    branch: str
-    beta: bool
-    beside: Mapping[str, str]
+    pythons: Pythons = ()
+    wheels_pythons: Pythons = ()
+    branch: str = ""
+    beta: bool = False
+    driver: str = ""
+    deepspeed: str = ""
+    apex: str = ""
+    app: App = ""
+    triton_ascend: Triton = ""
 
     def statements(self) -> Iterable[tuple[Source, tuple[str, ...]]]:
         """Each source that names Pythons, with the Pythons that it names."""
@@ -142,8 +181,8 @@ class Driver(Row):
 
     cann: CannVersion
     minimum: str
-    maximum: str
-    paired: str
+    maximum: str = ""
+    paired: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -151,7 +190,7 @@ class CxxAbi(Row):
     """The libstdc++ ABI, 0 or 1, of a torch or of a vendor image's NNAL."""
 
     when: When
-    abi: int
+    abi: Abi
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -159,27 +198,27 @@ class Release(Row):
     """The chips that kernels were seen for, and whether NNAL was seen."""
 
     cann: CannVersion
-    chips: tuple[str, ...]
-    nnal: bool
+    chips: Chips = ()
+    nnal: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OnToolkit(Row):
     """The toolkits that kernels or NNAL of some versions go on; none: only the same version."""
 
-    component: str
+    component: Annotated[str, OneOf({"kernels": "kernels", "nnal": "nnal"}, "component")]
     version: CannRange
-    toolkits: tuple[CannVersion, ...]
+    toolkits: Releases = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FileName(Row):
     """How the vendor names a file; it may hold {version}, {chip} and {machine}."""
 
-    component: str
+    component: Annotated[str, OneOf(_PACKAGES, "component")]
     cann: CannRange
-    chips: tuple[str, ...]
-    file: str
+    chips: Chips = ()
+    file: FileNames
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -199,11 +238,11 @@ class DeepSpeed(Row):
     """
 
     version: SpecifierSet
-    torch: SpecifierSet | None
-    pythons: tuple[str, ...]
-    plugin: str
-    refused: str
-    advised: bool
+    torch: SpecifierSet | None = None
+    pythons: Pythons = ()
+    plugin: str = ""
+    refused: str = ""
+    advised: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -211,7 +250,7 @@ class Apex(Row):
     """The Pythons and torches that a source builds a version of apex for."""
 
     version: str
-    pythons: tuple[str, ...]
+    pythons: Pythons
     torch: SpecifierSet
 
 
@@ -224,11 +263,11 @@ class Package(Row):
 
     package: str
     when: When
-    bound: SpecifierSet | None
-    pin: SpecifierSet | None
-    seen: SpecifierSet | None
-    refused: str
-    required: bool
+    bound: SpecifierSet | None = None
+    pin: SpecifierSet | None = None
+    seen: SpecifierSet | None = None
+    refused: str = ""
+    required: bool = False
     instead: str = ""
 
 
@@ -236,9 +275,9 @@ class Package(Row):
 class MindSpore(Row):
     """A MindSpore, its CANN, and the Pythons that the source names; none: it names no Python."""
 
-    version: str
+    version: WheelVersion
     cann: CannVersion
-    pythons: tuple[str, ...]
+    pythons: Pythons = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -246,7 +285,7 @@ class KnownBad(Row):
     """A combination that fails, and why."""
 
     when: When
-    python_below: str
+    python_below: PackageVersion = ""
     why: str
 
 
@@ -256,17 +295,17 @@ class Ending(Row):
 
     cann: CannRange
     what: str
-    date: str
+    date: Date
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lifetime(Row):
-    """When a release came out and until when it is maintained; or "". See ``lifetimes.NAMES``."""
+    """When a release came out and until when it is maintained; or ""."""
 
-    component: str
+    component: Annotated[str, OneOf({name: name for name in LIFETIMES}, "component")]
     version: str
-    released: str
-    ends: str
+    released: Day = ""
+    ends: Day = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -277,6 +316,8 @@ class Rejected(Row):
     torch_npu: str
     cann: str
     why: str
+    pythons: Pythons = ()
+    branch: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,18 +7,8 @@ from collections.abc import Iterator
 
 from cannery.common.bases import PythonSource
 from cannery.common.model import Target
-from cannery.compat.facts import Compat, Lifetime
+from cannery.compat.facts import LIFETIMES, Compat, Lifetime
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
-
-NAMES = {
-    "cann": "CANN",
-    "torch_npu": "torch_npu for torch",
-    "python": "Python",
-    "debian": "Debian",
-    "ubuntu": "Ubuntu",
-    "openeuler": "openEuler",
-}
-"""Component of a row to its name in sentences; a base is one of the distribution's name."""
 
 UNKNOWN = "unknown"
 """The end of life of what no source names one for."""
@@ -53,7 +43,7 @@ def judge_lifetimes(subject: Subject) -> Iterator[Finding]:
     for key, lifetime in lifetimes_of(subject.target, subject.compat).items():
         if lifetime is None or not (lifetime.ends or lifetime.released):
             continue
-        name = f"{NAMES[lifetime.component]} {lifetime.version}"
+        name = f"{LIFETIMES[lifetime.component]} {lifetime.version}"
         if not lifetime.ends:
             text = f"{name} is of {lifetime.released}; no source says until when it is maintained."
         elif key == "python" and subject.target.python.source is PythonSource.BASE:

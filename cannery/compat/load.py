@@ -7,8 +7,7 @@ from functools import lru_cache
 
 from cannery.common.yaml_reader import Section, parse_yaml
 from cannery.compat import facts
-from cannery.compat import rows_of as rows
-from cannery.compat.reader import Reader, source
+from cannery.compat.reader import Reader, read_fields
 
 
 @lru_cache(maxsize=4)
@@ -28,8 +27,9 @@ def compat_of(top: Section) -> facts.Compat:
     reader = Reader(top)
     if section := top.section("sources"):
         for name, each in section.sections():
-            if found := source(name, each):
-                reader.sources[name] = found
+            if found := read_fields(facts.Source, each):
+                reader.sources[name] = facts.Source(name=name, **found)
+            each.done()
     python = top.section("cann_python")
     requirements = python.texts("requirements") if python else ()
     cited = ""
@@ -39,22 +39,22 @@ def compat_of(top: Section) -> facts.Compat:
         python.done()
     compat = facts.Compat(
         sources=reader.sources,
-        suites=reader.rows("suites", lambda each: rows.suite(each, reader)),
-        pairings=reader.rows("torch_npu", lambda each: rows.pairing(each, reader)),
-        drivers=reader.rows("driver", lambda each: rows.driver(each, reader)),
-        abis=reader.rows("cxx_abi", lambda each: rows.cxx_abi(each, reader)),
-        releases=reader.rows("cann", lambda each: rows.release(each, reader)),
-        on_toolkit=reader.rows("on_toolkit", lambda each: rows.on_toolkit(each, reader)),
-        files=reader.rows("files", lambda each: rows.file_name(each, reader)),
-        layouts=reader.rows("layouts", lambda each: rows.layout(each, reader)),
-        deepspeed=reader.rows("deepspeed", lambda each: rows.deepspeed(each, reader)),
-        apex=reader.rows("apex", lambda each: rows.apex(each, reader)),
-        packages=reader.rows("packages", lambda each: rows.package(each, reader)),
-        mindspore=reader.rows("mindspore", lambda each: rows.mindspore(each, reader)),
-        known_bad=reader.rows("known_bad", lambda each: rows.known_bad(each, reader)),
-        endings=reader.rows("endings", lambda each: rows.ending(each, reader)),
-        lifetimes=reader.rows("lifetimes", lambda each: rows.lifetime(each, reader)),
-        rejected=reader.rows("rejected", lambda each: rows.rejected(each, reader)),
+        suites=reader.rows("suites", facts.Suite),
+        pairings=reader.rows("torch_npu", facts.Pairing),
+        drivers=reader.rows("driver", facts.Driver),
+        abis=reader.rows("cxx_abi", facts.CxxAbi),
+        releases=reader.rows("cann", facts.Release),
+        on_toolkit=reader.rows("on_toolkit", facts.OnToolkit),
+        files=reader.rows("files", facts.FileName),
+        layouts=reader.rows("layouts", facts.LayoutRow),
+        deepspeed=reader.rows("deepspeed", facts.DeepSpeed),
+        apex=reader.rows("apex", facts.Apex),
+        packages=reader.rows("packages", facts.Package),
+        mindspore=reader.rows("mindspore", facts.MindSpore),
+        known_bad=reader.rows("known_bad", facts.KnownBad),
+        endings=reader.rows("endings", facts.Ending),
+        lifetimes=reader.rows("lifetimes", facts.Lifetime),
+        rejected=reader.rows("rejected", facts.Rejected),
         cann_python=requirements,
         cann_python_by=cited,
     )

@@ -113,7 +113,7 @@ def new_rows(rows: Iterable[TableRow], compat: Compat) -> list[TableRow]:
     known = {(row.torch, row.torch_npu, row.cann, "") for row in compat.rejected}
     for row in compat.pairings:
         pair = (row.torch, row.torch_npu, str(row.cann))
-        known |= {(*pair, ""), (*pair, row.beside.get("app", ""))}
+        known |= {(*pair, ""), (*pair, row.app)}
     return [row for row in rows if (row.torch, row.torch_npu, row.cann, row.app) not in known]
 
 

@@ -1,45 +1,123 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the parts that rows of compat.yaml share, and collects all problems."""
+"""Reads rows of compat.yaml by the fields of their dataclasses, and collects all problems."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import lru_cache
+from types import UnionType
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
-from packaging.requirements import InvalidRequirement
-from packaging.specifiers import InvalidSpecifier
-from packaging.version import InvalidVersion, Version
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion
 
-from cannery.common.cann_version import CannRange
-from cannery.common.clock import is_day
+from cannery.common.cann_version import CannRange, CannVersion
 from cannery.common.errors import did_you_mean
-from cannery.common.model import CHIPS
 from cannery.common.specifiers import parse_requirement, specifiers
-from cannery.common.wheel_tags import MACHINES
 from cannery.common.yaml_reader import Section
 from cannery.compat import facts
+from cannery.compat.values import OneOf, Text, Texts
 
-T = TypeVar("T")
+R = TypeVar("R", bound=facts.Row)
 
-_PYTHONS = re.compile(r"3\.([0-9][0-9]?)(?:-3\.([0-9][0-9]?))?")
-_GLIBC = re.compile(r"[0-9]+\.[0-9]+")
-_DATE = re.compile(r"[0-9]{4}(-[0-9][0-9](-[0-9][0-9])?)?")
-_FIRST = "2000-01-01"
-"""Completes a date without a month or a day."""
+_PARSERS: dict[Any, Callable[[str], Any]] = {
+    str: str,
+    CannVersion: CannVersion.parse,
+    CannRange: CannRange.parse,
+    SpecifierSet: specifiers,
+    Requirement: parse_requirement,
+}
+_KEYS = {"requirement": "with", "without_compiler": "runtime"}
+"""Field to its key in the file, where that is another word."""
+
+_COMMON = {"line", "sources", "says", "note", "name"}
+"""Fields of every row, and the name of a source."""
 
 
-def python_range(text: str) -> tuple[str, ...]:
-    """The minors of ``3.8-3.10`` or ``3.8``, as ("3.8", "3.9", "3.10").
+@dataclass(frozen=True, kw_only=True)
+class _Field:
+    """A field of a row: ``how`` it is read, and whether it must be there."""
 
-    Raises:
-        ValueError: it is neither.
-    """
-    match = _PYTHONS.fullmatch(text)
-    if match is None or int(match[2] or match[1]) < int(match[1]):
-        raise ValueError(f"{text!r} is not a range of Pythons. Write it as in 3.8-3.11.")
-    return tuple(f"3.{minor}" for minor in range(int(match[1]), int(match[2] or match[1]) + 1))
+    name: str
+    how: Any
+    required: bool
+
+    @property
+    def key(self) -> str:
+        return _KEYS.get(self.name, self.name)
+
+
+@lru_cache
+def _fields_of(kind: type) -> tuple[_Field, ...]:
+    """The fields of the dataclass ``kind`` that a row has besides those of every row."""
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(
+        _Field(
+            name=each.name,
+            how=_how(hints[each.name]),
+            required=each.default is MISSING and each.default_factory is MISSING,
+        )
+        for each in fields(kind)
+        if each.name not in _COMMON
+    )
+
+
+def _how(hint: Any) -> Any:
+    """How values of the type ``hint`` are read."""
+    if get_origin(hint) is UnionType:
+        hint = next(each for each in get_args(hint) if each is not type(None))
+    if get_origin(hint) is Annotated:
+        return hint.__metadata__[0]
+    return Text(_PARSERS[hint]) if hint in _PARSERS else hint
+
+
+def read_fields(kind: type, section: Section) -> dict[str, Any] | None:
+    """The fields of the dataclass ``kind`` that ``section`` has; None where one is wrong."""
+    before = section.problems.count
+    values = {each.name: _read(each, section) for each in _fields_of(kind)}
+    missing = any(each.required and values[each.name] is None for each in _fields_of(kind))
+    if missing or section.problems.count > before:
+        return None
+    return {name: found for name, found in values.items() if found is not None}
+
+
+def _read(field: _Field, section: Section) -> Any:
+    """The value of ``field``; None where the file has none, or a wrong one."""
+    how, key = field.how, field.key
+    if is_dataclass(how) and isinstance(how, type):
+        found = read_fields(how, section)
+        return None if found is None else how(**found)
+    if how is bool:
+        return section.flag(key)
+    if isinstance(how, Texts):
+        texts = section.texts(key, lambda text: _wrong(how.parse, text))
+        return tuple(how.parse(text) for text in texts if text and not _wrong(how.parse, text))
+    if isinstance(how, OneOf):
+        return section.choose(key, dict(how.known), how.noun)
+    return _parsed(section, key, how, section.text(key, required=field.required))
+
+
+def _parsed(section: Section, key: str, how: Text, text: str) -> Any:
+    """What ``how`` makes of the ``text`` of ``key``; None for a wrong one, or for none."""
+    try:
+        return how.parse(text) if text else None
+    except (InvalidSpecifier, InvalidVersion, InvalidRequirement) as error:
+        section.wrong(key, f"{key!r} cannot be read: {error}.")
+    except ValueError as error:
+        section.wrong(key, str(error))
+    return None
+
+
+def _wrong(parse: Callable[[str], Any], text: str) -> str:
+    try:
+        parse(text)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 class Reader:
@@ -51,16 +129,20 @@ class Reader:
         self._cited: set[str] = set()
         self._lines: dict[tuple[object, ...], int] = {}
 
-    def rows(self, key: str, parse: Callable[[Section], T | None]) -> tuple[T, ...]:
-        """Each mapping of the list ``key``, parsed; None stands for one that has a problem."""
+    def rows(self, key: str, kind: type[R]) -> tuple[R, ...]:
+        """Each mapping of the list ``key`` that has no problem, as a row of ``kind``."""
         items = self.top.mappings(key, required=True, item=f"a row of {key}")
-        return tuple(row for each in items if (row := self._row(each, parse)))
+        return tuple(row for each in items if (row := self._row(each, kind)))
 
-    def _row(self, section: Section, parse: Callable[[Section], T | None]) -> T | None:
-        row = parse(section)
+    def _row(self, section: Section, kind: type[R]) -> R | None:
+        values, common = read_fields(kind, section), self.common(section)
         section.done()
-        if isinstance(row, facts.Row):
-            self._require_new(section, row)
+        if values is None or common is None:
+            return None
+        row = kind(**common, **values)
+        for key, what in _together(row, section.name):
+            section.wrong(key, what)
+        self._require_new(section, row)
         return row
 
     def _require_new(self, section: Section, row: facts.Row) -> None:
@@ -96,6 +178,23 @@ class Reader:
         return {"line": line, "sources": sources, "says": _says(section), "note": note}
 
 
+def _together(row: facts.Row, name: str) -> Iterator[tuple[str, str]]:
+    """What is wrong with values of ``row`` that are right one by one, each at a key."""
+    if isinstance(row, facts.Package):
+        given = (row.bound, row.pin, row.seen, row.refused or None)
+        if sum(each is not None for each in given) != 1:
+            yield "", f"{name} needs exactly one of bound, pin, seen and refused."
+    elif isinstance(row, facts.DeepSpeed):
+        if row.advised and not re.fullmatch(r"==[^,*]+", str(row.version)):
+            yield "version", "only one version can be advised. Write it as in ==0.18.4."
+    elif (
+        isinstance(row, facts.Lifetime)
+        and row.component == "cann"
+        and (wrong := _wrong(CannVersion.parse, row.version))
+    ):
+        yield "version", wrong
+
+
 def _says(section: Section) -> str:
     """Every key of a row with its value, but for the source and the note."""
     pairs = ((str(key.value), value) for key, value in section.nodes())
@@ -108,88 +207,3 @@ def _flat(node: yaml.Node) -> str:
     if isinstance(node, yaml.SequenceNode):
         return " ".join(map(_flat, node.value))
     return str(node.value)
-
-
-def value(
-    section: Section, key: str, parse: Callable[[str], T], default: T | None = None
-) -> T | None:
-    """What ``parse`` makes of the text of ``key``; required where there is no ``default``."""
-    text = section.text(key, required=default is None)
-    if not text:
-        return default
-    try:
-        return parse(text)
-    except (InvalidSpecifier, InvalidVersion, InvalidRequirement) as error:
-        section.wrong(key, f"{key!r} cannot be read: {error}.")
-    except ValueError as error:
-        section.wrong(key, str(error))
-    return None
-
-
-def optional(section: Section, key: str, parse: Callable[[str], T]) -> T | None:
-    """What ``parse`` makes of the text of ``key``, or None where it is not given."""
-    return value(section, key, parse) if section.take(key, required=False) else None
-
-
-def wheel_version(text: str) -> str:
-    """``text`` as a wheel's metadata spells that version: 2.1.0rc1 for a table's 2.1.0.rc1."""
-    return str(Version(text))
-
-
-def _glibc(text: str) -> tuple[int, ...]:
-    if not _GLIBC.fullmatch(text):
-        raise ValueError(f"{text!r} is not a version of glibc. Write it as in 2.34.")
-    return tuple(map(int, text.split(".")))
-
-
-def _machine(text: str) -> str:
-    if text not in MACHINES:
-        raise ValueError(f"there is no machine {text!r}. {did_you_mean(text, MACHINES)}".rstrip())
-    return text
-
-
-def wrong_chip(text: str) -> str:
-    """What is wrong with ``text`` as a chip; "" if nothing is."""
-    return "" if text in CHIPS else f"unknown chip {text!r}. {did_you_mean(text, CHIPS)}"
-
-
-def when(section: Section) -> facts.When:
-    """The conditions of a row."""
-    return facts.When(
-        cann=optional(section, "cann", CannRange.parse),
-        torch=optional(section, "torch", specifiers),
-        torch_npu=optional(section, "torch_npu", specifiers),
-        requirement=optional(section, "with", parse_requirement),
-        without=optional(section, "without", parse_requirement),
-        glibc_below=optional(section, "glibc_below", _glibc) or (),
-        machine=optional(section, "machine", _machine) or "",
-        without_compiler=section.flag("runtime"),
-        usual_index=section.flag("usual_index"),
-        pythons=optional(section, "pythons", python_range) or (),
-        chips=section.texts("chips", wrong_chip),
-    )
-
-
-def is_date(text: str) -> bool:
-    """Whether ``text`` is a year, a month or a day of the calendar: 2026, 2026-08 or 2026-08-21."""
-    return bool(_DATE.fullmatch(text)) and is_day(text + _FIRST[len(text) :])
-
-
-def source(name: str, section: Section) -> facts.Source | None:
-    """One source; None where it has a problem."""
-    rank = value(section, "rank", int)
-    kind = section.choose("kind", {str(kind): kind for kind in facts.Kind}, "kind of source")
-    date, cite = section.text("date"), section.text("cite")
-    about = section.text("about", required=False)
-    address = section.text("address", required=False)
-    section.done()
-    if date and not is_date(date):
-        fix = "Write it as 2026, 2026-08 or 2026-08-21."
-        section.wrong("date", f"{date!r} is not a date.", fix)
-    if "://" in address or " " in address:
-        section.wrong("address", "an address has no scheme and no space.", "Write it as host/path.")
-    if rank is None or kind is None:
-        return None
-    return facts.Source(
-        name=name, rank=rank, kind=kind, date=date, cite=cite, about=about, address=address
-    )

@@ -102,7 +102,8 @@ def read_definitions(top: Section) -> Definitions:
     """Everything that the targets of ``top`` may name; mistakes become problems."""
     definitions = Definitions()
     read = definitions.read
-    for name, each in _named(top, "bases", required=False):
+    bases = dict(_named(top, "bases", required=False))
+    for name, each in bases.items():
         definitions.bases[name] = read(each, partial(read_base, name, each))
     definitions.build_base = top.choose("build_base", definitions.bases, "base")
     definitions.downloads = read_downloads(top)
@@ -130,14 +131,14 @@ def read_definitions(top: Section) -> Definitions:
     if section := top.section("leave_out", required=False):
         must_be = _must_be(_PATTERN, "a pattern of paths; write it as */numpy/tests")
         definitions.leave_out = {name: section.texts(name, must_be) for name in section.names()}
-    _check_packages(top, definitions)
+    _check_packages(bases, definitions)
     return definitions
 
 
-def _check_packages(top: Section, definitions: Definitions) -> None:
+def _check_packages(bases: Mapping[str, Section], definitions: Definitions) -> None:
     """Refuse names of packages that a base has for something that nothing asks for."""
     wanted = {each for app in definitions.applications.values() for each in app.packages}
-    for name, section in _named(top, "bases", required=False):
+    for name, section in bases.items():
         if not (packages := section.section("packages", required=False)):
             continue
         known = {*load_distributions()[definitions.bases[name].distribution.name].packages, *wanted}

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from cannery.common.yaml_reader import Problems, Section
-from cannery.compat import parse_compat, rows_of
+from cannery.compat import parse_compat
+from cannery.compat.facts import Row
+from cannery.compat.reader import Reader
 from cannery.publish import policy
 from tests.campaign.campaign import FILES, Campaign, Edit, Outcome
 from tests.campaigns import table
@@ -106,8 +108,13 @@ def parsed_anew() -> Iterator[None]:
 
 @pytest.mark.usefixtures("parsed_anew")
 def test_a_row_that_is_dropped_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    read = rows_of.known_bad
-    monkeypatch.setattr(rows_of, "known_bad", lambda *given: (read(*given), None)[1])
+    read = Reader.rows
+
+    def dropped(reader: Reader, key: str, kind: type[Row]) -> tuple[Row, ...]:
+        rows = read(reader, key, kind)
+        return () if key == "known_bad" else rows
+
+    monkeypatch.setattr(Reader, "rows", dropped)
     edit = edited("compat.yaml", "python_below: 3.7.5", "python_below: 3.7.9")
     assert "the edit is ignored" in failed(Campaign(ROOT, tmp_path, SEED), edit)
 

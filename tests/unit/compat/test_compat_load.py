@@ -11,7 +11,7 @@ from cannery.common.errors import MatrixError
 from cannery.common.model import CHIPS
 from cannery.compat import parse_compat
 from cannery.compat.archives import load_archives
-from cannery.compat.reader import python_range
+from cannery.compat.values import python_range
 from cannery.deploy import chips
 from tests.unit.matrices import OWN_FACTS
 
