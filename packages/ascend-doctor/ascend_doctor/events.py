@@ -22,7 +22,7 @@ IGNORED = re.compile(
     r"|ProcessLookupError|KeyboardInterrupt|CancelledError|BrokenPipeError|GeneratorExit"
     r"|Generated text:|Prompt: |resource_tracker|Exception ignored in|ForkServerProcess"
     r"|\(attempt \d+ (?:of|/) ?\d+\)|entering retry loop|trying again|retrying"
-    r"|find the tbe operator implementation|Falling back|falling back|skipped\b"
+    r"|find the tbe operator implementation|rtGetDevMsg execut|Falling back|falling back|skipped\b"
     r"|Some HCCL operations have failed or timed out|taking the entire process down"
     r"|execution timeout .{0,80}is bigger than watchdog timeout"
     r"|Failed to import vllm_ascend_C:No module|Failed to register custom ops"
@@ -38,19 +38,22 @@ _CAUGHT = re.compile(
 )
 _EXCEPTION = re.compile(
     r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Failure|Timeout|Interrupt)"
-    r"|(?:[a-z_]\w*\.){2,}[A-Z]\w+)"
+    r"|Exception|(?:[a-z_]\w*\.){2,}[A-Z]\w+)"
     r"(?:\([\w, ]+\))?(?::\s|:?$)"
 )
-_ABORT = re.compile(
+_GUESSES = re.compile(r"(?:[Pp]otential|[Pp]ossible|[Ll]ikely|[Cc]ommon) (?:root )?(?:causes|reasons)\b")
+"""What programs write before a list of what can have happened: it says nothing of what did."""
+
+ABORT = re.compile(
     r"terminate called after throwing|\bAssertion .{1,200} failed|[A-Z]_ASSERT\(.{1,200}\) failed"
     r"|^panic: |^Fatal Python error: |Aborted \(core dumped\)|^Aborted$"
 )
 """What programs in C++ and Go say instead of an exception's name."""
 
 _ERROR = re.compile(
-    r"(?!Traceback|File |During handling|The above|ERR\d|\[ERROR\])(?=\S.{15})"
+    r"(?!Traceback|File |During handling|The above|ERR\d|\[ERROR\])(?=\S.{10})"
     r".*(?:[Ff]ail|[Ee]rror|[Cc]annot|[Uu]nable|[Ii]nvalid|not found|timed out|refused|denied"
-    r"|exceed|more than|less than|too (?:large|small|many|long)|not enough|mismatch|missing)"
+    r"|[Ee]xception|not support|[Uu]nsupported|abort|crash|exceed|more than|less than|too (?:large|small|many|long)|not enough|mismatch|missing)"
 )
 """What an error says whose line is marked as one."""
 
@@ -152,10 +155,11 @@ class Reader:
             return False
         mild = line.level == "warning" or bool(_CAUGHT.search(hit.text))
         weak = mild and not _STRONG_WARNING.search(hit.text) and not _EXCEPTION.match(line.text)
-        found = causes_in(hit.text, hit.before)
+        text = _GUESSES.split(hit.text, 1)[0]
+        found = causes_in(text, hit.before)
         if not weak and not found:
-            ended = _EXCEPTION.match(line.text) or _ABORT.search(line.text)
-            found = [*_bare(hit.text, exception=bool(ended))]
+            ended = _EXCEPTION.match(line.text) or ABORT.search(line.text)
+            found = [*_bare(text, exception=bool(ended))]
             if not found and line.level == "error" and _ERROR.match(line.text):
                 found = [Found(causes()["error-line"], {})]
         for each in found:

@@ -7,7 +7,7 @@ import re
 from typing import Iterator, NamedTuple
 
 from .causes import KINDS
-from .events import Event, Reader
+from .events import ABORT, Event, Reader
 from .prefix import Time
 
 _OPTIONAL = {"cuda-package", "library-missing", "package-range", "triton"}
@@ -114,7 +114,8 @@ def _root(failing: list[Event], alive: list[Event]) -> Event:
 
 def _reasons_of_an_end(end: Event, events: list[Event]) -> Iterator[Event]:
     """What was before a process was killed or crashed, if the end itself has no reason."""
-    if end.cause.id in _ENDS and not _SAYS_WHY.search(end.text):
+    ended = end.cause.id in _ENDS or (end.cause.id == "exception" and ABORT.search(end.text))
+    if ended and not _SAYS_WHY.search(end.text):
         for each in events:
             before = (each.file, each.number) < (end.file, end.number)
             same_rank = each.rank == end.rank or -1 in (each.rank, end.rank)

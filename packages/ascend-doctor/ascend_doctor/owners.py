@@ -84,6 +84,7 @@ _MISSING = re.compile(
     r"(?P<library>[\w.+-]+\.so[\d.]*): cannot open shared object file|(?P<cdll>[\w.+-]+\.so[\d.]*)"
     r": No such file"
 )
+_MINDIE_PROGRAM = re.compile(r"mindie\S*: error while loading shared libraries")
 _MODULE = re.compile(
     r"No module named '?\"?(?P<module>[A-Za-z_][\w.]*)|"
     r"No package metadata was found for (?P<package>[\w.-]+)|"
@@ -169,6 +170,8 @@ def _library(text: str) -> Judged | None:
     if "LD_PRELOAD" in text:
         return "preload-missing", {"library": library}
     owner = next((each.owner for each in LIBRARIES if re.match(each.pattern, library)), "")
+    if not owner and _MINDIE_PROGRAM.search(text):
+        owner = "MindIE"
     causes = {
         "driver": "hal-missing",
         "MindIE": "mindie-environment",

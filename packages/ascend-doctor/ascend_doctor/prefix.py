@@ -47,7 +47,10 @@ _STARTS = [
         r"\[(?P<pid>\d{2,7})\]\s",
         r"(?:[\w.]+): (?=\[(?:ERROR|WARNING|INFO)\])",
         r"\[[\w./-]+\.(?:py|cc|cpp|h|c):\d+(?::\w+)?\]\s*",
+        r"[\w./-]+\.(?:py|cc|cpp|h|c):\d+ - ",
         r"\[(?P<label>Stage-\d+)\]\s",
+        # MindIE
+        r"\[[a-z_]{2,20}\]\s(?=\[)",
     )
 ]
 _MOST = 8
