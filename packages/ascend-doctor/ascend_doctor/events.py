@@ -41,7 +41,9 @@ _EXCEPTION = re.compile(
     r"|Exception|(?:[a-z_]\w*\.){2,}[A-Z]\w+)"
     r"(?:\([\w, ]+\))?(?::\s|:?$)"
 )
-_GUESSES = re.compile(r"(?:[Pp]otential|[Pp]ossible|[Ll]ikely|[Cc]ommon) (?:root )?(?:causes|reasons)\b")
+_GUESSES = re.compile(
+    r"(?:[Pp]otential|[Pp]ossible|[Ll]ikely|[Cc]ommon) (?:root )?(?:causes|reasons)\b"
+)
 """What programs write before a list of what can have happened: it says nothing of what did."""
 
 ABORT = re.compile(
@@ -53,7 +55,8 @@ ABORT = re.compile(
 _ERROR = re.compile(
     r"(?!Traceback|File |During handling|The above|ERR\d|\[ERROR\])(?=\S.{10})"
     r".*(?:[Ff]ail|[Ee]rror|[Cc]annot|[Uu]nable|[Ii]nvalid|not found|timed out|refused|denied"
-    r"|[Ee]xception|not support|[Uu]nsupported|abort|crash|exceed|more than|less than|too (?:large|small|many|long)|not enough|mismatch|missing)"
+    r"|[Ee]xception|not support|[Uu]nsupported|abort|crash|exceed|more than|less than"
+    r"|too (?:large|small|many|long)|not enough|mismatch|missing)"
 )
 """What an error says whose line is marked as one."""
 

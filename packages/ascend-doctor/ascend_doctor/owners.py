@@ -169,6 +169,8 @@ def _library(text: str) -> Judged | None:
     library = match["library"] or match["cdll"]
     if "LD_PRELOAD" in text:
         return "preload-missing", {"library": library}
+    if text.endswith("Permission denied", match.end()):
+        return "workdir-not-writable", {"library": library}
     owner = next((each.owner for each in LIBRARIES if re.match(each.pattern, library)), "")
     if not owner and _MINDIE_PROGRAM.search(text):
         owner = "MindIE"

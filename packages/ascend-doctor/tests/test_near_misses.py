@@ -69,6 +69,20 @@ CALL = "TypeError: forward() takes 2 positional arguments but 3 were given"
         ("python: can't open file '/w/a.py': [Errno 2] No such file", "command-missing"),
         ("OSError: You are trying to access a gated repo.", "model-files"),
         ("TypeError: f() got an unexpected keyword argument 'x'", None),
+        (
+            'OCI runtime create failed: exec: "x": executable file not found in $PATH',
+            "command-missing",
+        ),
+        ("OCI runtime create failed: error running prestart hook #0", "container-device"),
+        ("host='127.0.0.1', port=8000): Failed to establish a new connection", None),
+        ("host='index.example', port=443): Failed to establish a new connection", "network"),
+        ("libx.so.1: cannot open shared object file: Permission denied", "workdir-not-writable"),
+        ("task failed, retcode: 507011", None),
+        ("device error, retcode: 507901", None),
+        (
+            "mindie/d_: error while loading shared libraries: l.so: cannot open shared object file",
+            "mindie-environment",
+        ),
     ],
 )
 def test_the_cause_of_a_line(line: str, cause: str | None) -> None:
@@ -158,6 +172,11 @@ WRAPPER = "  error: subprocess-exited-with-error"
         (("[ERROR] Cannot open the thing at all", "KeyError: 'x'"), "exception"),
         (("[ERROR] Cannot open the thing at all", "[INFO] {'loss': 1.2}"), ""),
         (("what():  x", "Aborted (core dumped)"), "exception"),
+        (("[ERROR] Cannot open the thing at all", "Aborted (core dumped)"), "error-line"),
+        (("Exception: x", "[ERROR] Cannot open the thing at all"), "exception"),
+        # A list of what can have happened says nothing of what did.
+        (("KeyError: 'x'", "Potential root causes: (1) SIGSEGV or others"), "exception"),
+        (("KeyError: 'x'", "The context is gone: rtGetDevMsg execute failed, 107002"), "exception"),
         (("/w/a.cpp:7: GGML_ASSERT(n == m) failed",), "exception"),
         (
             ("Retrying after connection broken by NewConnectionError", "Successfully installed x"),
