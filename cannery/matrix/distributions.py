@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -135,3 +135,16 @@ def is_snapshot(text: str) -> bool:
     month, day, hour, minute, second = (int(part) for part in match.groups()[1:])
     date = 1 <= month <= 12 and 1 <= day <= calendar.monthrange(int(match[1]), month)[1]
     return date and hour < 24 and minute < 60 and second < 60
+
+
+def entry_elsewhere(name: str, own: Base, others: Iterable[Base]) -> str:
+    """The entry under which another of the known distributions has the package ``name``.
+
+    It is "" where ``name`` is an entry or a package of ``own``, or where that has no such entry.
+    """
+    packages = own.distribution.packages
+    if name in packages or name in own.distribution.packages_for(*packages):
+        return ""
+    known = [*load_distributions().values(), *(each.distribution for each in others)]
+    entries = (entry for each in known for entry, names in each.packages.items() if name in names)
+    return next((entry for entry in entries if entry in packages), "")

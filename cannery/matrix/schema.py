@@ -8,15 +8,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from cannery.common.bases import Base
 from cannery.common.errors import did_you_mean
 from cannery.common.extras import BESIDE_TORCH, EXTRAS, HCCL_TEST, PAIRED, TRITON_ASCEND
-from cannery.common.model import Flavour, Target
+from cannery.common.model import Application, Flavour, Target
 from cannery.common.yaml_limits import read_limited
 from cannery.common.yaml_reader import Problems, Section, compose
 from cannery.compat import Compat, parse_compat
 from cannery.compat.nearest import pinned_beside
 from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions
+from cannery.matrix.distributions import entry_elsewhere
 from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.families import MAX_TARGETS, Expanded, expand_families
 from cannery.matrix.files import FACTS, MATRIX, Data, read_data, with_data
@@ -184,6 +186,7 @@ def _target(
     if own_base != base.name:
         what = f"{python.name} comes with base {own_base}, not {base.name}."
         section.wrong("python", what, definitions.pythons_for(base, python))
+    _check_packages(section, wheels["application"], base, definitions)
     if not texts["platform"]:
         return None
     return Target(
@@ -197,6 +200,18 @@ def _target(
         **_cann(cann),
         **wheels,
     )
+
+
+def _check_packages(
+    section: Section, application: Application | None, base: Base, definitions: Definitions
+) -> None:
+    """Refuse names of packages that only another distribution or suite has."""
+    for name in application.packages if application else ():
+        if entry := entry_elsewhere(name, base, definitions.bases.values()):
+            what = f"no package of base {base.name} is called {name!r}, which the application asks"
+            names = ", ".join(base.distribution.packages[entry])
+            fix = f"Write {entry} in its packages, which is {names} there."
+            section.wrong("base", f"{what} for.", fix)
 
 
 def _check_id(name: str, section: Section) -> None:

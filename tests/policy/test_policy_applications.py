@@ -74,7 +74,7 @@ WANTED: dict[str, dict[str, str]] = {
         "llamafactory": "0.8.2",
     },
     # MindSpeed-LLM.
-    "py311-torch271-cann900-mindspeed": {
+    "py310-torch271-cann900-mindspeed2600": {
         "toolkit": "9.0.0",
         "nnal": "9.0.0",
         "apex": "0.1+ascend",
