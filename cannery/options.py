@@ -205,7 +205,7 @@ class TransferOptions(OptionSet):
     )
     trust_first_use: bool = flag(
         "download files, too, of which nobody publishes a sha256, and write the sha256 "
-        "of each into matrix.yaml for review",
+        "of each beside its name, in cannery/data or matrix.yaml, for review",
         group=_FETCHING,
         with_resume=True,
     )

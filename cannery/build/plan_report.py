@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from cannery.build.plan import Change, Plan, Step, missing
@@ -65,8 +66,8 @@ def _change(change: Change, *, verbose: bool) -> list[str]:
     return [*lines, note]
 
 
-def to_json(plan: Plan) -> str:
-    """The plan for programs; docs/platform-teams.md has an example."""
+def to_json(plan: Plan, needs: Mapping[str, Any]) -> str:
+    """The plan for programs, with the files that real builds need; docs/reference.md has fields."""
     found: dict[str, Any] = {
         "targets": [
             {
@@ -91,6 +92,7 @@ def to_json(plan: Plan) -> str:
         ],
         "shard": plan.shard,
         "elsewhere": [*plan.elsewhere],
+        "needs": dict(needs),
     }
     if plan.change:
         found["change"] = {

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from cannery.build.bundle.build import build_from_bundle
 from cannery.build.failure_report import reported
 from cannery.build.journal import Journal, read_journal
 from cannery.build.plan import Plan
-from cannery.build.planning import PlanOptions, make_plan
+from cannery.build.planning import Planned, PlanOptions, make_plan
 from cannery.build.run_builds import build_all, look_up_bases, raise_for_plan
 from cannery.build.selection import Selection, caches_of
 from cannery.build.vendor_images import with_images
@@ -34,7 +36,8 @@ from cannery.common.errors import (
 )
 from cannery.common.image_names import image_tag
 from cannery.common.option import OptionSet, Shard, declared, flag, option, parse_shard
-from cannery.fetch.fetching import foresee, provide
+from cannery.fetch.fetching import foresee, lacking, provide
+from cannery.fetch.needs import Lacks, screen
 from cannery.image.bake_file import check_caches
 from cannery.matrix.project import Project, select
 from cannery.options import ALL, MACHINES, TARGET, BuildOptions, TargetOptions, TransferOptions
@@ -187,6 +190,9 @@ def _run_plan(given: Given, project: Project, found: _Run, plan_options: ShownOp
     earlier = found.journal if found.resumes else None
     transfer = read(TransferOptions, given, project)
     builds = not (plan_options.plan or plan_options.print)
+    needs = lacking(project, selection.targets, options, transfer)
+    tell = partial(screen, needs, options.artifacts, _retyped(given))
+    as_text = plan_options.plan and plan_options.format == "text"
     supply = provide if builds else foresee
     provided = supply(project, selection.targets, options, transfer)
     provided = replace(provided, failures={**provided.failures, **without_image, **found.busy})
@@ -195,13 +201,17 @@ def _run_plan(given: Given, project: Project, found: _Run, plan_options: ShownOp
     if builds:
         look_up_bases(project, selection, options)
     planned = make_plan(project, selection, options, plan_options, earlier)
+    if needs and _shorten(planned) and not as_text:
+        console.error(tell())
     if builds:
         with reported(project, selection.targets, options):
             build_all(project, selection, options, planned, found.journal)
         _say_next(selection, options)
         return 0
     if plan_options.plan:
-        print(_shown(planned.plan, plan_options, options))
+        fields = {each.file.name: each.fields for each in needs}
+        shown = _as_text(planned.plan, options, tell) if as_text else ""
+        print(shown or report.to_json(planned.plan, fields))
     else:
         print(printed(project, selection, options, planned), end="")
     raise_for_plan(planned, simulate=options.simulate, single=len(selection.targets) == 1)
@@ -215,10 +225,34 @@ def _say_next(selection: Selection, options: BuildOptions) -> None:
         console.say(f"now run it: python build.py run {selection.targets[0].id}{flag}")
 
 
-def _shown(plan: Plan, plan_options: ShownOptions, options: BuildOptions) -> str:
-    if plan_options.format == "json":
-        return report.to_json(plan)
-    return report.to_text(plan, verbose=options.verbose, width=console.width())
+def _shorten(planned: Planned) -> bool:
+    """Leave out of the failures what the screen of needs says; whether there was any of it."""
+    found = False
+    for failures in (planned.failures, planned.unavailable):
+        for name, error in failures.items():
+            kept = [each for each in error.problems if not isinstance(each, Lacks)]
+            if kept and len(kept) < len(error.problems):
+                failures[name] = type(error)(kept)
+                found = True
+    return found
+
+
+def _retyped(given: Given) -> str:
+    """The command line again, as far as it says what is built, and of which files."""
+    told = {"targets", "where", "all", "resume", "shard", "artifacts", "sources"}
+    words = [shlex.quote(each) for each in given.get("targets", ())]
+    for each in COMMAND.declared:
+        if each.name in given and each.name in told - {"targets"}:
+            values = given[each.name] if each.repeated else [given[each.name]]
+            values = [] if each.kind is bool else [shlex.quote(str(value)) for value in values]
+            words += [each.label, *values]
+    return " ".join(["python build.py build", *words])
+
+
+def _as_text(plan: Plan, options: BuildOptions, tell: Callable[..., str]) -> str:
+    text = report.to_text(plan, verbose=options.verbose, width=console.width())
+    told = tell(listed={name for step in plan.steps for name in step.missing})
+    return f"{text}\n\n{told}" if told else text
 
 
 def _started(given: Given, project: Project, _: Claims) -> _Run:

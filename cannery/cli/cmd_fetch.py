@@ -4,18 +4,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, selected, with_folder
 from cannery.common import console
-from cannery.common.errors import ArtifactError, Problem, UsageError, counted, did_you_mean, kind_of
+from cannery.common.errors import (
+    ArtifactError,
+    CanneryError,
+    Problem,
+    UsageError,
+    counted,
+    did_you_mean,
+    kind_of,
+)
 from cannery.common.files import put_files
 from cannery.common.option import flag, number, option
 from cannery.common.sources import CannSource, File
 from cannery.fetch.fetching import Sources, fetch_files
+from cannery.fetch.needs import Lacks, Need, screen, supply_of
 from cannery.fetch.store import Store, Stored, store_folder
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
@@ -95,11 +105,29 @@ def run(given: Given, project: Project) -> int:
         put_files(paths, options.into)
     problems = [problem for error in failed.values() for problem in error.problems]
     problems += [_unknown(file) for file in wanted if file not in known]
+    if told := screen(_refused(failed, files), options.artifacts, _retyped(options)):
+        console.error(told)
+        problems = [each for each in problems if not isinstance(each, Lacks)]
+        problems.append(Problem(what="some files were not downloaded.", fix="Use that command."))
     if problems:
         unknown = [ArtifactError("")] if len(known) < len(wanted) else []
         raise kind_of([*failed.values(), *unknown])(list(dict.fromkeys(problems)))
     console.say(f"{counted(len(paths), 'file')} complete", "ok")
     return 0
+
+
+def _refused(failed: Mapping[str, CanneryError], files: Mapping[str, File]) -> list[Need]:
+    """Those of the files that failed which may not be downloaded yet."""
+    found = (
+        name for name, error in failed.items() if any(isinstance(p, Lacks) for p in error.problems)
+    )
+    return [Need(file=files[name], supply=supply_of(files[name])) for name in sorted(found)]
+
+
+def _retyped(options: FetchOptions) -> str:
+    words = [*options.targets, *(w for each in options.cann for w in ("--cann", each))]
+    words += ["--all"] if options.all else []
+    return shlex.join(["python", "build.py", "fetch", *words])
 
 
 def _files(options: FetchOptions, given: Given, project: Project) -> dict[str, File]:

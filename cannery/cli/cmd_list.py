@@ -19,6 +19,7 @@ from cannery.common.printable import json_text
 from cannery.compat import Compat
 from cannery.compat.lifetimes import UNKNOWN, end_of_life, lifetimes_of
 from cannery.fetch.needed_files import Missing, needed_origins
+from cannery.fetch.needs import Need, Supply, real_needs, summary
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions
 from cannery.registry.records import Record, latest, read_records
@@ -42,9 +43,8 @@ class ListOptions(TargetOptions):
 
 COMMAND = Command(
     description="Lists the targets of matrix.yaml with their state: where they were verified, "
-    "whether they are published, and the files that even a simulated build lacks. --verbose "
-    "adds the versions. "
-    "Builds nothing and needs no engine.",
+    "whether they are published, and the files that a simulated and a real build lack. "
+    "--verbose adds the versions and the names of files. Builds nothing and needs no engine.",
     reads="matrix.yaml, compat.yaml, artifacts/, verified/, releases/ and .cannery/reports/",
     writes="nothing",
     example="list --where python=3.9 chip=910b --verbose",
@@ -86,7 +86,8 @@ def _table(project: Project, rows: Sequence[TargetRow], *, verbose: bool) -> str
         lines += _details(each) if verbose else []
     notes = [f"{each.id}: not known to work: {each.unverified}" for each in rows if each.unverified]
     legend = files.legend("missing files, which even --simulate needs:")
-    for more in (notes, legend):
+    real = ["files of a real build (--verbose names them):", *summary([r.real for r in rows])]
+    for more in (notes, legend, real):
         lines += ["", *more] if more else []
     return "\n".join(fold(lines, width))
 
@@ -105,6 +106,8 @@ def _details(row: TargetRow) -> list[str]:
     lines = ["    " + ", ".join([*versions, f"chip {row.chip}", row.platform])]
     lines += [f"    maintained: {', '.join(row.ends)}"] if row.ends else []
     lines += [f"    {each}" for each in row.phrases]
+    lacks = [each for each in row.real if each.supply is not Supply.HERE]
+    lines += [f"    real build: {each.file.name} ({each.supply})" for each in lacks]
     return [*lines, *([f"    {row.published}"] if row.published else [])]
 
 
@@ -114,6 +117,7 @@ def _json(project: Project, rows: Sequence[TargetRow]) -> str:
         {
             **{name: getattr(each, name) for name in (*fields, "maintained")},
             "missing": each.missing(project.artifacts),
+            "needs": {need.file.name: need.fields for need in each.real},
             "results": each.results,
             "published": each.published,
         }
@@ -129,7 +133,8 @@ def _json(project: Project, rows: Sequence[TargetRow]) -> str:
 class TargetRow:
     """A target with what the checkout knows of it; plain data.
 
-    ``needs`` maps the files that even a simulated build needs to where people get them,
+    ``needs`` maps the files that even a simulated build needs to where people get them, ``real``
+    has what a real build needs,
     ``maintained`` components to the last day of their maintenance, or to "unknown", and ``ends``
     are phrases for those that are known. ``phrases`` describe the ``results``, ``verdicts`` those
     that say most. ``published`` is what to pull, and empty if there is no release.
@@ -145,6 +150,7 @@ class TargetRow:
     maintained: dict[str, str]
     ends: list[str]
     needs: dict[str, str]
+    real: list[Need]
     results: list[dict[str, Any]]
     phrases: list[str]
     verdicts: list[str]
@@ -165,11 +171,16 @@ def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
     compat = project.compat()
     records = read_records(project.releases)
     results = _results(project, targets, records)
-    return [_row(each, compat, records, results[each.id]) for each in targets]
+    folder = project.artifacts
+    return [_row(each, compat, records, results[each.id], folder) for each in targets]
 
 
 def _row(
-    target: Target, compat: Compat, records: Sequence[Record], results: Sequence[Result]
+    target: Target,
+    compat: Compat,
+    records: Sequence[Record],
+    results: Sequence[Result],
+    folder: Path,
 ) -> TargetRow:
     ends = {key: end_of_life(each) for key, each in lifetimes_of(target, compat).items()}
     return TargetRow(
@@ -183,6 +194,7 @@ def _row(
         maintained=ends,
         ends=[f"{key} until {day}" for key, day in ends.items() if day != UNKNOWN],
         needs=needed_origins(target, simulate=True),
+        real=[*real_needs([target], folder).values()],
         results=[asdict(result) for result in results],
         phrases=[_counted(result) for result in results],
         verdicts=[phrase(result) for result in verdicts(results)],

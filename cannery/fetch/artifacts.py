@@ -16,6 +16,7 @@ from cannery.common.file_hashes import sha256_of
 from cannery.common.model import SIMULATED_CHIPS, Target
 from cannery.common.sources import File
 from cannery.fetch.needed_files import missing_files
+from cannery.fetch.needs import Lacks
 
 _MACHINES = {183: "aarch64", 62: "x86_64"}
 """e_machine of an ELF header (elf.h)."""
@@ -79,7 +80,7 @@ def check_artifacts(
         if problem:
             problems.append(problem)
     if problems:
-        raise ArtifactError([*problems, _advice(target, folder, simulated=simulated)])
+        raise ArtifactError([*problems, advice(target, folder, simulated=simulated)])
     return hashes
 
 
@@ -95,7 +96,8 @@ def _missing(target: Target, path: Path, file: File) -> Problem | None:
     fix = f"Get it from: {file.origin}."
     if file.is_downloadable:
         fix += " 'build.py fetch' downloads it."
-    return Problem(what=f"{path} is missing.{hint}", fix=fix)
+    kind = Problem if hint else Lacks
+    return kind(what=f"{path} is missing.{hint}", fix=fix)
 
 
 def _alike(path: Path) -> str:
@@ -143,7 +145,8 @@ def is_stand_in(path: Path) -> bool:
             return False
 
 
-def _advice(target: Target, folder: Path, *, simulated: bool) -> Problem:
+def advice(target: Target, folder: Path, *, simulated: bool) -> Problem:
+    """What can be done where ``target`` lacks files."""
     fix = f"Put the files into {folder} (or name another folder with --artifacts)."
     if target.cann.interim:
         fix += (

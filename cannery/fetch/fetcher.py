@@ -22,6 +22,7 @@ from cannery.common.sources import Address, File
 from cannery.common.urls import is_safe, public
 from cannery.fetch import signature
 from cannery.fetch.http import Client, TransferError
+from cannery.fetch.needs import Lacks
 from cannery.fetch.signature import signed_beside
 from cannery.fetch.store import Record, Store, notes_of
 from cannery.fetch.transfer import Transfer, disk_error
@@ -239,13 +240,13 @@ class Terms:
 
     def against(self, file: File) -> list[Problem]:
         """Why ``file`` may not be downloaded."""
-        problems = []
+        problems: list[Problem] = []
         if file.eula and not self.accepted_by:
             what = f"{file.name} is downloaded only after its licence was accepted: {file.eula}"
             fix = "Read it, then add --accept-eula NAME with the name of who accepts it."
-            problems.append(Problem(what=what, fix=fix))
+            problems.append(Lacks(what=what, fix=fix))
         if not (file.sha256 or file.zip or self.first_use):
             what = f"nobody publishes a sha256 of {file.name}, so a download cannot be verified."
-            fix = "Add --trust-first-use to write the hash of the first download into matrix.yaml."
-            problems.append(Problem(what=what, fix=f"{fix} Or get it from: {file.origin}."))
+            fix = "Add --trust-first-use to write the hash of the first download down for review."
+            problems.append(Lacks(what=what, fix=f"{fix} Or get it from: {file.origin}."))
         return problems

@@ -18,10 +18,11 @@ from cannery.common.model import Target
 from cannery.common.package_index import package_index
 from cannery.common.sources import CannSource, File
 from cannery.common.threads import workers
-from cannery.fetch.artifacts import check_artifacts
+from cannery.fetch.artifacts import advice, check_artifacts
 from cannery.fetch.fetcher import Fetched, Fetcher, Terms
 from cannery.fetch.http import Client, Timeouts
 from cannery.fetch.needed_files import CANN, needed_files
+from cannery.fetch.needs import Lacks, Need, real_needs
 from cannery.fetch.store import Store, store_folder
 from cannery.fetch.transfer_progress import Screen, screen
 from cannery.matrix.first_use import has_place, with_sha256
@@ -143,6 +144,28 @@ def foresee(
     return Provided(folder=options.artifacts, coming=coming)
 
 
+def lacking(
+    project: Project, targets: Iterable[Target], options: BuildOptions, transfer: TransferOptions
+) -> list[Need]:
+    """What real builds of ``targets`` need; nothing where they are to be simulated.
+
+    Raises:
+        MatrixError, FileError: cannery.toml is wrong, or cannot be read.
+    """
+    if options.simulate:
+        return []
+    sources = Sources.from_project(project, options.sources, transfer.cache)
+    downloads = CannSource.DOWNLOAD in sources.order
+    served = bool(sources.settings.servers)
+    found = real_needs(
+        targets,
+        options.artifacts,
+        stored=lambda file: downloads and sources.store.holds(file),
+        served=lambda file: downloads and (served or file.is_downloadable),
+    )
+    return [*found.values()]
+
+
 def _needed(targets: Iterable[Target], options: BuildOptions) -> dict[tuple[str, str], File]:
     """The files that ``targets`` need, by component and name."""
     return {
@@ -191,7 +214,11 @@ def _failure(
         check_artifacts(target, options.artifacts, others, simulated=options.simulate)
     except ArtifactError as error:
         problems += error.problems
-    return ArtifactError([*dict.fromkeys(problems)]) if problems else None
+    if not problems:
+        return None
+    if any(isinstance(each, Lacks) for each in problems):
+        problems.append(advice(target, options.artifacts, simulated=options.simulate))
+    return ArtifactError([*dict.fromkeys(problems)])
 
 
 def fetch_files(

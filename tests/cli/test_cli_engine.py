@@ -39,8 +39,11 @@ def test_missing_files_are_listed_before_any_engine_is_asked(
     result = original.run("--target", target)
     folder = original.root / "artifacts"
     names = vendor_files(original, target)
-    said = [f"{folder}/{name} is missing. Get it from: " for name in names]
-    result.refused(5, *said, f"Put the files into {folder}")
+    result.refused(
+        5, f"{len(names)} files missing for a real build:", f"Put the files into {folder}"
+    )
+    told = result.messages[0]
+    assert [told.count(name) for name in names] == [1 for _ in names]
     assert ("add --simulate" in result.messages[-1]) == (target == TARGET)
     assert ("nearest public release is 8.0.RC3" in result.messages[-1]) == (target == TARGET)
     assert original.state() == before
@@ -52,7 +55,8 @@ def test_the_folder_that_was_named_is_meant_from_where_one_is(
     [*_, last] = vendor_files(original, TARGET)
     (artifacts / last).unlink()
     result = original.run("--target", TARGET, "--artifacts", "vendor", cwd=artifacts.parent)
-    result.refused(5, f"{artifacts}/{last} is missing.", f"Put the files into {artifacts}")
+    result.refused(5, "1 file missing for a real build:", f"Put the files into {artifacts}")
+    assert last in result.messages[0]
 
 
 def test_an_empty_file(original: Checkout, artifacts: Path) -> None:
@@ -70,7 +74,7 @@ def test_what_is_wrong_with_each_target_is_said(original: Checkout) -> None:
         "build.py: [py39-torch210-cann8rc2",
         "build.py: [py39-torch231-cann8t39",
     ]
-    assert len(found) == 10
+    assert len(found) == 3
 
 
 NOT_RUNNING = "the container engine is not running: "

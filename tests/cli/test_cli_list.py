@@ -39,12 +39,13 @@ def table(checkout: Checkout, *words: str) -> tuple[dict[str, str], dict[str, st
     """Id to state, id to summary, and the lines below the table."""
     result = checkout.run("list", *words)
     result.accepted()
-    above, _, below = result.out.partition("\n\n")
+    above, *blocks = result.out.split("\n\n")
+    assert blocks.pop().startswith("files of a real build")
     head, *rows = above.splitlines()
     assert head.split() == ["target", "state", "summary"]
     cells = [re.split(r"  +", row) for row in rows]
     states = {name: state for name, state, _ in cells}
-    return states, {name: summary for name, _, summary in cells}, below.splitlines()
+    return states, {name: summary for name, _, summary in cells}, "\n\n".join(blocks).splitlines()
 
 
 def keep(checkout: Checkout, target: str, **changes: object) -> None:
@@ -87,7 +88,11 @@ def test_a_table_has_the_summary_and_the_state(original: Checkout) -> None:
 
 def test_the_details_have_the_versions(original: Checkout) -> None:
     words = ["list", "--target", "*mindspore271-cann83rc1", "--verbose"]
-    [_, _, details, maintained] = original.run(*words).out.splitlines()
+    [_, _, details, maintained, *real] = original.run(*words).out.split("\n\n")[0].splitlines()
+    assert real == [
+        "    real build: Ascend-cann-toolkit_8.3.RC1_linux-aarch64.run (download)",
+        "    real build: Ascend-cann-kernels-910b_8.3.RC1_linux-aarch64.run (download)",
+    ]
     assert details.startswith("    base debian-11, python 3.9.2, toolkit 8.3.RC1, ")
     assert details.endswith(", mindspore 2.7.1, chip 910b, linux/arm64")
     assert maintained == "    maintained: python until 2025-10-31, base until 2026-08-31"
@@ -137,6 +142,27 @@ def test_a_missing_file_is_named_once(original: Checkout) -> None:
     targets = Project(root=original.root).matrix().targets.values()
     lacking = {name for name, state in states.items() if state.startswith("needs file")}
     assert lacking == {target.id for target in targets if target.real_artifacts}
+
+
+def test_what_a_real_build_needs(checkout: Checkout) -> None:
+    [found] = as_json(checkout, "--target", "py39-mindspore271-cann83rc1")
+    assert found["missing"] == {}
+    assert {each["supply"] for each in found["needs"].values()} == {"download"}
+    (name, kernels), *_ = reversed(found["needs"].items())
+    assert kernels["sha256"] == "known"
+    assert kernels["licence"].startswith("https://www.hiascend.com/")
+    [unhashed] = as_json(checkout, "--target", "py311-torch271-cann910-910b")
+    assert {(each["supply"], each["sha256"]) for each in unhashed["needs"].values()} == {
+        ("first use", "unpublished")
+    }
+    (checkout.root / "artifacts").mkdir()
+    (checkout.root / "artifacts" / name).touch()
+    [found] = as_json(checkout, "--target", "py39-mindspore271-cann83rc1")
+    assert found["needs"][name]["supply"] == "here"
+    said = checkout.run("list", "--target", "py39-mindspore271-cann83rc1").out
+    assert "  1 target: --accept-eula NAME downloads all files\n" in said
+    said = checkout.run("list", "--target", LAST).out
+    assert "  1 target: some files are on no known server\n" in said
 
 
 def test_a_file_in_the_folder_is_not_missing(checkout: Checkout) -> None:

@@ -74,7 +74,7 @@ def test_a_plan_without_shared_layers_and_missing_files() -> None:
 
 
 def test_the_json() -> None:
-    found = json.loads(to_json(PLAN))
+    found = json.loads(to_json(PLAN, {}))
     actions = ["build", "build", "skip", "skip", "skip"]
     assert [each["action"] for each in found["targets"]] == actions
     identities = {each.name: each.identity for each in PLAN.steps[0].layers}
@@ -91,4 +91,4 @@ def test_the_json() -> None:
 
 def test_an_empty_plan() -> None:
     assert to_text(Plan(steps=())).splitlines() == ["", "0 to build, 0 to verify, 0 to skip"]
-    assert "change" not in json.loads(to_json(replace(PLAN, change=None)))
+    assert "change" not in json.loads(to_json(replace(PLAN, change=None), {}))

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a real build needs of the files that no package index has, on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from cannery.common.columns import columns, size_text
+from cannery.common.errors import Problem, counted
+from cannery.common.model import Target
+from cannery.common.sources import File
+from cannery.fetch.needed_files import needed_files
+
+_UNKNOWN = "not published"
+_LISTED = 20
+"""How many files are on the screen."""
+
+_DISK = "about 25 GB free (estimated): CANN's 4.5 GB are written four times while it is installed"
+_TIME = "the download, then minutes (85 s measured with 1.5 GB of simulated packages, 2 cores)"
+
+
+class Supply(StrEnum):
+    """How a build gets a file."""
+
+    HERE = "here"
+    DOWNLOAD = "download"
+    FIRST_USE = "first use"
+    """It is downloaded, and its hash is recorded, because nobody publishes one."""
+    BY_HAND = "by hand"
+    """No server is known that has it."""
+
+
+@dataclass(frozen=True)
+class Lacks(Problem):
+    """That a file is not here, or may not be downloaded yet: the screen says the same."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Need:
+    """A file, and how a build gets it."""
+
+    file: File
+    supply: Supply
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The same for programs; what is unknown is null."""
+        hashed = bool(self.file.sha256 or self.file.zip)
+        return {
+            "supply": str(self.supply),
+            "size": self.file.size or None,
+            "sha256": "known" if hashed else "unpublished",
+            "origin": self.file.origin,
+            "licence": self.file.eula or None,
+        }
+
+
+def real_needs(
+    targets: Iterable[Target],
+    folder: Path,
+    *,
+    stored: Callable[[File], bool] = lambda _: False,
+    served: Callable[[File], bool] = lambda file: file.is_downloadable,
+) -> dict[str, Need]:
+    """Name to need of the files of real builds of ``targets``, which may be in ``folder``.
+
+    ``stored`` says whether a file was fetched before, and ``served`` whether a server may have it.
+    """
+    files = {
+        file.name: file
+        for target in targets
+        for file in needed_files(target, simulate=False).values()
+    }
+
+    def supply(file: File) -> Supply:
+        if (folder / file.name).is_file() or stored(file):
+            return Supply.HERE
+        return supply_of(file) if served(file) else Supply.BY_HAND
+
+    return {name: Need(file=file, supply=supply(file)) for name, file in files.items()}
+
+
+def supply_of(file: File) -> Supply:
+    """How ``file`` is downloaded."""
+    return Supply.DOWNLOAD if file.sha256 or file.zip else Supply.FIRST_USE
+
+
+def screen(needs: Iterable[Need], folder: Path, command: str, listed: Collection[str] = ()) -> str:
+    """The files that are not here, and what it takes to have them; empty if all are here.
+
+    ``command`` is what to run then, without the options for downloads. ``listed`` are the names
+    of files that the reader sees elsewhere; if these are all, the screen names none.
+    """
+    lacking = [each for each in needs if each.supply is not Supply.HERE]
+    if not lacking:
+        return ""
+    with_files = not {each.file.name for each in lacking} <= {*listed}
+    first = [each for each in lacking if each.supply is Supply.FIRST_USE]
+    by_hand = [each for each in lacking if each.supply is Supply.BY_HAND]
+    licences = {each.file.eula: None for each in lacking if each.file.eula and each not in by_hand}
+    facts = [("from", each) for each in {need.file.origin: None for need in lacking} if with_files]
+    facts += [("licence", f"{each} (read it; NAME is who accepts it)") for each in licences]
+    if first:
+        what = f"of {counted(len(first), 'file')} nobody publishes it: --trust-first-use writes"
+        facts.append(("sha256", f"{what} that of the first download into cannery/data, for review"))
+    if by_hand:
+        facts.append(("by hand", f"put {counted(len(by_hand), 'file')} into {folder} yourself"))
+    options = " --accept-eula NAME" if licences else ""
+    options += " --trust-first-use" if first else ""
+    facts += [("disk", _DISK), ("time", _TIME), ("command", command + options)]
+    head = f"{counted(len(lacking), 'file')} missing for a real build:"
+    lines = [*(_table(lacking) if with_files else []), "", *columns(facts)]
+    return "\n".join([head, *(f"  {line}".rstrip() for line in lines)])
+
+
+def _table(lacking: Sequence[Need]) -> list[str]:
+    rows = [("file", "size", "sha256", "how")]
+    for each in lacking[:_LISTED]:
+        file = each.file
+        size = size_text(file.size) if file.size else _UNKNOWN
+        hashed = "known" if file.sha256 or file.zip else _UNKNOWN
+        rows.append((file.name, size, hashed, str(each.supply)))
+    lines = ["", *columns(rows)]
+    if (more := len(lacking) - _LISTED) > 0:
+        lines.append(f"and {more:,} more: 'build.py list --format json' has all")
+    return lines
+
+
+def summary(needs: Sequence[Sequence[Need]]) -> list[str]:
+    """How many targets need which kind of step; ``needs`` has those of each target."""
+    hardest = (Supply.BY_HAND, Supply.FIRST_USE, Supply.DOWNLOAD, Supply.HERE)
+    found = [next(s for s in hardest if any(n.supply is s for n in own)) for own in needs if own]
+    said = {
+        Supply.HERE: "all files are in the folder of --artifacts",
+        Supply.DOWNLOAD: "--accept-eula NAME downloads all files",
+        Supply.FIRST_USE: "--accept-eula NAME --trust-first-use downloads all files, some of which "
+        "have no published hash",
+        Supply.BY_HAND: "some files are on no known server",
+    }
+    return [
+        f"  {counted(found.count(each), 'target')}: {said[each]}" for each in said if each in found
+    ]
