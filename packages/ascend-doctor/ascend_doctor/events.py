@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, NamedTuple, Pattern
+from typing import Iterator, NamedTuple
 
 from .causes import Cause, Found, causes, causes_in, codes_of
 from .codes import catalogue, family, is_inner
-from .log_files import Hit, Piece, Sieve, pieces, text_of
+from .log_files import Piece, pieces, text_of
 from .owners import Values
 from .prefix import Line, Time, read_line
+from .sieve import ENOUGH, Hit, Kin, Sieve
 
 IGNORED = re.compile(
     r"Failed to import from vllm\._C|Failed to import from custom_ar|vllm\._moe_C"
@@ -66,9 +67,10 @@ _STRONG_WARNING = re.compile(
 _FRAME = re.compile(r'File "[^"]+", line \d+, in ')
 _SIGNED = re.compile(r"RankID:|^\s*rank\s+: \d")
 _KEPT = 4
+_MOST_SHAPES = 1 << 16
 _NEAR = 14
 _FOLLOWS = 4
-_GOES_ON = re.compile(
+_GOES_ON = (
     r"'loss': |\bloss[:=]? ?\d|lm loss: \d|'train_runtime'|Application startup complete"
     r"|POST \S+ HTTP/1\.1\" 200|fired up and ready|[Tt]raining (?:completed|finished|Over)"
     r"|Epoch \d+ completed|\| success\b|run success|successfully!|[Ee]val (?:completed|done)"
@@ -78,7 +80,7 @@ _GOES_ON = re.compile(
     r"|checkpoint\S* saved|saved \d+ shards|saved to "
 )
 _BAD_NUMBER = re.compile(r": (?:nan|NAN|inf)\b")
-_ENDED = re.compile(
+_ENDED = (
     r"'train_runtime'|[Tt]raining (?:completed|finished|Over)|Epoch \d+ completed|Shutting down"
     r"|Application shutdown complete|Finished server process|End time of running"
     r"|successfully finished|[Ee]val (?:completed|done)"
@@ -101,6 +103,33 @@ class Event(NamedTuple):
     weak: bool
 
 
+class _Good:
+    """Finds the last line of a block that says that all is well."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = re.compile(pattern)
+        any_number = re.sub(r"200|100|\[1-9\]", r"\\d+", pattern)
+        self._like = re.compile(any_number)
+        self._shapes: dict[bytes, bool] = {}
+        """Whether lines of a shape can be such lines."""
+
+    def last_line(self, piece: Piece) -> int:
+        """Its number; 0 if there is none."""
+        known, shapes = self._shapes, piece.shapes
+        if len(known) > _MOST_SHAPES:
+            known.clear()
+        for shape in piece.kinds - known.keys():
+            text = text_of(piece.lines[shapes.index(shape)])
+            known[shape] = bool(self._like.search(text))
+        good = {shape for shape in piece.kinds if known[shape]}
+        for index in range(len(shapes) - 1, -1, -1) if good else ():
+            if shapes[index] in good:
+                text = text_of(piece.lines[index])
+                if self._pattern.search(text) and not _BAD_NUMBER.search(text):
+                    return piece.number + index
+        return 0
+
+
 class Reader:
     """Collects the events of logs."""
 
@@ -114,6 +143,7 @@ class Reader:
         self._places: dict[tuple[int, str, str], list[int]] = {}
         self._last: dict[str, Line] = {}
         self._signed: tuple[int, Line | None] = (0, None)
+        self._goes_on, self._ends = _Good(_GOES_ON), _Good(_ENDED)
         self._file = 0
 
     def read(self, path: str) -> None:
@@ -128,22 +158,24 @@ class Reader:
             self.size += piece.size
             for hit in sieve.hits(piece):
                 if not self._line(hit):
-                    sieve.forget(hit.text)
+                    sieve.forget(hit)
+            self._repeat(sieve.unread(at_end=False))
             self._good(piece, earlier)
             earlier = piece
+        self._repeat(sieve.unread(at_end=True))
         self._file += 1
 
     def _good(self, piece: Piece, earlier: Piece | None) -> None:
         """Note where the run goes on after an event, or had ended well before it."""
-        first = next((each for each in self.events if each.file == self._file), None)
-        if first is None:
+        if not self.events or self.events[-1].file != self._file:
             return
-        number = _last_line(piece, _GOES_ON)
+        first = next(each for each in self.events if each.file == self._file)
+        number = self._goes_on.last_line(piece)
         if number:
             self.goes_on[self._file] = number
         if self._file not in self.ended:
             blocks = [piece] if first.number < piece.number else [*filter(None, (earlier, piece))]
-            ended = next(filter(None, (_last_line(each, _ENDED) for each in blocks)), 0)
+            ended = next(filter(None, map(self._ends.last_line, blocks)), 0)
             if ended:
                 self.ended[self._file] = ended
 
@@ -180,14 +212,30 @@ class Reader:
             *(found.cause, found.values, self._file, hit.number, hit.text.strip(), time),
             *(rank, line.device, line.pid, stream, weak),
         )
-        self.counts[found.cause.id] = self.counts.get(found.cause.id, 0) + 1
-        places = self._places.setdefault((self._file, stream, found.cause.id), [])
+        key = (self._file, stream, found.cause.id)
+        if key not in hit.kin.places:
+            hit.kin.places.append(key)
+        self._put(key, event, 1)
+
+    def _put(self, key: tuple[int, str, str], event: Event, count: int) -> None:
+        self.counts[key[2]] = self.counts.get(key[2], 0) + count
+        places = self._places.setdefault(key, [])
         if len(places) < _KEPT:
             places.append(len(self.events))
             self.events.append(event)
         else:
             # The first ones say what began it, the last one whether the run went on.
             self.events[places[-1]] = event
+
+    def _repeat(self, kinds: list[Kin]) -> None:
+        """Count the lines that were not read, and note the last one of each kind."""
+        for kin in kinds:
+            text = text_of(kin.line).strip()
+            time = read_line(text).time if kin.places else None
+            for key in kin.places:
+                like = self.events[self._places[key][-1]]
+                event = like._replace(number=kin.number, text=text, time=time or like.time)
+                self._put(key, event, kin.count - ENOUGH)
 
     def _near(self, number: int) -> Line | None:
         """The line with a process or rank just before the line ``number``."""
@@ -248,12 +296,3 @@ def _bare(text: str, *, exception: bool) -> Iterator[Found]:
             yield Found(table["code-unknown"], values)
     if exception and not [code for code in codes if not is_inner(code)]:
         yield Found(table["exception"], {})
-
-
-def _last_line(piece: Piece, pattern: Pattern[str]) -> int:
-    """The number of the last line of a block that has ``pattern``; 0 if none has."""
-    for index in range(len(piece.lines) - 1, -1, -1):
-        text = text_of(piece.lines[index])
-        if pattern.search(text) and not _BAD_NUMBER.search(text):
-            return piece.number + index
-    return 0

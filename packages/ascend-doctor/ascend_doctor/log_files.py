@@ -1,61 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads logs of any size in bounded memory, and picks the lines that can matter.
-
-Most lines of a log are like others but for their numbers, so a line that did not matter stands for
-all that are like it. The others are searched for literals, of which each line that a pattern finds
-has one: tests/test_needles.py makes such a line of every alternative of every pattern.
-"""
+"""The files of logs, and their lines in blocks of bounded size."""
 
 from __future__ import annotations
 
-import bisect
 import os
-import re
 import stat
 import sys
 from typing import BinaryIO, Iterator, NamedTuple
 
 from .prefix import plain
 
-NEEDLES = (
-    # Exceptions and codes, and then what the patterns need.
-    *("xcept", "Timeout", "Failure", "Exit", "ret", "Code", "errcode", "errno", "status"),
-    *("result", "positional", "EZ", "y peer [", "nsupport", "nly supp", "ompile g", "lready"),
-    *("Aborted", "panic: ", "ADDRNOTA", "nrecogni", "VERIFY_F", "GraphOpt]"),
-    *(
-        "orrupted",
-        "denie",
-        "ImagePull",
-        "toomanyr",
-        "Docker d",
-        "gated r",
-        "Illegal i",
-        "manifest u",
-    ),
-    *("not", "fail", "rror", "n't ", "evice", "sion", "has ", "require", "timeout", "able"),
-    *("exce", "lease", "ound", "code", "led ", " out", " is ", "ufficien", "ERR0", "No "),
-    *("nexpecte", " be ", "engi", "nvalid", "ned ", "no ", "type", "ev/davin", "eartbeat"),
-    *("SIGBUS", "EZ10", "ut of ", "Unknown ", "E3000", "link ", ": nan", "_model_", "ed with "),
-    *("iste", "drvRetCo", "FORCE ST", "Killed", "EI0001", "-8020", " ECC", "0501", "ize "),
-    *("inimum", "ard ", "onfig -p", "celerate", "ionImpos", "-only fi", "ability ", "oom-kill"),
-    *("received", "UCE ERRO", "InferSha", "nType:[S", "Info det", "ADDRINUS", "erTooLar"),
-    *(" loss: N", "EZ3002", "pcie ", "EZ00", "E500", "ELF ", "bad_al", "Segment", "SIGSEGV"),
-    *("pen files", "free", "alloc():", "process", "t start new thread", "pthread_"),
-)
-_CODE = re.compile(rb"E[A-Z1-9]\d{4}|RankID:|^ *rank +: ", re.MULTILINE)
-_NUMBERED = re.compile(
-    rb"err|code|\bret|result|status|return|fail|exit|kill|RankID|PID|signal|^\s*rank\s+:|NPU|: nan",
-    re.IGNORECASE,
-)
-"""Lines whose numbers can mean something: one that is harmless says nothing about the next."""
-
-_QUIET = re.compile(rb"\[(?:INFO|EVENT|DEBUG|TRACE)\]")
-"""Lines of plog that are never looked at for errors."""
-
 _DIGITS = b"0123456789abcdef"
 """Of decimal numbers, and of addresses."""
 
-_MOST_SHAPES = 1 << 16
 _BLOCK = 1 << 20
 _LONGEST = 4096
 _BEFORE = 12
@@ -67,30 +24,23 @@ class LogError(Exception):
     """A log cannot be read; the message names it."""
 
 
-class Hit(NamedTuple):
-    """A line that can matter: its number from 1, its text, and the lines before it."""
-
-    number: int
-    text: str
-    before: tuple[str, ...]
-
-
 class Piece(NamedTuple):
-    """A block of whole lines, the number of its first line, and the lines before it."""
+    """A block of whole lines, the number of its first line, and the lines before it.
+
+    ``shapes`` are the lines without digits, and ``kinds`` those that differ.
+    """
 
     number: int
     lines: list[bytes]
     shapes: list[bytes]
+    kinds: frozenset[bytes]
     size: int
     before: list[bytes]
 
-    def hit(self, index: int) -> Hit:
-        """The line with this index in the block."""
-        before = self.lines[max(0, index - _BEFORE) : index]
-        if len(before) < _BEFORE:
-            before = self.before[len(before) - _BEFORE :] + before
-        texts = tuple(text_of(line) for line in before)
-        return Hit(self.number + index, text_of(self.lines[index]), texts)
+    def before_line(self, index: int) -> list[bytes]:
+        """The lines before the one with this index in the block."""
+        lines = self.lines[max(0, index - _BEFORE) : index]
+        return self.before[len(lines) - _BEFORE :] + lines if len(lines) < _BEFORE else lines
 
 
 def log_paths(paths: list[str]) -> list[str]:
@@ -164,55 +114,11 @@ def _pieces(file: BinaryIO) -> Iterator[Piece]:
             lines = block.split(b"\n")
             # Without digits, also those of addresses, the lines of a loop are the same.
             shapes = block.translate(None, _DIGITS).split(b"\n")
-            yield Piece(number, lines, shapes, len(block), before)
+            yield Piece(number, lines, shapes, frozenset(shapes), len(block), before)
             number += len(lines) - 1
             before = (before + lines[:-1])[-_BEFORE:]
         if not data:
             return
-
-
-class Sieve:
-    """Picks the lines of blocks that can matter."""
-
-    def __init__(self, needles: tuple[str, ...] = NEEDLES) -> None:
-        self._needles = [needle.encode() for needle in needles]
-        self._seen: set[bytes] = set()
-
-    def hits(self, piece: Piece) -> Iterator[Hit]:
-        """The lines that have a needle or a code, and are not like one that did not matter."""
-        seen, shapes = self._seen, piece.shapes
-        if len(seen) > _MOST_SHAPES:
-            seen.clear()
-        new = [index for index, shape in enumerate(shapes) if shape not in seen]
-        chosen = self._chosen([piece.lines[index] for index in new])
-        for place, index in enumerate(new):
-            shape = shapes[index]
-            if place not in chosen:
-                seen.add(shape)
-            elif shape not in seen:
-                # It can have been forgotten since the block began.
-                yield piece.hit(index)
-
-    def _chosen(self, lines: list[bytes]) -> set[int]:
-        """The places in ``lines`` of those with a needle."""
-        data = b"\n".join(lines)
-        starts = [0]
-        for line in lines:
-            starts.append(starts[-1] + len(line) + 1)
-        found = {match.start() for match in _CODE.finditer(data)}
-        for needle in self._needles:
-            at = data.find(needle)
-            while at >= 0:
-                found.add(at)
-                end = data.find(b"\n", at)
-                at = data.find(needle, end) if end >= 0 else -1
-        return {bisect.bisect_right(starts, at) - 1 for at in found}
-
-    def forget(self, text: str) -> None:
-        """Take no more lines like ``text``, which did not matter, unless its numbers can."""
-        line = text.encode()
-        if _QUIET.match(line) or not _NUMBERED.search(line):
-            self._seen.add(line.translate(None, _DIGITS))
 
 
 def text_of(line: bytes) -> str:

@@ -85,7 +85,7 @@ def plain(text: str) -> str:
     """``text`` without colours and control characters."""
     if "\x1b" in text or "^[[" in text:
         text = _ANSI.sub("", text)
-    return "".join(c if c.isprintable() else " " for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 def read_line(text: str) -> Line:

@@ -164,6 +164,39 @@ def test_a_big_log_of_failures_is_read_in_little_memory(tmp_path: Path) -> None:
     assert peak < 32 << 20
 
 
+LOUD = (
+    "[ERROR] HCCL({p},x):2026-03-01-10:00:{s:02}.1 [a.cc:1][{n}] failed, return[4], userRank[{r}]",
+    "[rank{r}]:[ERROR] 2026-03-01-10:00:{s:02} (PID:{p}, Device:{r}, RankID:{r}) ERR02200 DIST x",
+    "[rank{r}]: RuntimeError: stream {n} of context {n} is wrong",
+    "(Worker_TP{r} pid={p}) ERROR 03-01 10:00:{s:02} [a.py:654] ValueError: request {n} failed",
+)
+
+
+def test_a_log_of_many_errors_is_read_fast_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "errors.log"
+    with path.open("w", encoding="utf-8") as file:
+        for n in range(100_000):
+            for form in LOUD:
+                file.write(form.format(n=n, s=n % 60, r=n % 8, p=900 + n % 8) + "\n")
+            if n == 70_001:
+                file.write("[rank1]: RuntimeError: stream 1 of context 1, error code is 507018\n")
+    before = time.process_time()
+    document = examine_logs([str(path)])
+    used = time.process_time() - before
+    assert path.stat().st_size / used > 20e6
+    found = {each["id"]: each for each in document["findings"]}
+    assert found["aicpu-failed"]["line"] == 70_002 * 4 + 1
+    assert root(document)["id"] == "aicpu-failed"
+    assert found["exception"]["count"] == 200_000
+
+
+def test_numbers_that_mean_something_are_read_in_every_line(tmp_path: Path) -> None:
+    lines = [f"[ERROR] a(7,x):2026-03-01-10:00:00.1 task {n} failed, ret is 0\n" for n in range(99)]
+    late = "[ERROR] a(7,x):2026-03-01-10:00:00.1 task 5 failed, ret is 507015\n"
+    found = root(judged(tmp_path / "a.log", "".join([*lines, late, *lines])))
+    assert (found["id"], found["line"]) == ("operator-crash", 100)
+
+
 @pytest.mark.parametrize("text", ["x", "1", "a.", "E", "(", "Aa_", "[ERROR] ", "ret:", "-", "/a"])
 def test_no_line_takes_long(text: str, tmp_path: Path) -> None:
     """A pattern that tries every place again would need minutes for a log of such lines."""

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Picks the lines of logs that are worth reading in full.
+
+Most lines of a log are like others but for their numbers. One that did not matter stands for all
+that are like it; of those that did, the first few are read, and the others counted, unless a number
+in them means something and is new. Lines of a new kind are searched for literals, of which each
+line that a pattern finds has one: tests/test_needles.py makes such a line of every alternative of
+every pattern.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from typing import Iterator, NamedTuple
+
+from .log_files import Piece, text_of
+
+NEEDLES = (
+    # Exceptions and codes, and then what the patterns need.
+    *("xcept", "Timeout", "Failure", "Exit", "ret", "Code", "errcode", "errno", "status"),
+    *("result", "positional", "EZ", "y peer [", "nsupport", "nly supp", "ompile g", "lready"),
+    *("Aborted", "panic: ", "ADDRNOTA", "nrecogni", "VERIFY_F", "GraphOpt]"),
+    *("orrupted", "denie", "ImagePull", "toomanyr", "Docker d", "gated r", "Illegal i"),
+    *("manifest u",),
+    *("not", "fail", "rror", "n't ", "evice", "sion", "has ", "require", "timeout", "able"),
+    *("exce", "lease", "ound", "code", "led ", " out", " is ", "ufficien", "ERR0", "No "),
+    *("nexpecte", " be ", "engi", "nvalid", "ned ", "no ", "type", "ev/davin", "eartbeat"),
+    *("SIGBUS", "EZ10", "ut of ", "Unknown ", "E3000", "link ", ": nan", "_model_", "ed with "),
+    *("iste", "drvRetCo", "FORCE ST", "Killed", "EI0001", "-8020", " ECC", "0501", "ize "),
+    *("inimum", "ard ", "onfig -p", "celerate", "ionImpos", "-only fi", "ability ", "oom-kill"),
+    *("received", "UCE ERRO", "InferSha", "nType:[S", "Info det", "ADDRINUS", "erTooLar"),
+    *(" loss: N", "EZ3002", "pcie ", "EZ00", "E500", "ELF ", "bad_al", "Segment", "SIGSEGV"),
+    *("pen files", "free", "alloc():", "process", "t start new thread", "pthread_"),
+)
+_CODE = re.compile(rb"E[A-Z1-9]\d{4}|RankID:|^ *rank +: ", re.MULTILINE)
+_NUMBERED = re.compile(
+    rb"err|code|\bret|result|status|return|fail|exit|kill|RankID|PID|signal|^\s*rank\s+:|NPU|: nan",
+    re.IGNORECASE,
+)
+"""Lines whose numbers can mean something: one that is harmless says nothing about the next."""
+
+_QUIET = re.compile(rb"\[(?:INFO|EVENT|DEBUG|TRACE)\]")
+"""Lines of plog that are never looked at for errors."""
+
+_MEANT = re.compile(
+    rb"(?:err\w*|code\w*|ret\w*|result|status|fail\w*|exit\w*|kill\w*|RankID|PID|signals?|rank)"
+    rb"[^\w\n]{0,4}(?:is|of|code)?[^\w\n]{0,4}$",
+    re.IGNORECASE,
+)
+"""What is before a number that says what happened, or to whom."""
+
+_RUNS = re.compile(rb"\d+")
+_WINDOW = 24
+ENOUGH = 4
+"""How many lines of a kind are read in full."""
+
+_MOST_SHAPES = 1 << 16
+_MOST_KIN = 1 << 13
+_LONGEST = 4096
+
+
+class Kin:
+    """Lines that are alike, and have the same numbers where these mean something."""
+
+    __slots__ = ("count", "line", "number", "places")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.number = 0
+        self.line = b""
+        """The last line that was only counted, and its number."""
+        self.places: list[tuple[int, str, str]] = []
+        """Where the reader put what it found in such a line."""
+
+
+class Hit(NamedTuple):
+    """A line that can matter: its number from 1, its text, the lines before it, and its kin."""
+
+    number: int
+    text: str
+    before: tuple[str, ...]
+    shape: bytes
+    kin: Kin
+
+
+class _Shape:
+    """Lines that are the same but for their numbers."""
+
+    def __init__(self, line: bytes) -> None:
+        runs = [*_RUNS.finditer(line)]
+        windows = [line[max(0, run.start() - _WINDOW) : run.start()] for run in runs]
+        # The first number is often that of a process or rank.
+        meant = [at == 0 or bool(_MEANT.search(window)) for at, window in enumerate(windows)]
+        while meant and not meant[-1]:
+            meant.pop()
+        parts = [rb"\D*(\d+)" if each else rb"\D*\d+" for each in meant]
+        self.numbers = re.compile(b"".join(parts)).match
+        self.kin: dict[tuple[bytes, ...], Kin] = {}
+
+
+class Sieve:
+    """Picks the lines of blocks that can matter."""
+
+    def __init__(self, needles: tuple[str, ...] = NEEDLES) -> None:
+        self._needles = [needle.encode() for needle in needles]
+        self._quiet: set[bytes] = set()
+        self._known: dict[bytes, _Shape] = {}
+        self._size = 0
+
+    def hits(self, piece: Piece) -> Iterator[Hit]:
+        """The lines that have a needle or a code, and are not like others that were read."""
+        shapes, lines, known = piece.shapes, piece.lines, self._known
+        if len(self._quiet) > _MOST_SHAPES:
+            self._quiet.clear()
+        loud = piece.kinds - self._quiet
+        if not loud:
+            return
+        unread = [index for index, shape in enumerate(shapes) if shape in loud]
+        chosen: set[int] = set()
+        new = loud - known.keys()
+        if new:
+            chosen = self._chosen(lines, [index for index in unread if shapes[index] in new])
+            self._quiet |= new - {shapes[index] for index in chosen}
+        for index in unread:
+            shape, line = shapes[index], lines[index]
+            group = known.get(shape)
+            if group is None:
+                if index not in chosen or shape in self._quiet:
+                    continue
+                group = known[shape] = _Shape(line)
+            match = group.numbers(line)
+            key = match.groups() if match else (line,)
+            kin = group.kin.get(key)
+            if kin is None:
+                kin = group.kin[key] = Kin()
+                self._size += 1
+            kin.count += 1
+            if kin.count > ENOUGH:
+                kin.number, kin.line = piece.number + index, line[:_LONGEST]
+            else:
+                before = tuple([text_of(each) for each in piece.before_line(index)])
+                yield Hit(piece.number + index, text_of(line), before, shape, kin)
+
+    def _chosen(self, lines: list[bytes], places: list[int]) -> set[int]:
+        """Those of the lines at ``places`` that have a needle."""
+        some = [lines[place] for place in places]
+        data = b"\n".join(some)
+        starts = [0]
+        for line in some:
+            starts.append(starts[-1] + len(line) + 1)
+        found = {match.start() for match in _CODE.finditer(data)}
+        for needle in self._needles:
+            at = data.find(needle)
+            while at >= 0:
+                found.add(at)
+                end = data.find(b"\n", at)
+                at = data.find(needle, end) if end >= 0 else -1
+        return {places[bisect.bisect_right(starts, at) - 1] for at in found}
+
+    def forget(self, hit: Hit) -> None:
+        """Take no more lines like this one, which did not matter, unless its numbers can."""
+        line = hit.text.encode()
+        if _QUIET.match(line) or not _NUMBERED.search(line):
+            self._quiet.add(hit.shape)
+            self._known.pop(hit.shape, None)
+
+    def unread(self, *, at_end: bool) -> list[Kin]:
+        """The kinds of which lines were only counted, by their last line; they begin anew then.
+
+        Before the end there are none, unless too many are known.
+        """
+        if not at_end and self._size < _MOST_KIN:
+            return []
+        kinds = [kin for shape in self._known.values() for kin in shape.kin.values()]
+        self._known.clear()
+        self._size = 0
+        return sorted((kin for kin in kinds if kin.number), key=lambda kin: kin.number)
