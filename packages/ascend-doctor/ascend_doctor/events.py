@@ -61,6 +61,9 @@ _ERROR = re.compile(
 )
 """What an error says whose line is marked as one."""
 
+_SOURCE_ERROR = re.compile(r"\S+\.(?:cpp|cc|cu|c|h):\d+: .*error$")
+"""What a program in C++ says with the place in its source."""
+
 _STRONG_WARNING = re.compile(
     r"error code is|\bE[A-Z1-9]\d{4}\b|command error|terminated with exception"
 )
@@ -195,7 +198,8 @@ class Reader:
         if not weak and not found:
             ended = _EXCEPTION.match(line.text) or ABORT.search(line.text)
             found = [*_bare(text, exception=bool(ended))]
-            if not found and line.level == "error" and _ERROR.match(line.text):
+            error = line.level == "error" and _ERROR.match(line.text)
+            if not found and (error or _SOURCE_ERROR.match(line.text)):
                 found = [Found(causes()["error-line"], {})]
         for each in found:
             self._add(each, hit, line, weak=weak)

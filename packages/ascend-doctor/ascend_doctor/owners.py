@@ -100,6 +100,12 @@ _CALL = re.compile(
 )
 _PLUGIN = re.compile(r"AttributeError: '(?:NPU|Ascend)\w+' object has no attribute")
 
+_REFUSED = re.compile(r"(?:^|[\s:])(?:ValueError|NotImplementedError|AssertionError): \S")
+_OPTIONS = re.compile(
+    r"/(?:configs?|arguments|args|hparams)/|/(?:\w*config|\w*arguments?|\w*args|arg_utils|\w*parser)\.py$"
+)
+"""Files of programs that check options."""
+
 _FRAME = re.compile(r'File "(?P<path>[^"]+)", line \d+, in ')
 _OF_CANN_FILE = re.compile(
     r"/Ascend/|ascend-toolkit|/cann|/tbe/|/te/|/te_fusion/|/opp/|/torch_npu/"
@@ -117,7 +123,11 @@ def judge_line(text: str, before: tuple[str, ...] = ()) -> Judged | None:
         if judged:
             return judged
     return (
-        _module(text, before) or _import(text) or _call(text, before) or _model_type(text, before)
+        _module(text, before)
+        or _import(text)
+        or _call(text, before)
+        or _model_type(text, before)
+        or _setting(text, before)
     )
 
 
@@ -298,3 +308,9 @@ def _call(text: str, before: tuple[str, ...]) -> Judged | None:
         return ("package-range", {}) if asked else None
     installed = _SITE.search(paths[-1]) or WELL_KNOWN.intersection(paths[-1].split("/"))
     return ("package-range", {}) if installed else None
+
+
+def _setting(text: str, before: tuple[str, ...]) -> Judged | None:
+    """What a program says where it checks its options."""
+    paths = _frames(before) if _REFUSED.search(text) else []
+    return ("application-config", {}) if paths and _OPTIONS.search(paths[-1]) else None

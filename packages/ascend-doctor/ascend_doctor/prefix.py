@@ -36,6 +36,7 @@ _STARTS = [
         + _CLOCK
         + r" (?:\d+ )?[^\s\]]+\] ?",
         r"\[?(?P<glog>[EWIFC]) [\w./-]+:\d+\]\s?",
+        r"\[(?P<glog>[EWIFC]):[^\]]*\]\s?",
         # Python's logging in its many forms
         rf"(?P<level>{_WORDS}) {_DATE} {_CLOCK} \[?[^\s\]]+\](?:\s|$)",
         rf"\[?{_DATE}[ T-]+{_CLOCK}Z?(?:,\d+)?(?: E| W)?(?P<label>(?: [TDE]P\d+)+)?" + _AFTER_TIME,

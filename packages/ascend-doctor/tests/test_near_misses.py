@@ -78,6 +78,9 @@ CALL = "TypeError: forward() takes 2 positional arguments but 3 were given"
         ("host='index.example', port=443): Failed to establish a new connection", "network"),
         ("libx.so.1: cannot open shared object file: Permission denied", "workdir-not-writable"),
         ("task failed, retcode: 507011", None),
+        ("there is a fftsplus sdma error, retcode: 507049", None),
+        ("'_OpNamespace' 'npu' object has no attribute 'x'", "package-range"),
+        ("'_OpNamespace' '_C_ascend' object has no attribute 'x'", "vllm-ascend-kernels"),
         ("device error, retcode: 507901", None),
         (
             "mindie/d_: error while loading shared libraries: l.so: cannot open shared object file",
@@ -121,6 +124,10 @@ FRAME = '  File "/usr/lib/python3/site-packages/{}", line 3, in <module>'
         ("vllm/a.py", "AttributeError: 'NPUWorker' object has no attribute 'x'", "package-range"),
         ("vllm_ascend/a.py", "AttributeError: 'NPUWorker' object has no attribute 'x'", None),
         ("vllm/a.py", "AttributeError: 'NoneType' object has no attribute 'x'", None),
+        ("vllm/config/model.py", "ValueError: x cannot be other than 1", "application-config"),
+        ("vllm/engine/arg_utils.py", "AssertionError: x", "application-config"),
+        ("vllm/engine/core.py", "ValueError: x cannot be other than 1", None),
+        ("vllm/config/model.py", "KeyError: 'x'", None),
     ],
 )
 def test_who_asked_tells_the_cause(frame: str, line: str, cause: str | None) -> None:
@@ -175,6 +182,8 @@ WRAPPER = "  error: subprocess-exited-with-error"
         (("[ERROR] Cannot open the thing at all", "Aborted (core dumped)"), "error-line"),
         (("Exception: x", "[ERROR] Cannot open the thing at all"), "exception"),
         # A list of what can have happened says nothing of what did.
+        (("/w/a.cpp:7: CANN error",), "error-line"),
+        (("/w/a.cpp:7: CANN error", "EL0003: The argument is invalid"), "code"),
         (("KeyError: 'x'", "Potential root causes: (1) SIGSEGV or others"), "exception"),
         (("KeyError: 'x'", "The context is gone: rtGetDevMsg execute failed, 107002"), "exception"),
         (("/w/a.cpp:7: GGML_ASSERT(n == m) failed",), "exception"),
