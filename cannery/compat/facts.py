@@ -64,6 +64,7 @@ class Source:
     """Who says something. ``rank`` 1 is believed first; ``date`` is YYYY, YYYY-MM or a day.
 
     ``address`` is where it can be read, without a scheme; "" where it is not on the network.
+    ``state_of`` is the source that has an earlier state of the same document.
     """
 
     name: str
@@ -73,6 +74,12 @@ class Source:
     cite: str
     about: str = ""
     address: Address = ""
+    state_of: str = ""
+
+    @property
+    def document(self) -> str:
+        """What all states of one document have in common."""
+        return self.state_of or self.name
 
     def __str__(self) -> str:
         return f"{self.cite}, {self.date}"
@@ -155,6 +162,13 @@ class Pairing(Row):
         if self.pythons:
             kept = self.sources[:-1] if self.wheels_pythons else self.sources
             yield from ((source, self.pythons) for source in kept)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Compatible(Row):
+    """A torch_npu that its maker pairs with one CANN in the range goes on every other one, too."""
+
+    cann: CannRange
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -327,6 +341,7 @@ class Compat:
     sources: Mapping[str, Source]
     suites: tuple[Suite, ...]
     pairings: tuple[Pairing, ...]
+    compatible: tuple[Compatible, ...]
     drivers: tuple[Driver, ...]
     abis: tuple[CxxAbi, ...]
     releases: tuple[Release, ...]

@@ -40,7 +40,8 @@ def compat_of(top: Section) -> facts.Compat:
     compat = facts.Compat(
         sources=reader.sources,
         suites=reader.rows("suites", facts.Suite),
-        pairings=reader.rows("torch_npu", facts.Pairing),
+        pairings=_newest_states(reader.rows("torch_npu", facts.Pairing)),
+        compatible=reader.rows("compatible", facts.Compatible),
         drivers=reader.rows("driver", facts.Driver),
         abis=reader.rows("cxx_abi", facts.CxxAbi),
         releases=reader.rows("cann", facts.Release),
@@ -61,3 +62,17 @@ def compat_of(top: Section) -> facts.Compat:
     if section and not section.is_faulty:
         reader.require_cited(section)
     return compat
+
+
+def _newest_states(rows: tuple[facts.Pairing, ...]) -> tuple[facts.Pairing, ...]:
+    """``rows`` without those of which a later state of the same document says something else."""
+    newest: dict[tuple[str, ...], str] = {}
+    for row in rows:
+        key = _said_of(row)
+        newest[key] = max(row.sources[0].date, newest.get(key, ""))
+    return tuple(row for row in rows if row.sources[0].date == newest[_said_of(row)])
+
+
+def _said_of(row: facts.Pairing) -> tuple[str, ...]:
+    """What a row is about, and in which document; a release of an application is a row each."""
+    return row.sources[0].document, row.torch, row.torch_npu, str(row.cann), row.app

@@ -52,7 +52,7 @@ def combinations(compat: Compat, chip: str, *, previews: bool = False) -> list[C
         Combination(python=python, torch=row.torch, torch_npu=row.torch_npu, cann=row.cann, row=row)
         for row in sorted(compat.pairings, key=lambda row: (row.rank, row.line))
         if is_published(row) and row.cann in with_kernels and (previews or not row.cann.is_preview)
-        for python in row.pythons
+        for python in row.pythons or row.wheels_pythons
     ]
 
 

@@ -15,7 +15,7 @@ from cannery.compat.base_rules import judge_base
 from cannery.compat.cann_rules import judge_cann
 from cannery.compat.companion_rules import judge_beside
 from cannery.compat.extension_rules import judge_apex, judge_deepspeed
-from cannery.compat.facts import Compat, Kind, KnownBad, Pairing
+from cannery.compat.facts import Compat, Kind, KnownBad, Pairing, Row
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
 from cannery.compat.lifetimes import judge_lifetimes
 from cannery.compat.package_rules import holds, judge_packages
@@ -147,19 +147,23 @@ def _judge_torch_npu(subject: Subject) -> list[Finding]:
     ]
     rows = [row for row in on_this_cann if row.torch_npu == target.torch_npu]
     pair = f"torch_npu {target.torch_npu} and torch {target.torch}"
+    if not rows and (found := _compatible(subject, anywhere)):
+        paired = ", ".join(dict.fromkeys(str(row.cann) for row in found[1:]))
+        text = f"{pair} are compatible with {subject.cann_name}; they are paired with CANN {paired}"
+        return [_torch_npu(Verdict.ALLOWED, text + ".", rows=found)]
     if not rows:
         text = f"{pair} are not known to work on {subject.cann_name}"
         if releases := ", ".join(dict.fromkeys(str(row.cann) for row in anywhere)):
             text += f", only on CANN {releases}"
-        found = best_first(anywhere)
-        return [_torch_npu(Verdict.UNKNOWN, text + ".", rows=found, pairs=True)]
-    said = {source.name for row in rows for source in row.sources}
+        return [_torch_npu(Verdict.UNKNOWN, text + ".", rows=best_first(anywhere), pairs=True)]
+    said = {source.document for row in rows for source in row.sources}
     against = [
         row
         for row in subject.compat.pairings
         if row.torch_npu
         and row not in rows
-        and any(each.kind is Kind.MAKER and each.name not in said for each in row.sources)
+        and row.sources[0].kind is Kind.MAKER
+        and row.sources[0].document not in said
         and (row in on_this_cann or row.torch_npu == target.torch_npu)
     ]
     seen = [row for row in on_this_cann if not row.torch_npu]
@@ -170,6 +174,20 @@ def _judge_torch_npu(subject: Subject) -> list[Finding]:
     verdict = Verdict.DISPUTED if against else Verdict.ALLOWED
     rows_named = (*best_first(rows), *best_first(seen))
     return [_torch_npu(verdict, text, rows=rows_named, against=best_first(against))]
+
+
+def _compatible(subject: Subject, pairings: list[Pairing]) -> tuple[Row, ...]:
+    """The row by which one of ``pairings`` goes on this CANN, then those; empty if there is none.
+
+    Previews are not releases that a maker's table of compatible releases is about.
+    """
+    if subject.judged_as.is_preview:
+        return ()
+    for row in subject.compat.compatible:
+        paired = [each for each in pairings if each.is_makers and each.cann in row.cann]
+        if subject.judged_as in row.cann and paired:
+            return (row, *best_first(paired))
+    return ()
 
 
 def _torch_npu(verdict: Verdict, text: str, **more: Any) -> Finding:

@@ -7,6 +7,7 @@ import pytest
 
 from cannery.common.model import Application, Target
 from cannery.compat import Verdict, judge
+from cannery.matrix.facts import parse_facts
 from tests.unit.compat.test_broken_facts import BROKEN
 from tests.unit.compat_targets import (
     COMPAT,
@@ -17,7 +18,7 @@ from tests.unit.compat_targets import (
     problems,
     python,
 )
-from tests.unit.matrices import OWN_FACTS
+from tests.unit.matrices import OWN_FACTS, edited
 
 
 def with_override(text: str) -> Target:
@@ -147,6 +148,45 @@ def test_sources_that_disagree_are_both_shown(
     assert found.rows[0].sources[0].name == one
     assert found.against[0].sources[0].name == other
     assert problems(target) == []
+
+
+def test_two_states_of_a_table_do_not_disagree() -> None:
+    """The table of October has another torch_npu for CANN 9.1.0 than that of August."""
+    own = changed(torch="2.7.1", torch_npu="2.7.1.post8", cann=cann("9.1.0"), apex=None)
+    other = replace(own, torch_npu="2.7.1.post10")
+    assert {findings(each)["torch_npu"].verdict for each in (own, other)} == {Verdict.ALLOWED}
+
+
+def test_of_two_states_that_say_it_of_the_same_versions_the_later_counts() -> None:
+    text = OWN_FACTS.read_text(encoding="utf-8")
+    row = "  - {torch: 2.9.0, torch_npu: 2.9.0.post6, cann: 9.1.0, pythons: 3.10-3.13, branch"
+    newer = (
+        "  - {torch: 2.9.0, torch_npu: 2.9.0.post6, cann: 9.1.0, pythons: 3.11-3.12, "
+        "source: torch-npu-261}\n"
+    )
+    compat = parse_facts(edited(row, newer + row, text))
+    [found] = [each for each in compat.pairings if each.torch_npu == "2.9.0.post6"]
+    assert found.pythons == ("3.11", "3.12")
+
+
+def test_what_a_maker_calls_compatible_is_allowed_and_said() -> None:
+    own = changed(
+        python=python("3.11.2"),
+        torch="2.14.0",
+        torch_npu="2.14.0",
+        cann=cann("9.1.0"),
+        apex=None,
+        deepspeed="",
+    )
+    found = findings(own)["torch_npu"]
+    assert found.verdict is Verdict.ALLOWED
+    assert "are compatible with CANN 9.1.0; they are paired with CANN 9.2.0." in found.text
+    assert [row.sources[0].name for row in found.rows] == ["torch-npu-262"] * 2
+
+
+def test_what_is_compatible_with_newer_releases_is_not_with_older_ones() -> None:
+    own = changed(torch="2.14.0", torch_npu="2.14.0", cann=cann("8.3.RC1"), apex=None)
+    assert findings(own)["torch_npu"].verdict is Verdict.UNKNOWN
 
 
 def test_a_row_says_where_it_is() -> None:
