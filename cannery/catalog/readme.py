@@ -100,8 +100,10 @@ def _problems(places: dict[str, list[int]], file: str, length: int) -> list[Prob
 
 
 def _contents(entry: Entry) -> list[str]:
-    """The summary, and if there are any: the published image and the trial."""
+    """The summary, and if there are any: its use, the published image and the trial."""
     lines = [escaped(entry.target.summary)]
+    if entry.target.recommended:
+        lines.append(f"**recommended for {escaped(entry.target.recommended)}**")
     if entry.record:
         lines.append(code(entry.by_tag) + (" (simulated: no CANN)" if entry.simulated else ""))
     if entry.trial:

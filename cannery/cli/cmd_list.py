@@ -94,7 +94,8 @@ def _table(project: Project, rows: Sequence[TargetRow], *, verbose: bool) -> str
 
 def _state(row: TargetRow, missing: dict[str, str], files: Missing) -> str:
     """One phrase; ``files`` numbers the missing files."""
-    parts = [files.needs(missing)] if missing else []
+    parts = [f"recommended for {row.recommended}"] if row.recommended else []
+    parts += [files.needs(missing)] if missing else []
     parts += row.verdicts
     parts += ["published"] if row.published else []
     return "; ".join(parts) or "not verified"
@@ -112,7 +113,16 @@ def _details(row: TargetRow) -> list[str]:
 
 
 def _json(project: Project, rows: Sequence[TargetRow]) -> str:
-    fields = ("id", "summary", "platform", "chip", "flavour", "components", "unverified")
+    fields = (
+        "id",
+        "summary",
+        "platform",
+        "chip",
+        "flavour",
+        "components",
+        "unverified",
+        "recommended",
+    )
     found = [
         {
             **{name: getattr(each, name) for name in (*fields, "maintained")},
@@ -147,6 +157,7 @@ class TargetRow:
     flavour: str
     components: dict[str, str]
     unverified: str
+    recommended: str
     maintained: dict[str, str]
     ends: list[str]
     needs: dict[str, str]
@@ -191,6 +202,7 @@ def _row(
         flavour=target.flavour,
         components=target.components,
         unverified=target.unverified,
+        recommended=target.recommended,
         maintained=ends,
         ends=[f"{key} until {day}" for key, day in ends.items() if day != UNKNOWN],
         needs=needed_origins(target, simulate=True),

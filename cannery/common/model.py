@@ -116,6 +116,8 @@ class Target:
     without_compiler: bool = False
     hccl_test: bool = False
     """Whether it has the toolkit's tests of collective communication, compiled, and MPI."""
+    recommended: str = ""
+    """What it is recommended for."""
     unverified: str = ""
     """Why it is built although compat.yaml does not know that it works; shown wherever it is."""
     span: Span

@@ -41,7 +41,7 @@ def compat_of(top: Section) -> facts.Compat:
         sources=reader.sources,
         suites=reader.rows("suites", facts.Suite),
         pairings=_newest_states(reader.rows("torch_npu", facts.Pairing)),
-        compatible=reader.rows("compatible", facts.Compatible),
+        compatible=reader.rows("compatible", facts.Compatible, required=False),
         drivers=reader.rows("driver", facts.Driver),
         abis=reader.rows("cxx_abi", facts.CxxAbi),
         releases=reader.rows("cann", facts.Release),

@@ -129,9 +129,9 @@ class Reader:
         self._cited: set[str] = set()
         self._lines: dict[tuple[object, ...], int] = {}
 
-    def rows(self, key: str, kind: type[R]) -> tuple[R, ...]:
+    def rows(self, key: str, kind: type[R], *, required: bool = True) -> tuple[R, ...]:
         """Each mapping of the list ``key`` that has no problem, as a row of ``kind``."""
-        items = self.top.mappings(key, required=True, item=f"a row of {key}")
+        items = self.top.mappings(key, required=required, item=f"a row of {key}")
         return tuple(row for each in items if (row := self._row(each, kind)))
 
     def _row(self, section: Section, kind: type[R]) -> R | None:

@@ -30,6 +30,7 @@ DATA: Mapping[str, tuple[str, ...]] = {
         ),
         "applications": ("applications",),
         "leave-out": ("leave_out",),
+        "recommended": ("recommended",),
     }.items()
 }
 """The files that say what targets can have, below the folder of MATRIX, and the keys of each."""

@@ -13,7 +13,7 @@ from cannery.compat import Finding
 
 @dataclass(frozen=True, kw_only=True)
 class Matrix:
-    """Every target of a matrix.yaml, in the order of the file, and every CANN release.
+    """Every target of a matrix.yaml, recommended ones first, and every CANN release.
 
     ``unused`` are the definitions that no target uses, each as in "pythons: cpython-3.9.2".
     ``findings`` has what compat.yaml says of each target, by its id; it is empty for a matrix that

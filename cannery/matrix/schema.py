@@ -24,6 +24,7 @@ from cannery.matrix.families import MAX_TARGETS, Expanded, expand_families
 from cannery.matrix.files import FACTS, MATRIX, Data, read_data, with_data
 from cannery.matrix.judgement import Judgement
 from cannery.matrix.matrix import Matrix
+from cannery.matrix.recommended import recommended_first
 from cannery.matrix.wheels import read_requirements
 
 _ID = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
@@ -112,7 +113,10 @@ def matrix_of(top: Section, compat: Compat | None, facts: Compat | None = None) 
     judgement.report()
     unused = (*_unused(top, targets.values(), definitions), *of_axes)
     return Matrix(
-        targets=targets, cann=definitions.cann, unused=unused, findings=judgement.findings
+        targets=recommended_first(top, targets),
+        cann=definitions.cann,
+        unused=unused,
+        findings=judgement.findings,
     )
 
 

@@ -157,7 +157,9 @@ def _aliases(top: Section, matrix: Matrix) -> dict[str, str]:
     section = top.section("aliases", required=False)
     if section is None:
         return {}
-    owners = {alias: _owner(section, alias, matrix) for alias in section.names()}
+    uses = {each.recommended: each for each in matrix.targets.values() if each.recommended}
+    known = {**matrix.targets, **uses}
+    owners = {alias: section.choose(alias, known, "target") for alias in section.names()}
     for alias in owners:
         _check_tag(section, alias)
     return {alias: owner.id for alias, owner in owners.items() if owner}

@@ -11,10 +11,10 @@ from tests.cli.checkout import Checkout, Result
 CHIPS = ("910b", "a3")
 TARGETS = [f"py311-torch290-cann910-{chip}" for chip in CHIPS]
 NOW = "2.9.0.post6"
-LAST_KNOWN = "2.9.0.post8"
+LAST_KNOWN = "2.9.0.post9"
 """The newest one with a row in compat.yaml, which no target uses."""
 
-NEW = "2.9.0.post9"
+NEW = "2.9.0.post10"
 USED = f"torch290: {{torch: 2.9.0, torch_npu: {NOW}}}"
 KNOWN_ROW = f"  - {{torch: 2.9.0, torch_npu: {NOW}, cann: 9.1.0,"
 NEW_ROW = KNOWN_ROW.replace(NOW, NEW) + " pythons: 3.10-3.13, source: [torch-npu, torch-npu-261]}\n"

@@ -14,7 +14,7 @@ from tests.cli.indexes import LAST_KNOWN, Index, update_all
 from tests.unit.matrices import CHECKOUT
 
 PACKAGES = {each.package for each in application_questions(Project(root=CHECKOUT).matrix())}
-PAIR = f"PyTorch 2.9.0 with torch_npu {LAST_KNOWN} on CANN 9.1.1"
+PAIR = f"PyTorch 2.9.0 with torch_npu {LAST_KNOWN} on CANN 9.2.0"
 
 
 @pytest.fixture

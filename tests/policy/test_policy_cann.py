@@ -188,7 +188,7 @@ def test_the_host_s_driver(version: str, driver: str, accepted: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "paired"), [("9.1.0", "26.1.0"), ("9.1.1", "26.1.1"), ("9.0.1", "26.0.RC3")]
+    ("version", "paired"), [("9.1.0", "26.0.RC1"), ("9.1.1", "26.1.1"), ("9.0.1", "26.0.RC3")]
 )
 def test_the_driver_that_was_released_with_it_is_named(version: str, paired: str) -> None:
     [found] = [e for e in judge_target(made(version), COMPAT) if e.component == "driver"]

@@ -89,7 +89,7 @@ def test_choices_are_all_there_are_with_the_newest_first() -> None:
         assert len({*values}) == len(values)
         assert NONE not in values[:-1]
     assert found["python"] == ("3.13", "3.12", "3.11", "3.10", "3.9", "3.8", "3.7")
-    assert found["cann"][0] == "9.1.1"
+    assert found["cann"][0] == "9.2.0"
     assert found["cann"].index("8.0.RC3") < found["cann"].index("8.0.RC2")
     assert found["torch"][:2] == ("2.14.0", "2.13.0")
     assert found["torch"][-1] == NONE

@@ -136,7 +136,7 @@ def test_nothing_fits(options: dict[str, str], said: str) -> None:
         ({"python": "3.9", "deepspeed": "0.9.2"}, "2.1.0"),
         ({"python": "3.9", "deepspeed": "0.15.0"}, "2.7.1"),
         ({"python": "3.9", "deepspeed": "none"}, "2.7.1"),
-        ({"python": "3.10", "apex": True}, "2.6.0"),
+        ({"python": "3.10", "apex": True}, "2.7.1"),
     ],
 )
 def test_the_torch_is_one_that_deepspeed_and_apex_are_known_with(
