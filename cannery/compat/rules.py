@@ -15,7 +15,7 @@ from cannery.compat.base_rules import judge_base
 from cannery.compat.cann_rules import judge_cann
 from cannery.compat.companion_rules import judge_beside
 from cannery.compat.extension_rules import judge_apex, judge_deepspeed
-from cannery.compat.facts import Compat, Kind, KnownBad, Pairing, Row
+from cannery.compat.facts import Compat, Compatible, Kind, KnownBad, Pairing
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
 from cannery.compat.lifetimes import judge_lifetimes
 from cannery.compat.package_rules import holds, judge_packages
@@ -148,9 +148,10 @@ def _judge_torch_npu(subject: Subject) -> list[Finding]:
     rows = [row for row in on_this_cann if row.torch_npu == target.torch_npu]
     pair = f"torch_npu {target.torch_npu} and torch {target.torch}"
     if not rows and (found := _compatible(subject, anywhere)):
-        paired = ", ".join(dict.fromkeys(str(row.cann) for row in found[1:]))
-        text = f"{pair} are compatible with {subject.cann_name}; they are paired with CANN {paired}"
-        return [_torch_npu(Verdict.ALLOWED, text + ".", rows=found)]
+        row, paired = found
+        releases = ", ".join(dict.fromkeys(str(each.cann) for each in paired))
+        text = f"{pair} are compatible with {subject.cann_name}; they are paired with CANN"
+        return [_torch_npu(Verdict.ALLOWED, f"{text} {releases}.", rows=(row, *paired))]
     if not rows:
         text = f"{pair} are not known to work on {subject.cann_name}"
         if releases := ", ".join(dict.fromkeys(str(row.cann) for row in anywhere)):
@@ -176,18 +177,20 @@ def _judge_torch_npu(subject: Subject) -> list[Finding]:
     return [_torch_npu(verdict, text, rows=rows_named, against=best_first(against))]
 
 
-def _compatible(subject: Subject, pairings: list[Pairing]) -> tuple[Row, ...]:
-    """The row by which one of ``pairings`` goes on this CANN, then those; empty if there is none.
+def _compatible(
+    subject: Subject, pairings: list[Pairing]
+) -> tuple[Compatible, tuple[Pairing, ...]] | None:
+    """The row by which some of ``pairings`` hold for this CANN, too, and those.
 
     Previews are not releases that a maker's table of compatible releases is about.
     """
     if subject.judged_as.is_preview:
-        return ()
+        return None
     for row in subject.compat.compatible:
         paired = [each for each in pairings if each.is_makers and each.cann in row.cann]
         if subject.judged_as in row.cann and paired:
-            return (row, *best_first(paired))
-    return ()
+            return row, best_first(paired)
+    return None
 
 
 def _torch_npu(verdict: Verdict, text: str, **more: Any) -> Finding:
