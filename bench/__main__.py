@@ -18,7 +18,7 @@ from bench.figures import Work
 from bench.result import Figure
 from cannery.common.errors import INTERRUPTED, CanneryError
 from cannery.common.model import Target
-from cannery.engine.known_bases import building_architecture
+from cannery.engine.base import building_architecture
 from cannery.matrix.project import Project, select
 
 

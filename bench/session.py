@@ -22,9 +22,8 @@ from cannery.common.package_index import PackageIndex
 from cannery.common.process import run
 from cannery.deploy.run_spec import no_device, simulated_device
 from cannery.engine import client as docker
-from cannery.engine.base import Bases
+from cannery.engine.base import Bases, Notes, building_architecture
 from cannery.engine.builder import find_builder
-from cannery.engine.known_bases import Notes, building_architecture
 from cannery.engine.simulator import Simulated, simulate
 from cannery.fetch.artifacts import check_artifacts
 from cannery.matrix.project import Project

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.engine import must
 from cannery.common.errors import EngineError
-from cannery.engine.build_cache import CANN_STEPS, records
+from cannery.engine.builder import CANN_STEPS, records
 
 
 @dataclass(frozen=True, kw_only=True)

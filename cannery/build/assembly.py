@@ -23,11 +23,11 @@ from cannery.common.file_hashes import Hashes
 from cannery.common.image_names import image_tag
 from cannery.common.model import Target
 from cannery.engine import base
-from cannery.engine.apt_sources import logins_of
 from cannery.engine.bake import BakeSettings
+from cannery.engine.base import Notes
+from cannery.engine.bootstrap import logins_of
 from cannery.engine.builder import Builder
 from cannery.engine.images import local_images
-from cannery.engine.known_bases import Notes
 from cannery.engine.simulator import Simulated, simulated
 from cannery.fetch.artifacts import check_artifacts
 from cannery.fetch.needed_files import files_of_build

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cannery.build.affected import Commit
 from cannery.common.errors import EngineError, Problem, file_error
-from cannery.common.program_environment import stated
+from cannery.common.process import stated
 
 
 class NoRepositoryError(EngineError):

@@ -6,20 +6,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 
 from cannery.build.journal import Entry, Journal, Progress
 from cannery.build.local_images import device_kinds, local_state
 from cannery.build.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
-from cannery.build.published import published_key, published_repository
 from cannery.build.ready import Ready, content_key, expected_bases, local_names
 from cannery.build.selection import Selection
 from cannery.build.shard import divide_targets, target_cost
 from cannery.common import console
-from cannery.common.errors import ArtifactError, CanneryError, EngineError, UsageError
+from cannery.common.errors import ArtifactError, CanneryError, EngineError, Problem, UsageError
 from cannery.common.file_hashes import Hashes
 from cannery.common.image_names import image_name, image_tag
 from cannery.common.model import Target
+from cannery.common.references import parse_reference
 from cannery.engine.images import Images, local_images
 from cannery.fetch.artifacts import check_artifacts
 from cannery.fetch.fetching import Provided
@@ -30,6 +31,10 @@ from cannery.image.render import Rendered, Renderer
 from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
+from cannery.registry.client import Repository
+from cannery.registry.errors import RegistryError
+from cannery.registry.http import PATIENCE
+from cannery.registry.oci import Descriptor, Document, manifest_contents
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,3 +271,65 @@ def _published(target: Target, key: str, options: BuildOptions, name: str) -> st
     if found is None:
         return f"{repository.at(tag)} does not exist"
     return f"{repository.at(tag)} is {'up to date' if found == key else 'out of date'}"
+
+
+_BRIEF = replace(PATIENCE, tries=4)
+"""Retries of a question that somebody waits for: about two seconds if nobody answers."""
+
+
+@cache
+def published_repository(name: str, ca: Path | None) -> Repository:
+    """The repository ``name``, as in ``registry.example.com/ascend``, to read keys from.
+
+    ``ca`` is a file of certificates to trust besides those of this machine and its engine.
+
+    Raises:
+        UsageError: ``name`` is not a repository with its registry.
+        EngineError: ``ca`` cannot be read.
+    """
+    place = parse_reference(name)
+    if place.version:
+        what = f"{name!r} has a tag or a digest, and every target has a tag of its own."
+        raise UsageError(Problem(what=what, fix=f"Write {place.registry}/{place.repository}."))
+    return Repository(place.registry, place.repository, ca=ca, patience=_BRIEF)
+
+
+def published_key(repository: Repository, tag: str, platform: str) -> str | None:
+    """The content key of the image ``tag``; None if the tag does not exist.
+
+    It is empty if the image has no key, or if there is no image for ``platform`` under the tag.
+
+    Raises:
+        RegistryError: the registry cannot be reached, is not trusted, asks for a login or denies
+            access, or ``tag`` does not name an image.
+    """
+    document = repository.manifest(tag)
+    if document is None:
+        return None
+    try:
+        config = _config(repository, document, platform)
+        loaded = repository.read_config(config) if config else {}
+        labels = (loaded.get("config") or {}).get("Labels") or {}
+        return str(labels.get(LABEL, ""))
+    except (ValueError, LookupError, AttributeError) as error:
+        what = f"{repository.at(tag)} is not an image that can be read."
+        fix = "Check the name; if it is right, push the image again."
+        raise RegistryError(Problem(what=what, fix=fix)) from error
+
+
+def _config(repository: Repository, document: Document, platform: str) -> Descriptor | None:
+    """The config of the image for ``platform`` in a manifest or an index; None without such one.
+
+    Raises:
+        ValueError, LookupError: this is not an image.
+    """
+    contents = manifest_contents(document)
+    if contents.manifests:
+        entry = next((each for each in contents.manifests if each.platform == platform), None)
+        if entry is None:
+            return None
+        inner = repository.manifest(entry.digest)
+        if inner is None:
+            raise LookupError(entry.digest)
+        contents = manifest_contents(inner)
+    return contents.blobs[0]

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from cannery.common.bases import Base, FoundBase
 from cannery.common.model import Target
-from cannery.engine.images import Images
-from cannery.engine.known_bases import (
+from cannery.engine.base import (
     Notes,
     base_names,
     building_architecture,
     expected_base,
 )
+from cannery.engine.images import Images
 from cannery.image.content_key import SIMULATOR, KeyInputs, bases_of, context_files
 from cannery.image.layers import Layer
 from cannery.image.render import Rendered

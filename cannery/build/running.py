@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries out a plan: simulates packages, builds all images, checks each image and names it."""
+"""Carries out a plan: simulates packages, builds all images, checks each image and names it.
+
+Or reports why there is nothing to build.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,25 @@ from cannery.build.journal import Journal, Progress
 from cannery.build.local_images import device_specs
 from cannery.build.plan import Action, Step
 from cannery.build.planning import Planned
+from cannery.build.ready import bases
 from cannery.build.selection import Selection, caches_of, index_of
-from cannery.common.errors import CanneryError
+from cannery.common import console
+from cannery.common.errors import (
+    ArtifactError,
+    CanneryError,
+    Problem,
+    kind_of,
+    named_problems,
+    raise_all,
+)
 from cannery.common.image_names import image_name
 from cannery.common.progress import Board, shown
 from cannery.common.threads import each_in_thread, workers
 from cannery.engine import client as engine
 from cannery.engine import containers
 from cannery.engine.bake import BakeSettings, Failures, bake
-from cannery.engine.build_cache import forget_cann
-from cannery.engine.builder import Builder, check_cache_export, find_builder
+from cannery.engine.base import Notes
+from cannery.engine.builder import Builder, check_cache_export, find_builder, forget_cann
 from cannery.engine.simulator import Simulated, simulate
 from cannery.fetch.needed_files import needed_files
 from cannery.image.bake_events import Event, Kind, short
@@ -34,6 +46,7 @@ from cannery.options import BuildOptions
 from cannery.verify.checking import CheckOptions, Detail, check
 from cannery.verify.recording import record
 from cannery.verify.run_checks import Subject
+from cannery.verify.verified import read_verified
 
 
 def carry_out(
@@ -226,3 +239,77 @@ class _Run:
             return options
         key = self.planned.ready[id_].committed_key
         return replace(options, record=partial(record, self.project, id_, key=key))
+
+
+def build_all(
+    project: Project,
+    selection: Selection,
+    options: BuildOptions,
+    planned: Planned,
+    journal: Journal,
+) -> None:
+    """Carry out ``planned``, and store in ``journal`` how far each target gets.
+
+    Raises:
+        CanneryError: one or more targets failed; see docs/reference.md.
+    """
+    if options.record:
+        # Read now, so that an invalid file is not found only after hours of building.
+        read_verified(project.root, [target.id for target in selection.targets])
+    single = len(selection.targets) == 1
+    if not planned.plan.with_action(Action.BUILD, Action.VERIFY):
+        _nothing_to_do(planned, single=single)
+        return
+    raise_all(carry_out(project, selection, options, planned, journal), single=single)
+
+
+def look_up_bases(project: Project, selection: Selection, options: BuildOptions) -> None:
+    """Ask registries which images the bases without a digest are now, so that a plan knows it."""
+    unpinned = {
+        (each.image, architecture): (each, architecture)
+        for target in selection.targets
+        for each, architecture in bases(target).values()
+        if not each.is_pinned
+    }
+    if not unpinned:
+        return
+    # Imported here, because most targets have no such base.
+    from cannery.engine.base import look_up
+
+    for each in unpinned.values():
+        look_up(*each, Notes(state=project.state), index_of(options).ca)
+
+
+def _nothing_to_do(planned: Planned, *, single: bool) -> None:
+    steps = planned.plan.steps
+    for step in steps:
+        console.say(f"{step.id}: {step.why}")
+    if not steps and not planned.failures:
+        console.say(f"shard {planned.plan.shard} has no targets")
+    left_out = planned.unavailable if _all_left_out(planned) else {}
+    raise_all(left_out | planned.failures, single=single)
+
+
+def raise_for_plan(planned: Planned, *, simulate: bool, single: bool) -> None:
+    """Raise the error with whose exit code a build of ``planned`` would end now, if it would fail.
+
+    The plan that the user has already seen says what each target lacks.
+    """
+    if not _all_left_out(planned):
+        raise_all(planned.failures, single=single)
+        return
+    every = planned.unavailable | planned.failures
+    what = f"none of the {len(every)} selected targets can be built."
+    if len(every) == 1:
+        what = "the selected target cannot be built."
+    or_simulate = "" if simulate else ", or add --simulate"
+    fix = f"Put the missing files into the folder of --artifacts{or_simulate}."
+    lacks_files = any(isinstance(error, ArtifactError) for error in every.values())
+    last = Problem(what=what, fix=fix if lacks_files else "")
+    raise kind_of(every.values())([*named_problems(planned.failures), last])
+
+
+def _all_left_out(planned: Planned) -> bool:
+    """Whether nothing is left of the plan but targets that lack something."""
+    steps = planned.plan.steps
+    return bool(steps) and all(step.id in planned.unavailable for step in steps)

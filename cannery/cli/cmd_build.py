@@ -12,14 +12,13 @@ from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
-from cannery.build import plan_report as report
 from cannery.build.assembly import printed
 from cannery.build.bundle.build import build_from_bundle
 from cannery.build.failure_report import reported
 from cannery.build.journal import Journal, read_journal
-from cannery.build.plan import Plan
+from cannery.build.plan import Plan, to_json, to_text
 from cannery.build.planning import Planned, PlanOptions, make_plan
-from cannery.build.run_builds import build_all, look_up_bases, raise_for_plan
+from cannery.build.running import build_all, look_up_bases, raise_for_plan
 from cannery.build.selection import Selection, caches_of
 from cannery.build.vendor_images import with_images
 from cannery.cli.command import Command, Given
@@ -211,7 +210,7 @@ def _run_plan(given: Given, project: Project, found: _Run, plan_options: ShownOp
     if plan_options.plan:
         fields = {each.file.name: each.fields for each in needs}
         shown = _as_text(planned.plan, options, tell) if as_text else ""
-        print(shown or report.to_json(planned.plan, fields))
+        print(shown or to_json(planned.plan, fields))
     else:
         print(printed(project, selection, options, planned), end="")
     raise_for_plan(planned, simulate=options.simulate, single=len(selection.targets) == 1)
@@ -250,7 +249,7 @@ def _retyped(given: Given) -> str:
 
 
 def _as_text(plan: Plan, options: BuildOptions, tell: Callable[..., str]) -> str:
-    text = report.to_text(plan, verbose=options.verbose, width=console.width())
+    text = to_text(plan, verbose=options.verbose, width=console.width())
     told = tell(listed={name for step in plan.steps for name in step.missing})
     return f"{text}\n\n{told}" if told else text
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from cannery.build import git
 from cannery.build.affected import affected, is_read
-from cannery.build.ci_jobs import MAX_CI_JOBS, Job, make_jobs
-from cannery.build.ci_report import to_github, to_gitlab, to_names
+from cannery.build.ci_jobs import MAX_CI_JOBS, Job, make_jobs, to_github, to_gitlab, to_names
 from cannery.build.plan import missing
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read, selected

@@ -17,6 +17,7 @@ from cannery.matrix.project import Project
 from cannery.options import CA
 from cannery.publish.bills import bills, published_bills
 from cannery.publish.scan.exceptions import Exempted, read_exceptions
+from cannery.publish.scan.findings import Severity
 from cannery.publish.scan.reports import (
     failing_names,
     failing_packages,
@@ -24,9 +25,7 @@ from cannery.publish.scan.reports import (
     scan_sarif,
     scan_text,
 )
-from cannery.publish.scan.result import Scan
-from cannery.publish.scan.scan import Rules, scan_with_database, scan_with_scanner
-from cannery.publish.scan.severity import Severity
+from cannery.publish.scan.result import Rules, Scan, scan_with_database, scan_with_scanner
 
 
 @dataclass(frozen=True, kw_only=True)

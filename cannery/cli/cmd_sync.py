@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py sync``: everything that is generated, in one go."""
+"""``build.py sync``: everything that is generated, in one go, the reference of commands too."""
 
 from __future__ import annotations
 
 import hashlib
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.cli.cmd_catalog import write_catalogue
 from cannery.cli.cmd_render import write_images
 from cannery.cli.command import Command, Given
+from cannery.cli.commands import GROUPS, UNLISTED, load
 from cannery.cli.common import existing, read
-from cannery.cli.reference import with_reference
+from cannery.cli.parser import help_of
 from cannery.common import console
 from cannery.common.errors import EngineError, MatrixError, counted, raise_all
 from cannery.common.files import read_text, write_files
 from cannery.common.model import Target
-from cannery.common.option import OptionSet
+from cannery.common.option import Declared, OptionSet
 from cannery.common.package_index import package_index
-from cannery.common.program_environment import stated
-from cannery.lock.committed import read_lock
-from cannery.lock.lock_file import check_lock
+from cannery.common.process import stated
+from cannery.lock.lock_file import check_lock, read_lock
 from cannery.lock.resolve import write_locks
 from cannery.matrix.project import Project
 from cannery.options import CA, INDEX_URL
@@ -134,3 +135,62 @@ def _digests(folder: Path) -> set[tuple[str, str]]:
         (path.name, hashlib.sha256(path.read_bytes()).hexdigest())
         for path in folder.glob("*.schema.json")
     }
+
+
+START, END = "<!-- commands -->", "<!-- /commands -->"
+
+
+def with_reference(page: str) -> str:
+    """``page`` with the reference between the markers.
+
+    Raises:
+        MatrixError: the markers are not there.
+    """
+    before, start, rest = page.partition(f"{START}\n")
+    _, end, after = rest.partition(f"{END}\n")
+    if not start or not end:
+        raise MatrixError(f"docs/reference.md has no lines {START} and {END}.")
+    return before + start + _reference() + end + after
+
+
+def _reference() -> str:
+    lines = []
+    for title, group in {**GROUPS, "not in the first screen": UNLISTED}.items():
+        lines += [f"### Commands: {title}", ""]
+        for name in group:
+            lines += _command(load(name))
+    return "\n".join(lines)
+
+
+def _command(command: Command) -> Iterator[str]:
+    yield f"#### {command.name}"
+    yield ""
+    yield command.description
+    yield ""
+    yield f"    python build.py {command.example}"
+    yield ""
+    yield f"Reads {command.reads}. Writes {command.writes}."
+    yield ""
+    if not command.declared:
+        return
+    yield "| option | meaning |"
+    yield "|--|--|"
+    labels = {each.name: each.label for each in command.declared}
+    for each in command.declared:
+        yield f"| {_typed(each)} | {_in_cell(help_of(each, labels))} |"
+    yield ""
+
+
+def _typed(each: Declared) -> str:
+    """As it is typed, with what stands for its value."""
+    own = each.option
+    value = own.metavar or "\\|".join(own.choices)
+    if not each.flags:
+        return f"`{_in_cell(own.metavar)}`"
+    words = [f"`{own.words}`"] if own.words else []
+    value = "" if each.kind is bool else f" {_in_cell(own.metavar) or value}"
+    return ", ".join([*words, *(f"`{flag}{value}`" for flag in each.flags)])
+
+
+def _in_cell(text: str) -> str:
+    return text.replace("|", "\\|")

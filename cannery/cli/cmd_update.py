@@ -18,10 +18,9 @@ from cannery.common.errors import MatrixError, OutOfSyncError, Problem, counted
 from cannery.common.files import read_text
 from cannery.common.option import flag, matching, option
 from cannery.common.package_index import PackageIndex, package_index
-from cannery.engine.known_bases import building_architecture
+from cannery.engine.base import building_architecture
 from cannery.lock.index_versions import ask
-from cannery.lock.proposals_report import proposals
-from cannery.lock.proposing import propose
+from cannery.lock.proposing import proposals, propose
 from cannery.matrix.base_digests import update_bases
 from cannery.matrix.index_questions import KEYS, questions
 from cannery.matrix.matrix import Matrix

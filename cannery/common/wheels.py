@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from packaging.tags import Tag, compatible_tags, cpython_tags
+
 
 @dataclass(frozen=True, kw_only=True)
 class VendorWheel:
@@ -57,3 +59,61 @@ class BuiltWheel:
     def installed_version(self) -> str:
         """The version of the wheel, as in ``0.7.3+empty``."""
         return f"{self.version}+{self.local}" if self.local else self.version
+
+
+MACHINES: Mapping[str, int] = {"aarch64": 17, "x86_64": 5}
+"""Machine to the minor version of glibc 2 in the oldest platform that wheels are made for."""
+
+_NEWEST_OF_UV = 40
+"""The minor version of glibc 2 in the newest platform that uv 0.13 has a name for."""
+
+OLD_PLATFORMS: Mapping[str, tuple[int, int]] = {
+    "manylinux2014": (2, 17),
+    "manylinux2010": (2, 12),
+    "manylinux1": (2, 5),
+}
+"""Names for platforms to the glibc that they stand for (PEP 600)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WheelPlatform:
+    """An interpreter and the system it runs on.
+
+    ``python`` is as in ``3.9.2`` and ``abi`` as in ``cp39``; ``machine`` is as in ``aarch64`` and
+    ``glibc`` as in ``2.31``.
+    """
+
+    python: str
+    abi: str
+    machine: str
+    glibc: str
+
+    @property
+    def uv_name(self) -> str:
+        """The system as uv names it, such as ``aarch64-manylinux_2_31``."""
+        return f"{self.machine}-manylinux_{self._newest.replace('.', '_')}"
+
+    @property
+    def _newest(self) -> str:
+        """The glibc of the newest wheels that can be installed, which uv must have a name for."""
+        major, minor = self.glibc.split(".")
+        return f"{major}.{min(int(minor), _NEWEST_OF_UV)}"
+
+    @property
+    def tags(self) -> list[Tag]:
+        """The supported tags, best first, in the order of uv and pip."""
+        major, minor = map(int, self.python.split(".")[:2])
+        systems = platforms(self.machine, self._newest)
+        own = cpython_tags((major, minor), [self.abi], systems)
+        return [*own, *compatible_tags((major, minor), f"cp{major}{minor}", systems)]
+
+
+def platforms(machine: str, glibc: str) -> list[str]:
+    """The platform tags of wheels that run on ``machine`` with ``glibc``, best first."""
+    major, minor = map(int, glibc.split("."))
+    found = []
+    for number in range(minor, MACHINES[machine] - 1, -1):
+        found.append(f"manylinux_{major}_{number}_{machine}")
+        aliases = [name for name, version in OLD_PLATFORMS.items() if version == (major, number)]
+        found += [f"{name}_{machine}" for name in aliases]
+    return [*found, f"linux_{machine}"]

@@ -14,7 +14,7 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.clock import is_day
 from cannery.common.errors import did_you_mean
 from cannery.common.model import CHIPS
-from cannery.common.wheel_tags import MACHINES
+from cannery.common.wheels import MACHINES
 
 _PYTHONS = re.compile(r"3\.([0-9][0-9]?)(?:-3\.([0-9][0-9]?))?")
 _GLIBC = re.compile(r"[0-9]+\.[0-9]+")

@@ -14,8 +14,7 @@ from cannery.common.bases import Python
 from cannery.common.model import Target
 from cannery.common.outside import whole_number
 from cannery.common.specifiers import normal_name
-from cannery.common.wheel_tags import OLD_PLATFORMS
-from cannery.common.wheels import VendorWheel
+from cannery.common.wheels import OLD_PLATFORMS, VendorWheel
 from cannery.compat.finding import Finding, Place, Subject, Verdict
 
 _SECTIONS = {

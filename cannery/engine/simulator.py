@@ -12,15 +12,13 @@ from typing import Any
 
 from cannery.common import console
 from cannery.common.errors import file_error
-from cannery.common.files import link_or_copy
+from cannery.common.files import link_or_copy, temporary_folder
 from cannery.common.model import Target
-from cannery.common.owner import temporary_folder
 from cannery.common.package_index import PackageIndex
 from cannery.common.sources import File
-from cannery.engine.base import Bases, contexts
+from cannery.engine.base import Bases, Notes, building_architecture, contexts
 from cannery.engine.builder import find_builder
 from cannery.engine.buildx import Build, execute
-from cannery.engine.known_bases import Notes, building_architecture
 from cannery.fetch.artifacts import check_artifacts
 from cannery.image.simulator_spec import SOURCES, package_spec, recipe
 from cannery.matrix.project import Project

@@ -25,8 +25,7 @@ from cannery.fetch.http import Client, TransferError
 from cannery.fetch.needs import Lacks
 from cannery.fetch.signature import signed_beside
 from cannery.fetch.store import Record, Store, notes_of
-from cannery.fetch.transfer import Transfer, disk_error
-from cannery.fetch.transfer_progress import Screen
+from cannery.fetch.transfer import Screen, Transfer, disk_error
 from cannery.fetch.unzip import Archive, Signed
 
 

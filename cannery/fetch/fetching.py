@@ -24,7 +24,7 @@ from cannery.fetch.http import Client, Timeouts
 from cannery.fetch.needed_files import CANN, needed_files
 from cannery.fetch.needs import Lacks, Need, real_needs
 from cannery.fetch.store import Store, store_folder
-from cannery.fetch.transfer_progress import Screen, screen
+from cannery.fetch.transfer import Screen, screen
 from cannery.matrix.first_use import has_place, with_sha256
 from cannery.matrix.project import Project
 from cannery.matrix.settings import Settings

@@ -18,9 +18,8 @@ from cannery.common.files import write_files
 from cannery.common.model import SIMULATED_CHIPS
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.file_names import file_row, name_in
-from cannery.image.cann_environment import atb_variables
-from cannery.image.cann_symbols import firsts, later
-from cannery.image.simulator_spec import DEVICES, DRIVER_VERSION, HBM_MB, SOURCES
+from cannery.image.environment import atb_variables
+from cannery.image.simulator_spec import DEVICES, DRIVER_VERSION, HBM_MB, SOURCES, firsts, later
 from cannery.matrix.choice import layout_of
 from cannery.matrix.project import Project
 

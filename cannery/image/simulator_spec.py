@@ -12,8 +12,32 @@ from typing import Any
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Problem, UsageError
 from cannery.common.model import SIMULATED_CHIPS, Target
-from cannery.image.cann_environment import atb_variables
-from cannery.image.cann_symbols import SIMULATOR, lacking
+from cannery.image.environment import atb_variables
+
+SIMULATOR = Path(__file__).parents[2] / "packages" / "ascend-sim"
+"""The product beside this one, with the sources of the simulated packages."""
+
+SYMBOLS = SIMULATOR / "ascend_sim" / "cann_symbols.json"
+"""Release to the symbols, as ``LIBRARY SYMBOL``, of which no source says that an older one has
+them."""
+
+
+def lacking(cann: CannVersion) -> list[str]:
+    """What a simulated CANN of this release does not offer, sorted."""
+    return sorted(line for first in later(cann) for line in firsts()[first])
+
+
+def later(cann: CannVersion) -> list[str]:
+    """The releases of SYMBOLS that are newer than ``cann``."""
+    return [first for first in firsts() if CannVersion.parse(first) > cann]
+
+
+@cache
+def firsts() -> dict[str, list[str]]:
+    """What is in SYMBOLS."""
+    found: dict[str, list[str]] = json.loads(SYMBOLS.read_text(encoding="utf-8"))
+    return found
+
 
 SOURCES = SIMULATOR
 """The build context of the simulated packages; its Dockerfile is the way to make them."""

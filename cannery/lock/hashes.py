@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from cannery.common.errors import CanneryError, EngineError, Problem
 from cannery.common.package_index import PackageIndex
 from cannery.common.specifiers import normal_name
-from cannery.common.wheel_tags import WheelPlatform
+from cannery.common.wheels import WheelPlatform
 from cannery.lock.lock_file import LockedFile, parse_lock, with_files
 from cannery.lock.locked_files import check_unchanged, chosen_files, listed_files, no_file
 from cannery.lock.uv import Job, compiled

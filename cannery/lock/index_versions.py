@@ -17,7 +17,7 @@ from cannery.common import console
 from cannery.common.errors import EngineError, Problem
 from cannery.common.package_index import PackageIndex
 from cannery.common.process import run
-from cannery.common.wheel_tags import platforms
+from cannery.common.wheels import platforms
 from cannery.matrix.index_questions import Question
 
 _SDISTS = ("deepspeed",)

@@ -6,10 +6,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from pathlib import Path
 
 from cannery.common.errors import MatrixError, Problem, Span, some_of
+from cannery.common.files import read_text
 from cannery.common.model import Target
 from cannery.common.specifiers import admits, applies, normal_name, parse_requirement
 from cannery.lock.requirements import (
@@ -18,6 +20,7 @@ from cannery.lock.requirements import (
     overrides,
     requirement_groups,
 )
+from cannery.matrix.project import Project
 
 INPUTS = "# Inputs: "
 """The beginning of the line with the hash of a lock's inputs; see ``inputs_digest``."""
@@ -298,3 +301,27 @@ def _out_of_date(target: Target, lock: Lock, name: str, problems: Sequence[_Misf
             for what, at in problems
         ]
     )
+
+
+def read_lock(project: Project, target: Target) -> Lock:
+    """The lock of ``target``, with that of its build requirements if it builds wheels.
+
+    Raises:
+        MatrixError: one is missing, or has an invalid line.
+        FileError: one cannot be read.
+    """
+    lock = _read(project, target, project.lock(target), f"{target.id} is not locked.")
+    if not target.built_wheels:
+        return lock
+    path = project.build_requirements_lock(target)
+    missing = f"the build requirements of {target.id} are not locked."
+    return replace(lock, build=_read(project, target, path, missing))
+
+
+def _read(project: Project, target: Target, path: Path, what: str) -> Lock:
+    """The lock at ``path``; ``what`` is said if there is none."""
+    try:
+        return parse_lock(read_text(path), str(path.relative_to(project.root)))
+    except FileNotFoundError as error:
+        fix = f"Run 'python build.py lock --target {target.id}'."
+        raise MatrixError(Problem(what=what, fix=fix)) from error

@@ -14,7 +14,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from cannery.common.errors import MatrixError, Problem
 from cannery.common.outside import parse_toml
 from cannery.common.specifiers import normal_name
-from cannery.common.wheel_tags import WheelPlatform
+from cannery.common.wheels import WheelPlatform
 from cannery.lock.lock_file import Lock, LockedFile
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gathers what could be new in matrix.yaml: pairs, applications, and targets to remove."""
+"""What could be new in matrix.yaml: pairs, applications, and targets to remove; and as text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from cannery.common import console
+from cannery.common.columns import fold
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
@@ -133,3 +134,41 @@ def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> s
         compat.add(("sources",), (source,))
     compat.add(("torch_npu",), [row.line(name) for row in rows])
     return compat.text
+
+
+_WIDTH = 100
+
+
+def proposals(
+    rows: Iterable[TableRow], proposed: Iterable[Proposed], ended: Iterable[Ended]
+) -> str:
+    """All of them, in paragraphs; empty if there is none."""
+    blocks = [_rows([*rows]), *map(_proposed, proposed), *map(_ended, ended)]
+    return "\n\n".join("\n".join(fold(block, _WIDTH)) for block in blocks if block)
+
+
+def _rows(rows: list[TableRow]) -> list[str]:
+    if not rows:
+        return []
+    pairs = (
+        f"    torch_npu {each.torch_npu} for CANN {each.cann} {each.app}".rstrip() for each in rows
+    )
+    return ["The table has rows that compat.yaml lacks:", *pairs]
+
+
+def _proposed(each: Proposed) -> list[str]:
+    addition = each.addition
+    lines = [each.what, *(f"    {target}" for target in addition.targets)]
+    lines += [f"    not {target}: {why}" for target, why in addition.refused.items()]
+    if each.problem:
+        lines.append(f"  -> {each.problem}")
+    elif addition.targets:
+        lines.append("  -> With --write these targets are added.")
+    else:
+        lines.append("  -> Nothing is written for it. It needs rows in compat.yaml, or other pins.")
+    return lines
+
+
+def _ended(each: Ended) -> list[str]:
+    targets = (f"    {target}" for target in each.targets)
+    return ["Proposed for removal:", *targets, *(f"  -> {part}" for part in each.parts)]

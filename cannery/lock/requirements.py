@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from cannery.common.extras import BESIDE_TORCH, TOOLS, TRITON_ASCEND, requirement_of
 from cannery.common.model import Target
-from cannery.common.wheel_tags import WheelPlatform
+from cannery.common.wheels import WheelPlatform
 
 PIP = "pip>=23"
 """The image's own pip, of a version that obeys constraints."""

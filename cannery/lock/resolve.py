@@ -15,7 +15,7 @@ from cannery.common.errors import CanneryError, MatrixError, Problem, Span
 from cannery.common.files import read_text
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
-from cannery.common.wheel_tags import MACHINES, WheelPlatform
+from cannery.common.wheels import MACHINES, WheelPlatform
 from cannery.lock.hashes import Pinned, exact, nearest, platform_options
 from cannery.lock.lock_file import INPUTS, parse_lock, with_files
 from cannery.lock.requirements import (

@@ -39,8 +39,7 @@ from cannery.registry.records import (
 )
 from cannery.verify.check_files import components
 from cannery.verify.run_checks import Subject, verify
-from cannery.verify.verification import results
-from cannery.verify.verification_text import to_brief
+from cannery.verify.verification import results, to_brief
 
 SMOKE = ("os", "python", "torch", "mindspore")
 """The components whose checks run again on the image that was pulled from the registry."""

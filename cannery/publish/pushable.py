@@ -23,8 +23,7 @@ from cannery.engine.stand_ins import stand_ins
 from cannery.fetch.fetching import foresee
 from cannery.image.content_key import bases_of
 from cannery.image.layers import Layer, layers_of
-from cannery.lock.committed import read_lock
-from cannery.lock.lock_file import Lock
+from cannery.lock.lock_file import Lock, read_lock
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions, TransferOptions
 from cannery.publish import cosign

@@ -16,15 +16,15 @@ from cannery.common.errors import EngineError
 from cannery.common.model import MACHINE_OF, DeviceKind
 from cannery.deploy.run_spec import RunSpec, no_device
 from cannery.engine import containers
-from cannery.engine.hardware import hardware
+from cannery.engine.containers import hardware
 from cannery.matrix.project import Project
 from cannery.verify.audit.config import ImageConfig, Origin
 from cannery.verify.audit.found import Found
 from cannery.verify.audit.judge import judge_image
 from cannery.verify.audit.own_checks import OwnCheck, judge_ran, left_out
 from cannery.verify.audit.profiles import Profile, judge_profile
+from cannery.verify.audit.reports import describe, record_of
 from cannery.verify.audit.result import NO_FACTS, Audit, Result, Standing
-from cannery.verify.audit.summary import describe, record_of
 from cannery.verify.check_files import folder_of_checks, needed
 from cannery.verify.devices import cards_of_spec, device_for
 from cannery.verify.probing import (

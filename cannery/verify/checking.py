@@ -17,8 +17,7 @@ from cannery.engine.stand_ins import stand_ins
 from cannery.matrix.project import Project
 from cannery.verify.run_checks import Subject, verify
 from cannery.verify.stored_report import report_path
-from cannery.verify.verification import Verification
-from cannery.verify.verification_text import to_brief, to_text
+from cannery.verify.verification import Verification, to_brief, to_text
 
 
 class Detail(StrEnum):

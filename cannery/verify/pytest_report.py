@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pytest plugin for checks of a running container: its device, and a report as JSON.
 
-The image tests need it, and the testinfra files of users are run with it, too.
+The image tests need it, and the testinfra files of users are run with it, too. testinfra's way into
+the container tries again if the host cannot start a process.
 """
 
 from __future__ import annotations
@@ -10,12 +11,49 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from testinfra.backend import BACKENDS
+from testinfra.backend.base import CommandResult
+from testinfra.backend.docker import DockerBackend
 
 from cannery.common.model import DeviceKind
-from cannery.verify import checked_container
+from cannery.engine.containers import NOT_STARTED, is_not_started, shell_not_started
 from cannery.verify.verification import LeftOut
+
+TRIES = 3
+"""How often the host may fail to start the shell of a command, before the checks end."""
+
+
+class CheckedContainer(DockerBackend):  # type: ignore[misc]  # testinfra has no types
+    """Runs commands in a container, and ends pytest if the host cannot start one."""
+
+    # testinfra would start the container's Python to ask for it.
+    encoding = "UTF-8"
+
+    def run(self, command: str, *args: str, **kwargs: Any) -> CommandResult:
+        """Run a command of a check, and again if the host could not start its shell."""
+        why = ""
+        for _ in range(TRIES):
+            try:
+                result = super().run(command, *args, **kwargs)
+            except OSError as error:  # the shell that calls docker
+                why = str(error)
+                continue
+            said = (result.stdout_bytes + result.stderr_bytes).decode(errors="replace")
+            if not is_not_started(result.rc, said):
+                return result
+            why = said.strip()
+            if not shell_not_started(said):  # a part of the command may have run
+                break
+        pytest.exit(why, returncode=NOT_STARTED)
+
+
+def use() -> None:
+    """Let testinfra use this class for all containers."""
+    BACKENDS["docker"] = f"{CheckedContainer.__module__}.{CheckedContainer.__name__}"
+
 
 _OURS = "tests/image/"
 _CONTAINER = re.compile(r"\[(?:docker://[0-9a-z]+|local)-?")
@@ -34,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Add the marker of checks that need a device, the way into the container, and the report."""
     config.addinivalue_line("markers", "device: needs a device")
     config.addinivalue_line("markers", "left_out(kind): why it is not begun, a LeftOut")
-    checked_container.use()
+    use()
     config.pluginmanager.register(Report(config.getoption("--report")), "cannery-report")
 
 

@@ -22,10 +22,9 @@ from cannery.common.process import run
 from cannery.common.threads import each_in_thread
 from cannery.deploy.run_spec import RunSpec
 from cannery.engine import containers
-from cannery.engine.containers import NOT_STARTED
-from cannery.engine.hardware import hardware
+from cannery.engine.containers import NOT_STARTED, hardware
 from cannery.image.record import image_record
-from cannery.lock.committed import read_lock
+from cannery.lock.lock_file import read_lock
 from cannery.matrix.project import Project
 from cannery.verify.check_files import (
     COMPILER_CHECK,

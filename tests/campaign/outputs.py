@@ -16,7 +16,7 @@ from cannery.compat.archives import load_archives
 from cannery.compat.check_document import finding_document, target_document
 from cannery.compat.check_report import explained, summary
 from cannery.compat.facts import Row, Source
-from cannery.deploy import driver
+from cannery.engine.preflight import judge_driver
 from cannery.image.render import Renderer
 from cannery.matrix.choice import NewOptions
 from cannery.matrix.files import Data
@@ -173,7 +173,7 @@ def explain(targets: Iterable[Target], compat: Compat) -> list[str]:
         for each in findings:
             lines += [*explained(finding_document(each), 100), str(each.verdict), each.fix]
         for version in ("0.0.1", "99.0.0"):
-            said = driver.judge(version, target, compat)
+            said = judge_driver(version, target, compat)
             lines.append(str(said) if isinstance(said, Problem) else said)
     return [_LINE.sub(r"\1", line) for line in lines]
 

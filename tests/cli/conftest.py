@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cannery.common import program_environment
+from cannery.common import process
 from tests.cli.checkout import CAN_MOUNT, Checkout
 from tests.cli.docker_program import Docker, docker_in
 from tests.cli.indexes import NOW, PIP, Index
@@ -52,7 +52,7 @@ def with_code(made: Checkout) -> Checkout:
     # With what is compiled already, so that no process has to.
     copy_tree(ROOT / "cannery", made.root / "cannery", caches=True)
     (made.root / "packages").symlink_to(ROOT / "packages")
-    with (made.root / "cannery" / "common" / "program_environment.py").open("a") as code:
+    with (made.root / "cannery" / "common" / "process.py").open("a") as code:
         code.write(f"\n_OF.update({STAND_INS})\n")
     return made
 
@@ -61,7 +61,7 @@ def with_code(made: Checkout) -> Checkout:
 def _reached_stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs in the place of uv and pip get their settings, which no other program gets."""
     for program, names in STAND_INS.items():
-        monkeypatch.setitem(program_environment._OF, program, names)
+        monkeypatch.setitem(process._OF, program, names)
 
 
 def some_targets(text: str) -> str:

@@ -7,9 +7,8 @@ import tempfile
 from pathlib import Path
 
 from cannery.common.bases import Base
-from cannery.engine.base import Bases
+from cannery.engine.base import Bases, Notes
 from cannery.engine.builder import find_builder
-from cannery.engine.known_bases import Notes
 
 
 def base_image(base: Base, architecture: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from cannery.build.journal import Journal
 from cannery.build.planning import make_plan
-from cannery.build.run_builds import build_all
+from cannery.build.running import build_all
 from cannery.build.selection import Selection
 from cannery.common.image_names import image_name
 from cannery.common.model import Target

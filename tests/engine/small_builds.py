@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from cannery.engine.known_bases import building_architecture
+from cannery.engine.base import building_architecture
 from cannery.matrix.project import Project
 from cannery.registry.client import Repository
 from tests.faults.base import publish_index

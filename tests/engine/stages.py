@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
-from cannery.engine.known_bases import building_architecture
+from cannery.engine.base import building_architecture
 from cannery.image.content_key import bases_of
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project

@@ -14,11 +14,11 @@ import pytest
 
 from cannery.common.package_index import PackageIndex
 from cannery.engine import client as engine
-from cannery.engine.apt_sources import logins_of
 from cannery.engine.bake import BakeSettings, bake
+from cannery.engine.base import building_architecture
+from cannery.engine.bootstrap import logins_of
 from cannery.engine.builder import find_builder
 from cannery.engine.client import bridge_address
-from cannery.engine.known_bases import building_architecture
 from cannery.image.bake_file import Caches, ImageBuild
 from tests.canaries import Content, canaries, search, watching
 from tests.unit.engine.test_base_mirrors import BASE

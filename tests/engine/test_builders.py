@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import EngineError
-from cannery.engine.base import as_layout
+from cannery.engine.base import as_layout, building_architecture
 from cannery.engine.builder import find_builder
-from cannery.engine.known_bases import building_architecture
 from cannery.image.bake_file import Caches, ImageBuild
 from cannery.matrix.project import Project
 

@@ -21,7 +21,7 @@ from cannery.build.bundle.archive import MANIFEST, pack, unpack
 from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
-from cannery.engine.known_bases import building_architecture
+from cannery.engine.base import building_architecture
 from cannery.image.origin_labels import BASES, origin_labels
 from cannery.matrix.project import Project
 

@@ -16,10 +16,9 @@ from cannery.common.bases import Base
 from cannery.common.errors import ArtifactError
 from cannery.common.package_index import PackageIndex
 from cannery.engine.bake import BakeSettings, bake
-from cannery.engine.base import Bases
+from cannery.engine.base import Bases, Notes
 from cannery.engine.builder import find_builder
 from cannery.engine.images import local_images
-from cannery.engine.known_bases import Notes
 from cannery.image.bake_file import Caches, ImageBuild
 from cannery.image.origin_labels import bases_labels
 from cannery.matrix.distributions import load_distributions

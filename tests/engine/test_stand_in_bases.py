@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.engine.base import Bases
+from cannery.engine.base import Bases, Notes, building_architecture
 from cannery.engine.builder import find_builder
-from cannery.engine.known_bases import Notes, building_architecture
 from cannery.matrix.project import Project
 
 from .conftest import MAIN

@@ -17,12 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.published import published_key, published_repository
+from cannery.build.planning import published_key, published_repository
 from cannery.engine import client as local
-from cannery.engine.base import as_layout
+from cannery.engine.base import as_layout, building_architecture
 from cannery.engine.builder import check_cache_export, find_builder
 from cannery.engine.images import local_images
-from cannery.engine.known_bases import building_architecture
 from cannery.image.bake_file import Caches
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project

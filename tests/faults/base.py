@@ -15,7 +15,7 @@ from pathlib import Path
 
 import zstandard
 
-from cannery.engine.known_bases import building_architecture
+from cannery.engine.base import building_architecture
 from cannery.registry.client import Repository
 from cannery.registry.oci import CONFIG, LAYERS, digest_of, image_index, image_manifest
 from cannery.registry.transfer import OciContent, blob_of, upload

@@ -15,7 +15,7 @@ from random import Random
 from cannery.build.bundle.gateway import Gateway
 from cannery.common.files import write_files
 from cannery.common.model import Target
-from cannery.engine.known_bases import building_architecture
+from cannery.engine.base import building_architecture
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix

@@ -20,7 +20,7 @@ from cannery.compat import judge as judge_target
 from cannery.compat.facts import Compat
 from cannery.compat.file_names import file_row, name_in
 from cannery.compat.finding import Finding, Verdict
-from cannery.deploy.driver import judge as judge_driver
+from cannery.engine.preflight import judge_driver
 from cannery.matrix.project import Project
 
 PROJECT = Project(root=Path(__file__).resolve().parents[2])

@@ -10,7 +10,7 @@ import pytest
 
 from cannery.common.model import Target
 from cannery.image.layers import Layer, layers_of
-from cannery.lock.committed import read_lock
+from cannery.lock.lock_file import read_lock
 from tests.policy.conftest import PROJECT, TARGETS
 
 

@@ -19,8 +19,7 @@ from cannery.common.model import Target
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.record import image_record
 from cannery.image.render import Renderer
-from cannery.lock.committed import read_lock
-from cannery.lock.lock_file import LockedWheel, parse_lock
+from cannery.lock.lock_file import LockedWheel, parse_lock, read_lock
 from cannery.matrix.project import Project
 from tests.policy.conftest import TARGETS
 from tests.unit.described import described_folder

@@ -18,19 +18,19 @@ DOOR = "common/outside.py"
 OWN = {
     **dict.fromkeys(
         (
-            *("build/journal.py", "common/file_hashes.py", "engine/known_bases.py"),
+            *("build/journal.py", "common/file_hashes.py"),
             *("fetch/store.py", "fetch/transfer.py", "registry/image_archive.py"),
             "verify/verification.py",
         ),
         "files in .cannery, which this program has written",
     ),
     **dict.fromkeys(
-        ["image/cann_environment.py", "image/cann_symbols.py"],
+        ["image/environment.py", "image/simulator_spec.py"],
         "files of this package",
     ),
     **dict.fromkeys(
         ["engine/base.py", "engine/bake.py", "engine/images.py", "image/bake_events.py"],
-        "what the engine and buildx of this machine say, in a form of theirs",
+        "what the engine and buildx of this machine say, in a form of theirs, and notes of it",
     ),
     "publish/push.py": "documents that this run has made",
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs start in a stated environment: cannery/common/program_environment.py."""
+"""Programs start in a stated environment: cannery/common/process.py."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from cannery.common.package_index import PackageIndex
 from cannery.common.sources import Address
 from cannery.engine import bootstrap as bootstrapping
 from cannery.engine import client as engine
-from cannery.engine.apt_sources import own_sources
 from cannery.engine.bake import Built, Failures, bake
+from cannery.engine.bootstrap import own_sources
 from cannery.image.bake_file import ImageBuild
 from cannery.lock.index_versions import ask
 from cannery.lock.uv import Job, compiled

@@ -10,8 +10,7 @@ import pytest
 
 from cannery.build.ready import bases
 from cannery.cli import main
-from cannery.engine.base import look_up
-from cannery.engine.known_bases import Notes, building_architecture, expected_base
+from cannery.engine.base import Notes, building_architecture, expected_base, look_up
 from cannery.image.content_key import bases_of
 from cannery.matrix.project import Project
 from cannery.registry.client import Repository

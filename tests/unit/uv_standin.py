@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common import program_environment
+from cannery.common import process
 from cannery.common.package_index import PackageIndex
 from cannery.lock.resolve import lock_target
 from tests.unit.applications import stacked_checkout
@@ -72,7 +72,7 @@ class Uv:
 
 def put_in_place(folder: Path, note: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the package ``uv`` in ``folder`` run in place of uv's, with its settings."""
-    monkeypatch.setitem(program_environment._OF, "uv", ("PYTHONPATH", "UV_*"))
+    monkeypatch.setitem(process._OF, "uv", ("PYTHONPATH", "UV_*"))
     monkeypatch.setenv("PYTHONPATH", str(folder))
     monkeypatch.setenv("UV_NOTE", str(note))
 

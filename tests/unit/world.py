@@ -16,7 +16,7 @@ from cannery.build import local_images as images
 from cannery.build import running as building
 from cannery.build.journal import Journal, Progress, read_journal
 from cannery.build.planning import Planned, make_plan
-from cannery.build.run_builds import build_all
+from cannery.build.running import build_all
 from cannery.build.selection import Selection
 from cannery.common.errors import BuildError, VerificationError
 from cannery.common.files import write_files

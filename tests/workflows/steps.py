@@ -15,8 +15,7 @@ from typing import Any
 
 import yaml
 
-from cannery.build.ci_jobs import Job
-from cannery.build.ci_report import to_gitlab
+from cannery.build.ci_jobs import Job, to_gitlab
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = {

@@ -2,7 +2,8 @@
 """The file of a bundle: a tar archive, and behind it one block with the sha256 of the archive.
 
 tar ignores what follows the end of an archive, so every tar program can list and unpack a bundle.
-The block at the end covers each byte before it, so one changed bit anywhere is found.
+The block at the end covers each byte before it, so one changed bit anywhere is found. Of the JSON
+files of a bundle nothing is believed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -19,13 +21,55 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from cannery.build.bundle.untrusted import DAMAGED, invalid, is_text, read_object
 from cannery.common import console
 from cannery.common.archives import extract
 from cannery.common.errors import ArtifactError, Problem, file_error, some_of
 from cannery.common.file_hashes import sha256_of
-from cannery.common.owner import temporary_beside, temporary_folder
+from cannery.common.files import temporary_beside, temporary_folder
+from cannery.common.outside import parse_json
 from cannery.common.printable import printable
+
+DAMAGED = "Copy the bundle again, or make it again with 'build.py bundle'."
+
+_LARGEST = 64 << 20
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in ``path``.
+
+    Raises:
+        ArtifactError: there is none.
+        OSError: it cannot be read.
+    """
+    if path.is_symlink() or not path.is_file():
+        raise invalid(path, "it is missing")
+    if path.stat().st_size > _LARGEST:
+        raise invalid(path, f"it is larger than {_LARGEST >> 20} MiB")
+    try:
+        found = parse_json(path.read_bytes(), most=_LARGEST)
+    except ValueError as error:
+        raise invalid(path, "it is not JSON") from error
+    if not isinstance(found, dict):
+        raise invalid(path, "it is not an object")
+    return found
+
+
+def is_sha256(value: object) -> bool:
+    """Whether ``value`` is a sha256 in hexadecimal, and so the name of one file."""
+    return isinstance(value, str) and bool(_SHA256.fullmatch(value))
+
+
+def is_text(value: object, pattern: str) -> bool:
+    """Whether ``value`` is a text that matches ``pattern`` from its first to its last character."""
+    return isinstance(value, str) and bool(re.fullmatch(pattern, value, re.ASCII))
+
+
+def invalid(path: Path, why: str) -> ArtifactError:
+    """The error for a file of a bundle."""
+    return ArtifactError(Problem(what=f"{path} of the bundle is not valid: {why}.", fix=DAMAGED))
+
 
 MANIFEST = "manifest.json"
 """The first member of the archive: what the bundle is for, and every file with its hash."""

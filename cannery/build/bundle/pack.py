@@ -18,21 +18,17 @@ from cannery.build.ready import bases
 from cannery.build.selection import Selection, index_of
 from cannery.common import console
 from cannery.common.errors import CanneryError, EngineError, Problem, file_error, kind_of, raise_all
-from cannery.common.files import link_or_copy, read_text
+from cannery.common.files import link_or_copy, read_text, temporary_folder
 from cannery.common.model import Target
-from cannery.common.owner import temporary_folder
 from cannery.common.process import run
 from cannery.engine import client as engine
-from cannery.engine.base import Bases
-from cannery.engine.build_cache import forget_cann
-from cannery.engine.builder import find_builder
+from cannery.engine.base import Bases, Notes
+from cannery.engine.builder import find_builder, forget_cann
 from cannery.engine.client import bridge_address
-from cannery.engine.images import local_images
-from cannery.engine.known_bases import Notes
-from cannery.engine.pull import put_into_engine
+from cannery.engine.images import local_images, put_into_engine
 from cannery.engine.simulator import Simulated, simulate
 from cannery.fetch.needed_files import needed_files
-from cannery.lock.committed import read_lock
+from cannery.lock.lock_file import read_lock
 from cannery.lock.requirements import wheel_platform
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions

@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 from cannery.common.errors import FileError, Problem
 from cannery.publish.scan.components import PYPI
-from cannery.publish.scan.severity import Rating, rating, worst
+from cannery.publish.scan.findings import Rating, rating, worst
 
 MAX_PROBLEMS = 20
 """How many problems of a database are listed."""

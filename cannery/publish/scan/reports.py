@@ -12,9 +12,8 @@ from cannery.common.columns import columns, fold
 from cannery.common.errors import counted
 from cannery.common.printable import json_text, printable
 from cannery.publish.scan.components import PYPI
-from cannery.publish.scan.findings import Finding
+from cannery.publish.scan.findings import Finding, Severity
 from cannery.publish.scan.result import Scan, Scanned
-from cannery.publish.scan.severity import Severity
 from cannery.verify.sarif import location, sarif_document
 
 _HEAD = ("severity", "score", "id", "package", "version", "fixed in")

@@ -16,8 +16,7 @@ from cannery.common.errors import EngineError, Problem, file_error
 from cannery.common.process import run
 from cannery.publish.scan.advisory_download import read_json
 from cannery.publish.scan.components import PYPI, Component
-from cannery.publish.scan.findings import Finding, best_name, in_order
-from cannery.publish.scan.severity import Rating, in_words
+from cannery.publish.scan.findings import Finding, Rating, best_name, in_order, in_words
 
 _ECOSYSTEMS = {"python": PYPI, "python-pkg": PYPI}
 """What scanners call an ecosystem."""

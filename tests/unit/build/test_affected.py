@@ -112,7 +112,7 @@ def test_another_stand_in_counts_only_where_it_is_used() -> None:
         *(
             "cannery/catalog/page.py",
             "cannery/publish/advisories.py",
-            "cannery/publish/scan/severity.py",
+            "cannery/publish/scan/findings.py",
         ),
         *("cannery/cli/cmd_list.py", "cannery/image/templates/Dockerfile.j2"),
         *(f"{SIM}/tools/archive.py", f"{SIM}/ascend_sim/packages/README.md", f"{SIM}/tests/a.py"),

@@ -12,7 +12,7 @@ import pytest
 
 from cannery.build.bundle.archive import MANIFEST, Contents, pack, require_place, unpack
 from cannery.common.errors import ArtifactError, FileError
-from cannery.common.owner import own_mark
+from cannery.common.files import own_mark
 
 CONTENTS = Contents(
     simulate=True, targets={"a": "1" * 64}, images={"b": f"sha256:{'2' * 64}"}, commit="c" * 40

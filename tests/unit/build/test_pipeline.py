@@ -15,7 +15,7 @@ from cannery.build import assembly, running
 from cannery.build.journal import Journal, Progress, read_journal
 from cannery.build.plan import Action
 from cannery.build.planning import PlanOptions, make_plan
-from cannery.build.run_builds import build_all
+from cannery.build.running import build_all
 from cannery.common.bases import Base, FoundBase, Origin
 from cannery.common.errors import (
     ArtifactError,

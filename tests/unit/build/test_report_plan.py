@@ -4,8 +4,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from cannery.build.plan import Plan
-from cannery.build.plan_report import to_json, to_text
+from cannery.build.plan import Plan, to_json, to_text
 from tests.unit.plans import PLAN
 
 STEPS = [

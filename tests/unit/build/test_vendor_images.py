@@ -13,7 +13,7 @@ import pytest
 from cannery.build import running, vendor_images
 from cannery.build.journal import Journal
 from cannery.build.planning import make_plan
-from cannery.build.run_builds import build_all
+from cannery.build.running import build_all
 from cannery.build.vendor_images import with_images
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, PublishError
 from cannery.fetch.fetching import Provided

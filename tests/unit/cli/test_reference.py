@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from cannery.cli.cmd_sync import END, START, with_reference
 from cannery.cli.commands import SUMMARIES
-from cannery.cli.reference import END, START, with_reference
 from cannery.common.errors import MatrixError
 from tests.unit.matrices import CHECKOUT
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.owner import is_gone, own_mark, temporary_folder
+from cannery.common.files import is_gone, own_mark, temporary_folder
 
 ROOT = Path(__file__).resolve().parents[3]
 PLACE = own_mark().rsplit(":", 2)[0]
@@ -21,7 +21,7 @@ def test_a_process_that_runs_is_not_gone() -> None:
 
 
 def test_a_process_that_has_ended_is_gone() -> None:
-    code = "from cannery.common.owner import own_mark; print(own_mark())"
+    code = "from cannery.common.files import own_mark; print(own_mark())"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )

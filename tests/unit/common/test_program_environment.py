@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from cannery.build import git
-from cannery.common.process import run, run_within, stream
-from cannery.common.program_environment import program_of, stated
+from cannery.common.process import program_of, run, run_within, stated, stream
 from cannery.publish import cosign
 
 EVERYWHERE = {"PATH": "/bin", "HOME": "/root", "LC_ALL": "C", "https_proxy": "p", "TMPDIR": "/t"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 from packaging.tags import Tag
 
-from cannery.common.wheel_tags import WheelPlatform, platforms
+from cannery.common.wheels import WheelPlatform, platforms
 
 
 def platform(python: str = "3.9.2", abi: str = "cp39", machine: str = "aarch64") -> WheelPlatform:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.engine.apt_sources import own_sources
+from cannery.engine.bootstrap import own_sources
 
 DEB822 = """\
 Types: deb

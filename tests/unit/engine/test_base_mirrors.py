@@ -12,10 +12,9 @@ import pytest
 
 from cannery.common.bases import Base, FoundBase, Origin
 from cannery.common.errors import EngineError
-from cannery.engine.base import Bases
+from cannery.engine.base import Bases, Notes, base_names, expected_base
 from cannery.engine.builder import Builder
 from cannery.engine.images import LocalImage
-from cannery.engine.known_bases import Notes, base_names, expected_base
 from cannery.image.origin_labels import bases_labels, used_bases
 from cannery.matrix.distributions import load_distributions
 

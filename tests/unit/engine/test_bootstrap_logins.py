@@ -19,9 +19,8 @@ import pytest
 from cannery.common.errors import CanneryError, EngineError
 from cannery.common.package_index import PackageIndex
 from cannery.engine import bootstrap as bootstrapping
-from cannery.engine.apt_sources import logins_of, own_sources, without_logins
 from cannery.engine.bake import apt_settings
-from cannery.engine.bootstrap import bootstrap
+from cannery.engine.bootstrap import bootstrap, logins_of, own_sources, without_logins
 from cannery.matrix.files import SETTINGS
 from cannery.matrix.settings import read_settings
 from tests.canaries import Canary, canaries, search

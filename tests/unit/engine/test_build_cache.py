@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.engine.build_cache import CANN_STEPS, Record, forget_cann, records
-from cannery.engine.builder import Builder
+from cannery.engine.builder import CANN_STEPS, Builder, Record, forget_cann, records
 from cannery.image.render import Renderer
 from cannery.image.vendor_image import vendor_files
 from cannery.matrix.project import Project

@@ -14,7 +14,7 @@ from typing import IO
 import pytest
 
 from cannery.common.errors import FileError
-from cannery.common.owner import own_mark
+from cannery.common.files import own_mark
 from cannery.deploy.run_spec import DRIVER_MOUNTS, no_device, npus, simulated_device
 from cannery.engine import client, containers
 

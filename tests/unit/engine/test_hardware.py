@@ -9,8 +9,8 @@ import pytest
 
 from cannery.common.errors import EngineError
 from cannery.common.model import DeviceKind
-from cannery.engine import hardware as module
-from cannery.engine.hardware import hardware, npus
+from cannery.engine import containers
+from cannery.engine.containers import hardware, npus
 
 # The form of `npu-smi info`, shortened to what is read; facts of a driver 24.1.rc3.
 SAID = """\
@@ -38,15 +38,15 @@ def test_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_on_npus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    monkeypatch.setattr(module, "run", lambda *_, **__: (0, SAID))
+    monkeypatch.setattr(containers, "run", lambda *_, **__: (0, SAID))
     assert hardware(DeviceKind.NPU, "aarch64") == "aarch64, 2 x 910B3, driver 24.1.rc3"
 
 
 def test_what_npu_smi_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert npus("dcmi module initialize failed. ret is -8005") == "NPU of unknown kind"
+    assert npus("dcmi containers initialize failed. ret is -8005") == "NPU of unknown kind"
 
     def missing(*_: object, **__: object) -> tuple[int, str]:
         raise EngineError("npu-smi is not installed.")
 
-    monkeypatch.setattr(module, "run", missing)
+    monkeypatch.setattr(containers, "run", missing)
     assert hardware(DeviceKind.NPU, "x").endswith(", NPU of unknown kind")

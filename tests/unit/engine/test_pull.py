@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cannery.engine.builder import Builder
-from cannery.engine.pull import pull
+from cannery.engine.images import pull
 
 BASE = "registry.test/debian@sha256:" + "ab" * 32
 DOCKER = f"""#!{sys.executable}

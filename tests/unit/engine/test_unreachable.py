@@ -15,7 +15,7 @@ import pytest
 
 from cannery.common.errors import EngineError
 from cannery.engine import client
-from cannery.engine.unreachable import unreachable
+from cannery.engine.client import unreachable
 
 SOCKET = "/var/run/docker.sock"
 DENIED = f"no permission to use the container engine's socket {SOCKET}. Add this user to the group"

@@ -12,7 +12,7 @@ from cannery.common.model import Target
 from cannery.image.layers import Layer, layers_of
 from cannery.image.record import compiled_folders, interpreter_paths
 from cannery.image.render import Renderer
-from cannery.lock.committed import read_lock
+from cannery.lock.lock_file import read_lock
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
 from tests.unit.applications import lock_of, stacked_checkout, stage

@@ -15,7 +15,7 @@ from cannery.fetch.needed_files import needed_files
 from cannery.image.content_key import KeyInputs, context_files
 from cannery.image.layers import Layer, LayerKind, layers_of
 from cannery.image.render import Renderer
-from cannery.lock.committed import read_lock
+from cannery.lock.lock_file import read_lock
 from tests.unit.applications import rendered, stage
 from tests.unit.built_wheels import BUILT, build_lock_of, built_checkout
 from tests.unit.described import described

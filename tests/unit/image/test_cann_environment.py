@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from cannery.image import cann_environment
-from cannery.image.cann_environment import atb_variables
+from cannery.image import environment
+from cannery.image.environment import atb_variables
 
 GLOBAL = "ATB_WORKSPACE_MEM_ALLOC_GLOBAL"
 
@@ -43,5 +43,5 @@ def test_what_8_1_added_and_8_2_and_8_3_took_away() -> None:
 
 
 def test_every_release_of_the_table_has_a_source() -> None:
-    table = json.loads(cann_environment._FILE.read_text(encoding="utf-8"))
+    table = json.loads(environment._FILE.read_text(encoding="utf-8"))
     assert {each for values in table["atb"].values() for each in values} <= {*table["sources"]}

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from cannery.common.cann_version import CannVersion
-from cannery.image import cann_symbols
-from cannery.image.cann_symbols import SYMBOLS, lacking
-from cannery.image.simulator_spec import package_spec
+from cannery.image import simulator_spec
+from cannery.image.simulator_spec import SYMBOLS, lacking, package_spec
 from cannery.matrix.schema import parse_matrix
 from tests.unit.applications import TEXT
 from tests.unit.matrices import load
@@ -38,8 +37,8 @@ def test_a_later_release_has_what_an_earlier_one_has() -> None:
 def test_the_packer_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     symbols = tmp_path / "symbols.json"
     symbols.write_text('{"8.0.RC3": ["libascendcl aclLater"], "8.5.0": ["libatb _ZN3atb"]}')
-    monkeypatch.setattr(cann_symbols, "SYMBOLS", symbols)
-    monkeypatch.setattr(cann_symbols, "firsts", cann_symbols.firsts.__wrapped__)
+    monkeypatch.setattr(simulator_spec, "SYMBOLS", symbols)
+    monkeypatch.setattr(simulator_spec, "firsts", simulator_spec.firsts.__wrapped__)
     final = parse_matrix(TEXT, "matrix.yaml").targets["served"]
     assert package_spec(final)["lacks"] == ["libascendcl aclLater", "libatb _ZN3atb"]
 

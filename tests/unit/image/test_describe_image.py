@@ -13,7 +13,7 @@ import pytest
 
 from cannery.image.record import image_record
 from cannery.image.render import Renderer
-from cannery.lock.committed import read_lock
+from cannery.lock.lock_file import read_lock
 from tests.unit.described import PROGRAM, described
 from tests.unit.matrices import Checkout
 

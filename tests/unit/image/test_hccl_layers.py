@@ -13,7 +13,7 @@ from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.image.layers import Layer, LayerKind, layers_of
 from cannery.image.render import Renderer
-from cannery.lock.committed import read_lock
+from cannery.lock.lock_file import read_lock
 from cannery.matrix.distributions import load_distributions
 from tests.unit.applications import rendered, stacked_checkout, stage
 from tests.unit.built_wheels import built_checkout

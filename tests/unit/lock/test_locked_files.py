@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from cannery.common.errors import MatrixError
-from cannery.common.wheel_tags import WheelPlatform
+from cannery.common.wheels import WheelPlatform
 from cannery.lock.lock_file import Lock, LockedFile, parse_lock, with_files
 from cannery.lock.locked_files import check_unchanged, chosen_files, listed_files
 

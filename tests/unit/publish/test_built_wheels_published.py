@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.model import Target
-from cannery.lock.committed import read_lock
-from cannery.lock.lock_file import parse_lock
+from cannery.lock.lock_file import parse_lock, read_lock
 from cannery.publish.inventory import Inventory, Origin, Package, wheels
 from cannery.publish.provenance import Builder, Inputs, Source, UsedBase, slsa
 from cannery.publish.sbom import spdx

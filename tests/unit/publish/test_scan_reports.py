@@ -9,6 +9,7 @@ from dataclasses import replace
 from jsonschema import Draft7Validator
 
 from cannery.publish.scan.exceptions import Exempted
+from cannery.publish.scan.findings import Severity
 from cannery.publish.scan.reports import (
     failing_names,
     failing_packages,
@@ -17,7 +18,6 @@ from cannery.publish.scan.reports import (
     scan_text,
 )
 from cannery.publish.scan.result import Scan, Scanned
-from cannery.publish.scan.severity import Severity
 from schemas.files import FOLDER
 from tests.unit.scans import LIBC, TAR, TORCH, TORNADO, findings
 

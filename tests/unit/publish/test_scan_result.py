@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from cannery.publish.scan.exceptions import Exempted
+from cannery.publish.scan.findings import Severity
 from cannery.publish.scan.result import Scan, Scanned, split, without_effect
-from cannery.publish.scan.severity import Severity
 from tests.unit.scans import LIBC, TORCH, TORNADO, findings
 
 TODAY = "2026-11-22"

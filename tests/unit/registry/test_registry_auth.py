@@ -13,7 +13,7 @@ import requests
 
 from cannery.common.errors import EngineError
 from cannery.common.urls import is_loopback
-from cannery.registry.auth import Guard, Login, login_of
+from cannery.registry.http import Guard, Login, login_of
 
 HOST = "registry.example.com"
 REALM = "https://auth.example.com/token"

@@ -15,7 +15,7 @@ from cannery.common.errors import EngineError, VerificationError
 from cannery.common.model import DeviceKind
 from cannery.engine.containers import NOT_STARTED, is_not_started
 from cannery.verify import run_checks as verify
-from cannery.verify.checked_container import TRIES, CheckedContainer
+from cannery.verify.pytest_report import TRIES, CheckedContainer
 from cannery.verify.run_checks import PLUGIN
 from tests.unit.audits import PROJECT
 

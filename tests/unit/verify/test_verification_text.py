@@ -4,8 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cannery.common.model import DeviceKind
-from cannery.verify.verification import Check, DeviceRun, Verification
-from cannery.verify.verification_text import to_brief, to_text
+from cannery.verify.verification import Check, DeviceRun, Verification, to_brief, to_text
 from tests.unit.verifications import NOT_RUN, PASSED, REPORT
 
 FAILURE = ["", "FAILED on device simulated: os/test_os.py::test_b", "é > 1"]

@@ -7,7 +7,7 @@ import pytest
 
 from cannery.common.errors import Problem
 from cannery.common.model import Target
-from cannery.deploy.driver import is_older, judge, version_in
+from cannery.engine.preflight import driver_version, is_older, judge_driver
 from cannery.matrix.project import Project
 from tests.unit.matrices import CHECKOUT
 
@@ -49,7 +49,7 @@ def test_what_is_no_version_is_not_compared(version: str) -> None:
     ],
 )
 def test_where_the_driver_says_its_version(text: str, version: str) -> None:
-    assert version_in(text) == version
+    assert driver_version(text) == version
 
 
 def cann(target: Target, version: str) -> Target:
@@ -57,7 +57,7 @@ def cann(target: Target, version: str) -> Target:
 
 
 def test_a_driver_that_every_source_finds_too_old() -> None:
-    found = judge("24.1.rc3", TARGET, COMPAT)
+    found = judge_driver("24.1.rc3", TARGET, COMPAT)
     assert isinstance(found, Problem)
     assert "is 24.1.rc3, but CANN 8.1.RC1 needs 25.0.RC1 or newer (" in found.what
     assert "compat.yaml:" in found.what
@@ -65,38 +65,38 @@ def test_a_driver_that_every_source_finds_too_old() -> None:
 
 
 def test_a_driver_that_will_do() -> None:
-    assert judge("25.0.RC1", TARGET, COMPAT) == ""
-    assert judge("25.5.0", TARGET, COMPAT) == ""
+    assert judge_driver("25.0.RC1", TARGET, COMPAT) == ""
+    assert judge_driver("25.5.0", TARGET, COMPAT) == ""
 
 
 def test_a_driver_on_which_sources_disagree_is_let_through_with_a_word() -> None:
-    found = judge("25.1.0", cann(TARGET, "8.5.0"), COMPAT)
+    found = judge_driver("25.1.0", cann(TARGET, "8.5.0"), COMPAT)
     assert isinstance(found, str)
     assert "needs 25.5.0 or newer" in found
     assert "other sources accept this driver" in found
-    assert isinstance(judge("24.1.0", cann(TARGET, "8.5.0"), COMPAT), Problem)
+    assert isinstance(judge_driver("24.1.0", cann(TARGET, "8.5.0"), COMPAT), Problem)
 
 
 def test_an_interim_build_is_judged_as_the_release_nearest_to_it() -> None:
     release = replace(TARGET.cann, version="8.1.T1", interim=True, nearest_public="8.1.RC1")
-    assert isinstance(judge("24.1.rc3", replace(TARGET, cann=release), COMPAT), Problem)
+    assert isinstance(judge_driver("24.1.rc3", replace(TARGET, cann=release), COMPAT), Problem)
 
 
 def test_where_nobody_knows_it_is_said() -> None:
-    found = judge("24.1.rc3", cann(TARGET, "8.0.0"), COMPAT)
+    found = judge_driver("24.1.rc3", cann(TARGET, "8.0.0"), COMPAT)
     assert found == "no source names the oldest driver for CANN 8.0.0; this host has 24.1.rc3."
 
 
 def test_a_driver_that_is_newer_than_any_that_was_tried_is_let_through_with_a_word() -> None:
     target = cann(TARGET, "9.1.0")
-    assert judge("26.1.0", target, COMPAT) == ""
-    found = judge("27.0.0", target, COMPAT)
+    assert judge_driver("26.1.0", target, COMPAT) == ""
+    found = judge_driver("27.0.0", target, COMPAT)
     assert isinstance(found, str)
     assert found.startswith("the driver of this host is 27.0.0, and the newest that is known to ")
     assert "work with CANN 9.1.0 is 26.1.1 (hicann/release-management" in found
-    assert isinstance(judge("25.0.1", target, COMPAT), Problem)
+    assert isinstance(judge_driver("25.0.1", target, COMPAT), Problem)
 
 
 def test_a_version_that_cannot_be_compared_is_let_through_with_a_word() -> None:
-    found = judge("custom", TARGET, COMPAT)
+    found = judge_driver("custom", TARGET, COMPAT)
     assert found == "the driver version of this host, 'custom', has an unknown format."
