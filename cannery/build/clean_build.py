@@ -16,7 +16,7 @@ from cannery.engine import client as engine
 from cannery.engine.bake import BakeSettings, Built, bake
 from cannery.engine.builder import find_builder
 from cannery.engine.simulator import Simulated
-from cannery.image.bake_events import Event, Kind, short
+from cannery.image.bake_events import Event, EventKind, short
 from cannery.image.bake_file import Caches
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
@@ -59,7 +59,7 @@ class BuildAnew:
         board = Board([build.id for build in builds])
 
         def heard(target: str, event: Event, _: tuple[int, int]) -> None:
-            if event.kind is Kind.DONE:
+            if event.kind is EventKind.DONE:
                 board.step(target, short(event.step), event.seconds)
 
         def built(target: str, image: str) -> None:

@@ -34,7 +34,7 @@ class Progress(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class TargetState:
     """One target. ``key`` and ``image`` are set once it is built; ``why`` is for failures."""
 
     progress: Progress
@@ -59,15 +59,15 @@ class Journal:
     options: BuildOptions
     named: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, TargetState] = field(default_factory=dict)
 
     def note(self, target: str, progress: Progress, **more: str) -> None:
-        """Store the state of ``target``. ``more`` are fields of its Entry; other fields stay.
+        """Store the state of ``target``. ``more`` are fields of its TargetState; other fields stay.
 
         Raises:
             FileError: the file cannot be written.
         """
-        before = self.entries.get(target, Entry(progress=progress))
+        before = self.entries.get(target, TargetState(progress=progress))
         self.entries[target] = replace(before, **{"why": "", **more}, progress=progress)
         self.keep()
 
@@ -115,9 +115,9 @@ def _journal(path: Path, loaded: Mapping[str, Any]) -> Journal:
     return Journal(path=path, options=options, named=named, withheld=withheld, entries=entries)
 
 
-def _entry(loaded: Mapping[str, Any]) -> Entry:
+def _entry(loaded: Mapping[str, Any]) -> TargetState:
     key, image, why = _texts([loaded[name] for name in ("key", "image", "why")])
-    return Entry(progress=Progress(loaded["progress"]), key=key, image=image, why=why)
+    return TargetState(progress=Progress(loaded["progress"]), key=key, image=image, why=why)
 
 
 def _texts(loaded: object) -> tuple[str, ...]:

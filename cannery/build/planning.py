@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
-from cannery.build.journal import Entry, Journal, Progress
+from cannery.build.journal import Journal, Progress, TargetState
 from cannery.build.local_images import device_kinds, local_state
 from cannery.build.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
 from cannery.build.ready import Ready, content_key, expected_bases, local_names
@@ -63,7 +63,7 @@ class Planned:
     ready: dict[str, Ready] = field(default_factory=dict)
     failures: dict[str, CanneryError] = field(default_factory=dict)
     unavailable: dict[str, CanneryError] = field(default_factory=dict)
-    earlier: Mapping[str, Entry] = field(default_factory=dict)
+    earlier: Mapping[str, TargetState] = field(default_factory=dict)
     not_fetched: frozenset[str] = frozenset()
     images: Images | None = None
 
@@ -221,7 +221,11 @@ def _local(names: Sequence[str], plan_options: PlanOptions) -> Images | None:
 
 
 def _step(
-    project: Project, ready: Ready, options: BuildOptions, images: Images, earlier: Entry | None
+    project: Project,
+    ready: Ready,
+    options: BuildOptions,
+    images: Images,
+    earlier: TargetState | None,
 ) -> Step:
     target = ready.target
     name = image_name(target.id, simulate=options.simulate)
@@ -251,7 +255,7 @@ def _step(
     )
 
 
-def _resumed(entry: Entry, key: str, images: Images) -> tuple[Action, str, str] | None:
+def _resumed(entry: TargetState, key: str, images: Images) -> tuple[Action, str, str] | None:
     """The step of a target that an earlier run has built; None if its entry does not matter."""
     if entry.progress is not Progress.BUILT or entry.key != key:
         return None

@@ -80,7 +80,7 @@ def expected_bases(
 
 def content_key(ready: Ready, options: BuildOptions, used: Mapping[str, FoundBase]) -> str:
     """The content key of an image on the bases ``used``, by their build arguments."""
-    return KeyInputs.of(
+    return KeyInputs.from_target(
         ready.target,
         ready.context_files,
         identify_file=lambda name, _: ready.hashes[name],

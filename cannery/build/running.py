@@ -38,12 +38,12 @@ from cannery.engine.base import Notes
 from cannery.engine.builder import Builder, check_cache_export, find_builder, forget_cann
 from cannery.engine.simulator import Simulated, simulate
 from cannery.fetch.needed_files import needed_files
-from cannery.image.bake_events import Event, Kind, short
+from cannery.image.bake_events import Event, EventKind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
-from cannery.verify.checking import CheckOptions, Detail, check
+from cannery.verify.checking import Detail, ImageChecks, check
 from cannery.verify.recording import record
 from cannery.verify.run_checks import Subject
 from cannery.verify.verified import read_verified
@@ -69,7 +69,7 @@ def carry_out(
     containers.remove_abandoned()
     board = Board([step.id for step in planned.plan.steps])
     assembly = Assembly(project, selection.matrix, options, builder)
-    run = _Run(project, options, planned, journal, builder, board, assembly)
+    run = _PlanRun(project, options, planned, journal, builder, board, assembly)
     run.begin()
     with shown(board):
         with workers(options.check_jobs) as give:
@@ -89,7 +89,7 @@ Give = Callable[[Callable[[str], None], str], Future[None]]
 
 
 @dataclass
-class _Run:
+class _PlanRun:
     """A plan that is being carried out."""
 
     project: Project
@@ -201,11 +201,11 @@ class _Run:
     def _heard(self, target: str, event: Event, steps: tuple[int, int]) -> None:
         over, known = steps
         name = short(event.step)
-        if event.kind is Kind.STARTED and target not in self._images:
+        if event.kind is EventKind.STARTED and target not in self._images:
             self.board.tell(target, "building", f"{over}/{known} {name}")
-        elif event.kind is Kind.DONE:
+        elif event.kind is EventKind.DONE:
             self.board.step(target, name, event.seconds)
-        elif event.kind is Kind.FAILED:
+        elif event.kind is EventKind.FAILED:
             self.board.tell(target, "failed", name, ended=True)
 
     def _verify(self, id_: str) -> None:
@@ -230,9 +230,9 @@ class _Run:
         unverified = "" if self.options.test else ", not verified"
         self.board.tell(target.id, "done", f"{name} is ready{unverified}", ended=True)
 
-    def _check_options(self, id_: str) -> CheckOptions:
+    def _check_options(self, id_: str) -> ImageChecks:
         usual = Detail.BRIEF if len(self.planned.plan.steps) > 1 else Detail.COMPONENTS
-        options = CheckOptions(
+        options = ImageChecks(
             ca=index_of(self.options).ca, detail=Detail.CHECKS if self.options.verbose else usual
         )
         if not self.options.record:

@@ -114,7 +114,7 @@ _JOURNAL = "journal.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Run:
+class _BuildRun:
     """What is built, and how. ``journal`` is that of the last run where it is resumed.
 
     ``busy`` says why some of the targets cannot be built now.
@@ -148,7 +148,7 @@ def run(given: Given, project: Project) -> int:
         return _run_plan(given, project, found, plan_options)
 
 
-def _claimed(found: _Run, claims: Claims) -> _Run:
+def _claimed(found: _BuildRun, claims: Claims) -> _BuildRun:
     """``found`` with a journal of its own, and with what other runs build now.
 
     Raises:
@@ -177,7 +177,7 @@ def _claimed(found: _Run, claims: Claims) -> _Run:
     return replace(found, busy=busy)
 
 
-def _run_plan(given: Given, project: Project, found: _Run, plan_options: ShownOptions) -> int:
+def _run_plan(given: Given, project: Project, found: _BuildRun, plan_options: ShownOptions) -> int:
     options = found.options
     selection, without_image = with_images(found.selection, options, project.settings())
     existing(options.ca)
@@ -254,7 +254,7 @@ def _as_text(plan: Plan, options: BuildOptions, tell: Callable[..., str]) -> str
     return f"{text}\n\n{told}" if told else text
 
 
-def _started(given: Given, project: Project, _: Claims) -> _Run:
+def _started(given: Given, project: Project, _: Claims) -> _BuildRun:
     """A new run."""
     chosen = read(SelectionOptions, given, project)
     options = read(BuildOptions, given, project)
@@ -268,10 +268,10 @@ def _started(given: Given, project: Project, _: Claims) -> _Run:
     )
     named = tuple(sorted(selection.named))
     journal = Journal(path=project.state / _JOURNAL, options=options, named=named)
-    return _Run(selection=selection, options=options, journal=journal, resumes=False)
+    return _BuildRun(selection=selection, options=options, journal=journal, resumes=False)
 
 
-def _resumed(given: Given, project: Project, claims: Claims) -> _Run | None:
+def _resumed(given: Given, project: Project, claims: Claims) -> _BuildRun | None:
     """The last run, as far as it is not finished; None if it is.
 
     Raises:
@@ -289,7 +289,7 @@ def _resumed(given: Given, project: Project, claims: Claims) -> _Run | None:
         matrix=matrix, targets=tuple(select(matrix, left)), named=frozenset(earlier.named)
     )
     journal = replace(earlier, options=options)
-    return _Run(selection=selection, options=options, journal=journal, resumes=True)
+    return _BuildRun(selection=selection, options=options, journal=journal, resumes=True)
 
 
 def _newest_ended(project: Project, claims: Claims) -> Path:

@@ -32,7 +32,7 @@ from cannery.verify.audit.profiles import OWN_FILE, own_profiles, read_profiles,
 from cannery.verify.audit.reports import to_json, to_junit, to_text
 from cannery.verify.auditing import Request, audit
 from cannery.verify.check_files import components
-from cannery.verify.checking import CheckOptions, Detail, check
+from cannery.verify.checking import Detail, ImageChecks, check
 from cannery.verify.devices import simulated_host
 from cannery.verify.run_checks import Subject
 from cannery.verify.sarif import to_sarif
@@ -254,7 +254,7 @@ def _test(
         project,
         Subject(target=target, image=image, name=name),
         device_specs(host),
-        CheckOptions(
+        ImageChecks(
             ca=index.ca,
             only=options.components,
             detail=Detail.CHECKS if options.verbose else Detail.COMPONENTS,

@@ -19,7 +19,7 @@ from cannery.common.process import stream
 from cannery.engine import client as engine
 from cannery.engine.builder import Builder, progress_mode
 from cannery.engine.buildx import failure
-from cannery.image.bake_events import Event, Events, Kind, short
+from cannery.image.bake_events import Event, EventKind, Events, short
 from cannery.image.bake_file import (
     INDEX_VARIABLE,
     Caches,
@@ -98,7 +98,7 @@ def bake(
     while waiting:
         group = waiting.pop()
         with ExitStack() as stack:
-            run = _Run(group, settings, heard, built, images, mode)
+            run = _BakeCall(group, settings, heard, built, images, mode)
             run.open_logs(stack, begun)
             failed = run.execute()
         begun |= {build.id for build in group}
@@ -136,7 +136,7 @@ def apt_settings(builds: Iterable[ImageBuild], source: PackageIndex, folder: Pat
 
 
 @dataclass
-class _Run:
+class _BakeCall:
     """One call of bake.
 
     ``images`` are the targets whose image was reported, in any call, and ``lost`` those whose
@@ -241,25 +241,25 @@ class _Run:
                 self._say([*self._tails], event.text)
                 continue
             target = self._ids[event.target]
-            if event.kind is Kind.WROTE:
+            if event.kind is EventKind.WROTE:
                 self._wrote[target].append(event.text)
                 continue
             self._note(target, event)
             self.heard(target, event, self._events.steps(event.target))
-            if event.kind is Kind.DONE and event.step.startswith(_EXPORTS):
+            if event.kind is EventKind.DONE and event.step.startswith(_EXPORTS):
                 self._found(target, self._wrote[target])
 
     def _note(self, target: str, event: Event) -> None:
         """Write ``event`` into the log of ``target``."""
         name = short(event.step)
-        if event.kind is Kind.SAID:
+        if event.kind is EventKind.SAID:
             self._say([target], event.text, f"{name} | ")
-        elif event.kind is Kind.FAILED:
+        elif event.kind is EventKind.FAILED:
             self._failed.add(target)
             if _LOST in event.text:
                 self.lost.add(target)
             self._say([target], f"{event.step}\nERROR: {event.text}\n")
-        elif event.kind is Kind.STARTED:
+        elif event.kind is EventKind.STARTED:
             self._logs[target].write(f"{event.step}\n")
         else:
             self._logs[target].write(f"{name}: {event.kind} ({event.seconds:.1f} s)\n")

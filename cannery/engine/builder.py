@@ -119,7 +119,7 @@ _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
+class CacheRecord:
     """An entry of a cache: the files that the step ``description`` added, ``size`` bytes."""
 
     id: str
@@ -141,11 +141,13 @@ def forget_cann(builder: Builder) -> None:
         run(["docker", "buildx", "prune", *own, "--force", "--filter", ids], capture=True)
 
 
-def records(usage: str) -> Iterator[Record]:
+def records(usage: str) -> Iterator[CacheRecord]:
     """The entries in ``usage``, which is the output of ``docker buildx du --verbose``."""
     for block in usage.split("\n\n"):
         fields = dict(_FIELD.findall(block))
         size = _SIZE.fullmatch(fields.get("Size", ""))
         if "ID" in fields and size:
             number = round(float(size[1]) * _UNITS[size[2]])
-            yield Record(id=fields["ID"], size=number, description=fields.get("Description", ""))
+            yield CacheRecord(
+                id=fields["ID"], size=number, description=fields.get("Description", "")
+            )

@@ -24,7 +24,7 @@ from cannery.fetch import signature
 from cannery.fetch.http import Client, TransferError
 from cannery.fetch.needs import Lacks
 from cannery.fetch.signature import signed_beside
-from cannery.fetch.store import Record, Store, notes_of
+from cannery.fetch.store import Origin, Store, notes_of
 from cannery.fetch.transfer import Screen, Transfer, disk_error
 from cannery.fetch.unzip import Archive, Signed
 
@@ -142,8 +142,8 @@ class Fetcher:
         console.say(f"the signature of {name} was {said}")
         return said
 
-    def _record(self, file: File, address: Address, signed: str) -> Record:
-        return Record(
+    def _record(self, file: File, address: Address, signed: str) -> Origin:
+        return Origin(
             name=file.name,
             url=public(address.url),
             fetched=now(),

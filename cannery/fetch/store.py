@@ -37,7 +37,7 @@ _in_use: dict[Path, int] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
+class Origin:
     """Where a stored file came from, as UTC times and plain text.
 
     ``accepted_by`` is who accepted the licence ``eula``; ``signature`` says whether the vendor's
@@ -61,7 +61,7 @@ class Stored:
     path: Path
     size: int
     days: float
-    record: Record | None
+    record: Origin | None
 
 
 def store_folder(option: Path | None, settings: Path | None, environ: Mapping[str, str]) -> Path:
@@ -144,7 +144,7 @@ class Store:
         with exclusive(self.root / "partial" / f"{key}.lock", wait):
             yield
 
-    def admit(self, partial: Path, sha256: str, record: Record) -> Path:
+    def admit(self, partial: Path, sha256: str, record: Origin) -> Path:
         """Move ``partial``, whose sha256 was verified, under its final name.
 
         Raises:
@@ -170,10 +170,10 @@ class Store:
     def _record(self, sha256: str) -> Path:
         return self.root / "records" / f"{sha256}.json"
 
-    def record(self, sha256: str) -> Record | None:
+    def record(self, sha256: str) -> Origin | None:
         """What is known of a file; None if its record is missing or damaged."""
         try:
-            return Record(**json.loads(read_text(self._record(sha256))))
+            return Origin(**json.loads(read_text(self._record(sha256))))
         except (FileNotFoundError, FileError, ValueError, TypeError):
             return None
 

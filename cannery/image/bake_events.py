@@ -36,7 +36,7 @@ def short(step: str) -> str:
     return f"{match[1]} {match[2]}" if match else step.partition("\n")[0]
 
 
-class Kind(StrEnum):
+class EventKind(StrEnum):
     """The kinds of events of a step."""
 
     STARTED = "started"
@@ -53,7 +53,7 @@ class Kind(StrEnum):
 class Event:
     """An event. ``target`` is a bake name, or empty if the event is about no target."""
 
-    kind: Kind
+    kind: EventKind
     target: str = ""
     step: str = ""
     text: str = ""
@@ -65,7 +65,7 @@ class _Steps:
     """The steps of one target: digest to name, and digest to state."""
 
     names: dict[str, str] = field(default_factory=dict)
-    state: dict[str, Kind] = field(default_factory=dict)
+    state: dict[str, EventKind] = field(default_factory=dict)
 
 
 class Events:
@@ -82,14 +82,14 @@ class Events:
     def steps(self, target: str) -> tuple[int, int]:
         """The number of finished steps of ``target``, and the number of known steps."""
         steps = self._targets[target]
-        finished = [s for s in steps.state.values() if s is not Kind.STARTED]
+        finished = [s for s in steps.state.values() if s is not EventKind.STARTED]
         return len(finished), len(steps.names)
 
     def feed(self, line: str) -> Iterator[Event]:
         """The events that ``line`` completes. Lines that are not JSON are messages of buildx."""
         for loaded in self._objects(line):
             if isinstance(loaded, str):
-                yield Event(kind=Kind.SAID, text=loaded)
+                yield Event(kind=EventKind.SAID, text=loaded)
                 continue
             for vertex in loaded.get("vertexes") or ():
                 yield from self._vertex(vertex)
@@ -125,17 +125,20 @@ class Events:
         digest = str(vertex.get("digest", ""))
         if not target or step.startswith("[internal]"):
             kind, text = _state(vertex)
-            if target and kind is Kind.FAILED:
+            if target and kind is EventKind.FAILED:
                 yield Event(kind=kind, target=target, step=step, text=text)
             return
         steps = self._targets[target]
         steps.names[digest] = step
         kind, text = _state(vertex)
-        if kind is Kind.FAILED and step.startswith(_OPTIONAL):
-            kind = Kind.DONE
+        if kind is EventKind.FAILED and step.startswith(_OPTIONAL):
+            kind = EventKind.DONE
         before = steps.state.get(digest)
         # A finished step appears again when BuildKit fetches its result.
-        finished = before in (Kind.DONE, Kind.CACHED, Kind.FAILED) and kind is not Kind.FAILED
+        finished = (
+            before in (EventKind.DONE, EventKind.CACHED, EventKind.FAILED)
+            and kind is not EventKind.FAILED
+        )
         if kind is None or kind is before or finished:
             return
         steps.state[digest] = kind
@@ -159,14 +162,14 @@ class Events:
             text = base64.b64decode(str(log.get("data", ""))).decode(errors="replace")
         except binascii.Error:
             return
-        yield from self._of(log, Kind.SAID, text)
+        yield from self._of(log, EventKind.SAID, text)
 
     def _status(self, status: Mapping[str, Any]) -> Iterator[Event]:
         written = _WRITTEN.fullmatch(str(status.get("id", "")))
         if written and status.get("completed"):
-            yield from self._of(status, Kind.WROTE, written[1])
+            yield from self._of(status, EventKind.WROTE, written[1])
 
-    def _of(self, said: Mapping[str, Any], kind: Kind, text: str) -> Iterator[Event]:
+    def _of(self, said: Mapping[str, Any], kind: EventKind, text: str) -> Iterator[Event]:
         """An event for each target that has the step of ``said``."""
         digest = str(said.get("vertex", ""))
         for target, steps in self._targets.items():
@@ -174,15 +177,15 @@ class Events:
                 yield Event(kind=kind, target=target, step=steps.names[digest], text=text)
 
 
-def _state(vertex: Mapping[str, Any]) -> tuple[Kind | None, str]:
+def _state(vertex: Mapping[str, Any]) -> tuple[EventKind | None, str]:
     error = str(vertex.get("error") or "")
     if error:
-        return (None, "") if _CANCELED.search(error) else (Kind.FAILED, error)
+        return (None, "") if _CANCELED.search(error) else (EventKind.FAILED, error)
     if vertex.get("cached"):
-        return Kind.CACHED, ""
+        return EventKind.CACHED, ""
     if vertex.get("completed"):
-        return Kind.DONE, ""
-    return (Kind.STARTED if vertex.get("started") else None), ""
+        return EventKind.DONE, ""
+    return (EventKind.STARTED if vertex.get("started") else None), ""
 
 
 def _seconds(vertex: Mapping[str, Any]) -> float:

@@ -62,7 +62,7 @@ class KeyInputs:
     simulate: bool
 
     @classmethod
-    def of(
+    def from_target(
         cls,
         target: Target,
         files: Mapping[str, str],
@@ -96,7 +96,7 @@ class KeyInputs:
         The name identifies a vendor file without a published sha256, the reference a base. The
         arguments are those of ``of``.
         """
-        return cls.of(
+        return cls.from_target(
             target,
             files,
             identify_file=lambda _, file: file.sha256 or file.name,

@@ -15,7 +15,7 @@ PACKAGES = ("wheels", "debian", "vendor")
 """The sections whose values are versions of packages."""
 
 
-class Kind(StrEnum):
+class SideKind(StrEnum):
     """The kind of thing that is compared. Each has sizes and layers of its own meaning."""
 
     IMAGE = "image"
@@ -45,7 +45,7 @@ class Contents:
     """
 
     name: str
-    kind: Kind
+    kind: SideKind
     sections: Mapping[str, Mapping[str, str]]
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     layers: Sequence[LayerContent] = ()
@@ -154,7 +154,7 @@ _ABSENT = "-"
 _LONG = 60
 """Values with more characters are on lines of their own."""
 
-_SIZES = {Kind.IMAGE: "unpacked", Kind.RECORD: "compressed"}
+_SIZES = {SideKind.IMAGE: "unpacked", SideKind.RECORD: "compressed"}
 
 
 def difference_text(found: Difference, width: int = 0) -> str:

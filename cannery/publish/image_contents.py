@@ -31,7 +31,7 @@ from cannery.lock.lock_file import Lock, parse_lock
 from cannery.matrix.files import MATRIX
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
-from cannery.publish.difference import Contents, Kind, LayerContent
+from cannery.publish.difference import Contents, LayerContent, SideKind
 from cannery.publish.image_inventory import image_inventory
 from cannery.publish.inventory import Package
 from cannery.registry.records import Record, read_record, read_records
@@ -137,7 +137,7 @@ def _of_image(project: Project, name: str, target: Target) -> Contents:
     pairs = (pair.partition("=")[::2] for pair in config.get("Env") or [])
     return Contents(
         name=name,
-        kind=Kind.IMAGE,
+        kind=SideKind.IMAGE,
         sections={
             "components": inventory.components,
             **inventory.versions,
@@ -179,7 +179,7 @@ def _of_record(name: str, record: Record) -> Contents:
     image = next(iter(record.platforms.values()))
     return Contents(
         name=name,
-        kind=Kind.RECORD,
+        kind=SideKind.RECORD,
         sections={"components": record.components, **record.packages},
         layers=[
             LayerContent(name=each.name, identity=each.diff_id, size=each.size)
@@ -213,7 +213,7 @@ def commit_contents(project: Project, revision: str, target_id: str) -> Contents
     programs = commit.folders.get(CONTEXT, {})
     return Contents(
         name=f"{target_id} at {revision}",
-        kind=Kind.COMMIT,
+        kind=SideKind.COMMIT,
         sections={
             "components": {**target.components, "chip": target.chip},
             "wheels": {wheel.name: wheel.version for wheel in lock.wheels},

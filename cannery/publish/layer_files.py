@@ -31,7 +31,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class LayerFile:
     """A file of a layer. ``date`` is in seconds since 1970; ``content`` is the sha256 of a file."""
 
     type: str
@@ -42,7 +42,7 @@ class Entry:
     content: str
 
 
-Entries = Mapping[str, Entry]
+Entries = Mapping[str, LayerFile]
 """Path to entry."""
 
 ONLY_ORIGINAL = "only in the original"
@@ -89,12 +89,12 @@ def read_layer(stream: IO[bytes]) -> tuple[str, Entries]:
     return f"sha256:{hashed.digest.hexdigest()}", found
 
 
-def _entry(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Entry:
+def _entry(archive: tarfile.TarFile, member: tarfile.TarInfo) -> LayerFile:
     digest = hashlib.sha256()
     if member.isreg() and (content := archive.extractfile(member)):
         while chunk := content.read(_CHUNK):
             digest.update(chunk)
-    return Entry(
+    return LayerFile(
         type=_KINDS.get(member.type, "file"),
         mode=member.mode,
         owner=(member.uid, member.gid),
@@ -110,7 +110,7 @@ def file_changes(before: Entries, after: Entries) -> tuple[FileChange, ...]:
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path), after.get(path)
         if old and new:
-            names = [each.name for each in fields(Entry)]
+            names = [each.name for each in fields(LayerFile)]
             how = tuple(name for name in names if getattr(old, name) != getattr(new, name))
         else:
             how = (ONLY_ORIGINAL if old else ONLY_REBUILT,)

@@ -65,7 +65,7 @@ class Request:
 
 
 @dataclass
-class _Run:
+class _ImageAudit:
     """The audit of one image, while it is made."""
 
     project: Project
@@ -94,7 +94,7 @@ def audit(project: Project, request: Request) -> Audit:
         CanneryError: matrix.yaml or compat.yaml cannot be read, or pytest cannot run.
     """
     config = read_config(request.reference)
-    run = _Run(project, request, config)
+    run = _ImageAudit(project, request, config)
     try:
         with _container(run, no_device()) as container:
             if _look(run, container):
@@ -132,7 +132,7 @@ def _has_no_program(error: EngineError) -> bool:
 
 
 @contextmanager
-def _container(run: _Run, spec: RunSpec) -> Iterator[str]:
+def _container(run: _ImageAudit, spec: RunSpec) -> Iterator[str]:
     console.say(f"{run.config.reference}: starting a container (device: {spec.kind})")
     request = run.request
     with containers.container(run.config.id, run.config.platform, spec, request.ca) as name:
@@ -140,7 +140,7 @@ def _container(run: _Run, spec: RunSpec) -> Iterator[str]:
         yield name
 
 
-def _look(run: _Run, container: str) -> bool:
+def _look(run: _ImageAudit, container: str) -> bool:
     """Find out what is in the image; return whether that went well."""
     console.say(f"{run.config.reference}: finding out what is in it")
     try:
@@ -154,7 +154,7 @@ def _look(run: _Run, container: str) -> bool:
     return True
 
 
-def _look_at_files(run: _Run) -> None:
+def _look_at_files(run: _ImageAudit) -> None:
     """Judge an image whose containers end at once by its files and its config."""
     why = "its containers end at once, because it has no program 'sleep', or none for this machine"
     _note_no_facts(run, why)
@@ -162,25 +162,25 @@ def _look_at_files(run: _Run) -> None:
     _judge_profiles(run)
 
 
-def _note_no_facts(run: _Run, why: str) -> None:
+def _note_no_facts(run: _ImageAudit, why: str) -> None:
     text = f"The contents of the image could not be found out: {why}."
     fix = f"Look into it with: docker run --rm -it --entrypoint sh {run.config.reference}"
     run.results.append(Result(check=NO_FACTS, standing=Standing.NOT_OURS, text=text, fix=fix))
 
 
-def _judge(run: _Run) -> None:
+def _judge(run: _ImageAudit) -> None:
     request, project = run.request, run.project
     known = project.matrix().cann
     run.results += judge_image(run.found, run.config, project.compat(), known, request.chip)
     _judge_profiles(run)
 
 
-def _judge_profiles(run: _Run) -> None:
+def _judge_profiles(run: _ImageAudit) -> None:
     for profile in run.request.profiles:
         run.results += judge_profile(profile, run.found, run.config)
 
 
-def _check_in(run: _Run, container: str, spec: RunSpec) -> None:
+def _check_in(run: _ImageAudit, container: str, spec: RunSpec) -> None:
     """Run the checks that need the device of ``spec`` in a running container that has it."""
     console.say(f"{run.config.reference}: checking it (device: {spec.kind})")
     if run.found.versions:
@@ -201,7 +201,7 @@ def _check_in(run: _Run, container: str, spec: RunSpec) -> None:
         run.waiting += [_result(each, "own", spec.kind) for each in waiting]
 
 
-def _image_tests(run: _Run, container: str, kind: DeviceKind) -> list[Result]:
+def _image_tests(run: _ImageAudit, container: str, kind: DeviceKind) -> list[Result]:
     """The image tests that fit an image of this origin."""
     project, origin = run.project, run.config.origin
     if origin is not Origin.FOREIGN and not run.found.own_record:

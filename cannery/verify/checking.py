@@ -32,7 +32,7 @@ class Detail(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions:
+class ImageChecks:
     """How an image is checked; ``ca`` and ``only`` are those of ``verify``.
 
     ``record`` is called with the result, whether the checks passed or not.
@@ -45,7 +45,7 @@ class CheckOptions:
 
 
 def check(
-    project: Project, subject: Subject, specs: Sequence[RunSpec], options: CheckOptions
+    project: Project, subject: Subject, specs: Sequence[RunSpec], options: ImageChecks
 ) -> None:
     """Check an image, show a report and write it as JSON.
 

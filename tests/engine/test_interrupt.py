@@ -18,7 +18,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from cannery.build.journal import Entry, Progress, read_journal
+from cannery.build.journal import Progress, TargetState, read_journal
 from cannery.engine.containers import LABEL_TEST
 
 from .conftest import MAIN, ROOT, Built, rename_images
@@ -38,7 +38,7 @@ class Copy:
     def state(self) -> Path:
         return self.root / ".cannery"
 
-    def entry(self) -> Entry:
+    def entry(self) -> TargetState:
         return read_journal(self.state / "journal.json").entries[MAIN]
 
     @property
@@ -191,7 +191,7 @@ def test_a_kill_while_checking_is_resumed_with_the_checks(copy: Copy) -> None:
     assert f"{MAIN}: verifying" in said and f"{MAIN}: building" not in said
     assert (copy.state / "logs" / f"{MAIN}.log").stat().st_mtime_ns == before
     assert _test_containers(seen[-1]) == []
-    assert copy.entry() == Entry(progress=Progress.DONE, key=built.key, image=built.image)
+    assert copy.entry() == TargetState(progress=Progress.DONE, key=built.key, image=built.image)
     image = docker.from_env().images.get(f"{NAMES}:{MAIN}-sim")
     assert image.id == built.image
     [report] = copy.state.glob("reports/*.json")

@@ -16,7 +16,7 @@ from cannery.common.package_index import PackageIndex
 from cannery.engine import client as local
 from cannery.engine.bake import BakeSettings, Failures, bake
 from cannery.engine.builder import Builder, find_builder
-from cannery.image.bake_events import Event, Kind
+from cannery.image.bake_events import Event, EventKind
 from cannery.image.bake_file import Caches, ImageBuild
 from cannery.image.content_key import LABEL
 
@@ -74,10 +74,10 @@ class Heard:
 
     def __call__(self, target: str, event: Event, _: tuple[int, int]) -> None:
         if "] RUN" in event.step or "] COPY" in event.step:
-            kinds = {Kind.DONE: self.done, Kind.CACHED: self.cached}
+            kinds = {EventKind.DONE: self.done, EventKind.CACHED: self.cached}
             name = f"{target} {event.step.partition(']')[0][1:]}"
             kinds.get(event.kind, []).append(name)
-            if event.kind is Kind.DONE:
+            if event.kind is EventKind.DONE:
                 self.order.append(name)
 
 

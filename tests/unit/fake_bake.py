@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cannery.engine.bake import BakeSettings, Failures, bake
-from cannery.image.bake_events import Event, Kind
+from cannery.image.bake_events import Event, EventKind
 from cannery.image.bake_file import ImageBuild
 from tests.unit.rawjson import ERROR, compact, log, started, vertex
 
@@ -74,9 +74,9 @@ class Baked:
     failures: Failures
 
 
-def run(settings: BakeSettings, *names: str) -> tuple[Baked, list[tuple[str, Kind | str]]]:
+def run(settings: BakeSettings, *names: str) -> tuple[Baked, list[tuple[str, EventKind | str]]]:
     """What came out, and all that was told in between, images included."""
-    heard: list[tuple[str, Kind | str]] = []
+    heard: list[tuple[str, EventKind | str]] = []
     images: dict[str, str] = {}
 
     def hear(target: str, event: Event, steps: tuple[int, int]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from cannery.publish.scan.advisories import Database
 from cannery.publish.scan.advisory_download import read_advisories
 from cannery.publish.scan.components import Component, read_bill
-from cannery.publish.scan.findings import Finding, find
+from cannery.publish.scan.findings import Vulnerability, find
 
 OSV = Path(__file__).parent / "scan" / "osv"
 """A few records of public advisories; see README.md there."""
@@ -41,7 +41,7 @@ def database(components: Iterable[Component], *sources: Path | str) -> Database:
     return found
 
 
-def findings(*urls: str) -> list[Finding]:
+def findings(*urls: str) -> list[Vulnerability]:
     """What the advisories of OSV say of packages."""
     components = read_bill(spdx(*urls), "sbom.json").components
     return find(components, database(components))

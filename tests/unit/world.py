@@ -31,7 +31,7 @@ from cannery.image.render import Renderer
 from cannery.options import BuildOptions
 from cannery.publish import pushable
 from cannery.verify.check_files import checks_digest
-from cannery.verify.checking import CheckOptions
+from cannery.verify.checking import ImageChecks
 from cannery.verify.run_checks import Subject
 from cannery.verify.verification import DeviceRun, Verification
 from tests.unit.matrices import DIGEST, Checkout, edited, make_checkout
@@ -107,7 +107,7 @@ class World:
         _: object,
         subject: Subject,
         __: object,
-        options: CheckOptions,
+        options: ImageChecks,
     ) -> None:
         target, name = subject.target, subject.name
         self.checked.append(target.id)

@@ -97,7 +97,7 @@ _BEST_NAMES = ("CVE-", "GHSA-", "PYSEC-", "DSA-", "DLA-")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class Vulnerability:
     """A vulnerability of one package.
 
     ``names`` are all of its ids, of which ``id`` is the best known. ``fixed`` is the version
@@ -113,7 +113,7 @@ class Finding:
     exempted: Exempted | None = None
 
 
-def find(components: Iterable[Component], database: Database) -> list[Finding]:
+def find(components: Iterable[Component], database: Database) -> list[Vulnerability]:
     """The vulnerabilities of ``components``, the most severe first."""
     found = (each for one in components if is_version(one) for each in _of(one, database))
     return in_order(found)
@@ -128,7 +128,7 @@ def is_version(component: Component) -> bool:
     return True
 
 
-def in_order(findings: Iterable[Finding]) -> list[Finding]:
+def in_order(findings: Iterable[Vulnerability]) -> list[Vulnerability]:
     """The most severe first, then by package and id."""
     return sorted(
         findings,
@@ -149,7 +149,7 @@ def _matching(component: Component, database: Database) -> Iterator[tuple[Adviso
                 break
 
 
-def _of(component: Component, database: Database) -> Iterator[Finding]:
+def _of(component: Component, database: Database) -> Iterator[Vulnerability]:
     matching = [*_matching(component, database)]
     single = {
         name for advisory, _ in matching if len(advisory.covers) <= 1 for name in advisory.names
@@ -159,7 +159,7 @@ def _of(component: Component, database: Database) -> Iterator[Finding]:
     for group in _groups(kept):
         names = sorted({name for advisory, _ in group for name in advisory.names})
         covered = {name for advisory, _ in group for name in advisory.covers}
-        yield Finding(
+        yield Vulnerability(
             id=best_name(names),
             names=tuple(names),
             component=component,
@@ -195,7 +195,9 @@ def _groups(
     return [joined for _, joined in groups]
 
 
-def exempt(findings: Iterable[Finding], exceptions: Sequence[Exempted]) -> list[Finding]:
+def exempt(
+    findings: Iterable[Vulnerability], exceptions: Sequence[Exempted]
+) -> list[Vulnerability]:
     """``findings`` with the exception that holds for each, if one does."""
     return [
         replace(
@@ -206,7 +208,7 @@ def exempt(findings: Iterable[Finding], exceptions: Sequence[Exempted]) -> list[
     ]
 
 
-def fits(exception: Exempted, finding: Finding) -> bool:
+def fits(exception: Exempted, finding: Vulnerability) -> bool:
     """Whether ``exception`` is about ``finding``."""
     component = finding.component
     return exception.id in finding.names and exception.package in (

@@ -12,7 +12,7 @@ from cannery.common.columns import columns, fold
 from cannery.common.errors import counted
 from cannery.common.printable import json_text, printable
 from cannery.publish.scan.components import PYPI
-from cannery.publish.scan.findings import Finding, Severity
+from cannery.publish.scan.findings import Severity, Vulnerability
 from cannery.publish.scan.result import Scan, Scanned
 from cannery.verify.sarif import location, sarif_document
 
@@ -57,7 +57,7 @@ def _of(scanned: Scanned, width: int) -> Iterator[str]:
     yield from fold(map(_accepted, scanned.accepted), width)
 
 
-def _row(finding: Finding) -> Sequence[str]:
+def _row(finding: Vulnerability) -> Sequence[str]:
     score = finding.rating.score
     cells = (finding.id, finding.component.shown, finding.component.version, finding.fixed or "-")
     return (
@@ -67,7 +67,7 @@ def _row(finding: Finding) -> Sequence[str]:
     )
 
 
-def _accepted(finding: Finding) -> str:
+def _accepted(finding: Vulnerability) -> str:
     exception = finding.exempted
     assert exception
     named = f"{finding.id} of {finding.component.name}"
@@ -127,7 +127,7 @@ def _scanned(scanned: Scanned) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Vulnerability) -> dict[str, Any]:
     exception = finding.exempted
     return {
         "id": finding.id,
@@ -163,7 +163,7 @@ def scan_sarif(scan: Scan, file: str) -> str:
     )
 
 
-def _rule(finding: Finding) -> dict[str, Any]:
+def _rule(finding: Vulnerability) -> dict[str, Any]:
     rule: dict[str, Any] = {
         "id": finding.id,
         "shortDescription": {"text": finding.summary or finding.id},
@@ -174,7 +174,7 @@ def _rule(finding: Finding) -> dict[str, Any]:
     return rule
 
 
-def _result(name: str, finding: Finding, rule: int, file: str) -> dict[str, Any]:
+def _result(name: str, finding: Vulnerability, rule: int, file: str) -> dict[str, Any]:
     component = finding.component
     fix = f" Version {finding.fixed} fixes it." if finding.fixed else ""
     said = f"{name}: {component.shown} {component.version} has {finding.id}.{fix}"

@@ -13,7 +13,7 @@ from cannery.publish.scan.advisories import Database
 from cannery.publish.scan.advisory_download import read_advisories
 from cannery.publish.scan.components import Bill, Component, read_bill
 from cannery.publish.scan.exceptions import Exempted, expired
-from cannery.publish.scan.findings import Finding, Severity, exempt, find, fits, is_version
+from cannery.publish.scan.findings import Severity, Vulnerability, exempt, find, fits, is_version
 from cannery.publish.scan.scanners import SCANNERS, scan_with
 
 
@@ -27,13 +27,13 @@ class Scanned:
     """
 
     name: str
-    findings: Sequence[Finding]
+    findings: Sequence[Vulnerability]
     components: int
-    accepted: Sequence[Finding] = ()
+    accepted: Sequence[Vulnerability] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
-    def at_least(self, severity: Severity) -> list[Finding]:
+    def at_least(self, severity: Severity) -> list[Vulnerability]:
         """The findings that are as severe as ``severity`` or more."""
         return [each for each in self.findings if each.rating.severity.rank >= severity.rank]
 
@@ -63,8 +63,8 @@ class Scan:
 
 
 def split(
-    findings: Iterable[Finding], exceptions: Sequence[Exempted], today: str
-) -> tuple[list[Finding], list[Finding]]:
+    findings: Iterable[Vulnerability], exceptions: Sequence[Exempted], today: str
+) -> tuple[list[Vulnerability], list[Vulnerability]]:
     """The findings that count, and those with an exception that holds on the day ``today``."""
     holding = [each for each in exceptions if not each.is_expired(today)]
     marked = exempt(findings, holding)
@@ -75,7 +75,10 @@ def split(
 
 
 def without_effect(
-    exceptions: Iterable[Exempted], findings: Sequence[Finding], names: Iterable[str], file: str
+    exceptions: Iterable[Exempted],
+    findings: Sequence[Vulnerability],
+    names: Iterable[str],
+    file: str,
 ) -> list[str]:
     """A sentence for each exception that is about none of ``findings``.
 
@@ -89,7 +92,7 @@ def without_effect(
     ]
 
 
-def _why(exception: Exempted, findings: Sequence[Finding], known: set[str]) -> str:
+def _why(exception: Exempted, findings: Sequence[Vulnerability], known: set[str]) -> str:
     named = f"the exception for {exception.id} of {exception.package}"
     same = [each for each in findings if exception.id in each.names]
     if same:
@@ -168,7 +171,7 @@ def _unclear(bill: Bill, database: Database) -> list[Component]:
 
 
 def _scanned(
-    named: NamedBill, bill: Bill, findings: Sequence[Finding], unclear: Iterable[Component]
+    named: NamedBill, bill: Bill, findings: Sequence[Vulnerability], unclear: Iterable[Component]
 ) -> Scanned:
     notes = [
         f"{each.name} was not examined: its version {each.version!r} cannot be compared"

@@ -16,7 +16,7 @@ from cannery.common.errors import EngineError, Problem, file_error
 from cannery.common.process import run
 from cannery.publish.scan.advisory_download import read_json
 from cannery.publish.scan.components import PYPI, Component
-from cannery.publish.scan.findings import Finding, Rating, best_name, in_order, in_words
+from cannery.publish.scan.findings import Rating, Vulnerability, best_name, in_order, in_words
 
 _ECOSYSTEMS = {"python": PYPI, "python-pkg": PYPI}
 """What scanners call an ecosystem."""
@@ -34,14 +34,14 @@ class Scanner:
     command: Sequence[str]
     output: str
     prefix: str
-    read: Callable[[Any], list[Finding]]
+    read: Callable[[Any], list[Vulnerability]]
 
 
-def _grype(document: Any) -> list[Finding]:
+def _grype(document: Any) -> list[Vulnerability]:
     return in_order(_of_match(each) for each in document["matches"])
 
 
-def _of_match(match: Mapping[str, Any]) -> Finding:
+def _of_match(match: Mapping[str, Any]) -> Vulnerability:
     vulnerability, artifact = match["vulnerability"], match["artifact"]
     related = [each["id"] for each in match.get("relatedVulnerabilities") or ()]
     names = sorted({vulnerability["id"], *related})
@@ -51,7 +51,7 @@ def _of_match(match: Mapping[str, Any]) -> Finding:
         if "baseScore" in (each.get("metrics") or {})
     ]
     fixes = (vulnerability.get("fix") or {}).get("versions") or [""]
-    return Finding(
+    return Vulnerability(
         id=best_name(names),
         names=tuple(names),
         component=_component(str(artifact.get("type", "")), artifact["name"], artifact["version"]),
@@ -62,15 +62,15 @@ def _of_match(match: Mapping[str, Any]) -> Finding:
     )
 
 
-def _trivy(document: Any) -> list[Finding]:
+def _trivy(document: Any) -> list[Vulnerability]:
     return in_order(_of_results(document))
 
 
-def _of_results(document: Mapping[str, Any]) -> Iterator[Finding]:
+def _of_results(document: Mapping[str, Any]) -> Iterator[Vulnerability]:
     for result in document.get("Results") or ():
         for each in result.get("Vulnerabilities") or ():
             names = sorted({each["VulnerabilityID"], *(each.get("VendorIDs") or ())})
-            yield Finding(
+            yield Vulnerability(
                 id=best_name(names),
                 names=tuple(names),
                 component=_component(
@@ -109,7 +109,7 @@ SCANNERS = {
 """The scanners that can be used, by name."""
 
 
-def scan_with(scanner: Scanner, document: Mapping[str, Any], name: str) -> list[Finding]:
+def scan_with(scanner: Scanner, document: Mapping[str, Any], name: str) -> list[Vulnerability]:
     """What ``scanner`` finds in the SBOM ``document`` of the image ``name``.
 
     Raises:

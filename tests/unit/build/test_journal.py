@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.journal import Entry, Journal, Progress, read_journal
+from cannery.build.journal import Journal, Progress, TargetState, read_journal
 from cannery.common.errors import FileError, UsageError
 from cannery.options import BuildOptions
 
@@ -33,11 +33,13 @@ def test_what_is_noted_is_read_again(path: Path) -> None:
     journal.note("two", Progress.FAILED, why="it was\nno good")
     journal.note("one", Progress.BUILT, image="sha256:1")
     assert read_journal(path) == journal
-    assert journal.entries["one"] == Entry(progress=Progress.BUILT, key="k1", image="sha256:1")
+    assert journal.entries["one"] == TargetState(
+        progress=Progress.BUILT, key="k1", image="sha256:1"
+    )
     journal.note("one", Progress.DONE)
     journal.note("two", Progress.WAITING)
     found = read_journal(path).entries
-    assert found["one"] == Entry(progress=Progress.DONE, key="k1", image="sha256:1")
+    assert found["one"] == TargetState(progress=Progress.DONE, key="k1", image="sha256:1")
     assert found["two"].why == ""
     assert [name for name, entry in found.items() if not entry.finished] == ["two"]
 

@@ -17,7 +17,7 @@ from cannery.common.package_index import PackageIndex
 from cannery.engine import client as engine
 from cannery.engine.bake import BakeSettings, bake
 from cannery.engine.builder import Builder
-from cannery.image.bake_events import Event, Kind
+from cannery.image.bake_events import Event, EventKind
 from cannery.image.bake_file import Caches
 from tests.unit.fake_bake import FakeBake, builds, failing, run
 from tests.unit.rawjson import ERROR, compact, done, spread, started, status
@@ -46,7 +46,7 @@ def test_all_at_once(docker: FakeBake, settings: BakeSettings) -> None:
     docker.then(spread([done("[a os 1/1] RUN x"), done("[b_c os 1/1] RUN x")]), a="i1", b_c="i2")
     baked, heard = run(settings, "a", "b.c")
     assert (baked.images, baked.failures) == ({"a": "i1", "b.c": "i2"}, {})
-    assert heard == [("a", Kind.DONE), ("b.c", Kind.DONE), ("a", "i1"), ("b.c", "i2")]
+    assert heard == [("a", EventKind.DONE), ("b.c", EventKind.DONE), ("a", "i1"), ("b.c", "i2")]
     [(words, _, environ)] = docker.asked
     assert words[:6] == ["buildx", "bake", "--builder", "default", "--progress", "rawjson"]
     assert environ["BUILDX_BAKE_ENTITLEMENTS_FS"] == "0"
@@ -227,11 +227,11 @@ def test_an_image_is_told_of_while_others_are_built(
     events = [*exporting("b", TWO), done("[a os 1/1] RUN x"), *exporting("a", ONE)]
     docker.then(spread(events), a=ONE, b=TWO)
     baked, heard = run(settings, "a", "b")
-    assert [each for each in heard if each[1] is not Kind.STARTED] == [
-        ("b", Kind.DONE),
+    assert [each for each in heard if each[1] is not EventKind.STARTED] == [
+        ("b", EventKind.DONE),
         ("b", TWO),
-        ("a", Kind.DONE),
-        ("a", Kind.DONE),
+        ("a", EventKind.DONE),
+        ("a", EventKind.DONE),
         ("a", ONE),
     ]
     assert baked.failures == {}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.engine.builder import CANN_STEPS, Builder, Record, forget_cann, records
+from cannery.engine.builder import CANN_STEPS, Builder, CacheRecord, forget_cann, records
 from cannery.image.render import Renderer
 from cannery.image.vendor_image import vendor_files
 from cannery.matrix.project import Project
@@ -105,8 +105,8 @@ def test_the_records_of_a_cache() -> None:
     found = [*records(usage)]
     assert [each.id for each in found] == ["aaa", "nothing", "copied", "source", "other", "bbb"]
     assert found[1:3] == [
-        Record(id="nothing", size=0, description=""),
-        Record(
+        CacheRecord(id="nothing", size=0, description=""),
+        CacheRecord(
             id="copied",
             size=8192,
             description="[image 2/15] COPY --link --from=layer-toolkit /layer/ /",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.image.bake_events import Event, Events, Kind, short
+from cannery.image.bake_events import Event, EventKind, Events, short
 from tests.unit.rawjson import ERROR, compact, done, log, spread, started, status, vertex
 
 Style = Callable[[Iterable[dict[str, Any]]], str]
@@ -41,14 +41,14 @@ def test_the_life_of_steps_of_two_targets(style: Style) -> None:
     ]
     found = told(events, style(said))
     assert found == [
-        Event(kind=Kind.CACHED, target="a", step="[os 1/2] FROM x", seconds=2.25),
-        Event(kind=Kind.STARTED, target="a", step="[os 2/2] RUN y"),
-        Event(kind=Kind.STARTED, target="b-1", step="[os 2/2] RUN y"),
-        Event(kind=Kind.SAID, target="a", step="[os 2/2] RUN y", text="ünö\nzwo"),
-        Event(kind=Kind.SAID, target="b-1", step="[os 2/2] RUN y", text="ünö\nzwo"),
-        Event(kind=Kind.DONE, target="a", step="[os 2/2] RUN y", seconds=2.25),
-        Event(kind=Kind.FAILED, target="b-1", step="[os 2/2] RUN y", text=ERROR),
-        Event(kind=Kind.DONE, target="a", step="exporting to image", seconds=2.25),
+        Event(kind=EventKind.CACHED, target="a", step="[os 1/2] FROM x", seconds=2.25),
+        Event(kind=EventKind.STARTED, target="a", step="[os 2/2] RUN y"),
+        Event(kind=EventKind.STARTED, target="b-1", step="[os 2/2] RUN y"),
+        Event(kind=EventKind.SAID, target="a", step="[os 2/2] RUN y", text="ünö\nzwo"),
+        Event(kind=EventKind.SAID, target="b-1", step="[os 2/2] RUN y", text="ünö\nzwo"),
+        Event(kind=EventKind.DONE, target="a", step="[os 2/2] RUN y", seconds=2.25),
+        Event(kind=EventKind.FAILED, target="b-1", step="[os 2/2] RUN y", text=ERROR),
+        Event(kind=EventKind.DONE, target="a", step="exporting to image", seconds=2.25),
     ]
     assert events.steps("a") == (3, 3)
     assert events.steps("b-1") == (1, 1)
@@ -70,7 +70,7 @@ def test_the_only_target_is_in_no_name(style: Style) -> None:
 def test_what_is_told_again_is_told_once(style: Style) -> None:
     said = [started("[a os 1/1] RUN x"), done("[a os 1/1] RUN x")] * 2
     found = told(Events(["a", "b"]), style(said))
-    assert [event.kind for event in found] == [Kind.STARTED, Kind.DONE]
+    assert [event.kind for event in found] == [EventKind.STARTED, EventKind.DONE]
 
 
 def test_an_image_that_was_written(style: Style) -> None:
@@ -85,35 +85,35 @@ def test_an_image_that_was_written(style: Style) -> None:
     ]
     [_, wrote] = told(Events(["a", "b"]), style(said))
     step = "exporting to image"
-    assert wrote == Event(kind=Kind.WROTE, target="a", step=step, text=digest)
+    assert wrote == Event(kind=EventKind.WROTE, target="a", step=step, text=digest)
 
 
 @pytest.mark.parametrize("error", ["context canceled", "rpc error: Canceled: context canceled"])
 def test_a_step_that_was_stopped_has_not_failed(error: str) -> None:
     said = [started("[a os 1/1] RUN x"), vertex("[a os 1/1] RUN x", error=error)]
-    assert [e.kind for e in told(Events(["a", "b"]), compact(said))] == [Kind.STARTED]
+    assert [e.kind for e in told(Events(["a", "b"]), compact(said))] == [EventKind.STARTED]
 
 
 def test_a_cache_that_is_not_there_is_no_failure() -> None:
     name = "importing cache manifest from r.test/cache:a"
     said = [vertex(f"[a] {name}", error="r.test/cache:a: not found")]
-    assert [e.kind for e in told(Events(["a", "b"]), compact(said))] == [Kind.DONE]
+    assert [e.kind for e in told(Events(["a", "b"]), compact(said))] == [EventKind.DONE]
 
 
 @pytest.mark.parametrize("name", ["load metadata for r.test/x", "load build definition from D"])
 def test_what_fails_before_the_first_step(name: str) -> None:
     said = [vertex(f"[b internal] {name}", error="not found")]
     [event] = told(Events(["a", "b"]), compact(said))
-    assert (event.kind, event.target, event.text) == (Kind.FAILED, "b", "not found")
+    assert (event.kind, event.target, event.text) == (EventKind.FAILED, "b", "not found")
 
 
 def test_buildx_itself_may_say_something(style: Style) -> None:
     text = "WARN: odd\n" + style([started("[a os 1/1] RUN x")]) + "ERROR: target b: failed\n"
     found = told(Events(["a", "b"]), text)
     assert [(e.kind, e.target, e.text) for e in found] == [
-        (Kind.SAID, "", "WARN: odd\n"),
-        (Kind.STARTED, "a", ""),
-        (Kind.SAID, "", "ERROR: target b: failed\n"),
+        (EventKind.SAID, "", "WARN: odd\n"),
+        (EventKind.STARTED, "a", ""),
+        (EventKind.SAID, "", "ERROR: target b: failed\n"),
     ]
 
 
@@ -140,7 +140,7 @@ def test_odd_lines_do_no_harm(text: str) -> None:
     told(events, text)
     if text != "{\n":
         after = told(events, compact([started("[a os 1/1] RUN x")]))
-        assert [e.target for e in after if e.kind is Kind.STARTED] == ["a"]
+        assert [e.target for e in after if e.kind is EventKind.STARTED] == ["a"]
 
 
 @given(st.lists(st.text(alphabet='{}[]":ab \n\\', max_size=20), max_size=10))

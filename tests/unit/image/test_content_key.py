@@ -36,7 +36,7 @@ OTHERS = {
 def inputs(
     files: dict[str, str], context: dict[str, str] | None = None, simulator: str = ""
 ) -> KeyInputs:
-    return KeyInputs.of(
+    return KeyInputs.from_target(
         TARGET,
         context_files(files, context or {}),
         identify_file=lambda name, _: name,

@@ -187,7 +187,7 @@ def test_facts_that_are_none(text: str) -> None:
 
 
 def key(target: Target) -> str:
-    return KeyInputs.of(
+    return KeyInputs.from_target(
         target,
         {"Dockerfile": "FROM x"},
         identify_file=lambda name, _: name,

@@ -8,7 +8,7 @@ import pytest
 from cannery.build.git import NoRepositoryError
 from cannery.common.errors import CanneryError, MatrixError, UsageError
 from cannery.matrix.project import Project
-from cannery.publish.difference import Difference, Kind, difference
+from cannery.publish.difference import Difference, SideKind, difference
 from cannery.publish.image_contents import commit_contents
 from tests.unit.changes import commit, git, render
 from tests.unit.matrices import DIGEST, Checkout
@@ -35,7 +35,7 @@ def compared(project: Project) -> Difference:
 
 def test_a_commit_is_equal_to_itself(project: Project) -> None:
     contents = commit_contents(project, "first", "full")
-    assert (contents.kind, contents.size) == (Kind.COMMIT, None)
+    assert (contents.kind, contents.size) == (SideKind.COMMIT, None)
     assert contents.sections["components"]["torch"] == "2.3.1"
     assert contents.sections["components"]["chip"] == "910b"
     assert contents.files["wheels"]["torch"] == (

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from cannery.publish.difference import (
     Contents,
-    Kind,
     LayerContent,
+    SideKind,
     difference,
     difference_json,
     difference_text,
@@ -18,7 +18,7 @@ from cannery.publish.difference import (
 
 BEFORE = Contents(
     name="cannery:one",
-    kind=Kind.IMAGE,
+    kind=SideKind.IMAGE,
     sections={
         "wheels": {"torch": "2.1.0", "numpy": "1.26.4", "six": "1.16", "fire": "1"},
         "environment": {"PATH": "/usr/bin:" * 9},
@@ -76,7 +76,7 @@ def test_layers_are_compared_by_name() -> None:
 
 
 def test_sections_of_one_side_are_named_and_not_compared() -> None:
-    record = replace(AFTER, kind=Kind.RECORD, sections={"wheels": {}, "components": {}})
+    record = replace(AFTER, kind=SideKind.RECORD, sections={"wheels": {}, "components": {}})
     found = difference(BEFORE, record)
     assert [section.name for section in found.sections] == ["wheels"]
     assert found.only_one == ("components", "environment")
@@ -125,7 +125,7 @@ def test_equal_sides_have_no_difference() -> None:
 
 
 def test_sizes_of_other_kinds_are_shown_and_not_subtracted() -> None:
-    record = replace(AFTER, kind=Kind.RECORD)
+    record = replace(AFTER, kind=SideKind.RECORD)
     text = difference_text(difference(BEFORE, record))
     assert "size: 5.0 MB -> 4.0 MB (unpacked and compressed, which cannot be compared)" in text
 
@@ -134,7 +134,7 @@ def test_layers_without_sizes_are_those_that_differ() -> None:
     before, after = (
         replace(
             side,
-            kind=Kind.COMMIT,
+            kind=SideKind.COMMIT,
             size=None,
             layers=[replace(layer, size=None) for layer in side.layers],
         )
@@ -155,7 +155,7 @@ VALUES = st.dictionaries(st.sampled_from("abcd"), st.text(max_size=3))
 SIDES = st.builds(
     Contents,
     name=st.text(max_size=5),
-    kind=st.sampled_from([Kind.IMAGE, Kind.RECORD]),
+    kind=st.sampled_from([SideKind.IMAGE, SideKind.RECORD]),
     sections=st.dictionaries(st.sampled_from(["wheels", "labels"]), VALUES),
     files=st.dictionaries(st.just("wheels"), VALUES),
     layers=st.lists(

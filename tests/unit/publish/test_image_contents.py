@@ -14,7 +14,7 @@ from cannery.engine.images import LocalImage
 from cannery.image.layers import layers_of
 from cannery.lock.lock_file import parse_lock
 from cannery.publish import image_contents
-from cannery.publish.difference import Kind
+from cannery.publish.difference import SideKind
 from cannery.publish.image_contents import read_contents
 from cannery.publish.inventory import Inventory
 from cannery.registry.records import Record, path_of, to_text
@@ -75,7 +75,7 @@ def write(checkout: Checkout, each: Record) -> Path:
 def test_the_contents_of_a_local_image(checkout: Checkout, engine: Engine) -> None:
     engine.images["cannery:mine"] = IMAGE
     found = read_contents(checkout.project, "cannery:mine")
-    assert (found.name, found.kind, found.size) == ("cannery:mine", Kind.IMAGE, 7000)
+    assert (found.name, found.kind, found.size) == ("cannery:mine", SideKind.IMAGE, 7000)
     assert found.sections["components"] == {"torch": "2.3.1"}
     assert found.sections["wheels"]["torch"] == "2.3.1"
     assert found.sections["environment"] == {"PATH": "/bin", "A": "b=c"}
@@ -124,7 +124,7 @@ def test_a_record_is_read_by_its_path(checkout: Checkout, engine: Engine) -> Non
     engine.fails = True
     path = write(checkout, record())
     found = read_contents(checkout.project, str(path))
-    assert (found.kind, found.size) == (Kind.RECORD, 100)
+    assert (found.kind, found.size) == (SideKind.RECORD, 100)
     assert found.sections["wheels"] == {"torch": "2.3.1"}
     assert [(each.name, each.identity, each.size) for each in found.layers] == [
         ("torch", sha("5"), 90)
@@ -142,7 +142,7 @@ def test_a_published_image_is_found_in_its_record(
 ) -> None:
     engine.fails = fails
     write(checkout, record())
-    assert read_contents(checkout.project, name).kind is Kind.RECORD
+    assert read_contents(checkout.project, name).kind is SideKind.RECORD
 
 
 def test_a_moving_tag_is_that_of_the_newest_record(checkout: Checkout, engine: Engine) -> None:
@@ -156,7 +156,7 @@ def test_a_moving_tag_is_that_of_the_newest_record(checkout: Checkout, engine: E
 def test_a_local_copy_of_a_published_image_says_more(checkout: Checkout, engine: Engine) -> None:
     write(checkout, record())
     engine.images[f"{PUBLISHED}:latest"] = IMAGE
-    assert read_contents(checkout.project, f"{PUBLISHED}:latest").kind is Kind.IMAGE
+    assert read_contents(checkout.project, f"{PUBLISHED}:latest").kind is SideKind.IMAGE
 
 
 UNRECORDED = "and no record in releases/ names it."

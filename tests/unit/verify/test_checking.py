@@ -70,7 +70,7 @@ def run(project: Project, target: Target, name: str, *specs: RunSpec) -> None:
         project,
         Subject(target=target, image="sha256:1", name=name),
         [no_device(), *specs],
-        checking.CheckOptions(),
+        checking.ImageChecks(),
     )
 
 
@@ -149,7 +149,7 @@ def test_a_report_on_some_components_replaces_no_full_one(
     run(project, target, "cannery:full")
     before = report_text(project, "cannery:full")
     subject = Subject(target=target, image="sha256:2", name="cannery:full")
-    options = checking.CheckOptions(only=["os"])
+    options = checking.ImageChecks(only=["os"])
     checking.check(project, subject, [no_device()], options)
     assert report_text(project, "cannery:full") == before
     apart = report_path(project, target, "cannery:full", simulated=False, only=["os"])

@@ -184,7 +184,7 @@ def test_too_few_checks_are_accepted_nowhere(
     recorded: list[Verification] = []
 
     def check() -> None:
-        options = checking.CheckOptions(record=recorded.append)
+        options = checking.ImageChecks(record=recorded.append)
         checking.check(project, subject, [no_device()], options)
 
     check()
