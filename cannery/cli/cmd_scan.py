@@ -16,8 +16,8 @@ from cannery.common.option import OptionSet, flag, option
 from cannery.matrix.project import Project
 from cannery.options import CA
 from cannery.publish.bills import bills, published_bills
+from cannery.publish.scan.advisories import Severity
 from cannery.publish.scan.exceptions import Exempted, read_exceptions
-from cannery.publish.scan.findings import Severity
 from cannery.publish.scan.reports import (
     failing_names,
     failing_packages,

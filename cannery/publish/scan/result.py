@@ -9,11 +9,11 @@ from pathlib import Path
 
 from cannery.common.errors import closest
 from cannery.publish.bills import NamedBill
-from cannery.publish.scan.advisories import Database
+from cannery.publish.scan.advisories import Database, Severity
 from cannery.publish.scan.advisory_download import read_advisories
 from cannery.publish.scan.components import Bill, Component, read_bill
 from cannery.publish.scan.exceptions import Exempted, expired
-from cannery.publish.scan.findings import Severity, Vulnerability, exempt, find, fits, is_version
+from cannery.publish.scan.findings import Vulnerability, exempt, find, fits, is_version
 from cannery.publish.scan.scanners import SCANNERS, scan_with
 
 

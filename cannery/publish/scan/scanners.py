@@ -14,9 +14,10 @@ from typing import Any
 from cannery.common import console
 from cannery.common.errors import EngineError, Problem, file_error
 from cannery.common.process import run
+from cannery.publish.scan.advisories import Rating, in_words
 from cannery.publish.scan.advisory_download import read_json
 from cannery.publish.scan.components import PYPI, Component
-from cannery.publish.scan.findings import Rating, Vulnerability, best_name, in_order, in_words
+from cannery.publish.scan.findings import Vulnerability, best_name, in_order
 
 _ECOSYSTEMS = {"python": PYPI, "python-pkg": PYPI}
 """What scanners call an ecosystem."""

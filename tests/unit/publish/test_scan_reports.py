@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from jsonschema import Draft7Validator
 
+from cannery.publish.scan.advisories import Severity
 from cannery.publish.scan.exceptions import Exempted
-from cannery.publish.scan.findings import Severity
 from cannery.publish.scan.reports import (
     failing_names,
     failing_packages,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from cannery.publish.scan.advisories import Severity
 from cannery.publish.scan.exceptions import Exempted
-from cannery.publish.scan.findings import Severity
 from cannery.publish.scan.result import Scan, Scanned, split, without_effect
 from tests.unit.scans import LIBC, TORCH, TORNADO, findings
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.publish.scan.findings import Rating, Severity, in_words, of_score, rating, worst
+from cannery.publish.scan.advisories import Rating, Severity, in_words, of_score, rating, worst
 
 V2 = "AV:N/AC:L/Au:N/C:C/I:C/A:C"
 V3 = "CVSS:3.1/AV:N/AC:H/PR:N/UI:R/S:C/C:H/I:N/A:N"
