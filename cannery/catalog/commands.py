@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cannery.catalog.entries import Entry
 from cannery.deploy import formats
+from cannery.fetch.needs import download_options, real_needs
 
 CARDS = (1, 8)
 """There is a text for each of these numbers of NPUs of one host: one, and all of a server."""
@@ -31,18 +32,22 @@ class Command:
 
 
 def commands(entry: Entry, *, simulated_host: Path | None = None) -> tuple[Command, ...]:
-    """Every text for one image: to build or pull it, to run it, and to check its origin.
+    """Every text for one image: to pull or build it, to run it, and to check its origin.
 
     ``simulated_host`` is the simulated driver tree that running a simulated image needs.
     """
-    return (_get(entry), *_run(entry, simulated_host), *_check(entry))
+    return (*_get(entry), *_run(entry, simulated_host), *_check(entry))
 
 
-def _get(entry: Entry) -> Command:
-    if entry.record is None:
-        return Command(use="build", text=f"python build.py --target {entry.id}")
-    platform = entry.target.platform
-    return Command(use="pull", text=f"docker pull --platform {platform} {entry.by_digest}")
+def _get(entry: Entry) -> Iterator[Command]:
+    if entry.record:
+        platform = entry.target.platform
+        yield Command(use="pull", text=f"docker pull --platform {platform} {entry.by_digest}")
+        return
+    build = f"python build.py --target {entry.id}"
+    options = download_options(real_needs([entry.target]).values())
+    yield Command(use="build", text=f"{build}{options}")
+    yield Command(use="try", text=f"{build} --simulate")
 
 
 def _run(entry: Entry, simulated_host: Path | None) -> Iterator[Command]:

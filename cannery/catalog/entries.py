@@ -6,48 +6,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import NamedTuple
 
 from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.compat import Finding
-from cannery.image.layers import Layer, shared
+from cannery.image.layers import Layer
 from cannery.matrix.matrix import Matrix
 from cannery.publish.policy import Publishing, Trial
 from cannery.registry.records import Record, latest
 from cannery.verify.results import Result, verdicts
 
 _EXAMPLE = "registry.example.com"
-_NEAREST = 20
-"""How many other targets with the same layers are listed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerEntry:
-    """One layer of a target. ``users`` are all targets that have it.
+    """One layer of a target. ``others`` is the number of other targets that have it.
 
     ``size`` is the number of bytes to pull; None if no image was published.
     """
 
     name: str
-    identity: str
-    users: tuple[str, ...]
+    others: int
     size: int | None
-
-    @property
-    def is_shared(self) -> bool:
-        return len(self.users) > 1
-
-
-class Shares(NamedTuple):
-    """Those other targets that have most of a target's layers, each with these layers.
-
-    ``more`` is the number of the others that have any of them.
-    """
-
-    nearest: dict[str, tuple[LayerEntry, ...]]
-    more: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,19 +103,6 @@ class Entry:
         """The results that say most: at most one for each kind of packages."""
         return verdicts(self.results)
 
-    @property
-    def shares(self) -> Shares:
-        """The other targets with the same layers; those with most of them come first."""
-        counts = Counter(chain.from_iterable(layer.users for layer in self.layers))
-        del counts[self.id]
-        found: dict[str, list[LayerEntry]] = {o: [] for o, _ in counts.most_common(_NEAREST)}
-        for layer in self.layers:
-            # A layer may have hundreds of users, so they are not searched once for each target.
-            for other in found.keys() & layer.users:
-                found[other].append(layer)
-        nearest = {other: tuple(layers) for other, layers in found.items()}
-        return Shares(nearest=nearest, more=len(counts) - len(found))
-
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
@@ -150,7 +118,7 @@ class Known:
 
 def entries(matrix: Matrix, known: Known) -> tuple[Entry, ...]:
     """Everything that is known about each target, in the order of the matrix."""
-    users = {each.layer.identity: each.targets for each in shared(known.layers)}
+    users = Counter(layer.identity for own in known.layers.values() for layer in own)
     found = []
     for name, target in matrix.targets.items():
         record = latest(known.records, name)
@@ -177,7 +145,7 @@ def _future(target: Target, publishing: Publishing) -> str:
 def _layers(
     target: Target,
     layers: Sequence[Layer],
-    users: Mapping[str, tuple[str, ...]],
+    users: Mapping[str, int],
     record: Record | None,
 ) -> tuple[LayerEntry, ...]:
     platform = record.platforms.get(target.platform) if record else None
@@ -187,8 +155,7 @@ def _layers(
     return tuple(
         LayerEntry(
             name=layer.name,
-            identity=layer.identity,
-            users=users.get(layer.identity, (target.id,)),
+            others=users[layer.identity] - 1,
             size=sizes.get(layer.name),
         )
         for layer in layers

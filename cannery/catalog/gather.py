@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from cannery.catalog.entries import Entry, Known, entries
 from cannery.common.model import Target
-from cannery.image.layers import Layer
 from cannery.image.record import installed_versions
 from cannery.image.render import Rendered, Renderer
 from cannery.matrix.project import Project
@@ -17,15 +15,7 @@ from cannery.registry.records import read_records
 from cannery.verify.results import known_results
 
 
-@dataclass(frozen=True, kw_only=True)
-class Catalogue:
-    """Every target's entry, and the layers of each target by its id."""
-
-    entries: tuple[Entry, ...]
-    layers: Mapping[str, tuple[Layer, ...]]
-
-
-def gather(project: Project, key_of: Callable[[Target, bool], str]) -> Catalogue:
+def gather(project: Project, key_of: Callable[[Target, bool], str]) -> tuple[Entry, ...]:
     """Everything that the files of ``project`` say about its targets.
 
     ``key_of`` returns the content key of a target by the files of the checkout; it is also called
@@ -38,17 +28,16 @@ def gather(project: Project, key_of: Callable[[Target, bool], str]) -> Catalogue
     matrix = project.matrix()
     renderer = Renderer(project)
     rendered = renderer.render_all(matrix.targets.values())
-    layers = {name: each.layers for name, each in rendered.items()}
     records = read_records(project.releases)
     known = Known(
         publishing=load(project.publish_file, matrix),
         records=records,
         results=known_results(project, matrix.targets.values(), records, key_of),
-        layers=layers,
+        layers={name: each.layers for name, each in rendered.items()},
         findings=matrix.findings,
         locked={name: _locked(each) for name, each in rendered.items()},
     )
-    return Catalogue(entries=entries(matrix, known), layers=layers)
+    return entries(matrix, known)
 
 
 def _locked(rendered: Rendered) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cannery.build.git import origin
 from cannery.catalog.commands import commands
 from cannery.catalog.entries import Entry
 from cannery.catalog.gather import gather
@@ -68,7 +69,7 @@ def run(given: Given, project: Project) -> int:
         print(_notes(options.notes, project), end="")
         return 0
     if options.check:
-        entries = gather(project, state_keys(project)).entries
+        entries = gather(project, state_keys(project))
         name = page_with_table(project.root)
         before = _read(project.root / name)
         _require_equal(name, before, inserted(before, table(entries), name))
@@ -98,11 +99,9 @@ def write_catalogue(project: Project, out: Path) -> bool:
         found = gather(project, state_keys(project))
         name = page_with_table(project.root)
         before = _read(project.root / name)
-        after = inserted(before, table(found.entries), name)
-        texts = {
-            each.id: commands(each, simulated_host=_host(project, each)) for each in found.entries
-        }
-        files = {out / "index.html": page(found.entries, found.layers, texts)}
+        after = inserted(before, table(found), name)
+        texts = {each.id: commands(each, simulated_host=_host(project, each)) for each in found}
+        files = {out / "index.html": page(found, texts, origin=origin(project.root))}
         if before != after:
             files[project.root / name] = after
         write_files(files)

@@ -54,6 +54,11 @@ class File:
         """Whether a server of the vendor is known to have it, or a zip with it."""
         return bool(self.addresses or (self.zip and self.zip.addresses))
 
+    @property
+    def has_hash(self) -> bool:
+        """Whether somebody publishes a sha256 of it, or of the zip with it."""
+        return bool(self.sha256 or self.zip)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Source:

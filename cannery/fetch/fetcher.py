@@ -244,7 +244,7 @@ class Terms:
             what = f"{file.name} is downloaded only after its licence was accepted: {file.eula}"
             fix = "Read it, then add --accept-eula NAME with the name of who accepts it."
             problems.append(Lacks(what=what, fix=fix))
-        if not (file.sha256 or file.zip or self.first_use):
+        if not (file.has_hash or self.first_use):
             what = f"nobody publishes a sha256 of {file.name}, so a download cannot be verified."
             fix = "Add --trust-first-use to write the hash of the first download down for review."
             problems.append(Lacks(what=what, fix=f"{fix} Or get it from: {file.origin}."))

@@ -244,7 +244,7 @@ def fetch_files(
 
         def one(file: File) -> None:
             try:
-                if transfer.trust_first_use and not (file.sha256 or file.zip):
+                if transfer.trust_first_use and not file.has_hash:
                     _require_place(project, file)
                 fetched.append(fetcher.fetch(file))
             except CanneryError as error:

@@ -49,11 +49,10 @@ class Need:
     @property
     def fields(self) -> dict[str, Any]:
         """The same for programs; what is unknown is null."""
-        hashed = bool(self.file.sha256 or self.file.zip)
         return {
             "supply": str(self.supply),
             "size": self.file.size or None,
-            "sha256": "known" if hashed else "unpublished",
+            "sha256": "known" if self.file.has_hash else "unpublished",
             "origin": self.file.origin,
             "licence": self.file.eula or None,
         }
@@ -61,7 +60,7 @@ class Need:
 
 def real_needs(
     targets: Iterable[Target],
-    folder: Path,
+    folder: Path | None = None,
     *,
     stored: Callable[[File], bool] = lambda _: False,
     served: Callable[[File], bool] = lambda file: file.is_downloadable,
@@ -77,7 +76,7 @@ def real_needs(
     }
 
     def supply(file: File) -> Supply:
-        if (folder / file.name).is_file() or stored(file):
+        if (folder and (folder / file.name).is_file()) or stored(file):
             return Supply.HERE
         return supply_of(file) if served(file) else Supply.BY_HAND
 
@@ -86,7 +85,15 @@ def real_needs(
 
 def supply_of(file: File) -> Supply:
     """How ``file`` is downloaded."""
-    return Supply.DOWNLOAD if file.sha256 or file.zip else Supply.FIRST_USE
+    return Supply.DOWNLOAD if file.has_hash else Supply.FIRST_USE
+
+
+def download_options(needs: Iterable[Need]) -> str:
+    """The options with which a build downloads the files, with a space before each."""
+    fetched = [each for each in needs if each.supply in (Supply.DOWNLOAD, Supply.FIRST_USE)]
+    options = " --accept-eula NAME" if any(each.file.eula for each in fetched) else ""
+    first = any(each.supply is Supply.FIRST_USE for each in fetched)
+    return options + " --trust-first-use" * first
 
 
 def screen(needs: Iterable[Need], folder: Path, command: str, listed: Collection[str] = ()) -> str:
@@ -109,8 +116,7 @@ def screen(needs: Iterable[Need], folder: Path, command: str, listed: Collection
         facts.append(("sha256", f"{what} that of the first download into cannery/data, for review"))
     if by_hand:
         facts.append(("by hand", f"put {counted(len(by_hand), 'file')} into {folder} yourself"))
-    options = " --accept-eula NAME" if licences else ""
-    options += " --trust-first-use" if first else ""
+    options = download_options(lacking)
     facts += [("disk", _DISK), ("time", _TIME), ("command", command + options)]
     head = f"{counted(len(lacking), 'file')} missing for a real build:"
     lines = [*(_table(lacking) if with_files else []), "", *columns(facts)]
@@ -122,7 +128,7 @@ def _table(lacking: Sequence[Need]) -> list[str]:
     for each in lacking[:_LISTED]:
         file = each.file
         size = size_text(file.size) if file.size else _UNKNOWN
-        hashed = "known" if file.sha256 or file.zip else _UNKNOWN
+        hashed = "known" if file.has_hash else _UNKNOWN
         rows.append((file.name, size, hashed, str(each.supply)))
     lines = ["", *columns(rows)]
     if (more := len(lacking) - _LISTED) > 0:

@@ -15,12 +15,11 @@ from tests.unit.catalogues import release
 
 
 def shown(page: Page) -> list[str]:
-    """The ids of the cards that can be seen, from the top."""
-    cards = page.locator("#cards > li:visible")
-    return [str(each.get_attribute("data-id")) for each in cards.all()]
+    """The ids of the cards, from the top."""
+    return [str(each.get_attribute("id")) for each in page.locator("#list > .card").all()]
 
 
-def box(page: Page, facet: str, value: str) -> str:
+def value(facet: str, value: str) -> str:
     return f'input[name="{facet}"][value="{value}"]'
 
 
@@ -33,23 +32,48 @@ def tab_to(page: Page, selector: str) -> None:
     raise AssertionError(f"Tab never comes to {selector}")
 
 
-def test_all_images_are_shown_at_first(open_page: Open, site: Site) -> None:
+def of(site: Site, **wanted: str) -> set[str]:
+    """The ids of the targets with these values."""
+    return {
+        name
+        for name, each in site.targets.items()
+        for own in [{"chip": each.chip, "torch": each.torch, "python": each.python.minor}]
+        if all(own[key] == value for key, value in wanted.items())
+    }
+
+
+def test_all_images_are_shown_at_first_and_the_first_one_is_open(
+    open_page: Open, site: Site
+) -> None:
     page = open_page()
-    assert shown(page) == [*site.targets]
-    expect(page.locator("#count")).to_have_text(f"All {len(site.targets)} images")
-    expect(page.locator("#table")).to_be_hidden()
+    assert {*shown(page)} == {*site.targets}
+    assert shown(page)[0] == PUBLISHED  # the one that was tested on an NPU
+    expect(page.locator("#count")).to_have_text(f"All {len(site.targets)}")
+    expect(page.locator("#list .card[open]")).to_have_count(1)
+    expect(page.locator("#list .card").first.locator(".copyable:visible").first).to_be_visible()
     expect(page.locator("#nothing")).to_be_hidden()
 
 
-def test_the_whole_matrix_is_on_one_page(open_site: Callable[..., Page], tmp_path: Path) -> None:
+def test_the_whole_matrix_is_on_one_page_of_few_elements(
+    open_site: Callable[..., Page], tmp_path: Path
+) -> None:
     site = make_site(tmp_path, release, whole=True)
     page = open_site(site)
-    expect(page.locator("#cards > li:visible")).to_have_count(len(site.targets))
-    page.fill("#q", "vllm")
-    wanted = [name for name in site.targets if "vllm" in name]
-    assert len(wanted) > 3
-    expect(page.locator("#cards > li:visible")).to_have_count(len(wanted))
-    expect(page.locator("#count")).to_have_text(f"{len(wanted)} images of {len(site.targets)}")
+    hundreds = len(site.targets) / 100
+    assert len(shown(page)) == len(site.targets)
+    assert page.locator("*").count() < 8000 * hundreds
+    assert site.index.stat().st_size < 1_500_000 * hundreds
+    page.locator("#view-table").check()
+    expect(page.locator("#list tbody tr")).to_have_count(len(site.targets))
+    assert page.locator("*").count() < 8000 * hundreds
+    page.locator("#view-cards").check()
+    page.fill("#q", "910b x86 train")
+    wanted = {
+        name
+        for name, each in site.targets.items()
+        if each.platform == "linux/amd64" and each.chip == "910b"
+    }
+    assert {*shown(page)} == wanted != set()
 
 
 def test_the_keyboard_is_enough(open_page: Open, site: Site) -> None:
@@ -62,26 +86,26 @@ def test_the_keyboard_is_enough(open_page: Open, site: Site) -> None:
     page = open_page()
     tab_to(page, "#q")
     page.keyboard.type("TORCH_NPU 2.3.1.Post2")
-    wanted = [each.id for each in site.targets.values() if each.torch == "2.3.1"]
-    assert shown(page) == wanted
-    tab_to(page, box(page, "python", "3.11"))
-    page.keyboard.press("Space")
-    [only] = [name for name in wanted if site.targets[name].python.minor == "3.11"]
+    wanted = of(site, torch="2.3.1")
+    assert {*shown(page)} == wanted
+    tab_to(page, value("python", ""))
+    while not page.locator(value("python", "3.11")).is_checked():
+        page.keyboard.press("ArrowRight")
+    [only] = wanted & of(site, python="3.11")
     assert shown(page) == [only]
-    expect(page.locator("#count")).to_have_text(f"1 image of {len(site.targets)}")
-    page.keyboard.press("Space")
-    assert shown(page) == wanted
-    tab_to(page, f'[id="name-{wanted[0]}"] a')
-    tab_to(page, f'[id="{wanted[0]}"] button[data-copy]')
-    tab_to(page, f'[id="{wanted[0]}"] summary')
+    expect(page.locator("#count")).to_have_text(f"1 of {len(site.targets)}")
+    tab_to(page, f'[id="{only}"] button[data-copy]')
+    tab_to(page, f'[id="{only}"] .more summary')
     page.keyboard.press("Enter")
-    expect(page.locator(f'[id="{wanted[0]}"] details').first).to_have_attribute("open", "")
+    expect(page.locator(f'[id="{only}"] .more details').first).to_have_attribute("open", "")
 
 
 def test_the_focus_can_be_seen_wherever_it_is(open_page: Open) -> None:
     page = open_page()
+    page.locator("#more > summary").click()
+    page.locator(".skip").focus()
     seen = set()
-    for _ in range(70):
+    for _ in range(40):
         page.keyboard.press("Tab")
         outline, what = page.evaluate(
             """() => {
@@ -94,62 +118,77 @@ def test_the_focus_can_be_seen_wherever_it_is(open_page: Open) -> None:
         )
         assert outline, what
         seen.add(what)
-    assert {"INPUTcheckbox", "INPUTradio", "INPUTsearch", "SELECTselect-one"} <= seen
+    assert {"INPUTradio", "INPUTsearch", "SELECTselect-one", "BUTTONbutton"} <= seen
 
 
 def test_every_count_is_what_choosing_it_gives(open_page: Open, site: Site) -> None:
     page = open_page()
-    choices = page.locator(".facet input")
+    page.locator("#more > summary").click()
+    choices = page.locator('.facet input:not([value=""])')
     assert choices.count() > 20
     for each in choices.all():
         number = int(each.locator("xpath=../b").inner_text())
         assert number > 0
         each.check()
         assert len(shown(page)) == number
-        each.uncheck()
+        page.locator(value(str(each.get_attribute("name")), "")).check()
     assert len(shown(page)) == len(site.targets)
 
 
-def test_what_would_give_nothing_is_switched_off(open_page: Open, site: Site) -> None:
+def test_one_choice_a_row_gives_one_image_and_its_commands(open_page: Open, site: Site) -> None:
     page = open_page()
-    page.locator(box(page, "chip", "a3")).check()
-    pythons = {each.python.minor for each in site.targets.values() if each.chip == "a3"}
-    for each in page.locator('input[name="python"]').all():
-        here = each.get_attribute("value") in pythons
-        assert each.is_enabled() == here
-        line = each.locator("xpath=..").evaluate("e => getComputedStyle(e).textDecorationLine")
-        assert (line == "line-through") != here
-    # Within one facet more can be had, so its other values stay.
-    assert page.locator(box(page, "chip", "910b")).is_enabled()
-    # Choosing only what is on never ends with nothing.
-    while page.locator(".facet input:enabled:not(:checked)").count():
-        page.locator(".facet input:enabled:not(:checked)").first.check()
-        assert shown(page)
+    target = site.targets[PUBLISHED]
+    for facet, wanted in (
+        ("use", "train"),
+        ("application", "none"),
+        ("chip", target.chip),
+        ("platform", target.platform),
+        ("cann", target.cann.version),
+        ("torch", target.torch),
+        ("python", target.python.minor),
+    ):
+        page.locator(value(facet, wanted)).check()
+    card = page.locator("#list > .card").first
+    expect(card).to_have_attribute("id", PUBLISHED)
+    expect(card.locator("pre:visible", has_text="docker pull")).to_have_count(1)
+    expect(card.locator("pre:visible", has_text="docker run")).to_have_count(1)
 
 
-def test_several_values_of_a_facet_are_either(open_page: Open, site: Site) -> None:
+def test_a_choice_that_no_image_has_with_another_clears_the_other(
+    open_page: Open, site: Site
+) -> None:
     page = open_page()
-    page.locator(box(page, "torch", "2.1.0")).check()
-    page.locator(box(page, "torch", "none")).check()
-    wanted = [each.id for each in site.targets.values() if each.torch in ("2.1.0", "")]
-    assert shown(page) == wanted
+    page.locator(value("torch", "2.3.1")).check()
+    page.locator(value("python", "3.9")).check()
+    a3 = of(site, chip="a3")
+    assert a3 == of(site, chip="a3", python="3.11") != set()
+    other = page.locator(value("chip", "a3"))
+    assert other.locator("xpath=..").get_attribute("class") == "pill none"
+    other.check()
+    assert {*shown(page)} == a3
+    expect(page.locator("#dropped")).to_contain_text(": Python, torch.")
+    for facet in ("torch", "python"):
+        expect(page.locator(value(facet, ""))).to_be_checked()
+    page.locator("form [data-reset]").click()
+    expect(page.locator("#dropped")).to_be_hidden()
+    assert {*shown(page)} == {*site.targets}
 
 
 def test_a_choice_can_be_linked(open_page: Open) -> None:
     page = open_page()
-    page.locator(box(page, "cann", "8.0.T39")).check()
-    page.locator(box(page, "python", "3.9")).check()
+    page.locator(value("cann", "8.0.T39")).check()
+    page.locator(value("python", "3.9")).check()
     page.locator("#q").fill("deepspeed")
     page.locator("#sort").select_option("torch")
-    page.locator("#view-table, input[name=view][value=table]").check()
+    page.locator("#view-table").check()
     address = page.url.partition("#")[2]
-    assert address == "q=deepspeed&sort=torch&view=table&python=3.9&cann=8.0.T39"
+    assert address == "q=deepspeed&cann=8.0.T39&python=3.9&sort=torch&view=table"
     other = open_page(address)
     assert other.locator("#q").input_value() == "deepspeed"
     assert other.locator("#sort").input_value() == "torch"
-    expect(other.locator("#table")).to_be_visible()
-    other.locator("input[name=view][value=cards]").check()
-    page.locator("input[name=view][value=cards]").check()
+    expect(other.locator("#list table")).to_be_visible()
+    other.locator("#view-cards").check()
+    page.locator("#view-cards").check()
     assert shown(other) == shown(page) != []
 
 
@@ -163,46 +202,61 @@ def test_an_address_that_makes_no_sense_does_no_harm(open_page: Open, site: Site
         expect(page.locator("#nothing")).to_be_visible()
         page.locator("#nothing button").click()
         expect(page.locator("#q")).to_be_focused()
-    assert shown(page) == [*site.targets]
+    assert {*shown(page)} == {*site.targets}
 
 
 def test_an_image_can_be_linked_and_is_shown_whatever_was_chosen(open_page: Open) -> None:
     page = open_page(PUBLISHED)
-    expect(page.locator(f'[id="name-{PUBLISHED}"] a')).to_be_focused()
-    expect(page.locator(f'[id="{PUBLISHED}"]')).to_be_in_viewport()
-    page.locator(box(page, "chip", "a3")).check()
+    card = page.locator(f'[id="{PUBLISHED}"]')
+    expect(card.locator("summary").first).to_be_focused()
+    expect(card).to_be_in_viewport()
+    page.locator(value("chip", "a3")).check()
     assert PUBLISHED not in shown(page)
-    page.locator(f'svg a[href="#{PUBLISHED}"]').click()
-    assert PUBLISHED in shown(page)
-    expect(page.locator(f'[id="{PUBLISHED}"]')).to_be_in_viewport()
+    page.goto(page.url.partition("#")[0] + f"#{PUBLISHED}")
+    expect(card).to_have_attribute("open", "")
+    expect(card).to_be_in_viewport()
+
+
+def test_a_row_of_the_table_leads_to_the_card(open_page: Open) -> None:
+    page = open_page("view=table")
+    page.locator("#list tbody a").last.click()
+    expect(page.locator("#list > .card").last).to_have_attribute("open", "")
+    expect(page.locator("#list > .card").last).to_be_in_viewport()
+
+
+def test_details_are_made_when_they_are_opened(open_page: Open) -> None:
+    page = open_page()
+    card = page.locator("#list > .card").last
+    assert card.locator("pre").count() == 0
+    card.locator("summary").click()
+    expect(card.locator("pre").first).to_be_visible()
+    for number in range(card.locator(".more > details").count()):
+        each = card.locator(".more > details").nth(number)
+        assert each.locator(":not(summary)").count() == 0
+        each.locator("summary").click()
+        expect(each.locator(":not(summary)").first).to_be_attached()
+    card.locator("summary").first.click()
+    card.locator("summary").first.click()
+    expect(card.locator(".facts")).to_have_count(1)  # not made twice
 
 
 def test_orders(open_page: Open, site: Site) -> None:
     page = open_page()
+    best = shown(page)
     page.locator("#sort").select_option("pushed")
     assert shown(page)[0] == PUBLISHED
-    assert shown(page)[1:] == [name for name in site.targets if name != PUBLISHED]
     page.locator("#sort").select_option("torch")
     versions = [tuple(map(int, (site.targets[n].torch or "0").split("."))) for n in shown(page)]
     assert versions == sorted(versions, reverse=True)
-    page.locator("#sort").select_option("matrix")
-    assert shown(page) == [*site.targets]
-
-
-def test_the_picture_follows_the_choice(open_page: Open, site: Site) -> None:
-    page = open_page()
-    assert page.locator("svg .dim").count() == 0
-    page.locator(box(page, "chip", "a3")).check()
-    dim = page.locator("svg a.dim").evaluate_all("all => all.map((e) => e.dataset.ids)")
-    assert {*dim} == {each.id for each in site.targets.values() if each.chip != "a3"}
+    page.locator("#sort").select_option("best")
+    assert shown(page) == best
 
 
 def test_the_commands_are_for_the_host_that_is_chosen(open_page: Open) -> None:
     page = open_page()
     card = page.locator(f'[id="{PUBLISHED}"]')
-    card.locator("summary").first.click()
     run = card.locator("pre:visible", has_text="docker run")
-    assert run.count() == 1
+    expect(run).to_have_count(1)
     assert "/dev/davinci0" in run.inner_text()
     page.locator("#cards-8").check()
     assert run.count() == 1
@@ -210,18 +264,14 @@ def test_the_commands_are_for_the_host_that_is_chosen(open_page: Open) -> None:
     page.locator("#runtime-ascend").check()
     assert "--runtime ascend" in run.inner_text()
     assert page.url.endswith("#cards=8&runtime=ascend")
-    assert card.locator("pre:visible", has_text="kind: Job").count() == 2  # Kubernetes and Volcano
+    for name in ("Kubernetes", "Volcano, two nodes"):
+        card.locator("summary", has_text=name).click()
+    expect(card.locator("pre:visible", has_text="kind: Job")).to_have_count(2)
 
 
-def test_without_scripts_there_is_everything_but_the_choice(open_page: Open, site: Site) -> None:
+def test_without_scripts_every_image_is_there_with_its_command(open_page: Open, site: Site) -> None:
     page = open_page(java_script_enabled=False)
     expect(page.locator("#choose")).to_be_hidden()
-    expect(page.locator("[data-copy]").first).to_be_hidden()
-    assert page.locator("#table tbody tr:visible").count() == len(site.targets)
-    assert len(shown(page)) == len(site.targets)
-    card = page.locator(f'[id="{PUBLISHED}"]')
-    card.locator("summary").first.click()
-    expect(card.locator("pre", has_text="docker run").first).to_be_visible()
-    page.locator("#language-zh").check()
-    expect(page.locator("#images .zh")).to_be_visible()
-    expect(page.locator("#images .en")).to_be_hidden()
+    assert page.locator("tr:visible").count() == len(site.targets)
+    expect(page.locator("tr", has_text="docker pull")).to_contain_text(PUBLISHED)
+    assert page.locator("tr", has_text="python build.py").count() == len(site.targets) - 1

@@ -41,8 +41,10 @@ def stop_clock(page: Page) -> None:
 
 def copyables(page: Page) -> list[Locator]:
     card = page.locator(f'[id="{PUBLISHED}"]')
-    for summary in card.locator("summary").all():
+    expect(card.locator(".more")).to_be_visible()
+    for summary in card.locator(".more summary").all():
         summary.click()
+    expect(card.locator(".more > details:not([open])")).to_have_count(0)
     return card.locator(".copyable:visible").all()
 
 
@@ -69,7 +71,7 @@ def test_every_button_copies_the_text_beside_it(open_page: Open, script: str) ->
 def test_the_button_says_what_it_copies_and_that_it_has(open_page: Open) -> None:
     page = open_page(permissions=LEAVE)
     stop_clock(page)
-    button = page.get_by_role("button", name=f"Copy (Pull of {PUBLISHED})", exact=True)
+    button = page.get_by_role("button", name=f"Copy (Pull it: {PUBLISHED})", exact=True)
     button.click()
     expect(button).to_have_count(0)  # while it says so
     expect(page.locator(f'[id="{PUBLISHED}"] .done').first).to_be_visible()

@@ -41,7 +41,7 @@ def test_table_and_page_are_made_and_stay_as_they_are(checkout: Checkout) -> Non
     rows = text.partition(START)[2].partition(END)[0].split("\n| `")[1:]
     told = [name for row in rows for name in row.partition("` |")[0].split("`<br>`")]
     assert sorted(told) == sorted(ids)
-    assert all(f'<article class="card" id="{name}"'.encode() in html for name in ids)
+    assert all(f'<th scope="row">{name}</th>'.encode() in html for name in ids)
     result = checkout.run("catalog", cwd=Path("/"))
     result.accepted(f"wrote {page(checkout)}")
     assert "README" not in result.err
@@ -138,7 +138,7 @@ def test_a_trial_of_a_target_that_is_none(checkout: Checkout) -> None:
     checkout.edit("cann8t93", "cann8t39", "publish.yaml")
     checkout.run("catalog").accepted()
     assert "<br>[910b](https://t.example.com/1) |" in readme(checkout)
-    assert '<a href="https://t.example.com/1" rel="noreferrer">910b</a>' in (
+    assert '"title": "910b", "url": "https://t.example.com/1"' in (
         page(checkout).read_text(encoding="utf-8")
     )
 

@@ -20,7 +20,7 @@ FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("cann
 def test_the_table_is_in_sync(project: Project) -> None:
     text = (ROOT / "docs" / "targets.md").read_bytes().decode()
     found = gather(project, state_keys(project))
-    wanted = inserted(text, table(found.entries), "docs/targets.md")
+    wanted = inserted(text, table(found), "docs/targets.md")
     assert text == wanted, "run: python build.py catalog"
 
 

@@ -18,7 +18,7 @@ function watchCopies(announce) {
     const button = event.target.closest("button[data-copy]");
     if (!button) return;
     const done = await copyText(button.parentElement.querySelector("code"));
-    announce(done ? "js.copied" : "js.copy.failed");
+    announce(done ? "copied" : "copy.failed");
     if (!done) return;
     button.classList.add("copied");
     setTimeout(() => button.classList.remove("copied"), 2000);

@@ -2,15 +2,38 @@
 // Ties the form to the images. What the form holds is all the state there is; it is in the
 // address too, so that a choice can be linked.
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
   const form = document.getElementById("choose");
+  const list = document.getElementById("list");
   const root = document.documentElement;
-  const controls = [...form.elements].filter((each) => each.name);
-  const lists = [document.getElementById("cards"), document.querySelector("#table tbody")];
-  const language = () => root.lang.slice(0, 2);
+  const facets = [...data.facets, ...data.more];
+  /** The facets in the order in which they were last chosen by, the latest first. */
+  let recent = [...facets];
+  /** Card by id, made once in each language. */
+  let cards = new Map();
 
-  const say = (key, values = {}) =>
-    data.strings[language()][key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+  for (const image of data.images) {
+    const packages = Object.values(image.release?.packages ?? { wheels: image.wheels }).flat();
+    const components = image.components.map((pair) => pair.join(" "));
+    image.words = [image.words, ...components, ...pooled(packages)].join("\n").toLowerCase();
+  }
+
+  function facetRow(facet) {
+    const option = (value, ...name) =>
+      h("label", { class: "pill" },
+        h("input", { type: "radio", name: facet, value, ...(value === "" && { checked: "" }) }),
+        h("span", {}, name),
+        value !== "" && h("b", {}));
+    return h("fieldset", { class: "facet" },
+      h("legend", {}, sentence(`facet.${facet}`)),
+      h("div", {},
+        option("", sentence("any")),
+        data.choices[facet].map((value) => option(value, valueName(facet, value)))));
+  }
+
+  document.getElementById("rows").append(...data.facets.map(facetRow));
+  document.getElementById("more").append(...data.more.map(facetRow));
+  const controls = [...form.elements].filter((each) => each.name);
+  const wished = () => wishOf(new FormData(form), facets);
 
   function announce(key) {
     const said = document.getElementById("said");
@@ -26,10 +49,8 @@
       else if (each.type === "search") each.value = "";
       else each.checked = each.defaultChecked;
     }
+    showDropped([]);
   }
-
-  clear();
-  const first = new Map(new FormData(form));
 
   function readAddress() {
     clear();
@@ -37,56 +58,59 @@
       for (const each of controls.filter((control) => control.name === name)) {
         if (each.type === "search") each.value = value;
         else if (each.type !== "select-one") each.checked ||= each.value === value;
-        else if ([...each.options].some((option) => option.value === value)) each.value = value;
+        else if (data.sorts.includes(value)) each.value = value;
       }
     }
   }
 
   function writeAddress() {
-    const other = [...new FormData(form)].filter(([name, value]) => value !== (first.get(name) ?? ""));
-    history.replaceState(null, "", `#${new URLSearchParams(other)}`);
+    const others = [...new FormData(form)].filter(([name, value]) => value !== first.get(name));
+    history.replaceState(null, "", `#${new URLSearchParams(others)}`);
+  }
+
+  function showDropped(names) {
+    const said = names.map((name) => say(`facet.${name}`)).join(", ");
+    const dropped = document.getElementById("dropped");
+    dropped.textContent = names.length ? say("dropped", { names: said }) : "";
   }
 
   function showCount(n) {
     const all = data.images.length;
     const key = n === all ? "all" : n === 1 ? "one" : "many";
-    document.getElementById("count").textContent = say(`js.count.${key}`, { n, all });
+    document.getElementById("count").textContent = say(`count.${key}`, { n, all });
     document.getElementById("nothing").hidden = n > 0;
   }
 
-  /** Say at each choice what it would give, and switch off what would give nothing. */
+  /** Say at each choice how many images it would give. */
   function showCounts(wish) {
-    for (const facet of data.facets) {
+    for (const facet of facets) {
       const found = counts(data.images, wish, facet);
-      for (const each of form.querySelectorAll(`input[name="${facet}"]`)) {
+      for (const each of form.elements[facet]) {
+        if (each.value === "") continue;
         const n = found.get(each.value) ?? 0;
         each.parentElement.querySelector("b").textContent = n;
-        each.disabled = n === 0 && !each.checked;
+        each.parentElement.classList.toggle("none", n === 0);
       }
     }
   }
 
-  function showImages(images) {
-    const ids = new Set(images.map((image) => image.id));
-    for (const list of lists) {
-      const own = new Map([...list.children].map((each) => [each.dataset.id, each]));
-      own.forEach((each, id) => (each.hidden = !ids.has(id)));
-      const wanted = images.map((image) => own.get(image.id));
-      const shown = [...list.children].filter((each) => !each.hidden);
-      if (wanted.some((each, place) => each !== shown[place])) list.append(...wanted);
-    }
-    for (const each of document.querySelectorAll("svg [data-ids]")) {
-      each.classList.toggle("dim", !each.dataset.ids.split(" ").some((id) => ids.has(id)));
-    }
+  function cardOf(image) {
+    if (!cards.has(image.id)) cards.set(image.id, card(image));
+    return cards.get(image.id);
   }
 
-  function update() {
-    const wish = wishOf(new FormData(form), data.facets);
+  /** Show the images that fit, the card of `id` or else the first one open. */
+  function update(id = "") {
+    const wish = wished();
     const images = select(data.images, wish);
     showCounts(wish);
-    showImages(images);
     showCount(images.length);
-    root.dataset.view = form.elements.view.value;
+    if (form.elements.view.value === "table") list.replaceChildren(table(images));
+    else {
+      const shown = images.map(cardOf);
+      for (const each of shown) each.open = each.id === (id || images[0].id);
+      list.replaceChildren(...shown);
+    }
     return new Set(images.map((image) => image.id));
   }
 
@@ -103,33 +127,47 @@
 
   function showImage(id) {
     form.elements.view.value = "cards";
-    if (!update().has(id)) {
+    if (!update(id).has(id)) {
       clear();
-      update();
+      update(id);
     }
-    const card = document.getElementById(id);
-    card.scrollIntoView();
-    card.querySelector("h3 a").focus({ preventScroll: true });
+    const shown = document.getElementById(id);
+    shown.scrollIntoView();
+    shown.querySelector("summary").focus({ preventScroll: true });
   }
 
   function speak(name) {
     root.lang = data.languages[name];
-    document.title = say("js.title");
+    document.title = say("title");
     for (const each of document.querySelectorAll("[data-say]")) each.textContent = say(each.dataset.say);
-    update();
+    cards = new Map();
   }
+
+  /** After a choice by `facet`: what no image has with it is cleared. */
+  function settle(facet) {
+    recent = [facet, ...recent.filter((each) => each !== facet)];
+    const cleared = conflicting(data.images, wished(), recent);
+    for (const name of cleared) form.querySelector(`[name="${name}"][value=""]`).checked = true;
+    showDropped(cleared);
+  }
+
+  clear();
+  const first = new Map(new FormData(form));
 
   form.addEventListener("submit", (event) => event.preventDefault());
   document.addEventListener("input", (event) => {
-    if (event.target.name === "language") {
-      speak(event.target.value);
+    const { name, value } = event.target;
+    if (name === "language") {
+      speak(value);
+      update();
       try {
-        localStorage.setItem("cannery.language", event.target.value);
+        localStorage.setItem("cannery.language", value);
       } catch {
         // It is chosen for this time only.
       }
     } else if (event.target.form === form) {
-      update();
+      if (facets.includes(name)) settle(name);
+      if (name !== "cards" && name !== "runtime") update();
       writeAddress();
     }
   });
@@ -148,6 +186,6 @@
 
   watchCopies(announce);
   document.getElementById(`language-${language()}`).checked = true;
-  follow();
   speak(language());
+  follow();
 })();

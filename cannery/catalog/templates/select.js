@@ -7,13 +7,12 @@ function fits(image, wish, except = "") {
   return (
     wish.words.every((word) => image.words.includes(word)) &&
     Object.entries(wish.facets).every(
-      ([facet, values]) =>
-        facet === except || values.length === 0 || values.includes(image.facets[facet]),
+      ([facet, value]) => facet === except || value === "" || value === image.facets[facet],
     )
   );
 }
 
-/** How many images there would be of each value of `facet`, whatever else is chosen of it. */
+/** How many images there would be of each value of `facet`, whatever is chosen of it now. */
 function counts(images, wish, facet) {
   const found = new Map();
   for (const image of images) {
@@ -25,26 +24,32 @@ function counts(images, wish, facet) {
   return found;
 }
 
-/** The images that fit, in the order that was asked for. */
+/** The images that fit, in the order that was asked for; without one, as they are. */
 function select(images, wish) {
   const place = (image) => image.places[wish.sort] ?? 0;
-  return images
-    .filter((image) => fits(image, wish))
-    .sort((a, b) => place(a) - place(b) || a.places.matrix - b.places.matrix);
+  return images.filter((image) => fits(image, wish)).sort((a, b) => place(a) - place(b));
 }
 
 /** What a form's entries ask for: `pairs` are its [name, value]s. */
 function wishOf(pairs, facets) {
-  const entries = [...pairs];
-  const first = (name) => entries.find(([key]) => key === name)?.[1] ?? "";
+  const found = Object.fromEntries(pairs);
   return {
-    words: first("q").toLowerCase().split(/\s+/).filter(Boolean),
-    sort: first("sort"),
-    facets: Object.fromEntries(
-      facets.map((facet) => [
-        facet,
-        entries.filter(([key]) => key === facet).map(([, value]) => value),
-      ]),
-    ),
+    words: (found.q ?? "").toLowerCase().split(/\s+/).filter(Boolean),
+    sort: found.sort ?? "",
+    facets: Object.fromEntries(facets.map((facet) => [facet, found[facet] ?? ""])),
   };
+}
+
+/**
+ * The facets of `wish` that must be cleared for any image to fit. `recent` are its facets, the
+ * last choice first: of two choices that no image has both of, the later one stays.
+ */
+function conflicting(images, wish, recent) {
+  const kept = {};
+  return recent.filter((facet) => {
+    kept[facet] = wish.facets[facet];
+    if (images.some((image) => fits(image, { words: [], facets: kept }))) return false;
+    delete kept[facet];
+    return true;
+  });
 }

@@ -37,7 +37,7 @@ def test_what_is_published_is_pulled_by_its_digest(published: Entry) -> None:
 
 def test_what_is_not_published_is_built_and_run_where_it_was_built(checkout: Checkout) -> None:
     found = commands(entry(checkout))
-    assert found[0] == Command(use="build", text="python build.py --target full")
+    assert found[0].use == "build"
     assert {"pull", "sbom", "provenance", "signature"}.isdisjoint(each.use for each in found)
     assert all("\n  cannery:full" in text for text in texts(found, "shell"))
     for use in ("k8s", "volcano"):

@@ -81,24 +81,7 @@ def test_layers_that_others_have(checkout: Checkout) -> None:
     checkout.lock(twin, lock_for(twin))
     matrix = replace(checkout.matrix, targets={**checkout.matrix.targets, "twin": twin})
     found = {e.id: e for e in entries(matrix, known(replace(checkout, matrix=matrix)))}
-    names = {layer.name for layer in found["full"].shares.nearest["twin"]}
-    assert {"os", "toolkit", "kernels", "wheels-torch"} <= names
-    assert not {"wheels-deepspeed", "guard"} & names
-    assert [*found["twin"].shares.nearest] == ["full"]
-    assert found["bare"].shares == ({}, 0)
-    alone = [layer.name for layer in found["full"].layers if not layer.is_shared]
-    assert {"wheels-deepspeed", "guard"} <= {*alone}
-
-
-def test_of_many_that_share_layers_the_nearest_are_listed(checkout: Checkout) -> None:
-    target = checkout.target(name="full")
-    others = {f"other-{number}": replace(target, deepspeed="") for number in range(30)}
-    others["zwilling"] = target
-    others = {name: replace(each, id=name) for name, each in others.items()}
-    for each in others.values():
-        checkout.lock(each, lock_for(each))
-    matrix = replace(checkout.matrix, targets={"full": target, **others})
-    found = {e.id: e for e in entries(matrix, known(replace(checkout, matrix=matrix)))}
-    shares = found["full"].shares
-    assert [*shares.nearest] == ["zwilling", *(f"other-{number}" for number in range(19))]
-    assert shares.more == 11
+    others = {layer.name: layer.others for layer in found["full"].layers}
+    assert {others[name] for name in ("os", "toolkit", "kernels", "wheels-torch")} == {1}
+    assert {others[name] for name in ("wheels-deepspeed", "guard")} == {0}
+    assert {layer.others for layer in found["bare"].layers} == {0}

@@ -5,22 +5,28 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
-from cannery.catalog.commands import Command
+from cannery.catalog.commands import commands
 from cannery.catalog.entries import Entry, entries
+from cannery.catalog.gather import gather
 from cannery.catalog.page import page
+from cannery.common.cann_version import CannVersion
+from cannery.compat import Finding, Verdict
+from cannery.compat.facts import Driver, Kind, Source
+from cannery.matrix.project import Project
 from cannery.publish.policy import Trial
 from tests.unit.catalogues import BARE, NPU, SIMULATED, known, release, verify
-from tests.unit.matrices import Checkout
+from tests.unit.matrices import CHECKOUT, Checkout
 from tests.unit.publications import sha
 
 BAD = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{ 7*7 }}"
-VOID = {"meta", "link", "input", "br", "path", "rect", "ellipse"}
+VOID = {"meta", "link", "input", "br", "path", "ellipse"}
 
 
 @dataclass
@@ -65,53 +71,58 @@ class Page(HTMLParser):
         return found
 
 
-def parsed(checkout: Checkout, found: list[Entry]) -> Page:
-    texts = {each.id: [Command(use="shell", text=f"run {each.id}", cards=8)] for each in found}
-    for each in found:
-        get = "pull" if each.record else "build"
-        texts[each.id].append(Command(use=get, text=f"{get} {each.id}"))
-    return Page(page(found, known(checkout).layers, texts))
+def parsed(found: Sequence[Entry], origin: str = "") -> Page:
+    texts = {each.id: [*commands(each)] for each in found}
+    return Page(page(found, texts, origin=origin))
 
 
 @pytest.fixture
-def found(checkout: Checkout) -> list[Entry]:
+def found(checkout: Checkout) -> tuple[Entry, ...]:
     releases = [release(checkout.matrix.targets["full"], verified=(BARE, SIMULATED, NPU))]
-    return [*entries(checkout.matrix, known(checkout, releases))]
+    return entries(checkout.matrix, known(checkout, releases))
 
 
-def test_every_image_is_there_without_any_script(checkout: Checkout, found: list[Entry]) -> None:
-    made = parsed(checkout, found)
+def image(made: Page, name: str = "full") -> dict[str, Any]:
+    found: dict[str, Any]
+    [found] = [each for each in made.data["images"] if each["id"] == name]
+    return found
+
+
+def pooled(made: Page, numbers: list[int]) -> list[Any]:
+    return [made.data["pool"][number] for number in numbers]
+
+
+def test_without_scripts_every_image_is_there_with_its_first_command(
+    found: tuple[Entry, ...],
+) -> None:
+    made = parsed(found)
+    for each in found:
+        assert each.id in made.shown
+        assert commands(each)[0].text in made.shown
+
+
+def test_what_refers_to_an_element_finds_it(found: tuple[Entry, ...]) -> None:
+    made = parsed(found)
     ids = made.all("id")
     assert len({*ids}) == len(ids)
-    assert {"full", "bare"} <= {*ids}
-    assert made.all("data-id").count("full") == 2  # a card and a row of the table
-    assert made.shown.count("run full") == 1
-    assert "build bare" in made.shown
-
-
-def test_what_refers_to_an_element_finds_it(checkout: Checkout, found: list[Entry]) -> None:
-    made = parsed(checkout, found)
-    ids = {*made.all("id")}
     for name in ("aria-labelledby", "aria-describedby", "for", "form"):
         named = {each for value in made.all(name) for each in value.split()}
         assert named
-        assert named <= ids
-    links = {value[1:] for value in made.all("href") if value.startswith("#")}
-    assert links <= ids
+        assert named <= {*ids}
+    assert {value[1:] for value in made.all("href") if value.startswith("#")} <= {*ids}
 
 
 def test_nothing_is_loaded_and_nothing_runs_but_what_the_page_was_made_with(
-    checkout: Checkout, found: list[Entry]
+    found: tuple[Entry, ...],
 ) -> None:
-    made = parsed(checkout, found)
+    made = parsed(found)
     assert made.all("src") == []
     assert made.all("style") == []
     assert [
         each for _, attributes in made.elements for each in attributes if each[:2] == "on"
     ] == []
-    out = [value for value in made.all("href") if not value.startswith("#")]
-    assert out == ["data:,", *["https://train.example.com/trials/7"] * 2]
-    assert not re.search(r"url\(|@import|fetch\(|import\(|XMLHttp", made.text)
+    assert [value for value in made.all("href") if not value.startswith("#")] == ["data:,"]
+    assert not re.search(r"url\(|@import|fetch\(|import\(|XMLHttp|innerHTML", made.text)
     [policy] = [a["content"] for _, a in made.elements if a.get("http-equiv")]
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy
@@ -119,6 +130,25 @@ def test_nothing_is_loaded_and_nothing_runs_but_what_the_page_was_made_with(
     for text in (early, script, *made.inner["style"]):
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert policy.count(f"'sha256-{digest}'") == 1
+
+
+@pytest.mark.parametrize(
+    ("origin", "website"),
+    [
+        ("", ""),
+        ("/srv/git/cannery", ""),
+        ("https://user:secret@git.example.com/a/b.git", "https://git.example.com/a/b"),
+        ("git@git.example.com:a/b.git", "https://git.example.com/a/b"),
+    ],
+)
+def test_the_repository_is_linked_where_it_has_a_website(
+    found: tuple[Entry, ...], origin: str, website: str
+) -> None:
+    made = parsed(found, origin)
+    assert made.data["website"] == website
+    links = [value for value in made.all("href") if value.startswith("https:")]
+    assert links == ([website, f"{website}/blob/HEAD/README.md"] if website else [])
+    assert "secret" not in made.text
 
 
 def test_no_value_becomes_markup_or_ends_the_data(checkout: Checkout) -> None:
@@ -131,81 +161,96 @@ def test_no_value_becomes_markup_or_ends_the_data(checkout: Checkout) -> None:
         verified=(replace(NPU, hardware=BAD),),
         pushed=BAD,
         commit=BAD,
-        digest=BAD,
     )
     matrix = replace(checkout.matrix, targets={"full": target})
     what = known(replace(checkout, matrix=matrix), [record])
     trials = {"full": Trial(title=BAD, url="https://e.example.com/?" + BAD)}
     what = replace(what, publishing=replace(what.publishing, trials=trials))
-    found = [*entries(matrix, what)]
-    usual = [*entries(matrix, known(replace(checkout, matrix=matrix), [release(target)]))]
-    made, plain = parsed(checkout, found), parsed(checkout, usual)
+    made = parsed(entries(matrix, what))
+    plain = parsed(entries(matrix, known(replace(checkout, matrix=matrix), [release(target)])))
     for tag in ("script", "img", "style"):
         count = sum(name == tag for name, _ in made.elements)
         assert count == sum(name == tag for name, _ in plain.elements)
     assert not any(name.startswith("on") for _, a in made.elements for name in a)
     assert BAD in "".join(made.shown)
-    [image] = made.data["images"]
-    assert BAD.lower() in image["words"]
+    full = image(made)
+    assert full["unverified"] == BAD
+    assert f"{BAD} {BAD}" in pooled(made, full["release"]["packages"]["debian"])
 
 
-def test_a_simulated_result_is_never_called_one_of_an_npu(checkout: Checkout) -> None:
-    record = release(checkout.matrix.targets["full"], verified=(BARE, SIMULATED), simulated=True)
-    found = [*entries(checkout.matrix, known(checkout, [record]))]
-    made = parsed(checkout, found)
-    classes = [a["class"] for _, a in made.elements if "verdict" in a.get("class", "")]
-    assert sorted({*classes}) == ["verdict nothing", "verdict simulated"]
-    assert "the simulated device only" in made.shown
-    assert any(text.startswith("A simulated image:") for text in made.shown)
+def test_a_failure_is_shown_and_not_the_pass_beside_it(checkout: Checkout) -> None:
+    record = release(checkout.matrix.targets["full"], verified=(NPU, replace(SIMULATED, failed=3)))
+    full = image(parsed(entries(checkout.matrix, known(checkout, [record]))))
+    assert [(each["where"], each["failed"]) for each in full["verdicts"]] == [("simulated", 3)]
+    assert len(full["results"]) == 2
 
 
-def test_a_failure_is_shown_before_any_pass(checkout: Checkout) -> None:
-    results = (NPU, replace(SIMULATED, failed=3))
-    record = release(checkout.matrix.targets["full"], verified=results)
-    made = parsed(checkout, [*entries(checkout.matrix, known(checkout, [record]))])
-    classes = [a["class"] for _, a in made.elements if "verdict" in a.get("class", "")]
-    assert classes.count("verdict failed") == 3  # the row, the card, and the table of results
-    assert "verdict npu" not in classes
-
-
-def test_a_recorded_result_says_that_it_is_older(checkout: Checkout) -> None:
-    verify(checkout, BARE, SIMULATED, key=sha("1"))
-    made = parsed(checkout, [*entries(checkout.matrix, known(checkout))])
-    classes = [a["class"] for _, a in made.elements if "verdict" in a.get("class", "")]
-    assert sorted({*classes}) == ["verdict nothing", "verdict simulated"]
-    # The row, the card, and both rows of the results; each in two languages.
-    assert made.shown.count("older than this state") == made.shown.count("早于当前状态") == 4
-    assert "no device, simulated packages" in made.shown
-    verify(checkout, BARE, SIMULATED)
-    made = parsed(checkout, [*entries(checkout.matrix, known(checkout))])
-    assert "older than this state" not in made.shown
-
-
-def test_an_image_older_than_the_matrix_says_so(checkout: Checkout) -> None:
+def test_simulated_images_and_older_states_are_told(checkout: Checkout) -> None:
     target = checkout.matrix.targets["full"]
-    record = release(target, components={**target.components, "deepspeed": "0.14.3"})
-    made = parsed(checkout, [*entries(checkout.matrix, known(checkout, [record]))])
-    assert any("older than the matrix" in text for text in made.shown)
-    assert "0.14.3" in "".join(made.shown)
+    held = {**target.components, "deepspeed": "0.14.3"}
+    verify(checkout, BARE, SIMULATED, key=sha("1"))
+    record = release(target, simulated=True, components=held, verified=())
+    full = image(parsed(entries(checkout.matrix, known(checkout, [record]))))
+    assert full["release"]["simulated"]
+    assert full["release"]["outdated"] == ["deepspeed 0.14.3"]
+    assert [(each["where"], each["basis"]) for each in full["results"]] == [
+        ("none_simulated", "older"),
+        ("simulated", "older"),
+    ]
 
 
-def test_the_data_are_what_the_script_chooses_by(checkout: Checkout, found: list[Entry]) -> None:
-    data = parsed(checkout, found).data
-    assert data["facets"] == ["python", "torch", "cann", "chip", "application", "flavour"]
-    full, bare = data["images"]
-    assert full["facets"] == {
-        "python": "3.9",
-        "torch": "2.3.1",
-        "cann": "8.0.RC2",
-        "chip": "910b",
-        "application": "none",
-        "flavour": "devel",
-    }
-    for word in ("full", "everything there is", "cann 8.0.rc2", "libc6 2.31-13", "latest"):
-        assert (word in full["words"]) == (word != "latest")
-    assert full["places"] == {"matrix": 0, "torch": 0, "cann": 0, "size": 0, "pushed": 0}
-    assert bare["places"] == {"matrix": 1, "torch": 1, "cann": 1, "size": 1, "pushed": 1}
+def test_an_image_has_its_driver_files_versions_and_sources(checkout: Checkout) -> None:
+    target = checkout.matrix.targets["full"]
+    source = Source(
+        name="maker", rank=1, kind=Kind.MAKER, date="2026-08", cite="HDK", address="e.example/hdk"
+    )
+    row = Driver(
+        line=7,
+        sources=(source,),
+        says="",
+        cann=CannVersion.parse("8.0.RC2"),
+        minimum="23.0",
+        maximum="25.2",
+        paired="",
+    )
+    finding = Finding(
+        component="driver", verdict=Verdict.ALLOWED, text="25.", key="cann", rows=(row,)
+    )
+    what = known(checkout)
+    what = replace(what, findings={**what.findings, "full": [finding]})
+    made = parsed(entries(checkout.matrix, what))
+    full = image(made)
+    assert full["driver"] == ["23.0", "25.2", False]
+    names = [name for name, *_ in pooled(made, full["files"])]
+    assert names == [file.name for file in target.artifacts.values()]
+    assert ["torch", target.torch] in full["components"]
+    assert pooled(made, full["wheels"]) == ["numpy 1.26.4"]
+    [said] = pooled(made, full["findings"])
+    assert said == ["driver", "allowed", "25.", [[7, [["HDK, 2026-08", "e.example/hdk"]]]], []]
 
 
-def test_equal_input_makes_an_equal_page(checkout: Checkout, found: list[Entry]) -> None:
-    assert parsed(checkout, found).text == parsed(checkout, found).text
+def test_orders_are_by_version_and_of_releases_by_size_and_date(
+    checkout: Checkout, found: tuple[Entry, ...]
+) -> None:
+    full, bare = parsed(found).data["images"]
+    assert full["places"] == {"torch": 0, "cann": 0, "size": 0, "pushed": 0}
+    assert bare["places"] == {"torch": 1, "cann": 1, "size": 1, "pushed": 1}
+    data = parsed(entries(checkout.matrix, known(checkout))).data
+    assert data["sorts"] == ["best", "torch", "cann"]
+
+
+def test_the_search_knows_purposes_and_machines(found: tuple[Entry, ...]) -> None:
+    full = image(parsed(found))
+    for word in ("full", "chip 910b", "aarch64", "train", "训练", "everything there is", sha("1")):
+        assert word in full["words"]
+
+
+def test_equal_input_makes_an_equal_page(found: tuple[Entry, ...]) -> None:
+    assert parsed(found).text == parsed(found).text
+
+
+def test_the_whole_matrix_is_a_small_page() -> None:
+    project = Project(root=CHECKOUT)
+    every = gather(project, lambda _, __: "")
+    made = parsed(every)
+    assert len(made.text) * 100 / len(every) < 1_500_000

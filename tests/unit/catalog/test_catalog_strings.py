@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from cannery import catalog
-from cannery.catalog.facets import FACETS
-from cannery.catalog.strings import LANGUAGES, SCRIPT, for_script, say, strings
+from cannery.catalog.strings import LANGUAGES, chinese, strings
+from cannery.matrix.project import Project
+from tests.unit.matrices import CHECKOUT
 
 FOLDER = Path(catalog.__file__).parent
 SOURCES = [*FOLDER.glob("*.py"), *(FOLDER / "templates").iterdir()]
@@ -56,32 +57,17 @@ def test_every_sentence_is_used() -> None:
     assert unused == []
 
 
-def test_what_has_no_choice_is_named() -> None:
-    for facet in FACETS:
-        if facet in ("torch", "application"):
-            assert f"facet.none.{facet}" in ENGLISH
+def test_every_summary_can_be_said_in_chinese() -> None:
+    for target in Project(root=CHECKOUT).matrix().targets.values():
+        said = chinese(target.summary)
+        assert not re.search(r"\b(and|for|its|of|on|that|the|which|with|without)\b", said), (
+            f"add the phrase to summaries.zh.yaml: {said}"
+        )
+        assert HAN.search(said)
 
 
-def test_a_sentence_comes_in_every_language_and_its_values_are_escaped() -> None:
-    said = say("copy.what", id="<b>&", what=say("copy"))
-    assert said == (
-        '<span class="en" lang="en">(<span class="en" lang="en">Copy</span>'
-        '<span class="zh" lang="zh-CN">复制</span> of &lt;b&gt;&amp;)</span>'
-        '<span class="zh" lang="zh-CN">(&lt;b&gt;&amp; 的<span class="en" lang="en">Copy</span>'
-        '<span class="zh" lang="zh-CN">复制</span>)</span>'
-    )
-
-
-def test_a_sentence_that_is_none_or_lacks_a_value() -> None:
-    with pytest.raises(KeyError):
-        say("no.such")
-    with pytest.raises(KeyError):
-        say("copy.what", id="x")
-
-
-def test_the_script_gets_its_own_sentences_only() -> None:
-    found = for_script()
-    assert [*found] == [*LANGUAGES]
-    for texts in found.values():
-        assert texts
-        assert all(key.startswith(SCRIPT) for key in texts)
+def test_versions_and_names_stay_as_they_are() -> None:
+    said = chinese("PyTorch 2.1.0 on CANN 8.0.RC2, for code that still needs Python 3.8")
+    assert said.startswith("PyTorch 2.1.0")
+    assert "基于 CANN 8.0.RC2" in said
+    assert said.endswith("适用于仍需 Python 3.8 的代码")
