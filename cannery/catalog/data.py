@@ -107,6 +107,7 @@ def _image(entry: Entry, texts: Sequence[Command], pool: _Pool) -> dict[str, Any
     return {
         "id": entry.id,
         "summary": {"en": target.summary, "zh": chinese(target.summary)},
+        "recommended": target.recommended,
         "facets": facets(entry),
         "words": _words(entry),
         "components": [

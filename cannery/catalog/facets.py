@@ -83,13 +83,16 @@ def age(facet: str, value: str) -> tuple[int, ...]:
 
 
 def best_first(entries: Iterable[Entry]) -> list[Entry]:
-    """``entries`` with those first that most people want: verified ones, and of them the newest."""
+    """``entries``: the recommended ones, then the verified ones, and of those the newest first."""
     return sorted(entries, key=_place)
 
 
 def _place(entry: Entry) -> tuple[object, ...]:
+    if entry.target.recommended:
+        return (False,)
     own = facets(entry)
     return (
+        True,
         own["verified"] in ("failed", "nothing"),
         *(age(name, own[name]) for name in _VERSIONS),
     )

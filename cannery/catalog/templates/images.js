@@ -69,6 +69,12 @@ const verdicts = (image) =>
     ? image.verdicts.map(verdict)
     : h("p", {}, h("span", { class: "verdict nothing" }, say("verified.nothing")));
 
+function recommended({ recommended }) {
+  const key = `recommended.${recommended}`;
+  const use = has(key) ? say(key) : recommended;
+  return recommended && h("small", { class: "badge" }, say("recommended", { use }));
+}
+
 const published = ({ release }) => release && h("p", {}, h("code", {}, release.tag));
 
 /** The versions as one text, which breaks between them only. */
@@ -81,7 +87,7 @@ const versions = (image) =>
 
 function card(image) {
   const summary = [
-    h("h3", {}, image.id),
+    h("h3", {}, image.id, recommended(image)),
     h("p", {}, image.summary[language()]),
     h("p", { class: "versions" }, versions(image)),
     h("div", { class: "state" }, verdicts(image), published(image)),
@@ -257,7 +263,7 @@ function table(images) {
   const row = (image) =>
     h("tr", {},
       h("th", { scope: "row" },
-        h("a", { href: `#${image.id}` }, image.id),
+        h("a", { href: `#${image.id}` }, image.id), recommended(image),
         h("p", {}, image.summary[language()]),
         h("p", { class: "versions" }, narrow(image)),
         published(image)),

@@ -72,8 +72,11 @@ def test_what_is_published(checkout: Checkout) -> None:
     assert facets(entry(checkout, release(checkout.matrix.targets["full"])))["published"] == "yes"
 
 
-def test_verified_and_new_images_come_first() -> None:
-    found = [facets(each) for each in best_first(ENTRIES)]
+def test_recommended_verified_and_new_images_come_first() -> None:
+    every = best_first(ENTRIES)
+    assert [bool(each.target.recommended) for each in every[:4]] == [True, True, True, False]
+    assert [each.id for each in every[:3]] == [each.id for each in ENTRIES[:3]]
+    found = [facets(each) for each in every[3:]]
     verified = [each["verified"] not in ("nothing", "failed") for each in found]
     assert verified == sorted(verified, reverse=True)
     ages = [age("cann", each["cann"]) for each in found if each["verified"] == "simulated"]
